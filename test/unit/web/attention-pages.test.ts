@@ -61,13 +61,13 @@ const VIEW = {
 };
 
 describe('the inbox', () => {
-  it('says how many rows a cause has, and how many passports they hold', () => {
+  it('the inbox says how many rows a cause has, and how many passports they hold', () => {
     expect(effectText(CAUSE)).toBe('9 rows, which hold 4 passports');
     expect(effectText({ ...CAUSE, count: 1, passportsHeld: 1 })).toBe('1 row, which holds 1 passport');
     expect(effectText({ ...CAUSE, type: 'run', count: 2, passportsHeld: null })).toBe('2 runs');
   });
 
-  it('escapes what comes from the source and from people', () => {
+  it('the inbox escapes text of the source and of people', () => {
     const view = {
       causes: [CAUSE],
       sources: [HOSTILE],
@@ -80,7 +80,7 @@ describe('the inbox', () => {
     expect(markup).not.toContain('<img');
   });
 
-  it('asks about BOM items at the platform only where some wait for an answer', () => {
+  it('the inbox asks about BOM items at the platform only where some wait for an answer', () => {
     const view = { causes: [], sources: [], filter: { source: '', type: '' }, mayDecide: true };
     expect(inboxPage({ ...view, parts: { products: 0, bomItems: 0 } }, REQUEST).markup).not.toContain(
       '/attention/parts',
@@ -92,24 +92,24 @@ describe('the inbox', () => {
 });
 
 describe('a cause', () => {
-  it('marks the cell at fault and escapes it', () => {
+  it('the page of a cause marks the cell at fault and escapes it', () => {
     const markup = causePage(VIEW, REQUEST).markup;
     expect(markup).toMatch(/<td class="wrong" data-label="HERKL">.*?&quot;&gt;&lt;img/);
     expect(markup).not.toContain('<img');
   });
 
-  it('shows a viewer no form', () => {
+  it('the page of a cause shows a viewer no form', () => {
     const markup = causePage({ ...VIEW, mayEdit: false, mayDecide: false }, REQUEST).markup;
     expect(markup).not.toContain('method="post"');
     expect(markup).toContain('rows.xlsx');
   });
 
-  it('offers no download where the cause has no rows, as for blocked passports', () => {
+  it('the page of a cause offers no download where the cause has no rows, as for blocked passports', () => {
     expect(causePage(VIEW, REQUEST).markup).toContain('/rows.xlsx');
     expect(causePage({ ...VIEW, hasRows: false }, REQUEST).markup).not.toMatch(/rows\.(xlsx|csv)/);
   });
 
-  it('names the whole group on the button that replays it', () => {
+  it('the page of a cause names the whole group on the button that replays it', () => {
     expect(causePage(VIEW, REQUEST).markup).toContain('Replay 9 rows');
   });
 });
@@ -118,17 +118,17 @@ describe('the cell at fault', () => {
   const fields = { SKU: 'A-1', HERKL: 'Untan', LAND: 'Untan', NAME: '' };
   const of = (issue: Partial<Issue>) => [...wrongColumns(fields, [{ code: 'x', message: 'x', ...issue }])];
 
-  it('is the column that the issue names', () => {
+  it('the cell at fault is the column that the issue names', () => {
     expect(of({ field: 'HERKL' })).toEqual(['HERKL']);
     expect(of({ field: 'SKU, NAME' })).toEqual(['SKU', 'NAME']);
   });
 
-  it('is the column that the expression of the field reads', () => {
+  it('the cell at fault is the column that the expression of the field reads', () => {
     expect(of({ field: 'country', expression: 'country(row.HERKL)', value: 'Untan' })).toEqual(['HERKL']);
     expect(of({ field: 'name', expression: 'row["NAME"] + row.SKU' })).toEqual(['NAME', 'SKU']);
   });
 
-  it('is else where the value stands', () => {
+  it('the cell at fault is the place of the value where the issue names no column', () => {
     expect(of({ field: 'country', value: 'Untan' })).toEqual(['HERKL', 'LAND']);
     expect(of({ field: 'country' })).toEqual([]);
   });
@@ -144,7 +144,7 @@ describe('what came of a task', () => {
     passports: { asked: 0, incomplete: 0 },
   };
 
-  it('says of a try what would pass, and that nothing was changed', () => {
+  it('the result of a try shows what would pass, and that nothing was changed', () => {
     const result = { cause: 'c0ffee', title: HOSTILE, members: 9, dryRun: true, replayed, left: 9, synced: null };
     const markup = outcomeText({ name: 'replay-cause', outcome: { ok: true, result } })?.markup ?? '';
     expect(markup).toContain('7 would pass the mapping, and 2 still would fail.');
@@ -152,7 +152,7 @@ describe('what came of a task', () => {
     expect(markup).not.toContain('<img');
   });
 
-  it('says of an upload what was stored, and what was left out', () => {
+  it('the result of an upload shows what was stored, and what was left out', () => {
     const result = { runId: 5, result: 'complete', leftOut: 1, changed: 3, mapped: 2, quarantined: 1, excluded: 0 };
     const markup = outcomeText({ name: 'correct-rows', outcome: { ok: true, result } })?.markup ?? '';
     expect(markup).toContain('<b>3 rows stored:</b> 2 passed, 1 still fails, 0 excluded');
@@ -160,7 +160,7 @@ describe('what came of a task', () => {
     expect(markup).toContain('/runs/5');
   });
 
-  it('is nothing while it runs, or for a task without sentences', () => {
+  it('the result of a task is empty while it runs, or for a task without sentences', () => {
     expect(outcomeText({ name: 'replay-cause', outcome: null })).toBeNull();
     expect(outcomeText({ name: 'passport-pdf', outcome: { ok: true, result: {} } })).toBeNull();
   });

@@ -7,13 +7,13 @@ const TITLED_BY_MESSAGE =
   /^(?:each\.(?!key)|when\.|value\.|split\.|pairs\.|number\.|matches\.|text\.|key\.(?:type|characters)|lookup\.(?:table|many)|decimal\.mark|date\.(?:pattern|invalid)|duration\.|expression\.costly)/;
 
 describe('the title of a cause', () => {
-  it('is written for each code that an issue can have', () => {
+  it('the title of a cause is written for each code that an issue can have', () => {
     const codes = issueCodes().filter((code) => !TITLED_BY_MESSAGE.test(code));
     expect(codes.length).toBeGreaterThan(25);
     expect(codes.filter((code) => !hasTitle(code))).toEqual([]);
   });
 
-  it('names the field, and no value of a single row', () => {
+  it('the title of a cause names the field, and no value of a single row', () => {
     const issue = { code: 'country.unknown', field: 'country_of_origin', message: 'The country "EU" is not known.' };
     expect(titleOfIssue(issue)).toBe('Unknown country in country_of_origin.');
   });

@@ -6,7 +6,7 @@ const AT = new Date('2026-01-02T03:04:05Z');
 const TOP = { title: 'T', name: 'N', link: 'https://example.com/1' };
 const entries = (count: number, text: string) => Array.from({ length: count }, (_, index) => `${text} ${index + 1}`);
 
-test('counts the entries that the page has no room for', async () => {
+test('the page of a passport counts the entries that it has no room for', async () => {
   const sections = [
     { title: 'Materials', lines: entries(30, 'material') },
     { title: 'Parts', lines: entries(1000, 'part') },
@@ -21,7 +21,7 @@ test('counts the entries that the page has no room for', async () => {
   expect(lines.at(-1)).toBe(`and ${1000 - parts} more`);
 });
 
-test('shortens a text that is wider than the page', async () => {
+test('the page of a passport shortens a text that is wider than the page', async () => {
   const { pages } = await readPdf(
     await drawPassport(
       { ...TOP, name: 'W'.repeat(500), lines: ['x'.repeat(10_000), 'word '.repeat(2000)], sections: [] },

@@ -22,7 +22,7 @@ async function cookieFrom(access: Access, given = byToken(TOKEN)): Promise<strin
 const knows = (access: Access, cookie: string) => access.recognise(visitor({ cookie })).ok;
 
 describe('access', () => {
-  it('ends a session after twelve hours, however busy it is', async () => {
+  it('a session ends after twelve hours, however busy it is', async () => {
     const clock = createManualClock();
     const access = createAccess(CREDENTIALS, clock);
     const cookie = await cookieFrom(access);
@@ -39,7 +39,7 @@ describe('access', () => {
     expect(access.recognise(visitor({ cookie }))).toEqual({ ok: false, retryAfterMs: 0 });
   });
 
-  it('ends a session that sends nothing for two hours', async () => {
+  it('a session that sends nothing for two hours ends', async () => {
     const clock = createManualClock();
     const access = createAccess(CREDENTIALS, clock);
     const cookie = await cookieFrom(access);
@@ -49,7 +49,7 @@ describe('access', () => {
     expect(knows(access, cookie)).toBe(false);
   });
 
-  it('takes the right token however many wrong ones came from its address, by the form and by the header', async () => {
+  it('the right token is accepted however many wrong ones came from its address, by the form and by the header', async () => {
     const access = createAccess(CREDENTIALS, createManualClock());
     const bearer = (token: string) => access.recognise(visitor({ authorization: `Bearer ${token}` }));
     for (let guess = 0; guess < 1000; guess += 1) {
@@ -60,7 +60,7 @@ describe('access', () => {
     expect(bearer(TOKEN)).toMatchObject({ ok: true, person: { ...OPERATOR, by: 'token' } });
   });
 
-  it('counts wrong tokens of scripts apart from those at the form', async () => {
+  it('wrong tokens of scripts are counted apart from those at the form', async () => {
     const access = createAccess(CREDENTIALS, createManualClock());
     const bearer = () => access.recognise(visitor({ authorization: 'Bearer wrong' }));
     for (let guess = 0; guess < 10; guess += 1) expect(bearer()).toEqual({ ok: false, retryAfterMs: 0 });
@@ -68,13 +68,13 @@ describe('access', () => {
     expect(await access.login(visitor(), byToken('wrong'))).toEqual({ ok: false, retryAfterMs: 0 });
   });
 
-  it('never gives the same session twice', async () => {
+  it('the same session is never given twice', async () => {
     const access = createAccess(CREDENTIALS, createManualClock());
     const sessions = await Promise.all(Array.from({ length: 500 }, () => cookieFrom(access)));
     expect(new Set(sessions).size).toBe(500);
   });
 
-  it('lets an address guess ten times, and then once every half minute', async () => {
+  it('an address may guess a token ten times, and then once every half minute', async () => {
     const clock = createManualClock();
     const access = createAccess(CREDENTIALS, clock);
     const wrong = () => access.login(visitor(), byToken('wrong'));
@@ -88,7 +88,7 @@ describe('access', () => {
     for (let guess = 0; guess < 10; guess += 1) expect(await wrong()).toEqual({ ok: false, retryAfterMs: 0 });
   });
 
-  it('takes nothing but the token for the token', async () => {
+  it('nothing but the token is accepted as the token', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.string(), fc.constantFrom(TOKEN.slice(0, -1), `${TOKEN} `, TOKEN.toUpperCase())),
@@ -100,7 +100,7 @@ describe('access', () => {
     );
   });
 
-  it('takes no token where the config has none', async () => {
+  it('no token is accepted where the config has none', async () => {
     const access = createAccess({ token: null, users: [] }, createManualClock());
     expect((await access.login(visitor(), byToken(''))).ok).toBe(false);
     expect(access.recognise(visitor({ authorization: 'Bearer null' })).ok).toBe(false);
@@ -116,7 +116,7 @@ describe('users', () => {
     users: [{ name: 'anna', password, role }],
   });
 
-  it('log in with their own name and password, and get their role', async () => {
+  it('users log in with their own name and password, and get their role', async () => {
     const own = await hashPassword(PASSWORD);
     const access = createAccess(withUsers('editor', own), createManualClock());
     expect(await access.login(visitor(), anna)).toMatchObject({ ok: true, person: { name: 'anna', role: 'editor' } });
@@ -132,7 +132,7 @@ describe('users', () => {
     }
   });
 
-  it('lose their sessions when password, role or user changes, and keep them when they stay the same', async () => {
+  it('users lose their sessions when password, role or user changes, and keep them when they stay the same', async () => {
     const access = createAccess(withUsers(), createManualClock());
     const mine = await cookieFrom(access, anna);
     const tokens = await cookieFrom(access);
@@ -148,7 +148,7 @@ describe('users', () => {
     expect((await access.login(visitor(), anna)).ok).toBe(false);
   });
 
-  it('are not compared with further guesses after too many wrong ones from an address or for a name', async () => {
+  it('passwords of users are not compared with further guesses where an address or a name has had too many', async () => {
     const clock = createManualClock();
     const access = createAccess(withUsers(), clock);
     for (let guess = 0; guess < 10; guess += 1) {
@@ -162,7 +162,7 @@ describe('users', () => {
     expect((await access.login(visitor({}, '10.0.1.99'), anna)).ok).toBe(true);
   });
 
-  it('are not locked out by guesses from elsewhere where they have logged in before', async () => {
+  it('users are not locked out by guesses from elsewhere where they have logged in before', async () => {
     const access = createAccess(withUsers(), createManualClock());
     expect((await access.login(visitor(), anna)).ok).toBe(true);
     for (let guess = 0; guess < 20; guess += 1) {
@@ -174,7 +174,7 @@ describe('users', () => {
 });
 
 describe('the guard', () => {
-  it('takes the loopback names, the host that is listened on, and those that the config allows', () => {
+  it('the guard of requests accepts the loopback names, the host that is listened on, and those that the config allows', () => {
     const isMeant = (web: { host: string; allowedHosts: string[] }, host: string | undefined) =>
       createHostCheck(web)(host === undefined ? {} : { host });
     const all = { host: '0.0.0.0', allowedHosts: [] };
@@ -200,7 +200,7 @@ describe('the guard', () => {
     }
   });
 
-  it('believes the browser about where a request comes from, and its Origin where it says nothing else', () => {
+  it('the guard of requests believes the browser about the origin of a request, and its Origin where it says nothing else', () => {
     expect(isOwnPage({ 'sec-fetch-site': 'same-origin' })).toBe(true);
     expect(isOwnPage({ 'sec-fetch-site': 'none', origin: 'http://a', host: 'a' })).toBe(false);
     expect(isOwnPage({ origin: 'http://a:4280', host: 'A:4280' })).toBe(true);
@@ -212,7 +212,7 @@ describe('the guard', () => {
 });
 
 describe('html', () => {
-  it('escapes whatever is put into it', () => {
+  it('the html function escapes each value that is put into it', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const { markup } = html`<p title="${text}">${[text, html`<b>${text}</b>`]}</p>`;

@@ -48,7 +48,7 @@ const ITEM: ItemDetail = {
 };
 
 describe('the address of an item', () => {
-  it('takes keys of any characters', () => {
+  it('the address of an item may have keys of any characters', () => {
     expect(itemPath('product', 'A/B ?#%ü')).toBe('/items/product/A%2FB%20%3F%23%25%C3%BC');
     expect(itemPath('product', '..')).toBe('/items/product?key=..');
     expect(itemPath('product', '')).toBe('/items/product');
@@ -58,7 +58,7 @@ describe('the address of an item', () => {
 });
 
 describe('the sides of an item', () => {
-  it('marks what differs between the mapped content and what the platform has acknowledged', () => {
+  it('the sides of an item mark what differs between the mapped content and what the platform has acknowledged', () => {
     expect(compareFields(ITEM.desired, ITEM.baseline).map(({ field, difference }) => [field, difference])).toEqual([
       ['sku', 'same'],
       ['name', 'changed'],
@@ -71,18 +71,18 @@ describe('the sides of an item', () => {
     expect(text(markup)).toContain('3 of 4 fields differ.');
   });
 
-  it('marks nothing while the platform has nothing yet', () => {
+  it('the sides of an item mark nothing while the platform has nothing yet', () => {
     expect(comparison({ ...ITEM, baseline: null }).markup).not.toContain('class="differs"');
   });
 
-  it('names file, line and column of what is wrong in the source, and marks the cell', () => {
+  it('the sides of an item name file, line and column of a fault in the source, and mark the cell', () => {
     const { markup } = comparison(ITEM);
     expect(text(markup)).toContain('products.csv, line 1,234, column LAND: No such country. Correct it.');
     expect(markup).toMatch(/<tr class="fault"><th scope="row">LAND<\/th>/);
     expect(placeText({})).toBe('unknown place');
   });
 
-  it('shows no more than the beginning of a long value', () => {
+  it('the sides of an item show no more than the beginning of a long value', () => {
     expect(text(valueOf('x'.repeat(10_000)).markup)).toMatch(/^x{2000}… \(10,000 characters\)$/);
     expect(text(valueOf('').markup)).toBe('empty text');
     expect(text(valueOf({ a: ['<b>'] }).markup)).toBe('{&quot;a&quot;:[&quot;&lt;b&gt;&quot;]}');
@@ -103,7 +103,7 @@ describe('the tree of BOM items', () => {
     ...more,
   });
 
-  it('opens its first level, says what was cut and what contains itself, and links to nothing that is not there', () => {
+  it('the tree of BOM items opens its first level, shows cuts and cycles, and links to no missing item', () => {
     const root = node('root', {
       children: [
         node('A', { children: [node('B', { children: [node('root', { cycle: true })] })], cut: 12 }),
@@ -131,7 +131,7 @@ describe('the timeline', () => {
     outcome: 'Done.',
   });
 
-  it('says who acted, with the newest first', () => {
+  it('the timeline shows who acted, with the newest first', () => {
     const entries = [
       { at: 1000, what: 'staged', operation: 'product.create' as const, revision: 1, detail: null },
       { at: 3000, what: 'in_doubt', operation: null, revision: null, detail: 'No answer.' },
@@ -140,7 +140,7 @@ describe('the timeline', () => {
     expect(shown).toMatch(/unconfirmed.*No answer\..*anna asked for passports\.change.*Done\..*staged/);
   });
 
-  it('takes the actions that name the item as a whole', () => {
+  it('the timeline has the actions that name the item as a whole', () => {
     const actions = [
       action(1, { product: 'P-1' }, 1),
       action(2, { product: 'P-0, SKU-1' }, 2),
@@ -150,7 +150,7 @@ describe('the timeline', () => {
     expect(actionsAbout({ key: 'P-1', naturalKey: 'SKU-1' }, actions).map(({ id }) => id)).toEqual([1, 2]);
   });
 
-  it('keeps the older entries behind a fold', () => {
+  it('the timeline keeps the older entries behind a fold', () => {
     const entries = Array.from({ length: 60 }, (_, at) => ({
       at,
       what: 'sent',
@@ -163,14 +163,14 @@ describe('the timeline', () => {
 });
 
 describe('the name of a field', () => {
-  it('may break after each `_`, and nowhere within a word', () => {
+  it('the name of a field may break after each `_`, and nowhere within a word', () => {
     expect(fieldName('country_of_origin').markup).toBe('country_<wbr />of_<wbr />origin');
     expect(fieldName('Herkunft <b>').markup).toBe('Herkunft &lt;b&gt;');
   });
 });
 
 describe('the answer to why', () => {
-  it('gives the answer first, then the steps, with commands as people type them', () => {
+  it('the answer to why is given first, then the steps, with commands as people type them', () => {
     const why: Why = {
       key: 'P-1',
       naturalKey: null,
@@ -195,7 +195,7 @@ describe('the answer to why', () => {
     expect(markup).not.toContain('Quarantined row');
   });
 
-  it('links a row in quarantine to its cause', () => {
+  it('the answer to why links a row in quarantine to its cause', () => {
     const step = { standing: 'stop', text: 'It is wrong.', command: null, item: null, record: 3 } as const;
     const why = { key: 'P-1', naturalKey: null, name: null, answer: 'No.', published: false, steps: [step] };
     const record = { id: 3, source: 'erp', stream: 'products', key: 'P-1', place: {}, fields: {}, issues: [] };
@@ -205,7 +205,7 @@ describe('the answer to why', () => {
 });
 
 describe('the public address of a passport', () => {
-  it('fills in SKU and id, and is left out while one of them is not known', () => {
+  it('the public address of a passport has SKU and id filled in, and is left out while one of them is not known', () => {
     const template = 'https://p.example.com/{sku}?id={id}';
     expect(publicUrl(template, { sku: 'A/1 "x"', id: 7 })).toBe('https://p.example.com/A%2F1%20%22x%22?id=7');
     expect(publicUrl(template, { sku: 'A', id: null })).toBeNull();

@@ -106,14 +106,14 @@ const view: OverviewView = {
 };
 
 describe('the headline', () => {
-  it('says how many passports are published, and in one sentence what stops the rest', () => {
+  it('the headline says how many passports are published, and in one sentence what stops the rest', () => {
     expect(text(headline(view).markup)).toBe(
       '331 of 344 passports published' +
         'Of the rest, 2 need a person, 7 wait for a complete product and 4 are ready to be published.',
     );
   });
 
-  it('does not count products without a passport where the config wants none', () => {
+  it('the headline does not count products without a passport where the config wants none', () => {
     const unwanted = (passports: PassportCounts) =>
       text(headline({ ...view, passportsWanted: false, standing: { ...view.standing, passports } }).markup);
     expect(unwanted({ published: 1, none: 500 })).toContain('1 of 1 passport published');
@@ -129,7 +129,7 @@ describe('the headline', () => {
     const MAY_LACK =
       '11 of 11 passports publishedEvery passport of the ledger is public. Products may be missing from the ledger:';
 
-    it('says so of every passport if no source can have more', () => {
+    it('the headline says that every passport is published if no source can have more', () => {
       expect(said({})).toBe('11 of 11 passports publishedEvery passport is public.');
     });
 
@@ -146,7 +146,7 @@ describe('the headline', () => {
       ],
       ['rows of erp are not mapped yet.', {}, ['erp']],
       ['1 row is in quarantine and rows of erp are not mapped yet.', { quarantined: 1 }, ['erp']],
-    ])('names what may bring further products: %s', (named, present, unmapped) => {
+    ])('the headline names what may bring further products: %s', (named, present, unmapped) => {
       expect(said(present, unmapped)).toBe(`${MAY_LACK} ${named}`);
     });
   });
@@ -155,7 +155,7 @@ describe('the headline', () => {
 describe('the overview', () => {
   const { markup } = overviewPage(view);
 
-  it('links each figure to the list behind it', () => {
+  it('the overview links each figure to the list behind it', () => {
     for (const to of [
       '/passports?state=published',
       '/passports?state=incomplete',
@@ -169,19 +169,19 @@ describe('the overview', () => {
     }
   });
 
-  it('shows the rate against what the API allows, what is left and for how long', () => {
+  it('the overview shows the rate against what the API allows, what is left and for how long', () => {
     const shown = text(markup);
     expect(shown).toContain('Requests now4.2 per second');
     expect(shown).toContain('The API allows50 per second');
     expect(shown).toContain('Left to send90, about 45 s and 10 that wait for other items');
   });
 
-  it('escapes what came from outside', () => {
+  it('the overview escapes text from outside', () => {
     expect(markup).not.toContain('<img');
     expect(markup).toContain('&lt;img src=x');
   });
 
-  it('offers an operator to accept a guarded export, and nobody else', () => {
+  it('the overview offers an operator to accept a guarded export, and nobody else', () => {
     const guarded = [
       {
         source: 'erp',
@@ -199,7 +199,7 @@ describe('the overview', () => {
     expect(overviewPage({ ...held, operates: false }).markup).not.toContain('/runs/accept');
   });
 
-  it('reports a lost ledger, trouble, a refused key and scope, paused queues and a wait', () => {
+  it('the overview reports a lost ledger, trouble, a refused key and scope, paused queues and a wait', () => {
     const shown = text(
       overviewPage({
         ...view,
@@ -226,14 +226,14 @@ describe('the overview', () => {
 });
 
 describe('the chart of the last 24 hours', () => {
-  it('has the same figures as a table', () => {
+  it('the chart of the last 24 hours has the same figures as a table', () => {
     const { markup } = activityChart(view);
     expect(markup).toContain('role="img"');
     expect(markup.match(/<rect class="bad"/g)).toHaveLength(1);
     expect(markup.match(/<th scope="row">/g)).toHaveLength(24);
   });
 
-  it('says so where nothing has happened', () => {
+  it('the chart of the last 24 hours says so where nothing has happened', () => {
     const hours = view.hours.map((hour) => ({ ...hour, requests: 0, delivered: 0, failed: 0 }));
     const shown = (startedAt: number) => text(activityChart({ spans: [], hours, startedAt, now: NOW }).markup);
     expect(shown(NOW - 600_000)).toBe(

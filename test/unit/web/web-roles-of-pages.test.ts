@@ -34,7 +34,7 @@ describe('what a page offers', () => {
   const shown = { listed, counts: { published: 1 }, quarantined: [] };
   const passports = { ...shown, query: new URLSearchParams(), sources: ['erp'], csrf: 'c' };
 
-  it('is no form that publishes to somebody who may only look', () => {
+  it('a page offers no form that publishes to a person who may only look', () => {
     const template = 'https://p.example.com/{id}';
     expect(passportsPage({ ...passports, template, operates: false }).markup).not.toContain('method="post"');
     expect(passportsPage({ ...passports, template, operates: true }).markup).toContain('action="/passports/confirm"');
@@ -44,7 +44,7 @@ describe('what a page offers', () => {
     expect(seen).not.toContain('<form');
   });
 
-  it('is no button that starts or stops a run to somebody who may only look', () => {
+  it('a page offers no button that starts or stops a run to a person who may only look', () => {
     const view = { query: new URLSearchParams(), sources: [{ id: 'erp', streams: [] }], csrf: 'c', now: 5000 };
     const runs = { rows: [RUN], next: null, total: { count: 1, atLeast: false } };
     const shown = (operates: boolean, running: string[]) =>
@@ -54,7 +54,7 @@ describe('what a page offers', () => {
     expect(shown(true, ['erp'])).toContain('action="/runs/stop"');
   });
 
-  it('is to stop a run that goes on, and nothing for a source that the config does not have', () => {
+  it('a page offers to stop a run that is running, and nothing for a source that the config does not have', () => {
     const changedItems = { count: 2, atLeast: false };
     const view = { run: RUN, changedItems, isHeld: true, isConfigured: true, operates: true, csrf: 'c', now: 9000 };
     expect(runPage({ ...view, isRunning: true }).markup).toContain('action="/runs/stop"');
@@ -64,7 +64,7 @@ describe('what a page offers', () => {
     expect(runPage({ ...view, isRunning: false, isConfigured: false }).markup).not.toContain('method="post"');
   });
 
-  it('is nothing to confirm where nothing would change', () => {
+  it('a page offers nothing to confirm where nothing would change', () => {
     const view = { status: 'published' as const, examples: [], warning: null, fields: [], csrf: 'c' };
     expect(confirmPage({ ...view, counts: { published: 4, incomplete: 2 } }).markup).toContain('Nothing would change.');
     expect(confirmPage({ ...view, counts: { published: 4, incomplete: 2, initialized: 1 } }).markup).toContain(
