@@ -168,7 +168,7 @@ const STATEMENTS: Statement[] = [
     says: '409 when a business rule blocks the operation, such as a publication or review gate.',
     code: ['src/api/answers/classify.ts', 'src/api/answers/decode.ts'],
     tests: [
-      passports('a gate is told with its words and with what is missing'),
+      passports('a business rule is reported with its words and what is missing'),
       classify('a 409 is a business rule unless it says that the idempotency key is still at work'),
     ],
   },
