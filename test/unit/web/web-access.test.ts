@@ -148,7 +148,7 @@ describe('users', () => {
     expect((await access.login(visitor(), anna)).ok).toBe(false);
   });
 
-  it('passwords of users are not compared with further guesses where an address or a name has had too many', async () => {
+  it('passwords of users are not compared with further guesses after too many wrong ones from an address or for a name', async () => {
     const clock = createManualClock();
     const access = createAccess(withUsers(), clock);
     for (let guess = 0; guess < 10; guess += 1) {
