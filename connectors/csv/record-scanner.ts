@@ -30,7 +30,7 @@ export class RecordScanner {
   readonly values: string[] = [];
   /** Line of the file on which the row begins, from 1. */
   recordLine = 1;
-  /** How many characters there are from the beginning of the row to that of the next row. */
+  /** The number of characters from the beginning of the row to the beginning of the next row. */
   length = 0;
   defect: Defect | undefined;
   /** True if the row contains U+FFFD, by which the decoder replaces invalid bytes. */

@@ -18,9 +18,9 @@ export interface Element {
   /** The text of the element in UTF-8; only its beginning if `tooLong`. */
   bytes: Buffer;
   tooLong: boolean;
-  /** How many members all objects in it have, counted in the text. */
+  /** The number of members of all objects in the element, counted in its text. */
   members: number;
-  /** How deep it is nested. */
+  /** How deep the values in the element are nested. */
   deepest: number;
   place: Place;
 }

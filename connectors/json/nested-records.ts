@@ -9,7 +9,7 @@ export interface NestedRecord {
   value: JsonValue;
   /** The path from the element to the record. */
   steps: readonly (string | number)[];
-  /** The elements around it, by the number of inner steps that lead to them. */
+  /** The elements that contain the record, by the number of inner steps that lead to each. */
   around: ReadonlyMap<number, JsonValue>;
   /** The expected kind of value, if there is another value in the place of a record. */
   expected?: 'a list' | 'an object';

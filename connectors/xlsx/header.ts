@@ -40,7 +40,7 @@ export function columnNames(rows: readonly HeaderRow[], merged: readonly MergedC
   return all;
 }
 
-/** The name of a column after the header: its letters, unless a column of the header has this name. */
+/** The name of a column that the header does not name: its letters, unless a column of the header has this name. */
 export function unnamedColumn(column: number, names: readonly (string | undefined)[]): string {
   const letters = columnLettersOf(column);
   return names.includes(letters) ? `column ${letters}` : letters;

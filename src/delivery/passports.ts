@@ -2,7 +2,10 @@ import type { PassportLedger } from '../domain/ports/ledger/passport-ledger.ts';
 
 /** Makes passports follow their products. The ledger decides which step a passport needs. */
 export interface Passports {
-  /** Marks the passports as dirty, so that they need evaluation: a delivery was settled, records were mapped, or a run has ended. */
+  /**
+   * Marks the passports as dirty, so that they are evaluated. Call it when a delivery was settled, records were mapped,
+   * or a run has ended.
+   */
   markDirty(): void;
   /** Evaluates all passports if they are dirty. @returns the number of staged deliveries */
   evaluate(): Promise<number>;

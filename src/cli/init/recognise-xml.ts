@@ -14,7 +14,7 @@ export interface FoundXml {
   /** The name of the outermost element, without its prefix. */
   root: string;
   version: string | null;
-  /** The names of the elements in it, without prefixes. */
+  /** The names of the elements directly in the outermost element, without prefixes. */
   second: readonly string[];
   /** Elements with elements or attributes in them, the ones that are most likely to be the records first. */
   elements: readonly FoundElements[];

@@ -8,7 +8,10 @@ const AUXILIARY = String.raw`(?:\s+(?:is|was|are|has|had|have|been))*`;
 const DONE = String.raw`(?:initiali[sz]ed|created|published|unpublished|generated|existing|present|there)`;
 /** "exists already", "already exists", "is already initialised", "has already been created", "was initialized already". */
 const IS_DONE = String.raw`${AUXILIARY}\s+(?:(?:already${AUXILIARY}\s+(?:exists?|${DONE}))|(?:(?:exists?|${DONE})\s+already))\b`;
-/** Names the passport itself and not its review, and the passport of this product and not of another one. */
+/**
+ * Matches a name of this product's passport. A review of the passport, or the passport of another product, does not
+ * match.
+ */
 const PASSPORT = String.raw`(?:(?:an?|the|this|that|its|digital|product|active)\s+)*(?:passport|dpp)`;
 const OF_PRODUCT = String.raw`(?:\s+(?:for|of|with|on)\s+(?:(?:this|the|that|same|given)\s+)*(?:product|item|sku|id)(?:[_ ]id)?\b(?!['’])[^,]*?)?`;
 

@@ -10,7 +10,10 @@ export interface Refusal {
 
 /** A server that asks for an hour may mean a single delivery. After this time another delivery is sent to find out. */
 const AWAY_PAUSE_MAX_MS = 60_000;
-/** A machine that has reached a limit of its own sends one request after this time, to find out whether it can send again. */
+/**
+ * If this machine has reached one of its local limits, it sends one request after this time to find out whether it can
+ * send again.
+ */
 const LOCAL_PAUSE_MS = 1000;
 
 /** The refusal in an observation; null if no request has to wait. */

@@ -73,7 +73,7 @@ function refusedAtFirst(state: SearchState, stop: EndedStop, refusedRate: number
     limit.low = Math.max(RATE_MIN, stop.goodput(FIRST.ms));
     schedule.startRaise(limit.low, STEP.max, now);
   } else if (schedule.phase() === 'ramping') {
-    // There is a second limit. All clients of the limit have met it at this rate.
+    // There is a second limit. All clients of the limit reach the second one at this rate.
     limit.low = refusedRate * BELOW_SECOND;
     limit.steadyRate = limit.low;
     schedule.startSteady(now);

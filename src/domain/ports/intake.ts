@@ -25,7 +25,7 @@ export interface RunStart {
   mappingRevision: string;
 }
 
-/** What started a run, and who asked for it. */
+/** What started a run, and who asked for the run. */
 export type RunCause = Pick<RunStart, 'trigger' | 'askedBy'>;
 
 /** Streams that have another mapping from now on. */

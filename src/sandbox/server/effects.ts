@@ -26,7 +26,7 @@ export interface Performed {
   doubled?: boolean;
   /** True if the operation itself failed half-way. */
   failed?: boolean;
-  /** Another answer that may be sent in place of this one by mistake: the last success before it, about other items. */
+  /** The last successful answer before this one, about other items. A fault may send it in place of this one. */
   mistakable?: Answer;
 }
 

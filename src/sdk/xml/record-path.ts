@@ -1,7 +1,7 @@
 /** One step of a path: an element's name, and whether other elements may be between it and the step before. */
 interface Step {
   deep: boolean;
-  /** A name, or with `*` in it a pattern. */
+  /** A name. A name with `*` is a pattern. */
   test: string | RegExp;
 }
 

@@ -57,8 +57,9 @@ export function createClaims(
   }
 
   /**
-   * True if the write of a passport was taken back because its product is not complete any more. A withdrawal needs no
-   * complete product, and an uncertain write has to be followed to its end.
+   * True if the write of a passport was taken back because its product is not complete any more. False for a
+   * withdrawal, because it needs no complete product, and for an uncertain write, because its result has to be found
+   * out.
    */
   function isTakenBack({ id, operation, uncertain }: DeliveryRow): boolean {
     return ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0 && passports.takeBackUnlessWanted(id);
