@@ -51,7 +51,7 @@ export interface DeliveryOptions {
   connections: number;
   /** The configured ceiling in requests per second; null if there is none. */
   maxRate: number | null;
-  /** Whether publishing has an API key of its own. */
+  /** Whether publishing has a separate API key. */
   ownPublishKey: boolean;
   /** Describes the operation and the item of a delivery, for the log. */
   views?: Pick<LedgerViews, 'delivery'>;

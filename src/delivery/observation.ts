@@ -15,7 +15,7 @@ export type Observation =
    * request. With `away` the API says that it is away, perhaps to this delivery only.
    */
   | { kind: 'failed'; subject: number | string | null; away?: true; retryAfterMs: number | null }
-  /** This machine has reached a limit of its own and could not send the request. */
+  /** This machine has reached one of its local limits and could not send the request. */
   | { kind: 'local' }
   /** The request was admitted and then not sent. */
   | { kind: 'unused' };

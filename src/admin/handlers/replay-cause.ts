@@ -33,7 +33,7 @@ const PAGE = 500;
 /**
  * Maps the stored records of one cause again with the present mapping, and sends the items that pass.
  *
- * @throws Fault `usage` where nothing is stuck for this cause, or where it is about runs
+ * @throws Fault `usage` if nothing is stuck for this cause, or if it is about runs
  */
 export const replayCause: Handler<ReplayCauseAsked, CauseReplayed> = {
   name: 'replay-cause',

@@ -14,7 +14,7 @@ export type SettlePartsRequest = z.infer<typeof SettlePartsRequest>;
 /**
  * Stores a person's answer whether BOM items of adopted products are at the platform.
  *
- * @throws Fault `usage` where no named product waits for an answer
+ * @throws Fault `usage` if no named product waits for an answer
  */
 export const settleParts: Handler<SettlePartsRequest, PartsAnswer> = {
   name: 'settle-parts',

@@ -96,7 +96,7 @@ interface Asked {
  * Binds an item whose key the platform has several times to the id that a person names. Null if there is no item with
  * this name and several ids.
  *
- * @throws Fault `usage` where the id belongs to another item
+ * @throws Fault `usage` if the id belongs to another item
  */
 async function bindAmbiguous(
   name: string,

@@ -30,7 +30,7 @@ const CODES_SHARE_MIN = 0.9;
 const REPEATED_SHOWN = 2;
 
 interface Records {
-  /** The records that are equal to an earlier one in all columns, by their index. They need no key of their own. */
+  /** The records that are equal to an earlier one in all columns, by their index. They need no separate key. */
   repeats: ReadonlyMap<number, number>;
   /** False if the file has more records than the sample. */
   isWhole: boolean;

@@ -77,7 +77,7 @@ export interface ApiHealth
 export interface ApiHealthOptions {
   target: Pick<Target, 'ping'>;
   rate: RateController;
-  /** True if publishing has an API key of its own. */
+  /** True if publishing has a separate API key. */
   ownPublishKey: boolean;
   clock: Clock;
   random: () => number;

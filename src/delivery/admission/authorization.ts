@@ -39,8 +39,8 @@ export interface Authorization {
 }
 
 /**
- * @param options.ownPublishKey true if publishing has a key of its own: then an invalid key shows nothing about the
- *   other key
+ * @param options.ownPublishKey true if publishing has a separate key: then an invalid key shows nothing about the other
+ *   key
  */
 export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean }): Authorization {
   let state: AuthorizationState = { open: true };

@@ -20,7 +20,7 @@ export interface AttemptContext extends DecideContext {
    * asks to wait does not change this time.
    */
   awaySince: number | null;
-  /** Whether the API is well and has taken other deliveries since `awaySince`. */
+  /** True if the API works and has taken other deliveries since `awaySince`. */
   takesOthers: boolean;
   /** Whether the API refuses this delivery a scope that it grants to other deliveries. */
   forbidden: boolean;

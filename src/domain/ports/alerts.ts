@@ -66,10 +66,10 @@ export interface Alerts {
    * Sends no notices of an alert until that time. The alert need not fire now. If it still fires at that time and was
    * not reported before, it is reported then.
    *
-   * @throws Fault `usage` where no such alert is known
+   * @throws Fault `usage` if no such alert is known
    */
   mute(id: string, until: number): Promise<void>;
-  /** @throws Fault `usage` where no such alert is known */
+  /** @throws Fault `usage` if no such alert is known */
   unmute(id: string): Promise<void>;
   /** Sends one message to each channel. Never rejects. */
   test(signal: AbortSignal): Promise<ChannelTest[]>;

@@ -51,7 +51,7 @@ const ROOM_SHARE = 1.5;
  *
  * @param place the ledger's real path
  * @param isWhole true if the ledger's log was copied into its file
- * @throws Fault `ledger.unwritable` where the disk has not enough room, or `ledger.unreadable`; the ledger is unchanged
+ * @throws Fault `ledger.unwritable` if the disk has not enough room, or `ledger.unreadable`; the ledger is unchanged
  *   then
  */
 export function upgrade(

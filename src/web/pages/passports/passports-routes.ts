@@ -153,7 +153,7 @@ interface Selection {
   filter: PassportFilter;
 }
 
-/** @throws WebFault where nothing is selected */
+/** @throws WebFault if nothing is selected */
 function selectionOf(form: URLSearchParams): Selection {
   const status = form.get('status');
   if (status !== 'published' && status !== 'unpublished')
