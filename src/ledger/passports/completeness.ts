@@ -1,6 +1,6 @@
 // Decides whether a product is complete, so that its passport may be initialised and published. A complete product and
 // all its BOM items are delivered with the content that their source has now. None of their rows is in quarantine, and
-// every source of parts was read and mapped completely. Each blocker is a sentence that tells a person what to do.
+// every source of parts was read and mapped completely. Each blocker is a sentence that names the cure.
 
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
