@@ -88,7 +88,7 @@ test.each<[string, Reply, string]>([
   expect(server.requests).toHaveLength(1);
 });
 
-test('a PDF without a type is told by its first bytes', async () => {
+test('a PDF without a type is recognised by its first bytes', async () => {
   const { server, client } = await setUpClient();
   server.script((socket) => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${PDF.length}\r\n\r\n`);

@@ -223,7 +223,7 @@ test.each([
   expect(world.sandbox.statistics().writes).toEqual([]);
 });
 
-test('a plan without API access is told as such', async () => {
+test('a plan without API access is reported as such', async () => {
   const world = await openWorld({});
   onTestFinished(() => world.close());
   world.sandbox.setPlan('acme', 'standard');
@@ -250,7 +250,7 @@ test('the OpenAPI document of the sandbox agrees with the default profile, whate
   );
 });
 
-test('an OpenAPI document of the sandbox tells what to set where it is not as assumed', async () => {
+test('an OpenAPI document of the sandbox shows what to set where it is not as assumed', async () => {
   const sandbox = await createSandbox({ import: { rowsMax: 20 }, reportCreateScope: 'write' }, { clock: systemClock });
   onTestFinished(() => sandbox.close());
   const text = await (await fetch(`${await sandbox.listen()}/api/schema/`)).text();

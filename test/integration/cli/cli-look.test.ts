@@ -132,7 +132,7 @@ describe('after a sync', () => {
     expect(stderr).toContain('There are more');
   });
 
-  it('show tells the story of an item, by key or natural key', async () => {
+  it('show prints the history of an item, by key or natural key', async () => {
     const { stdout } = await run('show', 'product', 'A-1');
     for (const part of ['delivered', 'erp/products, products.csv:2', 'SKU', 'staged product.create, revision 1']) {
       expect(stdout).toContain(part);
@@ -213,7 +213,7 @@ describe('after a sync', () => {
     expect(stderr).toContain('--out');
   });
 
-  it('replay --force needs --key, and unknown states are told', async () => {
+  it('replay --force needs --key, and unknown states are reported', async () => {
     expect((await run('replay', '--force', '--json')).json()).toMatchObject({ ok: false, error: { code: 'usage' } });
     const { exitCode, stderr } = await run('replay', '--state', 'broken');
     expect(exitCode).toBe(2);

@@ -153,7 +153,7 @@ describe('changed products', () => {
 const ASKED_FIRST = { 'product.list': 1 };
 
 describe('a bad row costs only itself', () => {
-  it('a bad row costs only itself where the answer tells the rows apart', async () => {
+  it('a bad row costs only itself where the answer names each row', async () => {
     await delivered(4);
     await change(4, withBadRow('2'));
     expect(states()).toEqual({ delivered: 3, rejected: 1 });

@@ -10,7 +10,7 @@ import { createDeliveryWorld, type DeliveryWorld } from '../../support/worlds/de
 const HOURS = 3_600_000;
 const GATE: Reason = { code: 'gate', message: 'The review is missing.', status: 409 };
 
-describe('what a gate has blocked', () => {
+describe('what a business rule has blocked', () => {
   const fixture = useLedger();
   beforeEach(async () => {
     await pullAndMap(fixture.ledger, [row('P1')], ({ id }) => items(product(text(id))));

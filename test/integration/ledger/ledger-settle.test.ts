@@ -329,7 +329,7 @@ describe('a person settles what is stuck', () => {
     expect(bom()).toMatchObject({ state: 'blocked', reason: { code: 'unsupported' } });
   });
 
-  it('an item settled as done by hand has its desired content as baseline, and a later change is staged anew', async () => {
+  it('an item settled as done by hand has its desired content as baseline, and a later change is staged again', async () => {
     expect(bom()?.reason?.message).toContain('dpp-sync settle --delivered B');
     await say('B', { said: 'delivered', remoteId: null });
     expect(bom()).toMatchObject({ state: 'delivered', baseline: { quantity: '2' }, remoteId: 103 });

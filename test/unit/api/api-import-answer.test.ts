@@ -90,7 +90,7 @@ describe('the answer to an import says what happened to each member', () => {
       ['created', 'updated', 'refused(name: Too long.)'],
     ],
     [
-      'lists by what became of their entries',
+      'lists by the result of their entries',
       {
         created: [{ sku: 'A', id: 1 }],
         updated: [{ sku: 'B', id: 2 }],
@@ -99,7 +99,7 @@ describe('the answer to an import says what happened to each member', () => {
       all,
     ],
     [
-      'natural keys by what became of them, and errors by key',
+      'natural keys by their result, and errors by key',
       { created: ['A'], updated: ['B'], errors: { C: { name: ['Too long.'] } } },
       ['created', 'updated', 'refused(name: Too long.)'],
     ],

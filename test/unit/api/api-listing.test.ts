@@ -369,7 +369,7 @@ describe('a listing stays complete', () => {
     expect(new Set(ids)).toEqual(new Set([1, 2, 3, 4]));
   });
 
-  it('a listing stays complete when a page fails for a while, and waits as long as it is told', async () => {
+  it('a listing stays complete when a page fails for a while, and waits as long as the answer asks', async () => {
     let tries = 0;
     const { complete, waits } = await list(() => {
       tries += 1;

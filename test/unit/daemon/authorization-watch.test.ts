@@ -20,7 +20,7 @@ const denied = (by: 'key' | 'plan' | 'scope'): Outcome => ({
   detail: { status: 401, message: `The ${by} is not accepted.` },
 });
 
-describe('the gate watch', () => {
+describe('the authorization watch', () => {
   let clock: ManualClock;
   let api: Authorization;
   let watch: AuthorizationWatch;

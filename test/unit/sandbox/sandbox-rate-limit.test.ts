@@ -19,7 +19,7 @@ const anyLimit: fc.Arbitrary<ActiveLimit> = fc.oneof(anyCellRate, anyWindow).map
 const gaps = fc.array(fc.nat(2000), { minLength: 1, maxLength: 200 });
 const START = Date.UTC(2026, 0, 1);
 
-test('a client that waits as long as it is told is let in the next time', () => {
+test('a client that waits as long as the answer asks is let in the next time', () => {
   fc.assert(
     fc.property(anyLimit, gaps, (limit, waits) => {
       const limiter = createRateLimiter(limit);
