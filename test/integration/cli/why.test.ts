@@ -134,10 +134,10 @@ describe('why a passport is not published', () => {
     }
   });
 
-  it('the answer to why finds a row that no mapping wants', async () => {
+  it('the answer to why finds a row that no mapping uses', async () => {
     await stageRows(fixture.ledger, { ...ROWS, P2: EXCLUDED });
     expect(open('P2')).toEqual([
-      'stop: No mapping wants the row of P2 (erp/default, test.csv:1): the condition `when` of each mapping is false for it. If the row should become a product, correct the row or the condition. [dpp-sync preview erp]',
+      'stop: No mapping uses the row of P2 (erp/default, test.csv:1): the condition `when` of each mapping is false for it. If the row should become a product, correct the row or the condition. [dpp-sync preview erp]',
     ]);
   });
 
@@ -224,7 +224,7 @@ describe('why a delivery keeps a passport back', () => {
     [
       'blocked by a business rule',
       { kind: 'blocked', reason: reason('gate', { status: 409 }) },
-      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Correct what the platform names in the source or the mapping, and the next sync sends the item\. Only after a change at the platform, send it again\. \[dpp-sync replay --key P1]$/,
+      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Correct what the platform names in the source or the mapping, and the next sync sends the item\. Only after a change at the platform, send the item again\. \[dpp-sync replay --key P1]$/,
     ],
     [
       'blocked, because the API has no such write',
@@ -254,7 +254,7 @@ describe('why a delivery keeps a passport back', () => {
     [
       'due, while the API refuses the key',
       { kind: 'retry', dueAt: LATER, spend: false, reason: reason('denied_key') },
-      /^stop: The API refuses the product: The API says so\. Put the key .* \[dpp-sync check]$/,
+      /^stop: The API refuses the product: The API says so\. Correct the key .* \[dpp-sync check]$/,
     ],
   ])('%s', async (_, decision, expected) => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
@@ -268,7 +268,7 @@ describe('why a delivery keeps a passport back', () => {
     await settleNext('product', { kind: 'retry', dueAt: LATER, spend: false, reason: reason('denied_scope') });
     const [other = ''] = ['P1', 'P2'].filter((key) => fixture.ledger.views.item('product', key)?.reason === null);
     expect(open(other)).toEqual([
-      expect.stringMatching(/^stop: The API refuses the product: The API says so\. Put the key /),
+      expect.stringMatching(/^stop: The API refuses the product: The API says so\. Correct the key /),
     ]);
   });
 
@@ -380,7 +380,7 @@ describe('why a passport itself stays back', () => {
     await publishAll();
     await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await publishAll();
-    expect(open('P1', rules)[0]).toContain('The source no longer has the product');
+    expect(open('P1', rules)[0]).toContain('Its source no longer has the product');
     expect(open('P1', rules)[1]).toContain(
       'stop: Its passport is withdrawn, since its source no longer has the product',
     );
@@ -401,7 +401,7 @@ describe('why a passport itself stays back', () => {
     });
     expect(open()[0]).toBe('waits: Its source erp is being read, since 2027-01-15 02:30 UTC.');
     await fixture.ledger.endRun({ runId, result: 'failed', error: 'The file is not there.' });
-    expect(open()[0]).toMatch(/^stop: The last read of its source erp failed at .*: The file is not there\. Put right/);
+    expect(open()[0]).toMatch(/^stop: The last read of its source erp failed at .*: The file is not there\. Correct what/);
     expect(open('P1', { partSources: [], bomSources: [] })[0]).toMatch(
       /^unknown: The last read of its source erp failed/,
     );
