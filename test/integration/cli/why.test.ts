@@ -401,7 +401,9 @@ describe('why a passport itself stays back', () => {
     });
     expect(open()[0]).toBe('waits: Its source erp is being read, since 2027-01-15 02:30 UTC.');
     await fixture.ledger.endRun({ runId, result: 'failed', error: 'The file is not there.' });
-    expect(open()[0]).toMatch(/^stop: The last read of its source erp failed at .*: The file is not there\. Correct what/);
+    expect(open()[0]).toMatch(
+      /^stop: The last read of its source erp failed at .*: The file is not there\. Correct what/,
+    );
     expect(open('P1', { partSources: [], bomSources: [] })[0]).toMatch(
       /^unknown: The last read of its source erp failed/,
     );
