@@ -41,6 +41,8 @@ export function createNamedRows(db: Sqlite): (name: string) => StoredRow[] {
   ].map((text) => db.prepare<[{ name: string; limit: number }], StoredRow>(text));
 
   return (name) => {
+    // A row with an empty cell names nothing.
+    if (name === '') return [];
     for (const statement of statements) {
       const rows = statement.all({ name, limit: ROWS_MAX });
       if (rows.length > 0) return rows;

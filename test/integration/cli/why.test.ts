@@ -11,7 +11,7 @@ import { openDatabaseReadOnly } from '../../../src/ledger/store/database.ts';
 import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { createLedgerFixture, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
-import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
+import { pullAndMap, pullRows, row, stageRows } from '../../support/ledger/records.ts';
 
 const AUTO = { init: 'when-complete', publish: 'auto' } as const;
 const fixture = useLedger({ rules: AUTO });
@@ -101,6 +101,12 @@ describe('why a passport is not published', () => {
   it('the answer to why finds the product by its natural key', async () => {
     await stageRows(fixture.ledger, ROWS);
     expect(why('SKU-P1')?.key).toBe('P1');
+  });
+
+  it('why has no answer for an empty name, though a row in quarantine has an empty cell', async () => {
+    await pullAndMap(fixture.ledger, [row('X1', { name: '' })], () => WRONG);
+    expect(why('X1')).not.toBeNull();
+    expect(why('')).toBeNull();
   });
 
   it('the answer to why has nothing about a product that no row names', async () => {
