@@ -4,11 +4,12 @@ import type { z } from 'zod';
 import { WEB_ROLES } from '../../domain/web-role.ts';
 import { sessionCookie } from '../access.ts';
 import type { Problem } from '../api/schemas.ts';
-import { html } from '../html.ts';
+import { type Html, html } from '../html.ts';
 import { layout, MENU, type MenuEntry } from '../layout.ts';
 import { pageHead } from '../parts/page-head.ts';
 import type { Session } from '../sessions.ts';
 import { type FaultAnswer } from './fault-status.ts';
+import { ownPath } from './own-path.ts';
 import type { Person, Role, Route, WebAnswer } from './route.ts';
 
 /** The sender of a request, which the guard has found. */
@@ -35,6 +36,19 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
     return MENU.filter(({ path }) =>
       pages.some((page) => page.path === path && page.role !== 'open' && mayDo(person, page.role)),
     );
+  }
+
+  /** The link to the page that the person has come from, such as the one with the form; null where that is no page. */
+  function backLink({ url, headers: { referer, host } }: FastifyRequest): Html | null {
+    const from = URL.parse(referer ?? '');
+    if (from === null || from.host !== host) return null;
+    const path = ownPath(`${from.pathname}${from.search}`);
+    const isPage = routes().some(
+      (route) =>
+        route.method === 'GET' &&
+        new RegExp(`^${route.path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`).test(from.pathname),
+    );
+    return path === '/' || path === url || !isPage ? null : html`<a href="${path}">Back to the page before</a> · `;
   }
 
   function send(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, answer: WebAnswer) {
@@ -99,7 +113,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
       if (wantsPage(request)) {
         const body = html`${pageHead(titleOf(status))}<section class="card"><p>${message}</p>${
           suggestion === null ? null : html`<p>${suggestion}</p>`
-        }<p><a href="/">Back to the overview</a></p></section>`;
+        }<p>${backLink(request)}<a href="/">Back to the overview</a></p></section>`;
         return send(request, reply, visit, { type: 'page', status, title: titleOf(status), body, at: '' });
       }
       return send(request, reply, visit, { type: 'json', status, value: { ok: false, error: { message } } });
@@ -108,7 +122,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
 }
 
 const TITLES: Record<number, string> = {
-  400: 'The request cannot be understood',
+  400: 'Not possible like this',
   401: 'Not logged in',
   403: 'Not allowed',
   404: 'Not found',

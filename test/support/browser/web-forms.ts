@@ -8,8 +8,12 @@ export type FormFields = Record<string, string> | [name: string, value: string][
 export interface WebForms {
   get(path: string): Promise<{ status: number; text: string }>;
   bytes(path: string): Promise<{ status: number; bytes: Uint8Array; headers: Headers }>;
-  /** Sends a form. `to` is the address to which the answer redirects. */
-  post(path: string, fields?: FormFields): Promise<{ status: number; to: string; text: string }>;
+  /**
+   * Sends a form. `to` is the address to which the answer redirects.
+   *
+   * @param from the path of the page with the form
+   */
+  post(path: string, fields?: FormFields, from?: string): Promise<{ status: number; to: string; text: string }>;
   upload(
     path: string,
     file: { name: string; bytes: Uint8Array },
@@ -22,8 +26,13 @@ const LOOK_MS = 50;
 
 export function webForms(url: string): WebForms {
   const headers = { authorization: `Bearer ${WEB_TOKEN}`, accept: 'text/html' };
-  const send = async (path: string, body: URLSearchParams | FormData) => {
-    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body, redirect: 'manual' });
+  const send = async (path: string, body: URLSearchParams | FormData, from = '/') => {
+    const answer = await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { ...headers, referer: `${url}${from}` },
+      body,
+      redirect: 'manual',
+    });
     return { status: answer.status, to: answer.headers.get('location') ?? '', text: await answer.text() };
   };
   const get = async (path: string) => {
@@ -36,7 +45,7 @@ export function webForms(url: string): WebForms {
       const answer = await fetch(`${url}${path}`, { headers });
       return { status: answer.status, bytes: await answer.bytes(), headers: answer.headers };
     },
-    post: (path, fields = {}) => send(path, new URLSearchParams(fields)),
+    post: (path, fields = {}, from) => send(path, new URLSearchParams(fields), from),
     upload(path, { name, bytes }) {
       const form = new FormData();
       form.append('file', new Blob([new Uint8Array(bytes)]), name);

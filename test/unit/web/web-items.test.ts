@@ -187,7 +187,7 @@ describe('the answer to why', () => {
         },
       ],
     };
-    const { markup } = whyCard(why, []);
+    const { markup } = whyCard(why, [], null);
     expect(markup).toContain('Its <code>row</code> &lt;b&gt; is bad.');
     expect(markup).toContain('href="/items/bom_item/a%2Fb"');
     expect(markup).toContain('<code>dpp-sync why P-1</code>');
@@ -200,7 +200,7 @@ describe('the answer to why', () => {
     const why = { key: 'P-1', naturalKey: null, name: null, answer: 'No.', published: false, steps: [step] };
     const record = { id: 3, source: 'erp', stream: 'products', key: 'P-1', place: {}, fields: {}, issues: [] };
     const row = { record, cause: { id: 'c0ffee', title: 'Unknown country.' }, product: 'P-1' };
-    expect(whyCard(why, [row]).markup).toContain('<a href="/attention/c0ffee">Quarantined row</a>');
+    expect(whyCard(why, [row], null).markup).toContain('<a href="/attention/c0ffee">Quarantined row</a>');
   });
 });
 

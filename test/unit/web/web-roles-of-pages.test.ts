@@ -31,7 +31,7 @@ const PASSPORT: PassportRow = {
 
 describe('what a page offers', () => {
   const listed = { rows: [PASSPORT], next: null, total: { count: 1, atLeast: false } };
-  const shown = { listed, counts: { published: 1 }, quarantined: [] };
+  const shown = { listed, counts: { published: 1 }, quarantined: [], warning: null };
   const passports = { ...shown, query: new URLSearchParams(), sources: ['erp'], csrf: 'c' };
 
   it('a page offers no form that publishes to a person who may only look', () => {
@@ -65,7 +65,7 @@ describe('what a page offers', () => {
   });
 
   it('a page offers nothing to confirm where nothing would change', () => {
-    const view = { status: 'published' as const, examples: [], warning: null, fields: [], csrf: 'c' };
+    const view = { status: 'published' as const, examples: [], warning: null, hold: null, fields: [], csrf: 'c' };
     expect(confirmPage({ ...view, counts: { published: 4, incomplete: 2 } }).markup).toContain('Nothing would change.');
     expect(confirmPage({ ...view, counts: { published: 4, incomplete: 2, initialized: 1 } }).markup).toContain(
       '>Publish 1 passport</button>',

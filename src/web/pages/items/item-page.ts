@@ -23,6 +23,8 @@ export interface ItemPageView {
   why: Why | null;
   /** The rows in quarantine that `why` is about. */
   quarantined: readonly RowInQuarantine[];
+  /** Why nothing can be sent now; null if sending is possible. */
+  hold: string | null;
   /** The actions of people that name the item. */
   actions: readonly ActionRow[];
   /** Links and forms for the passport; null for other kinds. */
@@ -30,11 +32,11 @@ export interface ItemPageView {
 }
 
 /** The page with everything about one item. */
-export function itemPage({ item, passport, why, quarantined, actions, passportActions }: ItemPageView): Html {
+export function itemPage({ item, passport, why, quarantined, hold, actions, passportActions }: ItemPageView): Html {
   const { kind, key, naturalKey, name } = item;
   const isPassport = kind === 'passport';
   return html`${pageHead(html`${KINDS[kind].one} ${naturalKey ?? key}`, { lead: name ?? '' })}
-${why === null ? null : whyCard(why, quarantined)}
+${why === null ? null : whyCard(why, quarantined, hold)}
 ${card('State', facts(item))}
 ${passport === null ? null : card('Passport', passportPart(item, passport, passportActions))}
 ${isPassport ? null : card('Source, mapping and platform', comparison(item))}
@@ -44,10 +46,10 @@ ${card('What happened', timelineOf(item.timeline, actions))}`;
 }
 
 /** The page of a product of which the ledger only has rows, for example rows in quarantine. */
-export function rowsPage(why: Why, quarantined: readonly RowInQuarantine[]): Html {
+export function rowsPage(why: Why, quarantined: readonly RowInQuarantine[], hold: string | null): Html {
   const records = quarantined.map(({ record }) => record);
   return html`${pageHead(html`${KINDS.product.one} ${why.key}`, { lead: 'No row makes this product yet.' })}
-${whyCard(why, quarantined)}
+${whyCard(why, quarantined, hold)}
 ${records.length === 0 ? null : card(records.length === 1 ? 'Row in quarantine' : 'Rows in quarantine', recordTable(records))}`;
 }
 

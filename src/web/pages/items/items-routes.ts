@@ -1,8 +1,10 @@
 import type { ItemListFilter, Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { kindWord } from '../../../domain/words.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { notFound } from '../../server/web-fault.ts';
 import { passportActions } from '../passports/passport-actions.ts';
+import { sendingHold } from '../sending-hold.ts';
 import { isItemState, isSubjectKind, KINDS } from '../words.ts';
 import { itemPage, rowsPage } from './item-page.ts';
 import { itemsPage } from './items-list.ts';
@@ -35,9 +37,14 @@ export function itemsRoutes(context: PageContext): Route[] {
     const why = ofProduct ? await dashboard.why(item?.key ?? key) : null;
     const quarantined = why === null ? [] : await dashboard.quarantinedRows(recordsOf(why));
     if (item === null) {
-      if (why === null) throw notFound(`The ledger has no ${KINDS[kind].one} with the key ${key}.`);
+      if (why === null) throw notFound(`The ledger has no ${kindWord(kind)} with the key ${key}.`);
       const title = `${KINDS.product.one} ${key}`;
-      return { type: 'page', title, body: rowsPage(withoutDeadLinks(why), quarantined), at: '/items' };
+      return {
+        type: 'page',
+        title,
+        body: rowsPage(withoutDeadLinks(why), quarantined, sendingHold(runtime)),
+        at: '/items',
+      };
     }
     const { rows } = await dashboard.actions({ limit: ACTIONS_MAX });
     const passport = ofProduct ? runtime.views.passport(item.key) : null;
@@ -63,6 +70,7 @@ export function itemsRoutes(context: PageContext): Route[] {
       passport,
       why: why === null ? null : withoutDeadLinks(why),
       quarantined,
+      hold: sendingHold(runtime),
       actions: actionsAbout(item, rows),
       passportActions: forms,
     });

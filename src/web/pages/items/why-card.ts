@@ -20,13 +20,15 @@ function withCode(text: string): Html {
  * Why a passport is not published: the answer in one sentence, then the steps from the source's row to the passport.
  *
  * @param rows the rows in quarantine that the steps are about
+ * @param hold what keeps everything from being sent now; null if nothing does
  */
-export function whyCard(why: Why, rows: readonly RowInQuarantine[]): Html {
+export function whyCard(why: Why, rows: readonly RowInQuarantine[], hold: string | null): Html {
   const title = why.published ? 'It is published' : 'Why is this not published?';
   const causes = new Map(rows.map(({ record, cause }) => [record.id, cause.id]));
   const steps = why.steps.map((one) => stepOf(one, causes));
   return card(title, [
     html`<p class="answer">${withCode(why.answer)}</p>`,
+    hold === null || why.published ? null : html`<p class="warn">${hold}</p>`,
     steps.length === 0
       ? null
       : html`<details${why.published ? null : html` open`}><summary>From the row to the passport</summary><ol class="steps">${steps}</ol></details>`,

@@ -21,6 +21,8 @@ export interface ConfirmView {
   }[];
   /** Why even passports of complete products may not be published; null if there is no such reason. */
   warning: string | null;
+  /** What keeps everything from being sent now; null if nothing does. */
+  hold: string | null;
   /** The hidden fields that name the selection. */
   fields: readonly (readonly [string, string])[];
   csrf: string;
@@ -76,7 +78,7 @@ export function confirmPage(view: ConfirmView): Html {
   });
   const title = status === 'published' ? 'Publish passports' : 'Withdraw passports';
   return html`${pageHead(title, { lead: `${counted(all, 'passport')} selected. Nothing has been sent yet.` })}
-${card('What will happen', [table, status === 'published' && view.warning !== null ? html`<p class="warn">Initialised passports may have to wait as well: ${view.warning}</p>` : null])}${examplesCard(view)}${card(null, form)}`;
+${card('What will happen', [table, view.hold === null ? null : html`<p class="warn">${view.hold}</p>`, status === 'published' && view.warning !== null ? html`<p class="warn">Initialised passports may have to wait as well: ${view.warning}</p>` : null])}${examplesCard(view)}${card(null, form)}`;
 }
 
 /** How many passports the request may change: all except those that certainly do not change. */

@@ -21,6 +21,8 @@ export interface PassportsView {
   counts: PassportCounts;
   /** The rows in quarantine that the search has found. */
   quarantined: readonly RowInQuarantine[];
+  /** What may keep even complete products from being published; null if nothing does. */
+  warning: string | null;
   query: URLSearchParams;
   sources: readonly string[];
   /** The config's template of public addresses. */
@@ -34,7 +36,7 @@ export interface PassportsView {
  * published.
  */
 export function passportsPage(view: PassportsView): Html {
-  const { listed, counts, quarantined, query, sources, operates } = view;
+  const { listed, counts, quarantined, warning, query, sources, operates } = view;
   const value = (name: string): string => query.get(name) ?? '';
   const filter = filterForm({
     action: '/passports',
@@ -61,7 +63,7 @@ export function passportsPage(view: PassportsView): Html {
   });
   const list = table(view);
   return html`${pageHead('Passports', { lead: countsLine(counts, query) })}
-${card(null, [filter, quarantinedLine(quarantined), operates && listed.rows.length > 0 ? selection(view, list) : list, pager({ path: '/passports', query, listed })])}`;
+${card(null, [filter, quarantinedLine(quarantined), warning === null ? null : html`<p class="warn">Initialised passports may have to wait: ${warning}</p>`, operates && listed.rows.length > 0 ? selection(view, list) : list, pager({ path: '/passports', query, listed })])}`;
 }
 
 const NO_MATCH = 'No passport matches the filter.';

@@ -1,10 +1,11 @@
 import { changeSelected } from '../../../admin/handlers/change-passports.ts';
-import type { PassportFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { PassportFilter, PassportRow } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportCounts } from '../../../domain/ports/ledger/ledger-views.ts';
 import { counted } from '../../parts/count-link.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest } from '../../server/web-fault.ts';
+import { sendingHold } from '../sending-hold.ts';
 import { isPassportState } from '../words.ts';
 import { type ConfirmView, confirmPage, type WantedStatus } from './confirm-page.ts';
 import { passportPdfAnswer } from './passport-download.ts';
@@ -33,6 +34,7 @@ export function passportsRoutes(context: PageContext): Route[] {
       listed,
       counts,
       quarantined,
+      warning: commonBlocker(listed.rows),
       query,
       sources: runtime.config.sources.map(({ id }) => id),
       template: runtime.config.passports?.publicUrl ?? null,
@@ -46,7 +48,7 @@ export function passportsRoutes(context: PageContext): Route[] {
     const selection = selectionOf(form);
     const { status, products, filter } = selection;
     const view = products === null ? await ofFilter(filter) : ofProducts(products, status);
-    const body = confirmPage({ ...view, status, fields: fieldsOf(selection), csrf });
+    const body = confirmPage({ ...view, hold: sendingHold(runtime), status, fields: fieldsOf(selection), csrf });
     const title = status === 'published' ? 'Publish passports' : 'Withdraw passports';
     return { type: 'page', title, body, at: '/passports' };
   }
@@ -55,22 +57,23 @@ export function passportsRoutes(context: PageContext): Route[] {
 
   async function ofFilter(filter: PassportFilter): Promise<Found> {
     const mayLack = filter.state === undefined || filter.state === 'incomplete';
-    const [counts, incomplete] = await Promise.all([
+    const mayWait = filter.state === undefined || filter.state === 'initialized';
+    const [counts, incomplete, initialized] = await Promise.all([
       dashboard.passportCounts(filter),
       mayLack ? dashboard.passports({ ...filter, state: 'incomplete' }, { limit: EXAMPLES_SHOWN }) : null,
+      mayWait ? dashboard.passports({ ...filter, state: 'initialized' }, { limit: EXAMPLES_SHOWN }) : null,
     ]);
-    return { counts, examples: incomplete?.rows ?? [], warning: await commonBlocker(filter, counts) };
+    return { counts, examples: incomplete?.rows ?? [], warning: commonBlocker(initialized?.rows ?? []) };
   }
 
   /**
    * A reason why no passport can be published, such as a guard that holds a source; null if there is none. Then even
    * complete products wait.
    */
-  async function commonBlocker(filter: PassportFilter, counts: PassportCounts): Promise<string | null> {
-    if ((counts.initialized ?? 0) === 0) return null;
-    const { rows } = await dashboard.passports({ ...filter, state: 'initialized' }, { limit: 1 });
-    const [first] = rows;
-    return first === undefined ? null : (runtime.views.passport(first.product)?.blockers[0] ?? null);
+  function commonBlocker(rows: readonly PassportRow[]): string | null {
+    // A row lists the blockers of its product alone. A product without such blockers waits for what all products wait for.
+    const free = rows.find(({ state, blockers }) => state === 'initialized' && blockers.length === 0);
+    return free === undefined ? null : (runtime.views.passport(free.product)?.blockers[0] ?? null);
   }
 
   function ofProducts(products: readonly string[], status: WantedStatus): Found {

@@ -1,0 +1,21 @@
+import type { Runtime } from '../../daemon/runtime.ts';
+
+/** What keeps everything from being sent at present, for the pages that promise that something will be sent; null if nothing does. */
+export function sendingHold({ api }: Pick<Runtime, 'api'>): string | null {
+  const authorization = api.authorization();
+  if (!authorization.open) {
+    const cure =
+      authorization.by === 'key'
+        ? 'Nothing is sent until the API accepts the key; everything stays due. Correct the key in the config.'
+        : 'Nothing is sent until the plan of the workspace allows it; everything stays due.';
+    return `${authorization.reason.message} ${cure}`;
+  }
+  if (api.unreachableSince() !== null) {
+    return 'The API does not answer, so nothing is sent now. Everything stays due, and is sent by itself when the API answers again.';
+  }
+  const refused = Array.from(
+    api.refused(),
+    ([scope, { message }]) => `${message} Nothing that takes the scope ${scope} is sent until the API accepts it.`,
+  );
+  return refused.length === 0 ? null : refused.join(' ');
+}
