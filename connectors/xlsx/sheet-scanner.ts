@@ -41,7 +41,9 @@ export function createSheetScanner(options: {
 
   function beginCell(attributes: Record<string, string>): void {
     const { r, t = 'n', s } = attributes;
+    const last = column;
     column = r === undefined ? column + 1 : columnOf(r);
+    if (column <= last) throw new Error(`the cells of row ${row.number} are not in order: ${r} stands too late`);
     if (column >= columnsMax) {
       throw new Error(`row ${row.number} goes beyond column ${columnsMax}, and \`maxColumns\` allows no more`);
     }
@@ -62,8 +64,7 @@ export function createSheetScanner(options: {
         cell.text = '';
       } else if (name === 'f') cell.formula = true;
       else if (name === 'row' && inSheet) {
-        const number = attributes['r'] === undefined ? row.number + 1 : Number(attributes['r']);
-        row = { number, hidden: isTrue(attributes['hidden']), cells: [] };
+        row = { number: numberOfRow(attributes['r'], row.number), hidden: isTrue(attributes['hidden']), cells: [] };
         column = -1;
       } else if (name === 'sheetData') inSheet = true;
       else if (name === 'col' && isTrue(attributes['hidden'])) {
@@ -91,6 +92,20 @@ export function createSheetScanner(options: {
 
 function emptyCell(): SpreadsheetCell {
   return { column: 0, type: 'n', style: 0, text: null, formula: false };
+}
+
+/**
+ * The number of a row. Without a stated number, the number after that of the row before.
+ *
+ * @throws Error if the number is no whole number, or is not greater than that of the row before: the places of the header and of all
+ *   rows are unknown then
+ */
+function numberOfRow(stated: string | undefined, last: number): number {
+  if (stated === undefined) return last + 1;
+  const number = Number(stated);
+  if (!Number.isSafeInteger(number)) throw new Error(`a row has the number ${JSON.stringify(stated.slice(0, 20))}`);
+  if (number <= last) throw new Error(`its rows are not in order: row ${number} stands after row ${last}`);
+  return number;
 }
 
 /**

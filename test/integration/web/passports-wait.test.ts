@@ -46,7 +46,7 @@ describe('the pages about passports', () => {
     expect((await web.get('/items/product?key=P-1')).text).toContain(REFUSED);
   });
 
-  it('lead from a mistake back to the page with the form', async () => {
+  it('pages about passports lead from a mistake back to the page with the form', async () => {
     const web = await started();
     const mistake = await web.post('/passports/confirm', { status: 'published' }, '/passports?search=P-1');
     expect(mistake.status).toBe(400);

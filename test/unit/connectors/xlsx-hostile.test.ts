@@ -117,6 +117,18 @@ describe('a workbook that is damaged stops the read', () => {
   });
 });
 
+describe('a workbook whose rows or cells are not in order stops the read, because the place of a value is not certain', () => {
+  it.each([
+    [textRow(3, 'three') + textRow(2, 'two'), 'its rows are not in order: row 2 stands after row 3'],
+    [textRow(2, 'two') + textRow(2, 'again'), 'its rows are not in order: row 2 stands after row 2'],
+    ['<row r="abc"><c r="A2"><v>1</v></c></row>', 'a row has the number "abc"'],
+    ['<row r="2"><c r="A2"><v>1</v></c><c r="A2"><v>2</v></c></row>', 'the cells of row 2 are not in order'],
+    ['<row r="2"><c r="B2"><v>1</v></c><c r="A2"><v>2</v></c></row>', 'the cells of row 2 are not in order'],
+  ])('%#', async (rows, message) => {
+    expect((await failure(workbook({ sheet: textRow(1, 'a', 'b') + rows }))).message).toContain(message);
+  });
+});
+
 describe('a hostile workbook ends in bounded memory and time', () => {
   it('a hostile workbook with a document type and entities ends in bounded memory and time', async () => {
     const data = Buffer.from(
