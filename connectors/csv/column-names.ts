@@ -37,6 +37,37 @@ export function columnNames(first: RecordScanner, dialect: Dialect, file: string
 }
 
 /**
+ * Without its decimal column a file would be read with `1.234` in place of `1234`. A column that stands in `decimalColumns` of
+ * the source may belong to another stream, unless the file has a column of this name in other letters.
+ *
+ * @throws a `sourceFault` if a column of `decimalColumns` is missing
+ */
+export function assertDecimalColumns(
+  names: readonly string[],
+  { dialect, decimalsOfStream }: { dialect: Dialect; decimalsOfStream: readonly string[] },
+  file: string,
+): void {
+  const byLetters = new Map(names.map((name) => [lettersOf(name), name]));
+  for (const name of dialect.decimalColumns) {
+    if (names.includes(name)) continue;
+    const similar = byLetters.get(lettersOf(name));
+    if (similar === undefined && !decimalsOfStream.includes(name)) continue;
+    throw sourceFault(`${file}: the column ${name} of \`decimalColumns\` is missing.`, {
+      suggestion:
+        similar === undefined
+          ? `Correct \`decimalColumns\`. The file has ${names.slice(0, NAMES_SHOWN).join(', ')}.`
+          : `Write it as ${JSON.stringify(similar)}, as in the file.`,
+    });
+  }
+}
+
+const NAMES_SHOWN = 12;
+
+function lettersOf(name: string): string {
+  return name.trim().toLowerCase();
+}
+
+/**
  * A failing disk can leave a file of zeros. Such a file would look like a header without rows, and all records would
  * seem to be gone.
  *

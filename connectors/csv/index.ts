@@ -1,6 +1,6 @@
 import { defineFileConnector } from '../../src/sdk/index.ts';
-import { readColumnNames, readCsv } from './read.ts';
-import { dialectOf, OPTIONS, STREAM_OPTIONS } from './schema.ts';
+import { type CsvRequest, readColumnNames, readCsv } from './read.ts';
+import { type Dialect, dialectOf, OPTIONS, STREAM_OPTIONS, type StreamOptions } from './schema.ts';
 
 /** Delimited text files: CSV, TSV and the flat files of older systems. */
 export const csv = defineFileConnector({
@@ -9,7 +9,11 @@ export const csv = defineFileConnector({
   fixedColumns: true,
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
-  read: (file, { options, stream, signal }) => readCsv(file, { dialect: dialectOf(options, stream), signal }),
-  columns: (file, { options, stream, signal }) =>
-    readColumnNames(file, { dialect: dialectOf(options, stream), signal }),
+  read: (file, request) => readCsv(file, requestOf(request)),
+  columns: (file, request) => readColumnNames(file, requestOf(request)),
 });
+
+function requestOf(request: { options: Dialect; stream: StreamOptions; signal: AbortSignal }): CsvRequest {
+  const { options, stream, signal } = request;
+  return { dialect: dialectOf(options, stream), decimalsOfStream: stream.decimalColumns ?? [], signal };
+}

@@ -6,13 +6,15 @@ import {
   sourceFault,
   type TextPiece,
 } from '../../src/sdk/index.ts';
-import { columnNames } from './column-names.ts';
+import { assertDecimalColumns, columnNames } from './column-names.ts';
 import { RecordScanner } from './record-scanner.ts';
 import { createRowBuilder } from './row-builder.ts';
 import type { Dialect } from './schema.ts';
 
 export interface CsvRequest {
   dialect: Dialect;
+  /** The `decimalColumns` that stand under the stream itself, and not under the source, which may have other streams. */
+  decimalsOfStream: readonly string[];
   signal: AbortSignal;
 }
 
@@ -26,7 +28,7 @@ export async function* readCsv(file: OpenFile, request: CsvRequest): AsyncGenera
     while (scanner.next()) {
       if (build === undefined) {
         const { encoding } = piece;
-        const names = columnNames(scanner, request.dialect, file.name, encoding);
+        const names = namesOf(scanner, file, request, encoding);
         build = createRowBuilder({ file: file.name, names, encoding, dialect: request.dialect }, scanner);
         if (request.dialect.header) continue;
       }
@@ -45,10 +47,16 @@ export async function readColumnNames(file: OpenFile, request: CsvRequest): Prom
   const scanner = new RecordScanner(request.dialect);
   for await (const piece of textOf(file, request)) {
     scanner.feed(piece.text, piece.final);
-    if (scanner.next()) return columnNames(scanner, request.dialect, file.name, piece.encoding);
+    if (scanner.next()) return namesOf(scanner, file, request, piece.encoding);
   }
   assertHeader(false, file, request.dialect);
   return request.dialect.columns ?? [];
+}
+
+function namesOf(first: RecordScanner, file: OpenFile, request: CsvRequest, encoding: string): string[] {
+  const names = columnNames(first, request.dialect, file.name, encoding);
+  assertDecimalColumns(names, request, file.name);
+  return names;
 }
 
 const textOf = (file: OpenFile, { dialect, signal }: CsvRequest): AsyncGenerator<TextPiece> =>

@@ -64,7 +64,7 @@ export const OPTIONS = {
 
 /** The options of a stream: the settings of the dialect of its files that differ from the source's. */
 export const STREAM_OPTIONS = DialectFields.partial().shape;
-type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
+export type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 
 /** The form in which a file is written. */
 export type Dialect = z.infer<z.ZodObject<typeof OPTIONS>>;

@@ -261,6 +261,20 @@ describe('decimal columns', () => {
     },
   );
 
+  it('decimal columns stop the read if their column is missing and the stream names it, or the file has it in other letters', async () => {
+    const text = 'n\n1.234\n';
+    await expect(read(text, {}, { decimalColumns: ['m'] })).rejects.toMatchObject({
+      code: 'source.unreadable',
+      message: 'in.csv: the column m of `decimalColumns` is missing.',
+      suggestion: 'Correct `decimalColumns`. The file has n.',
+    });
+    await expect(read(text, { decimalColumns: ['N'] })).rejects.toMatchObject({
+      message: 'in.csv: the column N of `decimalColumns` is missing.',
+      suggestion: 'Write it as "n", as in the file.',
+    });
+    expect(fields(await read(text, { decimalColumns: ['m', 'n'] }))).toEqual([{ n: '1234' }]);
+  });
+
   it('a decimal column of a CSV file uses the other mark when told so', async () => {
     expect(await convert('302.35-', { decimalMark: '.' })).toBe('-302.35');
     expect(await convert('1,234.50', { decimalMark: '.' })).toBe('1234.50');
