@@ -200,10 +200,12 @@ function connectionOf(driver: Driver, options: Options): Connection {
 
 function typeOf({
   columnType: type = -1,
+  columnLength,
   characterSet,
   flags,
 }: FieldPacket & { characterSet?: number }): Omit<Column, 'name'> {
-  if (type === BIT) return { kind: 'boolean' };
+  // One bit is a truth value, and several are a number.
+  if (type === BIT) return columnLength === 1 ? { kind: 'boolean' } : { kind: 'number' };
   if ((Number(flags ?? 0) & ENUM_OR_SET) !== 0) return { kind: 'enum' };
   if (type === SINGLE) return { kind: 'float', type: 'single' };
   const kind = KINDS[type];
@@ -216,16 +218,11 @@ function boundValue({ column, text }: KeyValue): string | Buffer {
 
 function valueOf(value: unknown, column: Column | undefined): JsonValue {
   if (value === null || value === undefined) return null;
-  if (column?.kind === 'boolean' && Buffer.isBuffer(value)) return bitsOf(value);
+  if (column?.kind === 'boolean' && Buffer.isBuffer(value)) return value[0] === 1;
+  if (column?.kind === 'number' && Buffer.isBuffer(value)) return BigInt(`0x${value.toString('hex')}`).toString();
   if (Buffer.isBuffer(value)) return value.toString(column?.kind === 'binary' ? 'base64' : 'utf8');
   if (column?.kind === 'json') return typeof value === 'string' ? jsonOf(value) : (value as JsonValue);
   return typeof value === 'number' && column?.type === 'single' ? singleText(value) : textOf(value);
-}
-
-/** One bit is a truth value, and several are a number. */
-function bitsOf(value: Buffer): JsonValue {
-  if (value.length === 1 && (value[0] ?? 0) <= 1) return value[0] === 1;
-  return BigInt(`0x${value.toString('hex')}`).toString();
 }
 
 /** Explains an error by the codes of https://mariadb.com/kb/en/mariadb-error-code-reference/. */

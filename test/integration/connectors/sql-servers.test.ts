@@ -313,11 +313,11 @@ describeMariaDb('a MariaDB server', () => {
 
   it('MariaDB gives every value exactly', async () => {
     await run(`CREATE TABLE kinds (id INT, d DECIMAL(40, 10), b BIGINT UNSIGNED, t DATETIME(6), ts TIMESTAMP NULL, day DATE,
-      tm TIME(3), r FLOAT, f DOUBLE, yes BIT(1), bits BIT(12), flag BOOLEAN, nothing INT, bytes VARBINARY(8), blobs BLOB,
+      tm TIME(3), r FLOAT, f DOUBLE, yes BIT(1), bits BIT(12), few BIT(8), flag BOOLEAN, nothing INT, bytes VARBINARY(8), blobs BLOB,
       j JSON, txt TEXT CHARACTER SET latin1, y YEAR, e ENUM('a', 'b'))`);
     await run(`SET time_zone = '+02:00'`);
     await run(`INSERT INTO kinds VALUES (1, 12345678901234567890.1234567890, 18446744073709551615, '2026-01-02 03:04:05.678901',
-      '2026-01-02 03:04:05', '2026-01-02', '-12:34:56.789', 0.1, 0.1, b'1', b'100000000001', TRUE, NULL, x'00ff', x'c3',
+      '2026-01-02 03:04:05', '2026-01-02', '-12:34:56.789', 0.1, 0.1, b'1', b'100000000001', b'0', TRUE, NULL, x'00ff', x'c3',
       '{"a": 12345678901234567890}', 'ü', 2026, 'b')`);
     expect(await read({ query: 'SELECT * FROM kinds', json: ['j'] })).toEqual([
       {
@@ -332,6 +332,7 @@ describeMariaDb('a MariaDB server', () => {
         f: '0.1',
         yes: true,
         bits: '2049',
+        few: '0',
         flag: '1',
         nothing: null,
         bytes: 'AP8=',
