@@ -79,7 +79,8 @@ function createReader(columns: readonly Column[], { trim, decimalMark }: Layout)
       if (type === 'date') fields[name] = /^0*$/.test(value.trim()) ? '' : value;
       else if (type === 'decimal') {
         const number = toDecimal(value);
-        if (typeof number === 'string') fields[name] = decimals === undefined ? number : withMark(number, decimals);
+        const isMarked = decimals === undefined || value.includes(decimalMark);
+        if (typeof number === 'string') fields[name] = isMarked ? number : withMark(number, decimals);
         else {
           fields[name] = value;
           issues.push(decimalIssue(name, value, { mark: decimalMark, cure: NO_DECIMAL }));
@@ -90,7 +91,7 @@ function createReader(columns: readonly Column[], { trim, decimalMark }: Layout)
   };
 }
 
-/** Adds the decimal mark if it is not written: 12345 with two decimals is 123.45. A written mark is kept. */
+/** Adds the decimal mark if it is not written: 12345 with two decimals is 123.45. Text that is no number does not change. */
 function withMark(number: string, decimals: number): string {
   if (!/^-?\d+$/.test(number)) return number;
   const sign = number.startsWith('-') ? '-' : '';

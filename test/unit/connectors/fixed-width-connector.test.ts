@@ -98,6 +98,8 @@ describe('decimals and dates', () => {
     ['0000012345', '0000012.345'],
     ['5-', '-0.005'],
     ['12.5', '12.5'],
+    ['5.', '5'],
+    ['n/a', 'n/a'],
   ])('a fixed-width decimal puts the mark that is not written into %s: %s', async (text, expected) => {
     expect(await value(text, { type: 'decimal', decimals: 3 })).toBe(expected);
   });
