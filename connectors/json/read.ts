@@ -1,5 +1,6 @@
 import {
   assertContent,
+  contentFault,
   createPageBuffer,
   type OpenFile,
   type Page,
@@ -50,11 +51,17 @@ export async function* readJson(file: OpenFile, request: JsonRequest): AsyncGene
 async function* readBytes(file: OpenFile, signal: AbortSignal): AsyncGenerator<{ bytes: Buffer; final: boolean }> {
   let isFirst = true;
   for await (const chunk of file.chunks(signal)) {
-    if (isFirst) assertContent(file.name, chunk, { format: 'JSON', accepts: 'json' });
+    if (isFirst) assertJson(file.name, chunk);
     yield { bytes: isFirst ? withoutByteOrderMark(chunk, file.name) : chunk, final: false };
     isFirst = false;
   }
   yield { bytes: Buffer.alloc(0), final: true };
+}
+
+/** No JSON begins with a tag, which may be any text in other formats. */
+function assertJson(file: string, head: Buffer): void {
+  assertContent(file, head, { format: 'JSON', accepts: 'json' });
+  if (/^(?:ï»¿)?\s*</.test(head.toString('latin1', 0, 100))) throw contentFault(file, 'xml', 'JSON');
 }
 
 function* rowsOf(element: Element, rules: ElementRules, format: JsonRequest['format']): Generator<SizedRow> {

@@ -36,6 +36,7 @@ describe('a file that is read as another format is called what it is', () => {
     ['JSON as CSV', csv, ' [ {"sku": 1} ]', 'in is JSON, not CSV.'],
     ['a workbook as CSV', csv, SPREADSHEET, `in ${WORKBOOK}`],
     ['XML as JSON', json, XML, 'in is XML, not JSON.'],
+    ['XML without a declaration as JSON', json, '\uFEFF\n<parts><part/></parts>\n', 'in is XML, not JSON.'],
     ['an error page as JSON', json, HTML, 'in is an HTML page, not JSON.'],
     ['a workbook as JSON', json, SPREADSHEET, `in ${WORKBOOK}`],
     ['an empty file as CSV', csv, '', 'in has no header row: it is empty.'],
