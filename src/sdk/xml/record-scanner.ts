@@ -71,6 +71,10 @@ export class RecordScanner {
   private found = false;
   private readonly pathsSeen = new Set<string>();
   private tagLine = 1;
+  /** Null for a tag whose name ends the line. */
+  private tagColumn: number | null = 1;
+  /** The line on which a record has begun last. */
+  private recordLine = 0;
   private tagStart = 0;
   private attributes = 0;
   private readonly bounds: TextBounds;
@@ -147,11 +151,13 @@ export class RecordScanner {
       this.bounds.event();
       entities.declare(text);
     });
-    parser.on('opentagstart', () => {
+    parser.on('opentagstart', ({ name }) => {
       this.bounds.event();
       this.attributes = 0;
       // The parser has read the character after the name, which may be a line end.
-      this.tagLine = parser.column === 0 ? parser.line - 1 : parser.line;
+      const isAtEnd = parser.column === 0;
+      this.tagLine = isAtEnd ? parser.line - 1 : parser.line;
+      this.tagColumn = isAtEnd ? null : parser.column - name.length - 1;
       this.tagStart = parser.position;
     });
     parser.on('attribute', () => {
@@ -222,8 +228,12 @@ export class RecordScanner {
     if (this.ancestors !== null || state.matched) this.listenToText();
   }
 
+  /** A file may have all its records on one line, so the place of each record after the first one of a line has its column. */
   private beginRecord(): void {
-    const place = { file: this.file, line: this.tagLine, path: `/${this.path.join('/')}` };
+    const column = this.tagColumn === null ? '[end of line]' : `[column ${this.tagColumn}]`;
+    const path = `/${this.path.join('/')}${this.tagLine === this.recordLine ? column : ''}`;
+    this.recordLine = this.tagLine;
+    const place = { file: this.file, line: this.tagLine, path };
     this.open.push({ index: this.depth, place, start: this.tagStart + this.bounds.expanded });
   }
 

@@ -176,6 +176,19 @@ describe('the paths of XML records', () => {
       [2, 4, 7].map((line) => ({ file: 'export.xml', line, path: '/a/b' })),
     );
   });
+
+  it('have a place of their own where several of them begin on one line', async () => {
+    const records = await recordsOf('<a><b/><b><b/></b><c><b x="1"/></c>\n<b/><b/><b\n/></a>', { at: '//b' });
+    expect(records.map(({ place }) => `${place.line} ${place.path}`)).toEqual([
+      '1 /a/b',
+      '1 /a/b/b[column 11]',
+      '1 /a/b[column 8]',
+      '1 /a/c/b[column 22]',
+      '2 /a/b',
+      '2 /a/b[column 5]',
+      '2 /a/b[end of line]',
+    ]);
+  });
 });
 
 describe('the values of ancestors', () => {
