@@ -15,7 +15,7 @@ export const FILE_STREAM = {
     .enum(['all', 'latest'])
     .default('all')
     .describe(
-      '`all`: every matching file, in the order of their names. `latest`: the matching file that was modified last.',
+      '`all`: every matching file, in the order of their names, or with `contents: changes` in the order in which they were modified. `latest`: the matching file that was modified last.',
     ),
   contents: z
     .enum(['snapshot', 'changes'])

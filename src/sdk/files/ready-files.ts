@@ -14,7 +14,7 @@ interface Unready {
 
 /** The files that a stream has to read now. */
 export interface ReadyFiles {
-  /** The files to read, in the order of their names. */
+  /** The files to read, in the order of their names. A read of changes sorts them by their times. */
   files: SourceFile[];
   /** Older files that `latest` does not read. They are archived or deleted with the file that is read. */
   outdated: SourceFile[];

@@ -71,9 +71,9 @@ export class RecordScanner {
   private found = false;
   private readonly pathsSeen = new Set<string>();
   private tagLine = 1;
-  /** Null for a tag whose name ends the line. */
+  /** The column of the last tag; null if the name of the tag ends the line. */
   private tagColumn: number | null = 1;
-  /** The line on which a record has begun last. */
+  /** The line on which the last record began. */
   private recordLine = 0;
   private tagStart = 0;
   private attributes = 0;
@@ -228,10 +228,10 @@ export class RecordScanner {
     if (this.ancestors !== null || state.matched) this.listenToText();
   }
 
-  /** A file may have all its records on one line, so the place of each record after the first one of a line has its column. */
+  /** A file may have all its records on one line, so the place of each record but the first of a line has the column. */
   private beginRecord(): void {
-    const column = this.tagColumn === null ? '[end of line]' : `[column ${this.tagColumn}]`;
-    const path = `/${this.path.join('/')}${this.tagLine === this.recordLine ? column : ''}`;
+    let path = `/${this.path.join('/')}`;
+    if (this.tagLine === this.recordLine) path += this.tagColumn === null ? '[end of line]' : `[column ${this.tagColumn}]`;
     this.recordLine = this.tagLine;
     const place = { file: this.file, line: this.tagLine, path };
     this.open.push({ index: this.depth, place, start: this.tagStart + this.bounds.expanded });

@@ -92,6 +92,13 @@ describe('a semaphore', () => {
     expect(await read.ids()).toEqual(['1', '2', '3']);
   });
 
+  it('files of changes are read in the order of their times and then of their names', async () => {
+    await put('a.csv', 1, 2);
+    await put('c.csv', 3, 1);
+    await put('b.csv', 2, 1);
+    expect(await (await stream({ contents: 'changes' })).ids()).toEqual(['2', '3', '1']);
+  });
+
   it('a missing semaphore lets the latest complete file be read', async () => {
     await put('a.csv', 1, 1);
     await put('a.csv.done', '', 1);
