@@ -231,7 +231,8 @@ export class RecordScanner {
   /** A file may have all its records on one line, so the place of each record but the first of a line has the column. */
   private beginRecord(): void {
     let path = `/${this.path.join('/')}`;
-    if (this.tagLine === this.recordLine) path += this.tagColumn === null ? '[end of line]' : `[column ${this.tagColumn}]`;
+    if (this.tagLine === this.recordLine)
+      path += this.tagColumn === null ? '[end of line]' : `[column ${this.tagColumn}]`;
     this.recordLine = this.tagLine;
     const place = { file: this.file, line: this.tagLine, path };
     this.open.push({ index: this.depth, place, start: this.tagStart + this.bounds.expanded });
