@@ -3,7 +3,7 @@ import { z } from '../../src/sdk/index.ts';
 const Fields = z.strictObject({
   sheet: z
     .union([z.string().min(1), z.int().min(1)])
-    .describe('The name of the sheet, or its number from 1. Without it the first sheet that is not hidden is read.'),
+    .describe('The name of the sheet, or its number from 1. Without it, the first sheet that is not hidden is read.'),
   header: z
     .union([z.int().min(1), z.literal(false)])
     .describe(

@@ -58,7 +58,7 @@ const Target = z
       .max(100_000)
       .optional()
       .describe(
-        'The highest number of requests per second. Without it dpp-sync learns the limit from the answers of the API.',
+        'The highest number of requests per second. Without it, dpp-sync learns the limit from the answers of the API.',
       ),
     firstContact: z
       .enum(['list', 'assume-empty'])
@@ -194,7 +194,7 @@ const Columns = z
 const Lookup = z
   .strictObject({
     stream: StreamName.optional().describe('The stream whose records are the rows. Either this or `file`.'),
-    source: Slug.optional().describe('The source of the stream. Without it the same source.'),
+    source: Slug.optional().describe('The source of the stream. Without it, the same source.'),
     file: z
       .string()
       .min(1, 'the path of a file')
@@ -283,7 +283,7 @@ const Source = z
       .min(1, 'the name of a connector')
       .describe('The connector: the id of a built-in one, the path of a file, or the name of a package.'),
     schedule: Schedule.optional().describe(
-      'When the source is read, as a cron expression. Without it the source is read on demand only.',
+      'When the source is read, as a cron expression. Without it, the source is read on demand only.',
     ),
     timezone: TimeZone.default('UTC').describe('The IANA time zone of the schedule.'),
     watch: z
