@@ -166,7 +166,7 @@ function takenIssue(name: string): Issue {
     code: 'row.duplicate',
     message: `The record has a member ${name}, but \`parent\` gives the same name to a value from outside the record.`,
     field: name,
-    cure: 'Give the value from outside another name in `parent`.',
+    cure: 'In `parent`, choose another name for the value from outside.',
   };
 }
 

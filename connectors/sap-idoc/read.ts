@@ -62,7 +62,7 @@ function takenIssue(name: string): Issue {
     code: 'row.duplicate',
     message: `The segment has a field ${name}, but \`parent\` gives the same name to a value from outside the segment.`,
     field: name,
-    cure: 'Give the value from outside another name in `parent`.',
+    cure: 'In `parent`, choose another name for the value from outside.',
   };
 }
 

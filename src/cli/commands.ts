@@ -68,7 +68,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'why <sku>',
-    summary: 'why the passport of a product is published or not, from the row of its source on',
+    summary: 'why the passport of a product is published or not: all steps from the row to the passport',
     load: async () => (await import('./why.ts')).addWhyCommand,
   },
   {

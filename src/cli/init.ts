@@ -120,7 +120,7 @@ function writeConfig(file: string, text: string, force: boolean): void {
   } catch (error) {
     if (systemCodeOf(error) === 'EEXIST') throw takenFault(file);
     throw fault('usage', `${file} cannot be written: ${fileReasonOf(error)}.`, {
-      suggestion: 'Name a file with -c in a folder that exists and may be written.',
+      suggestion: 'With -c, name a file in a folder that exists and in which dpp-sync may write.',
       cause: error,
     });
   }

@@ -37,7 +37,7 @@ export async function writeWholeFile<T>(
   } catch (error) {
     if (error instanceof Fault) throw error;
     throw fault('usage', `${file} cannot be written: ${fileReasonOf(error)}.`, {
-      suggestion: 'Name a file with --out in a folder that exists and may be written.',
+      suggestion: 'With --out, name a file in a folder that exists and in which dpp-sync may write.',
       cause: error,
     });
   }

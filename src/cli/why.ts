@@ -24,7 +24,7 @@ const NOT_PUBLISHED = 4;
 export function addWhyCommand(program: Command, run: RunAction): void {
   program
     .command('why')
-    .description('why the passport of a product is published or not, from the row of its source on')
+    .description('why the passport of a product is published or not: all steps from the row to the passport')
     .argument('<sku>', 'the SKU of a product, or its key')
     .addHelpText('after', EXAMPLES)
     .action((sku: string) => run((context) => why(sku, context)));

@@ -42,7 +42,7 @@ const FAILING: Record<Flaw, [check: RegExp, words: RegExp]> = {
   'large pages': [/^reads every row of a large source/, /A page has 2000 rows/],
   'progress goes back': [/^reads every row of a large source/, /goes back/],
   'loses rows after a stop': [/^reads everything after/, /lacks rows/],
-  'repeats at a cursor': [/^goes on from each cursor/, /other rows are read/],
+  'repeats at a cursor': [/^goes on from each cursor/, /gives the wrong rows/],
   'forgets the end': [/^finds nothing new/, /begins everything again/],
   'absurd cursor is the end': [/^refuses a cursor/, /neither an error nor all rows/],
   'ignores changes': [/^reports a source that fails or changes/, /no error says so/],

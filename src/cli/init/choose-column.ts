@@ -45,7 +45,7 @@ export function choose(
   return { column: best.column, checked: best.checked, isExact, others: alike.map(({ column }) => column) };
 }
 
-/** Explains that a column with a right name was not chosen because of its values. Null if there is no such column. */
+/** Explains which values of a column have prevented its choice, although its name is right. Null if there is no such column. */
 export function describeRefused(columns: readonly Column[], concept: Concept, { check }: ValueCheck): string | null {
   const ranked = columns
     .map((column) => ({ column, rank: rankOf(column.label, concept) ?? Number.POSITIVE_INFINITY }))

@@ -21,7 +21,7 @@ export function recogniseHeader(rows: readonly { number: number; fields: JsonObj
     return isWide && new Set(cells).size === cells.length && !cells.some((cell) => looksLikeValue(cell));
   });
   if (header === undefined) {
-    return { name: 'header', value: false, reason: 'no row has only names; the columns are A, B, C and so on' };
+    return { name: 'header', value: false, reason: 'no row looks like a header; the columns are A, B, C and so on' };
   }
   if (header.number === 1) return null;
   return { name: 'header', value: header.number, reason: 'the rows above it have fewer cells or values in them' };

@@ -34,7 +34,10 @@ export function addPdfCommand(program: Command, run: RunAction): void {
     .command('pdf')
     .description("save a product's passport as PDF")
     .argument('<sku>', 'the SKU of the product, or its key')
-    .option('--out <file>', 'the file to write; without it passport-SKU.pdf in the working folder; - writes to stdout')
+    .option(
+      '--out <file>',
+      'the file to write, or - for stdout; without this option, passport-SKU.pdf in the working folder',
+    )
     .addHelpText('after', EXAMPLES)
     .action((sku: string, options: PdfOptions) => run((context) => pdf(sku, options, context)));
 }

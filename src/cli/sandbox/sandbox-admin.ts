@@ -46,8 +46,8 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
 
   inOrganization(verb('key', 'make an API key, and print it'))
     .argument('<name>', 'what it is called')
-    .option('--scopes <names>', 'some of read,write,publish; without this option all', scopeNames)
-    .option('--expires-in <seconds>', 'when the key stops working; without this option never', seconds)
+    .option('--scopes <names>', 'some of read,write,publish; without this option, all', scopeNames)
+    .option('--expires-in <seconds>', 'when the key stops working; without this option, never', seconds)
     .addHelpText('after', example('key robot --scopes read,write --expires-in 3600'))
     .action((name: string, options: KeyOptions) => run((context) => key(name, options, context)));
 

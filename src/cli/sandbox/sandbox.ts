@@ -42,7 +42,7 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
       'serve the control endpoint too, on loopback; 0 takes a free port',
       wholeNumber(0, 65_535),
     )
-    .option('--data <file>', 'keep everything in this file; without it all is gone at the end')
+    .option('--data <file>', 'keep everything in this file; without this option, everything is lost at the end')
     .option('--key <key>', 'a value of your choice for the key with every scope', sandboxKey)
     .option(
       '--key-data <key>',
@@ -53,17 +53,16 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
     .option('--rate <n>', 'requests per second that each key may make', wholeNumber(1, 1_000_000))
     .option(
       '--burst <n>',
-      'requests that may come at once after a rest; the rate without it',
+      'requests that may come at once after a rest; without this option, as many as --rate',
       wholeNumber(1, 1_000_000),
     )
     .addOption(
-      new Option('--idempotency <mode>', 'which writes obey Idempotency-Key; publish-only without it').choices([
-        'publish-only',
-        'honoured',
-        'ignored',
-      ]),
+      new Option(
+        '--idempotency <mode>',
+        'which writes obey Idempotency-Key; without this option, publish-only',
+      ).choices(['publish-only', 'honoured', 'ignored']),
     )
-    .addOption(new Option('--ids <kind>', 'the type of ids; numeric without it').choices(['numeric', 'uuid']))
+    .addOption(new Option('--ids <kind>', 'the type of ids; without this option, numeric').choices(['numeric', 'uuid']))
     .option('--gates <names>', 'what publishing asks for: some of product,bom,material,review, or none', gateNames)
     .option('--review', 'a passport has to be approved before it is published')
     .option('--settings <file>', 'YAML or JSON with any of the settings')

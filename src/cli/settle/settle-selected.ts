@@ -34,7 +34,8 @@ export async function settleAll(
 
 async function ask(count: number, { state, kind, resolution }: Selection, abort: AbortSignal): Promise<void> {
   const what = kind === null ? plural(count, 'item') : countKind(count, kind);
-  await confirmed(`Settle ${what} that ${count === 1 ? 'is' : 'are'} ${stateWord(state)} as ${resolution}?`, {
+  const [are, them] = count === 1 ? ['is', 'it'] : ['are', 'them'];
+  await confirmed(`${what} ${are} ${stateWord(state)}. Settle ${them} as ${resolution}?`, {
     signal: abort,
     unattended: `Nothing was settled: this command has no terminal at which a person can confirm ${what}.`,
     declined: 'Nothing was settled.',

@@ -117,9 +117,14 @@ export function countLines(title: string, counts: PreviewCounts, { paint, width:
   if (conflict !== null) {
     const which = `${printable(formatPlace(conflict.place))} (${kindWord(conflict.kind)} ${printable(conflict.key)})`;
     const more = conflicting === 1 ? '' : ', …';
-    const rows = plural(conflicting, 'row gives an item', 'rows give items');
+    const rows = plural(conflicting, 'row makes an item', 'rows make items');
     const them = conflicting === 1 ? 'it' : 'them';
-    lines.push(paint('yellow', `  ${rows} of another row other values: ${which}${more}. A sync quarantines ${them}.`));
+    lines.push(
+      paint(
+        'yellow',
+        `  ${rows} that another row makes with other values: ${which}${more}. A sync quarantines ${them}.`,
+      ),
+    );
   }
   if (uncompared > 0) {
     lines.push(

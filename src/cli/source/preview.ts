@@ -24,7 +24,7 @@ const EXAMPLES = `
 Examples:
   $ dpp-sync preview erp                      the first 10 records of each stream, and counts over all of them
   $ dpp-sync preview erp --stream boms --limit 50
-  $ dpp-sync preview erp --issues             only records that something is wrong with
+  $ dpp-sync preview erp --issues             only records with issues
   $ dpp-sync preview erp --item A-1           the records that make the item A-1
   $ dpp-sync preview erp --json | jq '.counts.issues'
 
@@ -39,7 +39,7 @@ export function addPreviewCommand(program: Command, run: RunAction): void {
     .argument('<source>', 'the id of a source')
     .option('--limit <n>', 'how many records of each stream', wholeNumber(1, 10_000), 10)
     .option('--stream <name>', 'only this stream')
-    .option('--issues', 'only records that something is wrong with')
+    .option('--issues', 'only records with issues')
     .option('--key <key>', 'only the record with this key')
     .option('--item <key>', 'only records that make the item with this key, SKU or code')
     .option('--no-counts', 'read no further than the records that are shown')

@@ -64,7 +64,7 @@ async function quarantine(options: QuarantineOptions, context: CommandContext): 
   });
 }
 
-/** A source that the config has lost has a comma. */
+/** The delimiter of a source's own files. It is a comma if the config no longer has the source. */
 function delimiterOf(
   { source, stream }: Pick<QuarantinedRecord, 'source' | 'stream'>,
   { sources }: RuntimeConfig,

@@ -19,7 +19,7 @@ export interface Column {
    * they are cut only after the other columns have become narrow.
    */
   cut?: 'middle';
-  /** True if parts of the texts make no sense, such as times. They are not cut. */
+  /** True for texts that make no sense when they are cut, such as times. These texts are always shown whole. */
   fixed?: boolean;
   /**
    * True for a last column that is never cut, because people copy its text. If a text has no room, it is put on a

@@ -133,7 +133,7 @@ function checkOmitted(
   for (const member of ['key', 'value'] as const) {
     const column = [lookup[member]].flat().find((name) => omit.includes(name));
     if (typeof column !== 'string') continue;
-    findings.addMismatch([...at, member], `columns that are stored; omit of the source names ${column}`);
+    findings.addMismatch([...at, member], `columns that are stored; the source has ${column} in its \`omit\``);
   }
 }
 

@@ -43,7 +43,7 @@ export async function openDemoFolder(path: string, shipped: string): Promise<Dem
   } catch (error) {
     if (!isUnwritable(error)) throw error;
     throw fault('usage', `The demo cannot write to the folder ${folder}: ${fileReasonOf(error)}.`, {
-      suggestion: 'Name a folder that can be written with --dir, such as `--dir /tmp/demo`.',
+      suggestion: 'With --dir, name a folder in which dpp-sync may write, such as `--dir /tmp/demo`.',
       cause: error,
     });
   }

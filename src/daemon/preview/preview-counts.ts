@@ -26,7 +26,7 @@ export interface PreviewCounts {
   repeating: number;
   /** Those of `repeating` that make nothing else. */
   whole: number;
-  /** Records that give an item of an earlier record other values. A sync quarantines them. */
+  /** Records that make an item which an earlier record has made with other values. A sync quarantines these records. */
   conflicting: number;
   /** The first of them; null where there is none. */
   conflict: { place: Place; kind: ItemKind; key: string } | null;

@@ -93,7 +93,7 @@ function findingsOfFile(db: Sqlite, onCheck: (name: string) => void): { findings
   const orphans = db.pragma('foreign_key_check') as { table: string; rowid: number | null; parent: string }[];
   if (orphans.length === 0) return { findings: [], isDamaged: false };
   const places = orphans.map(({ table, rowid, parent }) => `${table} ${rowid ?? ''} without its row in ${parent}`);
-  const refs = { check: 'file.refs', rule: 'Every row that another row refers to exists.' };
+  const refs = { check: 'file.refs', rule: 'If a row refers to another row, that row exists.' };
   return { findings: [findingOf(refs, places)], isDamaged: false };
 }
 

@@ -16,7 +16,7 @@ const WHERE = {
     .int()
     .min(1)
     .optional()
-    .describe('How often the rule applies before it is used up. Without this setting it always applies.'),
+    .describe('How many times the rule applies before it is used up. Without this setting it always applies.'),
   match: z.string().min(1).optional().describe('Applies only to requests whose body contains this text.'),
   probability: z
     .number()
@@ -273,8 +273,8 @@ function lasts({ rule, used, until }: ActiveRule, now: number): boolean {
 }
 
 /**
- * True if a request fits a rule, and as many requests as the rule skips have come before. Call it once for every
- * request.
+ * True if a request fits a rule, and the rule does not skip this request any more. Call it once for every request,
+ * because it counts the requests.
  */
 function reaches(
   active: ActiveRule,

@@ -6,7 +6,7 @@ export const ImportSettings = z
     upserts: z
       .boolean()
       .default(true)
-      .describe('Whether a row whose SKU exists updates the product. If not, the row fails.'),
+      .describe('Whether a row with the SKU of an existing product updates this product. If not, the row fails.'),
     answer: z
       .enum(['per-row', 'summary', 'none', 'later'])
       .default('per-row')
@@ -56,7 +56,7 @@ export const ImportSettings = z
       .boolean()
       .default(false)
       .describe(
-        'Whether a row whose SKU exists creates a second product instead of an update. This setting needs storage in memory.',
+        'Whether a row with the SKU of an existing product creates a second product, instead of updating the first. This setting needs storage in memory.',
       ),
   })
   .refine(({ answer, storesAfterMs }) => answer !== 'per-row' || storesAfterMs === 0, {

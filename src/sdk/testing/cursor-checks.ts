@@ -43,7 +43,7 @@ export const cursorChecks: CheckMaker = (connector, { large }) => {
         if (read === rows.length) break;
         const stored = JSON.parse(JSON.stringify(cursor)) as JsonValue;
         const rest = await rowsOf(source.pages({ mode: 'changes', cursor: stored }));
-        assertSameRows(rest, rows.slice(read), `From the cursor after ${read} rows other rows are read.`);
+        assertSameRows(rest, rows.slice(read), `A read from the cursor after row ${read} gives the wrong rows.`);
       }
     }),
     onLarge('finds nothing new at the end', async (source) => {

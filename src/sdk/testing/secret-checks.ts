@@ -21,7 +21,7 @@ export const secretChecks: CheckMaker = (connector, { folder, samples, unreachab
           `A secret of the fixtures has fewer than ${SECRET_LENGTH_MIN} characters.`,
         );
         const isUsed = JSON.stringify([samples, unreachable]).includes(JSON.stringify(secret).slice(1, -1));
-        assert.ok(isUsed, 'A secret of the fixtures is in none of their settings.');
+        assert.ok(isUsed, '`secrets` of the fixtures has a value that is in none of the settings.');
       }
       const shown: string[] = [];
       for (const settings of [...samples, unreachable]) {

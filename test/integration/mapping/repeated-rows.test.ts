@@ -75,7 +75,7 @@ describe('rows that make items of other rows', () => {
   });
 });
 
-describe('rows that give an item of another row other values', () => {
+describe('rows that make an item which another row makes with other values', () => {
   it('are named by preview before a sync quarantines them, and not as rows that are sent once', async () => {
     world.write('lamps.csv', 'SKU;MATERIAL;NAME\nL1;Steel;Lamp\nL1;Steel;Lamp\nL1;Steel;Lantern\n');
     const config = readFileSync(world.configFile, 'utf8').replace('name: row.SKU', 'name: row.NAME');
@@ -83,7 +83,7 @@ describe('rows that give an item of another row other values', () => {
     const { stdout } = await run('preview', 'erp', '--issues');
     expect(stdout).toContain('  1 row repeats another row. Each item is sent once.\n');
     expect(stdout).toContain(
-      '  1 row gives an item of another row other values: lamps.csv:4 (product L1). A sync quarantines it.\n',
+      '  1 row makes an item that another row makes with other values: lamps.csv:4 (product L1). A sync quarantines it.\n',
     );
     expect(stdout).toContain('  items: 1 product, 1 material, 1 BOM item\n');
   });

@@ -49,7 +49,7 @@ it('counts each item once, by kind and key, and the records that repeat one', ()
   });
 });
 
-it('counts a record that gives an item of an earlier one other values apart, and none of its items', () => {
+it('counts separately a record that makes the item of an earlier one with other values, and none of its items', () => {
   const counter = createPreviewCounter();
   counter.add(making('product L1'));
   const other = making('material Oak');

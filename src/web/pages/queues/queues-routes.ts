@@ -58,7 +58,7 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
     }
     if (name === 'pull') {
       const sources = jobs.flatMap(({ data }) => (typeof data['source'] === 'string' ? [data['source']] : []));
-      const title = `Run of ${sources.join(', ')} again`;
+      const title = `Repeated run of ${sources.join(', ')}`;
       const task = await tasks.start(syncSources, { sources, accept: [], waitMs: WAIT_MS }, by(title));
       return { type: 'redirect', to: `/tasks/${task.id}` };
     }
