@@ -21,7 +21,8 @@ export function referencesOf(product: JsonObject): JsonObject[] {
     return {
       type: xmlTextOf(type),
       PROD_ID_TO: target,
-      // The same part may be named twice, and a row needs a key that does not depend on the lines around it.
+      // The same part may be named twice, so the number is a part of the row's key. It counts only lines with this type and
+      // part, so that other lines do not change it.
       NUMBER: String(numberOf(xmlTextOf(type), target)),
       quantity: xmlTextOf(quantity),
       ...without(rest, 'PROD_ID_TO'),

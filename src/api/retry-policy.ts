@@ -2,7 +2,7 @@ import { askedWaitMs, type Outcome } from '../domain/delivery/outcome.ts';
 import { fullJitterMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** How often a read is tried. It changes nothing at the API, so it may be repeated. */
+/** How many times a read is tried. It changes nothing at the API, so it may be repeated. */
 const TRIES_MAX = 5;
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 /** If the API asks for a longer wait, the caller gets the outcome and can show the wait. */

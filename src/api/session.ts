@@ -21,7 +21,7 @@ export interface ApiOptions {
   baseUrl: string;
   profile: Profile;
   apiKey: KeySource;
-  /** The key for publishing. Without it the API key is used. */
+  /** The key for publishing. Without it, the API key is used. */
   publishKey?: KeySource;
   /** Every key is added to it before the key is used (I7). */
   secrets: SecretStore;

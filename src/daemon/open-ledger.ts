@@ -13,7 +13,7 @@ interface LedgerOptions {
   rules: PassportRules;
   clock: Clock;
   log: Logger;
-  /** Reports how a ledger of an older version is upgraded. Without it the log reports it. */
+  /** Reports how a ledger of an older version is upgraded. Without it, the log reports it. */
   reportUpgrade?: ((fields: object, message: string) => void) | undefined;
 }
 

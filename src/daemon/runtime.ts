@@ -53,7 +53,7 @@ export interface RuntimeOptions {
   clock: Clock;
   log: Logger;
   version: string;
-  /** Reports how a ledger of an older version is upgraded. Without it the log reports it. */
+  /** Reports how a ledger of an older version is upgraded. Without it, the log reports it. */
   reportUpgrade?: (fields: object, message: string) => void;
   /**
    * Called before a run or a replay reads mappings. A daemon uses it to replace all settings together. Without it, only
@@ -93,8 +93,8 @@ export interface Runtime {
   passports: Passports;
   recheck: Recheck;
   /**
-   * The list that could not be read for the longest time, and for which unconfirmed deliveries wait; null if every list
-   * was read the last time.
+   * Of the lists whose last read failed, the one that has failed for the longest time. Deliveries wait for it. Null if
+   * there is none.
    */
   unreadable: Delivery['unreadable'];
   /** Why this process may not write to the ledger any more and has to end; null while it may. */

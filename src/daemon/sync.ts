@@ -66,8 +66,8 @@ const LANDING_MS = 1000;
 /** How often the sync checks whether only deliveries are left that the API cannot take. */
 const LEFT_LOOK_MS = 1000;
 /**
- * The check for such deliveries reads the deliveries of all sources, so it may take no more than a fiftieth of the
- * time.
+ * The check for deliveries that the API cannot take reads the deliveries of all sources, so it may take no more than a
+ * fiftieth of the time.
  */
 const LOOK_SHARE = 50;
 const LOOK_MAX_MS = 2000;

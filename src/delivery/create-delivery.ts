@@ -78,7 +78,7 @@ export interface Delivery {
   recheck: Recheck;
   /** Requests that people make beside the deliveries. */
   platform: PlatformRequests;
-  /** The list that could not be read for the longest time; null if every list was read the last time. */
+  /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
   unreadable: UnconfirmedResolver['unreadable'];
   /** Replaces the configured ceiling in requests per second; null for none. */
   setMaxRate(maxRate: number | null): void;

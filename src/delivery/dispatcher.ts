@@ -38,7 +38,7 @@ const RECEIVED_MAX = 320;
 const PLACES_BESIDE = 80;
 /** The most deliveries asked for by hand that are received without a job at the same time. */
 const BY_HAND_MAX = 64;
-/** How often the dispatcher draws a random delivery, to find one that is not in flight and has not failed. */
+/** The dispatcher draws a random delivery at most this many times, to find one that is not in flight and has not failed. */
 const DRAWS = 20;
 /** `onRoom` is called after this many deliveries have ended, and when no delivery is left. */
 const LOOK_AFTER = 200;

@@ -40,7 +40,7 @@ export interface EngineOptions {
 export interface EngineStatus {
   /** The number of deliveries that are enqueued, received or in flight. */
   outstanding: number;
-  /** When the next delivery becomes due that is not suspended; 0 for now, null if none is scheduled. */
+  /** When the next delivery becomes due, without suspended ones; 0 means at once, null that none is scheduled. */
   nextDueAt: number | null;
   /** True while creates are suspended until a list of the platform was read. */
   isListing: boolean;

@@ -31,7 +31,7 @@ export interface FirstContact {
   advance(abort: AbortSignal): Promise<boolean>;
   /** True if no creates are suspended, or if none of their lists can be read until something changes at the platform. */
   isAtRest(): Promise<boolean>;
-  /** The list that could not be read for the longest time; null if every list was read the last time. */
+  /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
   unreadable: ListReads['unreadable'];
 }
 

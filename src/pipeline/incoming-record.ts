@@ -17,7 +17,7 @@ export function incomingRecords(
 }
 
 /**
- * Makes the record that is stored from a row: adds identity and hash, and leaves out the columns that are never stored.
+ * Makes from a row the record to store: adds identity and hash, and leaves out the columns that are never stored.
  */
 export function incomingRecord(
   row: SourceRow,

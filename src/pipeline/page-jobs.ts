@@ -48,7 +48,7 @@ export function createPageJobs({
   emit: Emit;
   handover?: PageHandover;
   clock?: Pick<Clock, 'now'>;
-  /** Gets the times of each page, for traces. Without it no time is measured. */
+  /** Gets the times of each page, for traces. Without it, no time is measured. */
   onPageStored?: OnPageStored | undefined;
 }): PageJobs {
   async function enqueue({ page }: HandedPage): Promise<Fault | null> {

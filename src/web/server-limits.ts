@@ -28,7 +28,7 @@ const SILENT_MS = 60_000;
 /** Makes servers whose connections are bounded together. */
 export interface BoundedServers {
   create(handler: RequestListener): Server;
-  /** Records that the client of a connection has logged in. */
+  /** Call it when the client of a connection has logged in. */
   trust(socket: Socket): void;
 }
 

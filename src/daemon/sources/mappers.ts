@@ -19,7 +19,7 @@ export interface Mappers {
   refresh(source: string): Promise<Mapper>;
   refreshAll(): Promise<void>;
   /**
-   * Compiles the mappings of other settings, and uses none of them.
+   * Only compiles the mappings of these sources, for example to check a new config. The present mappers stay in use.
    *
    * @throws Fault `mapping.invalid` with all problems
    */
@@ -42,7 +42,7 @@ export interface MappedSource {
   units: Readonly<Record<string, string>>;
 }
 
-/** How many sources' modules and lookup files are read at once. A config may have hundreds of sources (I9). */
+/** The modules and lookup files of at most this many sources are read at once. A config may have hundreds of sources (I9). */
 const COMPILED_AT_ONCE = 4;
 
 export function createMappers(options: {

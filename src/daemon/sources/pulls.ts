@@ -35,7 +35,7 @@ export interface Pulls {
    *
    * @throws Fault `interrupted` if the pull is aborted before it has begun, or the reason why the run before it waits
    * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
-   *   queue that takes no jobs; for ever without it
+   *   queue that takes no jobs; they wait for ever if it is absent
    */
   pull(source: string, cause: RunCause, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
   /** Does the work while no run of the source is under way. Does nothing if it is aborted before that. */

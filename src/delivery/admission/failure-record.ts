@@ -45,7 +45,7 @@ export function createFailureRecord(blindMax: number): FailureRecord {
   let unansweredSince: number | null = null;
   /** The latest deliveries that failed and after which the API answered another request. */
   const excused = new Set<number>();
-  /** How often each of the latest failing deliveries had failed before the API took another write. */
+  /** How many times each of the latest failing deliveries had failed before the API took another write. */
   const strikes = new Map<number, number>();
 
   function writeFailed(delivery: number, now: number): void {

@@ -11,8 +11,8 @@ export interface ScopeProbe {
   /** Chooses the next probe of each scope that no answer has shown to be granted. Reads the ledger for this. */
   prepare(queue: ReceivedQueue, now: number): Promise<void>;
   /**
-   * Milliseconds until this delivery may be sent because of its scope; 0 for now, infinite until the present probe has
-   * ended.
+   * Milliseconds until the scope of this delivery lets it be sent; 0 means at once. Infinite while the delivery has to
+   * wait for the end of the present probe.
    */
   waitMs(one: Received, now: number): number;
   /** Call it when a request of this scope was claimed. Returns a function that ends the probe. */

@@ -17,7 +17,7 @@ import { reasonOf } from './decide-context.ts';
 import { decideMember } from './decide-member.ts';
 import { backoffMs, resendDelayMs } from './waits.ts';
 
-/** How often the same import is sent before it is split. */
+/** How many times the same import is sent before it is split. */
 const SENDS_MAX = 2;
 
 export interface ImportContext {

@@ -5,7 +5,7 @@ import type { DecideContext } from './decide-context.ts';
 
 /** An unconfirmed delivery that may be sent again. */
 export interface ResendContext extends DecideContext {
-  /** When the delivery may be sent again; 0 for now. */
+  /** When the delivery may be sent again; 0 means at once. */
   dueAt: number;
   /** Whether the API was away for all requests when the last attempt failed. The attempt does not count then. */
   refund: boolean;

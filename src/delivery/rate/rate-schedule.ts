@@ -48,7 +48,7 @@ export interface RateSchedule {
   restartTrial(now: number): void;
   /** Keeps a rate a little below the proven one. */
   startSteady(now: number): void;
-  /** Raises the rate `from` by the share `by` of itself. */
+  /** Tries a higher rate: `from` times `1 + by`. */
   startRaise(from: number, by: number, now: number): void;
   /** Tries a rate that the server states. `by` is the share by which the rate is raised after that. */
   startAdvised(rate: number, by: number, now: number): void;

@@ -30,14 +30,14 @@ export function startStop(
   };
 }
 
-/** Records that a reopen probe was refused. */
+/** Call it when a reopen probe was refused. */
 export function probeRefused(stop: Stop, hasLongWindow: boolean, now: number): void {
   stop.probeInFlight = false;
   stop.refusedProbes += 1;
   stop.backoffMs = nextBackoffMs(stop, hasLongWindow, now);
 }
 
-/** Records that a reopen probe got no answer that shows something about the limit. */
+/** Call it when a reopen probe got no answer that shows something about the limit. */
 export function probeLost(stop: Stop): void {
   stop.probeInFlight = false;
   stop.disturbed = true;

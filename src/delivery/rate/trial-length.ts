@@ -31,7 +31,10 @@ export interface TrialContext {
   isWhole: boolean;
 }
 
-/** The length of a trial in milliseconds: at least a whole window of one second and some requests, or a part of a long window. */
+/**
+ * The length of a trial in milliseconds. It contains a whole window of one second, and some requests at this rate. If the
+ * limit has a long window, the trial lasts for at least a part of that window.
+ */
 export function trialMs({ rate, windowMs, isWhole }: TrialContext): number {
   const byRequests = (1000 * TRIAL.requests) / rate;
   return Math.max(TRIAL.ms, Math.min(TRIAL.msMax, byRequests), windowMs * (isWhole ? 1 : TRIAL.ofWindow));

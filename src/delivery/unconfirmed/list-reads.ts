@@ -70,7 +70,7 @@ export interface UnreadableList {
 
 /** Reads of the platform's lists: when they may begin, and what their answers show about the API. */
 export interface ListReads {
-  /** Milliseconds until this list may be read; 0 for now. @param mayCollect see `ReadBudget.admit` */
+  /** Milliseconds until this list may be read; 0 means at once. @param mayCollect see `ReadBudget.admit` */
   waitMs(list: ListName, mayCollect?: boolean): number;
   /**
    * Reports the result of a read to the API's health and to the counters, like any other answer.
@@ -78,7 +78,7 @@ export interface ListReads {
    * @returns the result as an outcome
    */
   ended(list: ListName, listing: Listing, begunAt: number): Outcome;
-  /** The list that could not be read for the longest time; null if every list was read the last time. */
+  /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
   unreadable(): UnreadableList | null;
 }
 

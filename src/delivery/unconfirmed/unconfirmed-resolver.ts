@@ -46,7 +46,7 @@ export interface UnconfirmedResolver {
    * @returns the number of deliveries that it has handled
    */
   resolve(abort: AbortSignal): Promise<number>;
-  /** The list that could not be read for the longest time; null if every list was read the last time. */
+  /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
   unreadable: ListReads['unreadable'];
 }
 

@@ -93,7 +93,7 @@ export interface KeptAlert extends Omit<AlertView, 'notices'> {
 export interface KeptNotice {
   /** True if the channel got a notice that the alert began, and none that it ended. */
   reported: boolean;
-  /** How often the notice about the present status was tried. */
+  /** How many times the notice about the present status was tried. */
   tries: number;
   /** The earliest time of the next try; null after the last try. */
   nextAt: number | null;

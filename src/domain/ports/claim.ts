@@ -24,7 +24,7 @@ export interface ToClaim {
 /** Names one claim of a request. The request keeps its id, bytes and key while the same bytes may be sent again. */
 export interface ClaimName {
   request: number;
-  /** How often the request was claimed, including this claim. */
+  /** How many times the request was claimed, including this claim. */
   sends: number;
 }
 

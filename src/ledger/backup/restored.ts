@@ -29,8 +29,8 @@ export interface Restored {
   /** Why this write may have been sent since the backup; null if it cannot have been sent. */
   whyUnconfirmed(itemId: number, operation: Operation): WhyUnconfirmed | null;
   /**
-   * Notes that this item was not at the platform at the restore: it has just been created, or a person has said so. The
-   * note is a column of the item, because the item's history is pruned.
+   * Call it when it is known that this item was not at the platform at the restore: it has just been created, or a
+   * person has said so. A column of the item stores this, because the item's history is pruned.
    */
   wasAbsent(itemId: number): void;
   /** Call it after a complete read of a source. Rows that come later were not in the source before the restore. */

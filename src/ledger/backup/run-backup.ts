@@ -11,7 +11,7 @@ export interface BackupTask {
   now: number;
 }
 
-/** The thread's first message: it may be ended from now on. */
+/** The thread's first message. The thread may be ended once this message has arrived. */
 export const LOADED = 'loaded';
 
 export type BackupAnswer = { ok: true; file: string; bytes: number } | { ok: false; message: string };

@@ -18,7 +18,7 @@ export interface AdoptedBom {
   standingOf(itemId: number): PartStanding;
   /** Call it after a product was adopted. */
   productAdopted(itemId: number): void;
-  /** Records that a BOM item is at the platform, with the content that its source has. */
+  /** Call it when a BOM item is known to be at the platform, with the content that its source has. */
   acknowledge(itemId: number): void;
   /** Finds the ids of a product's BOM items. */
   of(productKey: string): number[];

@@ -28,7 +28,7 @@ export interface Listings
   compareFrom(kind: ListableKind, itemId: number): void;
   /** Stores entries that were not read as part of the whole list. */
   store(list: ContactList, entries: readonly ContactEntry[]): void;
-  /** The next step of a kind that is needed. */
+  /** The next step of first contact for this kind. Call it only while the list of the kind is needed. */
   stepOf(kind: ListableKind): ContactStep;
   /** When the list was read to its end; null if it was not. */
   readAt(kind: ListableKind): number | null;
@@ -36,9 +36,9 @@ export interface Listings
   ended(list: ContactList, count: number | null): void;
   standing(list: ContactList): { matchedTo: number; shown: string[]; hides: boolean };
   matchedTo(kind: ListableKind, itemId: number): void;
-  /** Records that all staged creates of the kind were compared. */
+  /** Call it when all staged creates of the kind were compared. */
   release(kind: ListableKind): void;
-  /** Records that no list is needed any more, because of the config. */
+  /** Call it when the config no longer needs any list. */
   releaseAll(): void;
 }
 

@@ -165,7 +165,7 @@ export function createCatalog(db: Sqlite): Catalog {
     return rows.length === ROWS_AT_ONCE;
   }
 
-  /** Reads an item again that has a new revision. */
+  /** Reads an item again because it has a new revision. */
   function readAgain(tables: Tables, id: number, of: string): void {
     const place = placeOf(tables, id);
     const row = place === null ? undefined : sql.row.get(id);
@@ -175,7 +175,7 @@ export function createCatalog(db: Sqlite): Catalog {
     move(tables, place, { kind: tables.kinds.at(place), source: sourceIndex(tables, of) });
   }
 
-  /** Reads items of a source again that have a new revision, up to an id; false if there are no more. */
+  /** Reads the items of a source with a new revision again, up to an id; false if there are no more. */
   function readChangedOf(tables: Tables, of: string, lastId: number): boolean {
     const upTo = tables.upTo.get(of) ?? { staged: 0, id: 0 };
     const found = sql.changed.all(of, upTo.staged, upTo.id, ROWS_AT_ONCE);

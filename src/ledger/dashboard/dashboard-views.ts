@@ -29,7 +29,7 @@ export interface Dashboard {
   views: DashboardViews;
   /**
    * Reads for some milliseconds what the lists need in memory; true while there is more to read. Call it while nobody waits for an
-   * answer. Without it the first list takes seconds with a million items.
+   * answer. Without it, the first list takes seconds with a million items.
    */
   warm(): boolean;
 }

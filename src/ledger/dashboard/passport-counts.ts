@@ -10,7 +10,7 @@ interface StandingCount {
   n: number;
 }
 
-/** A count is kept for this many times the time that it took, so that counting takes at most a fiftieth of all time. */
+/** A count that took 1 ms is used again for this many milliseconds, so that counting takes at most a fiftieth of all time. */
 const KEPT_TIMES = 50;
 
 /** How many passports are in each state. `now` gives milliseconds of a clock that is never set back. */

@@ -12,8 +12,8 @@ export interface DeliveryRow extends ItemRow {
   state: DeliveryState;
   operation: Operation;
   /**
-   * The earliest time to send the delivery or to look it up. 0 for now, and for a delivery that waits for something
-   * else.
+   * The earliest time to send the delivery or to look it up. It is 0 if this may happen at once, and also if the
+   * delivery waits for something other than a time.
    */
   dueAt: number;
   /** Null without a request, like the next three columns. */

@@ -25,8 +25,8 @@ export interface Presence {
  *
  * @param desired the payload that was sent
  * @param before the former baseline, if it is unknown whether the payload replaced it. Then any field of the two
- *   payloads may be at the API. The new baseline has these fields as null, so that a field that is not desired later
- *   gets cleared.
+ *   payloads may be at the API. The new baseline has these fields as null. If one of them is not desired any more, the
+ *   next write clears it.
  */
 export function presenceOf(
   profile: Profile,

@@ -19,7 +19,7 @@ export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
       OR EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key
         AND q.desired ->> 'status' = 'unpublished'))))`;
 
-/** Stores that a person has accepted missing items, or only counts these items. Call it inside a transaction. */
+/** Marks missing items as accepted by a person, or only counts them. Call it inside a transaction. */
 export function createAcceptMissing({
   db,
   passportRules,

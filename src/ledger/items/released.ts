@@ -8,7 +8,7 @@ import type { ItemRow } from './item-row.ts';
 export interface Released {
   /** Takes an item from the record that made it last. */
   add(item: Pick<ItemRow, 'id' | 'missingSince'> & { recordId: number }): void;
-  /** Call it when a record makes an item again that had no record. */
+  /** Call it when an item that had no record is made by a record again. */
   remove(itemId: number): void;
 }
 

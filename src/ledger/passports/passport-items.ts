@@ -28,7 +28,7 @@ export interface PassportItems {
   adopt(product: PassportOwner, status: PassportStatus): void;
   /** Marks a passport as dirty, so that it is evaluated. */
   markDirty(id: number): void;
-  /** Notes that a passport was evaluated. */
+  /** Call it when a passport was evaluated. */
   clearDirty(id: number): void;
   /** Marks passports as dirty if they may have waited for these items or may have been refused because of them. */
   markDirtyBy(items: readonly DeliveredItem[]): void;

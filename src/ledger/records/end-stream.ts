@@ -99,7 +99,8 @@ export function createEndStream(
       };
       const forRecords = guardedReads.check(row.id, { runId, ...figures, guard });
       guarded = [forRecords, forItems].filter((message) => message !== null).join(' ') || null;
-      // A row that was removed or corrected would be shown as repeated or quarantined for as long as the guard holds.
+      // Even if the guard holds this read, the rows in `spare` count as missing now. Otherwise a row that was removed or
+      // corrected would be shown as repeated or quarantined for as long as the guard holds the read.
       markMissing(guarded === null ? gone : spare, flagItems);
       if (guarded === null) sql.completeRead.run(read, flagItems ? 1 : 0, runId, row.id);
       sql.countMissing.run(missing, guarded, missedByChanges ?? null, runId, row.id);

@@ -30,9 +30,10 @@ export interface GuardedStream {
  * The records are handled when every row of the source is mapped, because only then it is known which records are
  * replaced.
  *
- * The streams of sources that the config does not have are released as well, because such a source may have been given
- * another id. Their records are replaced only if the guard allows the number of records that no row replaces. These
- * streams lose no other record, because a source that is missing from the config by mistake must lose nothing.
+ * A stream may also belong to a source that the config no longer has. That source may have got another id, so rows of
+ * other streams replace the records of this stream as well, but only if the guard allows the number of its records that
+ * would be left. The records that are left are not marked as missing, because the source may be missing from the config
+ * by mistake.
  */
 export type ReleaseLeftStreams = (runId: number, rules: LeftStreamRules) => GuardedStream[];
 

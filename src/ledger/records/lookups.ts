@@ -36,7 +36,7 @@ export interface Lookups {
   /** Stores the lookup entries of new or changed records of a stream. */
   recordsChanged(streamId: number, records: readonly LookedUpRecord[], isNew: boolean): void;
   recordGone(recordId: number): void;
-  /** Stores that a read of a stream was complete. */
+  /** Call it when a read of a stream was complete. */
   streamWasRead(streamId: number): void;
   /** False if one of the entries has changed since it was used. */
   areCurrent(uses: readonly LookupUse[] | undefined): boolean;

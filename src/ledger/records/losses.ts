@@ -14,8 +14,8 @@ export const MAKES_ITEM = `(r.state = 'mapped' OR r.partial = 1 OR (r.state = 'q
 /** Call each function inside a transaction. */
 export interface Losses {
   /**
-   * Splits the records that a read does not have. `lost` are those that took along an item or a key of a lookup table
-   * that no other present record has. `spare` are those with a state that is shown to people, and without a loss.
+   * Splits the records that a read does not have. `lost` counts the records with an item or a lookup key that no other
+   * present record has. `spare` names records that lose nothing, and whose state is shown to people.
    */
   split(gone: readonly number[]): { lost: number; spare: number[] };
   /** How many present records of a stream have an item or a lookup entry. Counts no further than `limit`. */
@@ -37,7 +37,7 @@ export function createLosses(db: Sqlite): Losses {
     entries: db.prepare<[number], { lookupId: number; key: string }>(
       'SELECT lookup_id AS lookupId, key FROM lookup_entries WHERE record_id = ? AND record_id > 0',
     ),
-    // A mapping uses no more values of a key than these.
+    // A mapping uses at most this many values of a key, so no more have to be read.
     holders: db
       .prepare<[{ lookupId: number; key: string }], number>(
         `SELECT record_id FROM lookup_entries WHERE lookup_id = @lookupId AND key = @key LIMIT ${LOOKUP_VALUES_MAX + 1}`,

@@ -47,7 +47,7 @@ export function createStagePage({ db, clock, profile }: LedgerContext, parts: Pa
   const isRunning = db.prepare<[number], number>('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL').pluck();
   const setCursor = db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?');
 
-  /** True if the staging of a result depends on the rows of the page before it. */
+  /** True if a result can only be staged after the rows that come before it on the same page. */
   const needsOrder = (result: MapResult | undefined, streamId: number): boolean =>
     result !== undefined &&
     (itemsIn(result).some(hasPart) || (result.uses !== undefined && lookups.isLookedUp(streamId)));

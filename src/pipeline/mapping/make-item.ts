@@ -36,7 +36,8 @@ export function rootOf(field = ''): string {
 function withTexts(kind: ItemKind, payload: JsonObject): JsonObject {
   const numbers = Object.entries(payload).filter(([name, value]) => typeof value === 'number' && holdsText(kind, name));
   if (numbers.length === 0) return payload;
-  // A number whose digits are not certain stays a number, so that the validation below refuses it.
+  // `numberText` gives no text for a number whose digits are not certain. The field then keeps the number, and the validation
+  // refuses it because the field takes only text.
   const texts = numbers.map(([name, value]) => [name, numberText(Number(value)) ?? value]);
   return { ...payload, ...(Object.fromEntries(texts) as JsonObject) };
 }

@@ -5,7 +5,7 @@ interface LateImport {
   organizationId: number;
   /** When the rows are stored: milliseconds since the Unix epoch. */
   at: number;
-  /** Stores the rows with that time, and returns the SKU of each product that it has written. */
+  /** Stores the rows as written at `now`, and returns the SKU of each product that it has written. */
   store: (now: number) => string[];
 }
 

@@ -82,7 +82,7 @@ export function createOperationHandler(
   };
 }
 
-/** Without this a closing sandbox would wait for a client that waits for its answer. */
+/** Without this, a closing sandbox would wait for a client that waits for its answer. */
 function destroyAtClose(socket: Socket, closing: AbortSignal): void {
   const destroy = (): void => void socket.destroy();
   closing.addEventListener('abort', destroy, { once: true });

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { OperationName } from '../api/endpoints.ts';
 import type { OrganizationStore } from './organizations.ts';
 
-/** How often an item was written successfully. More than one creation of one natural key is a double. */
+/** How many times an item was written successfully. More than one creation of one natural key is a double. */
 export interface WriteCount {
   organization: string;
   operation: OperationName;

@@ -41,7 +41,7 @@ const STAGE_PAUSE_MS = 300;
 /** A person takes longer than the platform works on requests of a dead process. */
 const PERSON_MS = 400;
 
-/** The longest time that a call waits for a change. Without it the two could wait for each other. */
+/** The longest time that a call waits for a change. Without it, the two could wait for each other. */
 const CHANGE_MS_MAX = 200;
 
 /** A folder in memory if the machine has one, so that no run waits for a disk. */

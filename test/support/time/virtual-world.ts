@@ -45,7 +45,7 @@ export interface VirtualWorld {
   engine: Engine;
   /** Every request, in order. */
   requests: ModelRequest[];
-  /** How often each product was created, by SKU. */
+  /** How many times each product was created, by SKU. */
   created: Map<string, number>;
   /** When each product was created first. */
   createdAt: Map<string, number>;

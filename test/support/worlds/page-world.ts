@@ -59,7 +59,7 @@ export interface PageRequest {
 }
 
 export interface PageWorldOptions {
-  /** A folder that stays when the world is removed. Without it the world has its own folder, and removes it. */
+  /** A folder that stays when the world is removed. Without it, the world has its own folder, and removes it. */
   folder?: string;
   clock?: Clock;
   /** The sources of the config. */

@@ -14,19 +14,19 @@ export interface ContactLedger {
   /** Stores a page together with the position behind it; null if reading cannot be resumed from there. */
   storeListed(page: { list: ContactList; entries: readonly ContactEntry[]; position: string | null }): Promise<void>;
   /**
-   * Records that the list was read to its end. @param count how many entries the platform counts; null if it does not
+   * Call it when the list was read to its end. @param count how many entries the platform counts; null if it does not
    * count
    */
   endListing(end: { list: ContactList; count: number | null }): Promise<void>;
-  /** Records that the list has the expected number of entries, so that its stored entries count as read now. */
+  /** Call it when the list has the expected number of entries: its stored entries then count as read now. */
   confirmListing(kind: ListableKind): Promise<void>;
-  /** Records that the list could not be read or used. With `fromStart` the next reading begins at the first page. */
+  /** Call it when the list could not be read or used. With `fromStart` the next reading begins at the first page. */
   failListing(failure: { kind: ListableKind; reason: Reason; fromStart: boolean }): Promise<void>;
   /** Compares some of the staged creates with the stored list. Adopts items that the list shows, and blocks ambiguous ones. */
   compareListed(kind: ListableKind): Promise<Compared>;
   /**
-   * Makes the changes of a source's adopted items due that are blocked at the moment, because a person accepts them.
-   * Returns their number by kind.
+   * Call it when a person accepts the changes of a source's adopted items. The changes that are blocked now become due.
+   * Returns the number of these changes by kind.
    */
   acceptAdopted(source: string): Promise<Partial<Record<ItemKind, number>>>;
   /**

@@ -21,7 +21,7 @@ import type {
 export interface IntakeLedger {
   startRun(start: RunStart): Promise<StartedRun>;
   /**
-   * Stores that streams have another mapping now, and makes their records wait for this mapping. Call it while no run
+   * Stores the new mapping revisions of streams, and makes their records wait for the new mapping. Call it while no run
    * of the source is under way, because a run ends with the mapping that it began with. True if there was anything to
    * change.
    */

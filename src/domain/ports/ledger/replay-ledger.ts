@@ -35,8 +35,8 @@ export interface ReplayLedger {
   countSelected(selection: NamedSelection): Promise<number>;
   selectedDeliveries(request: NamedSelection & { afterId: number; limit: number }): Promise<NamedDelivery[]>;
   /**
-   * Stores that a person accepts that items are gone from their sources: items with this key or natural key, or all of
-   * a kind and a source. Returns their number; with `dryRun` it only counts.
+   * Marks missing items as accepted by a person: items with this key or natural key, or all items of a kind and a
+   * source. Returns their number. With `dryRun` it only counts them.
    */
   acceptMissing(request: MissingSelection & { dryRun?: boolean }): Promise<number>;
   /** The key of the item that is bound to this remote id, or null. */

@@ -38,7 +38,7 @@ export function createRefSteps(
     return byKey(kind, key) ?? (either === true ? byKey('material', key) : null);
   }
 
-  /** Refs name keys, and a view also finds an item by its natural key. */
+  /** The item with this key; null if `item` finds another one by its natural key. A ref always names a key. */
   function byKey(kind: ItemKind, key: string): ItemView | null {
     const view = item(kind, key);
     return view?.key === key ? view : null;

@@ -37,7 +37,7 @@ export interface Imports {
    */
   gather(due: readonly DeliveryRow[], newId: number): GatheredImport | null;
   /**
-   * Puts as many of these new products as fit into one import. Returns null if the first of them has to be sent alone.
+   * Makes one import of these new products, with as many of them as it can hold. Returns null if the first has to be sent alone.
    * A product that was sent alone keeps its request, and with it the key of its revision (I2). Stores nothing.
    */
   gatherNew(due: readonly [DeliveryRow, ...DeliveryRow[]], newId: number): GatheredImport | null;

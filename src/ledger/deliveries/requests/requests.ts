@@ -10,7 +10,7 @@ export interface RequestRow {
   idempotencyKey: string;
   path: string;
   body: string | null;
-  /** How often the request was claimed. */
+  /** How many times the request was claimed. */
   sends: number;
 }
 

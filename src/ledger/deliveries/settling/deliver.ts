@@ -47,7 +47,7 @@ export function createDeliver(
   { items, requests, passports, restored, adoption, contact, release }: DeliverParts,
 ): Deliver {
   const sql = {
-    // The attempt of a delivery that was read back was counted when it became unconfirmed.
+    // If a read-back has shown the write, `attempts` is 0: the attempt was counted when the delivery became unconfirmed.
     deliver: db.prepare<[Delivered & { id: number; state: string; now: number; attempts: 0 | 1; remoteId: string }]>(
       `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL,
          attempts = max(1, attempts + @attempts), acknowledged = @acknowledged, baseline = @baseline,

@@ -6,8 +6,8 @@ import { shown } from '../values.ts';
 export const BOUNDED_METHODS = new Set(['matches', 'contains', 'indexOf', 'lastIndexOf', 'split']);
 
 /**
- * The prefix of the functions that replace them and count their steps before they begin: `contains` is compiled to
- * `bounded_contains`.
+ * The prefix of the functions that replace these methods: `contains` is compiled to `bounded_contains`. Such a function
+ * counts its steps before it begins.
  */
 export const BOUNDED = 'bounded_';
 

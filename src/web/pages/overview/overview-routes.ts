@@ -4,9 +4,9 @@ import type { Person, Route } from '../../server/route.ts';
 import { overviewPage } from './overview-page.ts';
 import { LEFT_STATES, type LeftState, type OverviewView } from './overview-view.ts';
 
-/** How many causes the page names. It names the largest ones. */
+/** The page shows at most this many causes, the largest ones. */
 const CAUSES_SHOWN = 8;
-/** How many of the deliveries that need a person the page names. */
+/** The page shows at most this many deliveries that need a person. */
 const STUCK_SHOWN = 5;
 
 /** The route of the first page. */
