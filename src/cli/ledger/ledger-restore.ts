@@ -16,7 +16,7 @@ export function addLedgerRestoreCommand(ledger: Command, run: RunAction): void {
   ledger
     .command('restore')
     .description("put a backup in the ledger's place; the next sync looks up what was sent since the backup")
-    .argument('[file]', 'a backup; without this argument, the file that is in place already')
+    .argument('[file]', 'a backup; the default is the file that is in place already')
     .addHelpText('after', EXAMPLES)
     .action((file: string | undefined) => run((context) => restore(file, context)));
 }

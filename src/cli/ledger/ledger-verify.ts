@@ -17,7 +17,7 @@ export function addLedgerVerifyCommand(ledger: Command, run: RunAction): void {
   ledger
     .command('verify')
     .description('check that a ledger or a backup is sound')
-    .argument('[file]', 'a backup; without this argument, the ledger of the config')
+    .argument('[file]', 'a backup; the default is the ledger of the config')
     .addHelpText('after', EXAMPLES)
     .action((file: string | undefined) => run((context) => verify(file, context)));
 }

@@ -38,11 +38,7 @@ export function addReportCreateCommand(report: Command, run: RunAction): void {
     .option('--type <type>', 'the member "type" of the request')
     .option('--data <json>', 'the request, as a JSON object')
     .option('--data-file <file>', 'a file that holds it')
-    .option(
-      '--idempotency-key <key>',
-      'the key of a request that you repeat; without this option, a new key',
-      idempotencyKey,
-    )
+    .option('--idempotency-key <key>', 'the key of a request that you repeat; the default is a new key', idempotencyKey)
     .addHelpText('after', EXAMPLES)
     .action((options: CreateOptions) => run((context) => create(options, context)));
 }

@@ -53,16 +53,17 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
     .option('--rate <n>', 'requests per second that each key may make', wholeNumber(1, 1_000_000))
     .option(
       '--burst <n>',
-      'requests that may come at once after a rest; without this option, as many as --rate',
+      'requests that may come at once after a rest; the default is the rate',
       wholeNumber(1, 1_000_000),
     )
     .addOption(
-      new Option(
-        '--idempotency <mode>',
-        'which writes obey Idempotency-Key; without this option, publish-only',
-      ).choices(['publish-only', 'honoured', 'ignored']),
+      new Option('--idempotency <mode>', 'which writes obey Idempotency-Key; the default is publish-only').choices([
+        'publish-only',
+        'honoured',
+        'ignored',
+      ]),
     )
-    .addOption(new Option('--ids <kind>', 'the type of ids; without this option, numeric').choices(['numeric', 'uuid']))
+    .addOption(new Option('--ids <kind>', 'the type of ids; the default is numeric').choices(['numeric', 'uuid']))
     .option('--gates <names>', 'what publishing asks for: some of product,bom,material,review, or none', gateNames)
     .option('--review', 'a passport has to be approved before it is published')
     .option('--settings <file>', 'YAML or JSON with any of the settings')
