@@ -213,14 +213,14 @@ const Lookup = z
 const Guard = z
   .strictObject({
     maxMissing: Share.prefault('5%').describe(
-      'The highest share of the records with items or lookup entries that may be missing from a complete read. The same limit holds for the items of one kind that the records no longer make.',
+      'The highest share of the records with items or lookup entries that may be missing from a complete read. The same limit applies to the items of one kind that the records made before and do not make any more.',
     ),
     maxDrop: Share.prefault('20%').describe(
-      'The highest share by which the count of rows may fall from one read to the next, if a record with items or lookup entries is missing.',
+      'The highest share by which the number of rows may fall from one read to the next. The limit applies only if a record with items or lookup entries is missing.',
     ),
   })
   .describe(
-    'If a read exceeds one of these limits, the export counts as broken, and no item becomes missing. Quarantined, excluded and repeated rows may vanish.',
+    'If a read exceeds one of these limits, the export counts as broken, and no item becomes missing. Rows that are quarantined or excluded, or that repeat another row, do not count as missing.',
   );
 
 const Pause = z
@@ -301,7 +301,7 @@ const Source = z
       .record(z.string(), z.unknown())
       .default({})
       .describe(
-        "The options of the connector. The options of a single stream may stand here too; the stream's name is then `default`.",
+        'The options of the connector. If the source has no `streams`, it has one stream with the name `default`, and the options of this stream stand here too.',
       ),
     streams: z
       .record(StreamName, z.looseObject({ key: StreamKey.optional() }))

@@ -85,7 +85,7 @@ export const Profile = z
       .enum(['unknown', 'refused'])
       .default('unknown')
       .describe(
-        'Whether the API refuses a second product or material with the same natural key. `refused`: it does, so its lists are read only at the first contact, and not again before a run with many new items. `unknown`: dpp-sync learns it from the answers of the API.',
+        'Whether the API refuses a second product or material with the same natural key. `refused`: it does, so dpp-sync reads the lists only at the first contact. `unknown`: dpp-sync learns it from the answers of the API. Until then it also reads the lists again when a run has many new items.',
       ),
     productUpdate: z
       .enum(['import', 'none'])
@@ -125,7 +125,7 @@ export const Profile = z
           .nullable()
           .default(null)
           .describe(
-            'How long the platform may still store products after its answer to an import, in milliseconds, if the answer names no ids. A product that no list shows after this time is sent again. Null means that the time is unknown: the product then stays unconfirmed until a list shows it or a person decides.',
+            'How long the platform may need to store products after its answer to an import, in milliseconds, if the answer names no ids. A product that no list shows after this time is sent again. Null means that the time is unknown: the product then stays unconfirmed until a list shows it or a person decides.',
           ),
         lostSettlesWithinMs: z
           .int()
@@ -133,7 +133,7 @@ export const Profile = z
           .max(604_800_000)
           .default(300_000)
           .describe(
-            'How long the platform may still store products of an import whose answer was lost, in milliseconds. A product that no list shows after this time is sent again. The setting holds if `settlesWithinMs` is null and the first import has shown that answers name ids.',
+            'How long the platform may need to store the products of an import whose answer was lost, in milliseconds. A product that no list shows after this time is sent again. The setting applies if `settlesWithinMs` is null and the first import has shown that answers name ids.',
           ),
       })
       .prefault({})
@@ -243,12 +243,12 @@ export const Profile = z
         lagMs: ms(0)
           .default(30_000)
           .describe(
-            'How far a list may lag behind the writes that the API has acknowledged, in milliseconds. dpp-sync believes that an item is absent if the list shows a later item, or if two lists that are this far apart both lack the item. 0 means that lists never lag.',
+            'How far a list may lag behind the writes that the API has acknowledged, in milliseconds. An item counts as absent if the list shows an item that was written later, or if two lists that are read this far apart both lack the item. 0 means that lists never lag.',
           ),
       })
       .prefault({})
       .describe(
-        'How listings are read. A listing has to prove its end. If neither the answers nor these settings show the paging, dpp-sync tries the usual ways. A listing without a proof is not used.',
+        'How listings are read. dpp-sync uses a listing only if the answers prove that it was read to its end. If neither the answers nor these settings show the paging, dpp-sync tries the usual ways.',
       ),
     answers: z
       .strictObject({

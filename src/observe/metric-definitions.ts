@@ -30,9 +30,10 @@ export const METRICS = {
     'Items that are missing from their source, and about which neither a person nor the config has decided.',
     ['source', 'kind'],
   ),
-  oldest_due_age_seconds: gauge('How long the oldest delivery that is not sent yet has been due. 0 if none is due.', [
-    'source',
-  ]),
+  oldest_due_age_seconds: gauge(
+    'The age of the oldest delivery that is due and not sent yet, since it became due. 0 if none is due.',
+    ['source'],
+  ),
   guard_held: gauge('1 for a stream whose last export the guard treats as broken, 0 for other streams.', [
     'source',
     'stream',

@@ -36,7 +36,7 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
   },
   I6: {
     title: 'A revision takes effect once, or it is shown as unconfirmed',
-    how: 'An unconfirmed write is looked up in the list of the platform before it is sent again. An absence counts only if the list proves its end.',
+    how: 'An unconfirmed write is looked up in the list of the platform before it is sent again. An absence counts only if the answers prove that the list was read to its end.',
     not: 'BOM items have no list. If the platform also ignores keys, a person has to settle a BOM item whose answer was lost.',
   },
   I7: {

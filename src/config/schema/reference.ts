@@ -57,8 +57,8 @@ These values are secrets: the keys that are marked so below, all values from \`\
 
 - dpp-sync never shows, logs or stores a secret. Of a secret with more than 12 characters it may show the first 8.
 - dpp-sync also removes secrets from texts that other systems send back. A secret of fewer than 8 characters is not removed, because it
-  could be ordinary text; \`check\` warns of such a secret. Of a secret of 16 characters or more, dpp-sync also removes each part of 6
-  characters, unless the part is a plain word or a sequence such as \`123456\`.
+  could be ordinary text; \`check\` warns of such a secret. If a secret has 16 characters or more, dpp-sync also removes any 6 consecutive
+  characters of it, unless these are a plain word or a sequence such as \`123456\`.
 - When the API rejects a key, dpp-sync reads the key again from its file or variable.
 `;
 

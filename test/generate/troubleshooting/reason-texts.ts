@@ -121,7 +121,8 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     cure: 'Nothing. A change of the row, or `dpp-sync replay --key KEY`, sends it.',
   },
   unlisted: {
-    means: 'A list of the platform cannot be read or does not prove its end, so nothing of its kind is created.',
+    means:
+      'A list of the platform cannot be read, or the answers do not prove that it was read to its end. So nothing of its kind is created.',
     cure: 'Do what `dpp-sync status` says. [First contact](operations.md#before-the-first-item-is-created) describes what you can do.',
   },
   unknown: {
