@@ -294,8 +294,14 @@ describe('settings that contradict each other', () => {
   it.each([
     [{ after: 'archive' }, '`after: archive` needs the folder'],
     [{ archive: 'read' }, '`archive` has no effect with `after: keep`'],
-    [{ path: 'in/*/x.csv', after: 'archive', archive: 'in' }, 'is one that in/*/x.csv matches as well'],
-    [{ path: 'in/*.csv', after: 'archive', archive: 'in' }, 'is one that in/*.csv matches as well'],
+    [
+      { path: 'in/*/x.csv', after: 'archive', archive: 'in' },
+      'The pattern in/*/x.csv also matches files in the folder in for archived files',
+    ],
+    [
+      { path: 'in/*.csv', after: 'archive', archive: 'in' },
+      'The pattern in/*.csv also matches files in the folder in for archived files',
+    ],
   ])('settings of files that contradict each other are refused: %j', async (settings, message) => {
     await put('in/x.csv', 1);
     await expect((await stream({ path: 'in/*.csv', ...settings })).ids()).rejects.toThrow(message);

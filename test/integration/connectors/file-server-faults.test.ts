@@ -337,7 +337,7 @@ describe('a server of any kind', () => {
   it('a file server is not believed where the file is another one after the download', async () => {
     const later = versionOf({ modifiedNs: 2n, bytes: 5, tag: '' });
     await expect(copy('12345', { ...entry, version: later })).rejects.toThrow('was changed while it was read');
-    await expect(copy('12345', null)).rejects.toThrow('was changed while it was read: it was taken away.');
+    await expect(copy('12345', null)).rejects.toThrow('was changed while it was read: the file was removed.');
   });
 });
 

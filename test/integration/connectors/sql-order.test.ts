@@ -181,7 +181,7 @@ describePostgres('PostgreSQL goes on behind each row', () => {
     [
       { about: 'approximate numbers', type: 'float8', values: ['0.1', '1'], says: 'numbers that are approximate' },
       { about: 'JSON', type: 'jsonb', values: ["'1'"], says: 'has JSON' },
-      { about: 'truth values', type: 'boolean', values: ['true'], says: 'truth values' },
+      { about: 'boolean values', type: 'boolean', values: ['true'], says: 'boolean values' },
       { about: 'NULL', type: 'int', values: ['1', 'NULL'], says: 'is NULL in some rows' },
       { about: 'values that are there twice', type: 'int', values: ['1', '1'], says: 'have the same values' },
     ],

@@ -92,7 +92,9 @@ describe('a webhook', () => {
 
   it('a webhook that redirects is not followed, and one that answers with an error has failed, without the token in the reason', async () => {
     answer = { status: 302, headers: { location: `${url}/elsewhere` } };
-    await expect(hook().send(NOTICE, NEVER)).rejects.toThrow(/answered 302, a redirect, which is not followed/);
+    await expect(hook().send(NOTICE, NEVER)).rejects.toThrow(
+      /answered 302, a redirect, which dpp-sync does not follow/,
+    );
     expect(asked).toHaveLength(1);
     answer = { status: 500, body: 'T0KEN-0123456789'.repeat(100_000) };
     const failure = hook().send(NOTICE, NEVER);

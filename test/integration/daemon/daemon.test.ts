@@ -97,7 +97,7 @@ describe('the daemon', () => {
     world.sandbox.setPlan('acme', 'enterprise');
     await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
     expect(await health()).toMatchObject({ http: 200, status: 'ok', api: 'ok' });
-    expect(logged('Deliveries go on')).toHaveLength(1);
+    expect(logged('Deliveries continue')).toHaveLength(1);
   });
 
   it('a daemon takes up a rotated key from its file without a restart', async () => {
@@ -123,7 +123,7 @@ describe('the daemon', () => {
     await earlier.close();
     await start();
     await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
-    expect(logged('cut short')).toHaveLength(1);
+    expect(logged('was interrupted')).toHaveLength(1);
   });
 
   it('a daemon makes up at its start, once, for schedules that passed while no daemon ran, and for no others', async () => {

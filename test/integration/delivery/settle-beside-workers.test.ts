@@ -102,11 +102,17 @@ describe('settling while workers go on', () => {
   it('settling beside workers settles nothing more once it is stopped', covers('shutdown', 'I6'), async () => {
     const selection = { state: 'in_doubt', kind: null, source: null, resolution: 'rejected' } as const;
     const stopped = admin(AbortSignal.abort()).run(settleSelected, { ...selection, dryRun: false });
-    await expect(stopped).rejects.toMatchObject({ code: 'interrupted', message: 'Stopped after 0 items.' });
+    await expect(stopped).rejects.toMatchObject({
+      code: 'interrupted',
+      message: 'The command was stopped after 0 items.',
+    });
     const bytes = { write: async () => {} };
     const context = { runtime, clock: systemClock, abort: AbortSignal.abort(), who: 'kim', bytes };
     const withDaemon = settleSelected.handle({ ...selection, dryRun: false }, { ...context, goesOn: true });
-    await expect(withDaemon).rejects.toMatchObject({ code: 'daemon.stopped', message: 'Stopped after 0 items.' });
+    await expect(withDaemon).rejects.toMatchObject({
+      code: 'daemon.stopped',
+      message: 'The command was stopped after 0 items.',
+    });
     expect(stateOf('product', 'P1')).toBe('in_doubt');
   });
 });

@@ -319,7 +319,7 @@ describe('the backup before an upgrade', () => {
     expect(made).toHaveLength(1);
     bringUpToDate();
     expect(backups()).toEqual(made);
-    expect(reported.join('\n')).toContain(`The interrupted upgrade has made a backup of it: ${made[0]}`);
+    expect(reported.join('\n')).toContain(`The interrupted upgrade has made a backup of the ledger: ${made[0]}`);
   });
 
   it('the backup before an upgrade is made once where a reading process keeps a part of the ledger in the log', () => {

@@ -188,7 +188,7 @@ describe('the statements of the ledger', () => {
     expect(plan.filter((step) => /^SCAN [ir]\b/.test(step))).toEqual([
       'SCAN i USING INDEX items_stuck',
       'SCAN i USING INDEX items_ignored',
-      'SCAN r USING INDEX records_by_issue',
+      'SCAN r USING COVERING INDEX records_quarantined',
     ]);
     const stuckPassports = planOf(statementWith("AND +q.kind = 'passport'"));
     expect(stuckPassports[0]).toBe('SCAN q USING INDEX items_stuck');

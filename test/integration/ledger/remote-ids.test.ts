@@ -8,7 +8,7 @@ import { claimOne, delivered, settleOne } from '../../support/ledger/deliveries.
 import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
 import { NO_PARTS, useLedger } from '../../support/ledger/ledger.ts';
 import { createOldLedger, type OldLedger } from '../../support/ledger/old-ledger.ts';
-import { pullAndMap, row } from '../../support/ledger/records.ts';
+import { mapRows, NO_GUARD, pullAndMap, pullRows, row } from '../../support/ledger/records.ts';
 
 const fixture = useLedger({ rules: NO_PARTS });
 
@@ -282,11 +282,8 @@ describe('an item that gave its id to another one', () => {
     async ({ answer }) => {
       const { ledger } = fixture;
       const stageProducts = async (ids: readonly string[], name: string) => {
-        await pullAndMap(
-          ledger,
-          ids.map((id) => row(id, { name })),
-          ({ id }) => items({ ...product(text(id)), payload: { sku: 'SKU-A', name } }),
-        );
+        await pullRows(ledger, { rows: ids.map((id) => row(id, { name })), guard: NO_GUARD });
+        await mapRows(ledger, ({ id }) => items({ ...product(text(id)), payload: { sku: 'SKU-A', name } }));
       };
       await stageProducts(['A'], 'Old');
       await deliver({ A: delivered(1) });

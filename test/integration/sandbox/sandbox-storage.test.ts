@@ -114,7 +114,7 @@ test('the sandbox refuses a file whose ids are of another kind, and says that it
   const clock = createManualClock();
   await (await createSandbox({ storage }, { clock })).close();
   await expect(createSandbox({ storage, ids: 'uuid' }, { clock })).rejects.toMatchObject({
-    message: expect.stringContaining('its ids are numeric'),
+    message: expect.stringContaining('the ids in the file are numeric'),
     suggestion: expect.stringContaining('delete this one'),
   });
 });

@@ -148,7 +148,7 @@ describe('what needs attention', () => {
     const { to } = await web.post(`/attention/${id}/settle`, { resolution: 'ignored', kind: 'product', key: 'B-1' });
     expect(await web.taskPage(to)).toContain('1 item of 1 settled.');
     const group = await web.post(`/attention/${id}/settle`, { resolution: 'delivered' });
-    expect(await web.taskPage(group.to)).toContain('1 item could not be settled so');
+    expect(await web.taskPage(group.to)).toContain('1 item could not be settled in this way');
     expect(served.daemon.runtime.views.item('product', 'B-1')).toMatchObject({ state: 'superseded' });
     expect(await web.post(`/attention/${id}/settle`, { resolution: 'perhaps' })).toMatchObject({ status: 400 });
   });

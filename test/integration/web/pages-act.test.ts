@@ -92,7 +92,7 @@ describe('what an operator does on a page', () => {
     await vi.waitUntil(() => served.daemon.runtime.views.guardedReads().length === 1, SOON);
     expect(await get('/')).toContain('href="/runs/accept?source=erp"');
     const shown = await get('/runs/accept?source=erp');
-    expect(shown).toContain(`At most ${MORE + 6} records that the export lacks then count as missing.`);
+    expect(shown).toContain(`At most ${MORE + 4} records that the export lacks then count as missing.`);
     await done('/runs/accept', { source: 'erp' });
     expect(served.daemon.runtime.views.guardedReads()).toEqual([]);
     expect(served.daemon.runtime.views.missingCounts().product).toBeGreaterThanOrEqual(MORE);

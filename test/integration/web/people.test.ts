@@ -40,7 +40,7 @@ describe('people of the dashboard', () => {
     // Here the editor has logged in before.
     expect((await logIn('the-editor', PASSWORDS.editor)).status).toBe(303);
     expect(web.log.lines).toContainEqual(
-      expect.objectContaining({ level: 'warn', message: expect.stringContaining('guessing') }),
+      expect.objectContaining({ level: 'warn', message: expect.stringContaining('somebody tries tokens') }),
     );
   });
 

@@ -1,4 +1,5 @@
 import type { MapResult } from '../../../src/domain/mapping.ts';
+import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
 import { type IncomingRecord, serializeFields } from '../../../src/domain/record.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
@@ -18,12 +19,25 @@ export interface Export {
   deferMapping?: boolean;
   /** False for a source with `onMissing: ignore`. */
   flagItems?: boolean;
+  guard?: MissingGuard;
 }
+
+const HALF: MissingGuard = { maxMissing: 0.5, maxDrop: 0.5 };
+/** A guard that holds no read. */
+export const NO_GUARD: MissingGuard = { maxMissing: 1, maxDrop: 1 };
 
 /** Runs one complete pull of one stream. Returns the id of the run and the results of its page and end. */
 export async function pullRows(
   ledger: SqliteLedger,
-  { stream = 'default', rows, revision = 'r1', snapshot = true, deferMapping = false, flagItems = true }: Export,
+  {
+    stream = 'default',
+    rows,
+    revision = 'r1',
+    snapshot = true,
+    deferMapping = false,
+    flagItems = true,
+    guard = HALF,
+  }: Export,
 ) {
   const { runId } = await ledger.startRun({
     source: 'erp',
@@ -48,7 +62,7 @@ export async function pullRows(
     seen: snapshot ? seen : null,
     read: rows.length,
     flagItems,
-    guard: { maxMissing: 0.5, maxDrop: 0.5 },
+    guard,
     uncounted: page.counted ? 0 : rows.length,
   });
   await ledger.endRun({ runId, result: 'complete' });
