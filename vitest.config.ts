@@ -19,8 +19,8 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 120_000,
     pool: 'forks',
-    // Most of the time a test waits: for other processes, for servers, for limits in time. Four files at once keep two cores busy.
-    maxWorkers: Math.min(8, 2 * availableParallelism()),
+    // Most of the time a test waits: for other processes, for servers, for limits in time. Six files at once keep two cores busy.
+    maxWorkers: Math.min(8, 3 * availableParallelism()),
     setupFiles: ['./test/support/runner/property-seed.ts'],
     reporters: ['default', './test/support/runner/left-out-reporter.ts'],
   },

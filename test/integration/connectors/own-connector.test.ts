@@ -158,7 +158,7 @@ describe('a connector of another author', () => {
         writePackage('dpp-sync-connector-ts', '', { type: 'module', exports: './index.ts' });
         write('node_modules/dpp-sync-connector-ts/index.ts', connectorModule());
       },
-      /holds TypeScript.*published|holds TypeScript.*publish/,
+      /has TypeScript files.*has to publish it as JavaScript/,
     ],
   ])('a connector of another author is refused with a cure where it %s', async (_, connector, prepare, words) => {
     prepare();

@@ -333,7 +333,9 @@ describe('the admin channel', () => {
     });
     await listen(working);
     const watcher = stoppedWatcher();
-    await expect.poll(() => log.lines.some(({ message }) => message.includes('asked for')), SOON).toBe(true);
+    await expect
+      .poll(() => log.lines.some(({ message }) => message.includes('has started the command')), SOON)
+      .toBe(true);
     await server?.close();
     watcher.destroy();
   });
