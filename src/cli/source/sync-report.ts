@@ -51,23 +51,35 @@ function acceptedDocument({ guarded, adopted }: Acceptance): object {
   return { guarded: guarded.map(guardedDocument), adopted };
 }
 
+/**
+ * The columns of the table of runs. `missing` of a run counts rows, and people read "missing" as a word about items, so the
+ * title of its column is "gone".
+ */
+const RUN_COLUMNS = [
+  { count: 'read', title: 'read', colour: null },
+  { count: 'unchanged', title: 'unchanged', colour: null },
+  { count: 'changed', title: 'changed', colour: null },
+  { count: 'quarantined', title: 'quarantined', colour: 'yellow' },
+  { count: 'excluded', title: 'excluded', colour: null },
+  { count: 'missing', title: 'gone', colour: 'yellow' },
+] as const;
+
 /** A table of the counts of each stream. In a narrow terminal each stream has a line of text. */
 export function runLines({ runs }: Pick<Report, 'runs'>, style: TableStyle): string[] {
   if (runs.length === 0) return [];
   const right = { align: 'right' } as const;
-  const columns = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
   const rows = runs.map((account) => [
     `${account.source}/${account.stream}`,
-    ...columns.map((name) => countCell(account[name], name === 'quarantined' || name === 'missing' ? 'yellow' : null)),
+    ...RUN_COLUMNS.map(({ count, colour }) => countCell(account[count], colour)),
   ]);
   const lines = formatTable(
-    [{ title: 'stream', cut: 'middle' }, ...columns.map((title) => ({ title, ...right }))],
+    [{ title: 'stream', cut: 'middle' }, ...RUN_COLUMNS.map(({ title }) => ({ title, ...right }))],
     rows,
     style,
   );
   if (isWithin(lines, style)) return lines;
   return runs.map((account) => {
-    const counts = columns.map((name) => `${formatCount(account[name])} ${name}`);
+    const counts = RUN_COLUMNS.map(({ count, title }) => `${formatCount(account[count])} ${title}`);
     return `  ${account.source}/${account.stream}  ${counts.join(', ')}`;
   });
 }

@@ -85,7 +85,7 @@ function accountOf(streams: readonly StreamAccount[]) {
     ...(toMap > 0 ? [`${toMap} to be mapped`] : []),
     ...(excluded > 0 ? [`${excluded} excluded`] : []),
     `${quarantined} in quarantine`,
-    ...(missing > 0 ? [`${missing} missing`] : []),
+    ...(missing > 0 ? [`${missing} gone`] : []),
   ];
   return { counts, text: `${read} rows read, ${parts.join(', ')}` };
 }

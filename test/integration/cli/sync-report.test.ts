@@ -1,0 +1,49 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+const HEADER = 'SKU;NAME;COUNTRY\n';
+const GOOD_ROW = 'C1;Cup;DE\n';
+const WRONG_ROW = 'C2;Mug;XX\n';
+
+let world: World;
+afterEach(() => world.remove());
+
+async function begin(rows: string, config: Record<string, unknown> = {}): Promise<void> {
+  const source = {
+    id: 'shop',
+    connector: 'csv',
+    options: { delimiter: ';' },
+    streams: { cups: { path: './cups.csv', key: ['SKU'] } },
+    mappings: [
+      {
+        stream: 'cups',
+        to: 'product',
+        key: 'row.SKU',
+        fields: { sku: 'row.SKU', name: 'row.NAME', country_of_origin: 'country(row.COUNTRY)' },
+      },
+    ],
+  };
+  world = await createWorld({ config: { sources: [source], ...config }, files: { 'cups.csv': HEADER + rows } });
+}
+
+const sync = () => runHere(['sync', '-c', world.configFile]);
+
+/** The counts of the only stream in the table of a sync, by their titles. */
+function countsIn(text: string): Record<string, string | undefined> {
+  const [titles = [], values = []] = text.split('\n').map((line) => line.trim().split(/ {2,}| (?=\d)/));
+  return Object.fromEntries(titles.map((title, at) => [title, values[at]?.trim()]));
+}
+
+describe('the report of a sync', () => {
+  it('the report of a sync calls a removed row gone, because no item is missing if the row made none', async () => {
+    await begin(GOOD_ROW + WRONG_ROW);
+    await sync();
+    world.write('cups.csv', HEADER + GOOD_ROW);
+    const { exitCode, stdout } = await sync();
+    expect(countsIn(stdout)).toMatchObject({ read: '1', gone: '1' });
+    expect(stdout).not.toContain('missing');
+    expect(stdout).toContain('All is delivered.');
+    expect(exitCode).toBe(0);
+  });
+});
