@@ -84,6 +84,17 @@ export function runLines({ runs }: Pick<Report, 'runs'>, style: TableStyle): str
   });
 }
 
+/**
+ * The line about rows in quarantine that the table of runs does not count as quarantined. An unchanged row is not mapped again,
+ * so it stays in quarantine and is counted as unchanged.
+ */
+function stillQuarantinedLines({ runs, quarantined }: Pick<Report, 'runs' | 'quarantined'>): string[] {
+  const earlier = quarantined - runs.reduce((sum, account) => sum + account.quarantined, 0);
+  if (runs.length === 0 || earlier <= 0) return [];
+  const rows = plural(earlier, 'row of an earlier run is', 'rows of earlier runs are');
+  return [`  ${rows} still in quarantine. The column counts only rows that this run has mapped.`];
+}
+
 /** Lines about the exports that `--accept` has accepted, and the sources that had nothing to accept. */
 export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] {
   if (accepted === null) return [];
@@ -121,7 +132,7 @@ export function reportLines(report: Synced, style: TableStyle): string[] {
   const detail = extra.length === 0 ? '' : ` (${extra.join(', ')})`;
   const sections = [
     acceptedLines(report),
-    runLines(report, style),
+    [...runLines(report, style), ...stillQuarantinedLines(report)],
     itemLines(items, style),
     passportLines(report.passports, style),
     [...notes, ...missedLines(report.runs, paint)],

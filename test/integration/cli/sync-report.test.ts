@@ -46,4 +46,14 @@ describe('the report of a sync', () => {
     expect(stdout).toContain('All is delivered.');
     expect(exitCode).toBe(0);
   });
+
+  it('the report of a sync says how many unchanged rows are still in quarantine', async () => {
+    await begin(GOOD_ROW + WRONG_ROW);
+    const still = 'row of an earlier run is still in quarantine.';
+    expect((await sync()).stdout).not.toContain(still);
+    const { exitCode, stdout } = await sync();
+    expect(countsIn(stdout)).toMatchObject({ unchanged: '2', quarantined: '0' });
+    expect(stdout).toContain(`  1 ${still}`);
+    expect(exitCode).toBe(4);
+  });
 });
