@@ -37,6 +37,8 @@ export interface SyncRequest {
 export interface SyncReport extends SourcesStanding {
   runs: StreamAccount[];
   items: ItemCounts;
+  /** The sources whose mapping has changed, with the number of stored rows that the sync has mapped again. */
+  remapped: { source: string; rows: number }[];
   /** What a person has accepted; null if nothing was to be accepted. */
   accepted: Acceptance | null;
   requests: RequestCounts;
@@ -83,6 +85,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
   const cause = { trigger: 'cli', askedBy: request.askedBy } as const;
   const runIds: number[] = [];
+  const remapped: SyncReport['remapped'] = [];
   let problem: Fault | null = null;
   let accepted: Acceptance | null = null;
   try {
@@ -96,8 +99,9 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
       for (const source of request.pull === false ? [] : inOrder(config, selected)) {
         if (request.abort.aborted) break;
         try {
-          const { runId } = await runtime.pull(source, cause, request.abort, request.waitMs);
-          runIds.push(runId);
+          const pulled = await runtime.pull(source, cause, request.abort, request.waitMs);
+          runIds.push(pulled.runId);
+          if (pulled.remapped > 0) remapped.push({ source, rows: pulled.remapped });
         } catch (error) {
           problem ??= faultOf(error, source);
         }
@@ -116,6 +120,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   return {
     runs: runIds.flatMap((id) => views.run(id)?.streams ?? []),
     items,
+    remapped,
     ...standingOf(views, config, selected),
     accepted,
     requests: requests.counts,

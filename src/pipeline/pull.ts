@@ -54,6 +54,8 @@ export interface PullResult {
   result: 'complete' | 'interrupted';
   /** The streams whose export the guard takes for broken, each with the reason. */
   guarded: { stream: string; message: string }[];
+  /** How many stored rows are mapped again, because the mapping has changed since they were mapped. */
+  remapped: number;
 }
 
 /**
@@ -68,7 +70,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   const { ledger, wait } = options;
   const streams = reader.streams.map(({ name }) => name);
   const start = { source, trigger, askedBy, streams, mappingRevision: mapper.revision };
-  const { runId, streams: progress } = await untilWritable(() => ledger.startRun(start), wait, abort);
+  const { runId, remapped, streams: progress } = await untilWritable(() => ledger.startRun(start), wait, abort);
   addLogFields({ run: runId });
   const guarded: PullResult['guarded'] = [];
   try {
@@ -97,7 +99,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   }
   // Records that a new mapping has made stale are mapped from here on, because their stream has ended.
   await options.mapQueue.mapStored(source);
-  return { runId, result, guarded };
+  return { runId, result, guarded, remapped };
 }
 
 /** Streams that the mappings look up are read first, so that the records of other streams find their entries. */

@@ -95,6 +95,14 @@ function stillQuarantinedLines({ runs, quarantined }: Pick<Report, 'runs' | 'qua
   return [`  ${rows} still in quarantine. The column counts only rows that this run has mapped.`];
 }
 
+/** Why rows that are the same in the export are counted as changed. */
+function remappedLines({ remapped }: Pick<Report, 'remapped'>): string[] {
+  return remapped.map(({ source, rows }) => {
+    const which = rows === 1 ? 'its 1 stored row was' : `its ${formatCount(rows)} stored rows were`;
+    return `  The mapping of ${source} has changed, so ${which} mapped again. Only items that became different are sent.`;
+  });
+}
+
 /** Lines about the exports that `--accept` has accepted, and the sources that had nothing to accept. */
 export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] {
   if (accepted === null) return [];
@@ -132,7 +140,7 @@ export function reportLines(report: Synced, style: TableStyle): string[] {
   const detail = extra.length === 0 ? '' : ` (${extra.join(', ')})`;
   const sections = [
     acceptedLines(report),
-    [...runLines(report, style), ...stillQuarantinedLines(report)],
+    [...runLines(report, style), ...remappedLines(report), ...stillQuarantinedLines(report)],
     itemLines(items, style),
     passportLines(report.passports, style),
     [...notes, ...missedLines(report.runs, paint)],

@@ -41,6 +41,8 @@ export interface StreamProgress {
 
 export interface StartedRun {
   runId: number;
+  /** How many stored rows are mapped again, because their stream had another mapping revision. */
+  remapped: number;
   streams: Record<string, StreamProgress>;
 }
 

@@ -54,6 +54,9 @@ export function createRuns(
       'INSERT INTO streams (source, name, mapping_revision) VALUES (?, ?, ?)',
     ),
     staleRecords: db.prepare<[number]>("UPDATE records SET state = 'stale', version = version + 1 WHERE stream_id = ?"),
+    presentRecords: db
+      .prepare<[number], number>('SELECT count(*) FROM records WHERE stream_id = ? AND missing_since IS NULL')
+      .pluck(),
     // A missing record is mapped when it is back.
     requeueRecords: db.prepare<[number]>(
       "UPDATE records SET state = iif(missing_since IS NULL, 'pending', 'stale'), version = version + 1 WHERE stream_id = ?",
@@ -70,6 +73,7 @@ export function createRuns(
       sql.interruptRuns.run(now, source);
       const runId = Number(sql.insertRun.run(source, trigger, now, askedBy ?? null).lastInsertRowid);
       const progress: StartedRun['streams'] = {};
+      let remapped = 0;
       for (const name of read) {
         let row = streams.find(source, name);
         if (!row) {
@@ -78,12 +82,13 @@ export function createRuns(
         } else if (row.revision !== mappingRevision) {
           accounts.allPassedBy(row.id);
           sql.staleRecords.run(row.id);
+          remapped += sql.presentRecords.get(row.id) ?? 0;
           sql.setRevision.run(mappingRevision, row.id);
         }
         sql.insertRunStream.run(runId, row.id);
         progress[name] = { cursor: parseJsonOrNull<JsonValue>(row.cursor), snapshotAt: row.snapshotAt };
       }
-      return { runId, streams: progress };
+      return { runId, remapped, streams: progress };
     },
 
     remapRecords({ source, streams: names, mappingRevision }) {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -55,5 +56,19 @@ describe('the report of a sync', () => {
     expect(countsIn(stdout)).toMatchObject({ unchanged: '2', quarantined: '0' });
     expect(stdout).toContain(`  1 ${still}`);
     expect(exitCode).toBe(4);
+  });
+
+  it('the report of a sync says that the mapping has changed, so that all rows count as changed', async () => {
+    await begin(`${GOOD_ROW}C3;Jug;DE\n`);
+    const remapped = 'The mapping of shop has changed, so its 2 stored rows were mapped again.';
+    expect((await sync()).stdout).not.toContain(remapped);
+    const config = readFileSync(world.configFile, 'utf8');
+    world.write('dpp-sync.yaml', config.replace('row.NAME', `'row.NAME == "Jug" ? "Big jug" : row.NAME'`));
+    world.requests();
+    const { stdout } = await sync();
+    expect(countsIn(stdout)).toMatchObject({ unchanged: '0', changed: '2' });
+    expect(stdout).toContain(`  ${remapped} Only items that became different are sent.`);
+    expect(world.requests()).toEqual({ 'product.import': 1 });
+    expect((await sync()).stdout).not.toContain('mapped again');
   });
 });

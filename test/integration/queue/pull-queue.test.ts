@@ -53,7 +53,7 @@ describe('the pull queue', () => {
     try {
       return await new Promise((resolve, reject) => {
         ends.set(source, (result) => (result instanceof Error ? reject(result) : resolve(result)));
-        abort.addEventListener('abort', () => resolve({ runId: 9, result: 'interrupted', guarded: [] }));
+        abort.addEventListener('abort', () => resolve({ runId: 9, result: 'interrupted', guarded: [], remapped: 0 }));
       });
     } finally {
       active.delete(source);
@@ -74,7 +74,7 @@ describe('the pull queue', () => {
     await pulls.startRun('pim', 'cli');
     await expect.poll(running, SOON).toEqual(['erp', 'pim']);
     expect(begun).toEqual(['erp schedule', 'pim cli']);
-    ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [] });
+    ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [], remapped: 0 });
     await expect.poll(running, SOON).toEqual(['pim']);
     await pulls.startRun('erp', 'schedule');
     await expect.poll(() => begun, SOON).toHaveLength(3);
@@ -88,7 +88,7 @@ describe('the pull queue', () => {
     expect(await queues.counts('pull')).toMatchObject({ waiting: 1 });
     await queue?.resume();
     await expect.poll(() => begun, SOON).toEqual(['erp schedule']);
-    ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [] });
+    ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [], remapped: 0 });
     await expect.poll(running, SOON).toEqual([]);
     await pulls.startRun('erp', 'schedule');
     await expect.poll(() => begun, SOON).toEqual(['erp schedule', 'erp schedule']);
