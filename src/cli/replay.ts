@@ -78,7 +78,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   }
   if (output.json) output.document(replayDocument(replayed, synced));
   if (!output.quiet) output.print(...replayLines(replayed, false), '');
-  showReport(context, synced);
+  showReport(context, config, synced);
   return exitCodeOf(synced);
 }
 

@@ -22,7 +22,7 @@ import { careLines } from './text/care-lines.ts';
 import { NO_CONTACT_ATTENTION } from './text/contact-lines.ts';
 import { missedLines } from './text/missed-lines.ts';
 import type { Output } from './text/output.ts';
-import { contactDocument, guardedDocument, itemLines, passportLines } from './text/standing.ts';
+import { contactDocument, guardedDocument, itemLines, passportLines, unpublishedLines } from './text/standing.ts';
 import { formatBytes, formatCount, formatDuration, formatTime, plural, printable } from './text/style.ts';
 import { formatTable } from './text/table.ts';
 
@@ -323,6 +323,8 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
     ...attentionLines(found.standing, found.attention, paint),
   ];
   if (lines.length > 0) output.print('', ...lines);
+  const unpublished = unpublishedLines(found.standing.passports, config);
+  if (unpublished.length > 0) output.print('', ...unpublished);
 }
 
 /** Less free space than this is reported. The ledger's log may take as much. */

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { syncSources } from '../../admin/handlers/sync.ts';
 import { assertSources } from '../../admin/named-sources.ts';
 import type { Synced } from '../../admin/synced.ts';
+import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { exitCodeOf } from '../../daemon/sync.ts';
 import { fault } from '../../domain/faults.ts';
 import { collect, seconds } from '../arguments.ts';
@@ -9,7 +10,7 @@ import type { CommandContext, RunAction } from '../context.ts';
 import { failureLines } from '../errors.ts';
 import { attentionLines } from '../text/attention.ts';
 import { runShown } from '../text/run-shown.ts';
-import { contactDocument } from '../text/standing.ts';
+import { contactDocument, unpublishedLines } from '../text/standing.ts';
 import { plural } from '../text/style.ts';
 import { acceptedLines, reportLines, syncDocument } from './sync-report.ts';
 
@@ -56,7 +57,7 @@ export function addSyncCommand(program: Command, run: RunAction): void {
         if (context.output.json) {
           context.output.document({ ...syncDocument(synced), ...contactDocument(synced.attention) });
         }
-        showReport(context, synced);
+        showReport(context, config, synced);
         return exitCodeOf(synced);
       }),
     );
@@ -76,9 +77,9 @@ function assertSelected(sources: readonly string[], accept: readonly string[]): 
 }
 
 /** Prints the result of a sync for people. With `--quiet` it only prints lines about items that need a person. */
-export function showReport({ output }: CommandContext, report: Synced): void {
+export function showReport({ output }: CommandContext, config: Pick<RuntimeConfig, 'passports'>, report: Synced): void {
   if (output.quiet) output.print(...acceptedLines(report), ...attentionLines(report, report.attention, output.paint));
-  else output.print(...reportLines(report, output));
+  else output.print(...reportLines(report, output), ...unpublishedLines(report.passports, config));
   if (report.fault === null) return;
   for (const line of failureLines(report.fault)) output.error(line);
   const left = Object.values(report.items).reduce((sum, { due = 0, sending = 0 }) => sum + due + sending, 0);

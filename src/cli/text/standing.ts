@@ -1,5 +1,6 @@
 // The states of items and passports, in the form that a sync and `status` share.
 
+import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { ContactAttention } from '../../daemon/views/attention.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
@@ -10,7 +11,7 @@ import {
   type PassportCounts,
 } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
-import { formatCount } from './style.ts';
+import { formatCount, plural } from './style.ts';
 import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
@@ -54,6 +55,15 @@ export function passportLines(passports: PassportCounts, style: TableStyle): str
   const row = ['passport', ...used.map((state) => countCell(passports[state] ?? 0, PASSPORT_COLOURS[state]))];
   const titles = used.map((title) => ({ title, align: 'right' as const }));
   return formatTable([{ title: '' }, ...titles], [row], style);
+}
+
+/** The next step for passports that the config leaves to people; empty if there are none. */
+export function unpublishedLines(passports: PassportCounts, config: Pick<RuntimeConfig, 'passports'>): string[] {
+  const { initialized = 0 } = passports;
+  if (initialized === 0 || config.passports?.publish === 'auto') return [];
+  const count = plural(initialized, 'passport is', 'passports are');
+  const of = initialized === 1 ? 'its product is' : 'their products are';
+  return [`${count} initialised and not published. To publish if ${of} complete: dpp-sync publish --all`];
 }
 
 /** A count for a table; a zero is dimmed. */

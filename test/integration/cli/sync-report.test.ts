@@ -71,4 +71,22 @@ describe('the report of a sync', () => {
     expect(world.requests()).toEqual({ 'product.import': 1 });
     expect((await sync()).stdout).not.toContain('mapped again');
   });
+
+  it.each([
+    ['manual', true],
+    ['auto', false],
+  ])(
+    'with publish: %s, sync and status name the passports that a person has to publish: %s',
+    async (publish, isNamed) => {
+      await begin(GOOD_ROW, { passports: { init: 'when-complete', publish } });
+      const status = () => runHere(['status', '-c', world.configFile]);
+      const named = /^1 passport is initialised and not published\. .* publish --all\n$/m;
+      for (const { stdout } of [await sync(), await status()]) {
+        if (isNamed) expect(stdout).toMatch(named);
+        else expect(stdout).not.toContain('not published');
+      }
+      await runHere(['publish', '--all', '--yes', '-c', world.configFile]);
+      expect((await status()).stdout).not.toContain('not published');
+    },
+  );
 });
