@@ -27,6 +27,16 @@ interface Owner {
   stream: string;
 }
 
+/**
+ * What to do about two rows that make an item with different values. Rows of two sources may be the same export, read under
+ * a former and a present id of its source.
+ */
+function conflictCure(owner: Owner, ownSource: string | undefined): string {
+  const cure = 'Give both rows the same values, remove one of them, or give them different keys.';
+  if (owner.source === ownSource) return cure;
+  return `${cure} If the config has given the source ${owner.source} another id, give it its former id again.`;
+}
+
 /** Compares the items that a record asks for with the items of other records. Call it inside a transaction. */
 export type Contenders = (mapped: readonly MappedItem[], recordId: number) => Contested;
 
@@ -36,6 +46,9 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
       `SELECT r.place, r.missing_since IS NOT NULL AS missing, s.source, s.name AS stream
        FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?`,
     ),
+    sourceOf: db
+      .prepare<[number], string>('SELECT s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?')
+      .pluck(),
     // If an item is missing, another item may have its natural key.
     namesake: db.prepare<[string, string, string], { key: string; recordId: number; place: string }>(
       `SELECT i.key, i.record_id AS recordId, r.place FROM items i JOIN records r ON r.id = i.record_id
@@ -102,8 +115,8 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
           code: 'claim.conflict',
           field: 'key',
           value: item.key,
-          message: `Another row makes the ${name} with other values: ${formatPlace(other.place)}, stream ${other.stream} of the source ${other.source}.`,
-          cure: `Give both rows the same values, remove one of them, or give them different keys. If the config has given the source ${other.source} another id, give it its former id again.`,
+          message: `Another row makes the ${name} with other values: ${formatPlace(other.place)}, stream ${other.stream} of the source ${other.source}. Only the values of that row are sent.`,
+          cure: conflictCure(other, sql.sourceOf.get(recordId)),
           other: other.place,
         });
       } else if (!other) {

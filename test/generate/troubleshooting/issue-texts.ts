@@ -275,7 +275,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
     title: 'Other rows and items',
     codes: {
       'claim.conflict': {
-        means: 'Another row makes the same item with other content.',
+        means: 'Another row makes the same item with other values. Only the values of that row are sent.',
         cure: 'Give both rows the same values, remove one of them, or give them different keys. If you have changed the id of a source, change it back.',
       },
       'claim.twice': { means: 'One row makes the same item twice.', cure: 'Give the items of the row different keys.' },

@@ -353,6 +353,11 @@ describe('items', () => {
     expect(record?.place.line).toBe(7);
     expect(record?.issues[0]).toMatchObject({ code: 'claim.conflict', other: { line: 2 } });
     expect(record?.issues[0]?.message).toContain('test.csv:2');
+    expect(record?.issues[0]?.message).toContain('Only the values of that row are sent.');
+    expect(record?.issues[0]?.cure).toBe(
+      'Give both rows the same values, remove one of them, or give them different keys.',
+    );
+    expect(fixture.ledger.views.item('product', '1')?.desired).toMatchObject({ name: 'first' });
   });
 
   it('a record that makes the same item as another is ignored, and quarantined once the first has changed', async () => {
