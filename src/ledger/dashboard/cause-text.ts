@@ -4,7 +4,10 @@ import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 
-/** The beginning of a title, by the code of the issue. The name of the field is added to it. */
+/**
+ * The beginning of a title, by the code of the issue. The name of the field is added to it, except to a whole sentence: such a
+ * title is about the whole row.
+ */
 const ISSUES: Readonly<Record<string, string>> = {
   'country.unknown': 'Unknown country',
   'country.ambiguous': 'Ambiguous country',
@@ -55,8 +58,8 @@ const ISSUES: Readonly<Record<string, string>> = {
   'mapping.failed': 'Row that could not be mapped',
   'module.result': 'Result of a mapping module that cannot be used',
   'module.threw': 'Mapping module that failed',
-  'claim.twice': 'Item that one row makes twice',
-  'claim.conflict': 'Item that two rows make with different content',
+  'claim.twice': 'One row makes the same item twice.',
+  'claim.conflict': 'Two rows make the same item with different values.',
   'natural_key.taken': 'Natural key that another item has',
   'refs.cycle': 'Product that contains itself',
   'refs.part': 'Unknown part',
@@ -107,6 +110,7 @@ export function hasTitle(code: string): boolean {
 export function titleOfIssue({ code, field, message }: Issue): string {
   const known = ISSUES[code];
   if (known === undefined) return firstSentence(message);
+  if (known.endsWith('.')) return known;
   return field === undefined ? `${known}.` : `${known} in ${field}.`;
 }
 

@@ -18,6 +18,11 @@ describe('the title of a cause', () => {
     expect(titleOfIssue(issue)).toBe('Unknown country in country_of_origin.');
   });
 
+  it('the title of a cause about a whole row is a sentence without a field', () => {
+    const issue = { code: 'claim.conflict', field: 'key', message: 'Another row makes the product "1".' };
+    expect(titleOfIssue(issue)).toBe('Two rows make the same item with different values.');
+  });
+
   it('the title of a cause of an unknown code is the message without values and numbers', () => {
     const issue = { code: 'own.rule', message: 'Line 141 holds "x", but 17 columns are expected. Correct it.' };
     expect(titleOfIssue(issue)).toBe('Line … holds …, but … columns are expected.');
