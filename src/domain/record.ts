@@ -66,3 +66,17 @@ export function serializeFields(fields: JsonObject, issues: readonly Issue[] = [
   const raw = JSON.stringify(fields);
   return { raw, hash: sha256Url(issues.length === 0 ? raw : raw + JSON.stringify(issues)) };
 }
+
+/** True if a stored row has no usable key of its own, so that the hash of its content is its key. */
+export function isKeyedByContent({
+  key,
+  fields,
+  issues,
+}: {
+  key: string;
+  fields: JsonObject;
+  issues: Issue[];
+}): boolean {
+  const [identity] = key.split(SEPARATOR, 1);
+  return [serializeFields(fields), serializeFields(fields, issues)].some(({ hash }) => hash === identity);
+}

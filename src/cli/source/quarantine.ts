@@ -4,12 +4,12 @@ import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { dialectOf } from '../../daemon/sources/stream-dialect.ts';
 import { formatPlace } from '../../domain/place.ts';
 import type { LedgerViews, QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
-import { readableKey } from '../../domain/record.ts';
+import { isKeyedByContent, readableKey } from '../../domain/record.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import type { Output } from '../text/output.ts';
 import { plural, printable } from '../text/style.ts';
-import { formatIssue } from '../text/words.ts';
+import { formatIssue, formatValue } from '../text/words.ts';
 import { writeQuarantineFile } from './quarantine-file.ts';
 
 interface QuarantineOptions {
@@ -30,6 +30,8 @@ In the file, a value that a spreadsheet would run as a formula has an apostrophe
 
 const SHOWN = 50;
 const PAGE = 500;
+const VALUES_SHOWN = 3;
+const VALUE_MAX = 30;
 
 export function addQuarantineCommand(program: Command, run: RunAction): void {
   program
@@ -95,9 +97,18 @@ async function list(views: LedgerViews, { source, limit }: QuarantineOptions, ou
   if (shown === 0) output.note('No record is quarantined.');
 }
 
-function recordLines({ source, stream, key, place, issues }: QuarantinedRecord, { paint }: Output): string[] {
+/** The key of a row. For a row without a key, its first values, by which a person recognises it. */
+function rowName(record: QuarantinedRecord): string {
+  if (!isKeyedByContent(record)) return printable(readableKey(record.key));
+  const filled = Object.values(record.fields).filter((value) => value !== null && value !== '');
+  const shown = filled.slice(0, VALUES_SHOWN).map((value) => formatValue(value, VALUE_MAX));
+  return shown.length === 0 ? 'no key' : `no key: ${shown.join(', ')}${filled.length > shown.length ? ', …' : ''}`;
+}
+
+function recordLines(record: QuarantinedRecord, { paint }: Output): string[] {
+  const { source, stream, place, issues } = record;
   const lines = [
-    `${paint('bold', printable(formatPlace(place)))}  ${source}/${stream}  ${paint('dim', printable(readableKey(key)))}`,
+    `${paint('bold', printable(formatPlace(place)))}  ${source}/${stream}  ${paint('dim', rowName(record))}`,
   ];
   for (const issue of issues) {
     lines.push(`  ${paint('red', '✗')} ${formatIssue(issue)} ${paint('dim', `[${printable(issue.code)}]`)}`);
