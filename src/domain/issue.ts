@@ -1,4 +1,4 @@
-import type { JsonValue } from '../lib/json.ts';
+import { isJsonObject, type JsonValue } from '../lib/json.ts';
 import type { Place } from './place.ts';
 
 /** Why a record or an item cannot be used, so that the person who owns the data can correct it. */
@@ -17,4 +17,27 @@ export interface Issue {
   cure?: string;
   /** Another place that belongs to the issue, such as the first of two rows that make the same item. */
   other?: Place;
+}
+
+/**
+ * The value of an issue as text; empty if it has none. An expression may use several columns: then the text has the columns
+ * whose values the message quotes, or all of them if it quotes none.
+ *
+ * @param shorten cuts the value of one column
+ */
+export function foundText(
+  { message, value }: Pick<Issue, 'message' | 'value'>,
+  shorten: (text: string) => string = (text) => text,
+): string {
+  if (value === undefined || value === null) return '';
+  if (!isJsonObject(value)) return shorten(valueText(value));
+  const columns = Object.entries(value);
+  const isQuoted = (text: string) => text !== '' && message.includes(`"${text}"`);
+  const quoted = columns.filter(([, one]) => typeof one === 'string' && isQuoted(one.trim()));
+  const shown = quoted.length > 0 ? quoted : columns;
+  return shown.map(([column, one]) => `${column}: ${shorten(valueText(one))}`).join(', ');
+}
+
+function valueText(value: JsonValue): string {
+  return typeof value === 'string' && value !== '' ? value : JSON.stringify(value);
 }

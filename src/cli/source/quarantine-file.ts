@@ -53,7 +53,7 @@ async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: Delimite
         ...[...columns].map((name) => textOf(fields[name])),
         place.file ?? '',
         place.line === undefined ? (place.path ?? '') : String(place.line),
-        issues.map(formatIssueWithCure).join(' | '),
+        issues.map(wholeIssue).join(' | '),
       ]),
     );
     await handle.writeFile(lines.join(''));
@@ -62,8 +62,10 @@ async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: Delimite
   return records;
 }
 
-function formatIssueWithCure(issue: QuarantinedRecord['issues'][number]): string {
-  return issue.cure === undefined ? formatIssue(issue) : `${formatIssue(issue)} ${issue.cure}`;
+/** An issue with its whole value and its cure. */
+function wholeIssue(issue: QuarantinedRecord['issues'][number]): string {
+  const text = formatIssue(issue, Number.POSITIVE_INFINITY);
+  return issue.cure === undefined ? text : `${text} ${issue.cure}`;
 }
 
 function freeName(name: string, taken: ReadonlySet<string>): string {

@@ -1,7 +1,7 @@
 // The words for people about states, reasons, values and issues.
 
 import type { ReasonCode } from '../../domain/delivery/reason.ts';
-import type { Issue } from '../../domain/issue.ts';
+import { foundText, type Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { ItemState, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../domain/words.ts';
@@ -88,11 +88,15 @@ export function formatValue(value: JsonValue | undefined, max = 80): string {
   return shorten(printable(typeof value === 'string' ? value : JSON.stringify(value)), max);
 }
 
-/** An issue on one line: the message, and the value if the message does not contain it. */
-export function formatIssue(issue: Issue): string {
-  const { message, field, value } = issue;
+/**
+ * An issue on one line: the message, and the value if the message does not contain it.
+ *
+ * @param lengthMax the length to which the value of each column is cut
+ */
+export function formatIssue(issue: Issue, lengthMax = 60): string {
+  const { message, field } = issue;
   const where = field === undefined || message.includes(field) ? '' : `${field}: `;
-  const shown = value === undefined || value === null ? '' : formatValue(value, 60);
+  const shown = foundText(issue, (text) => shorten(printable(text), lengthMax));
   const found = shown === '' || message.includes(shown) ? '' : ` Found: ${shown}`;
   return printable(`${where}${message}${found}`);
 }

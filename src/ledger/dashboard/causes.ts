@@ -1,5 +1,5 @@
 import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
-import type { Issue } from '../../domain/issue.ts';
+import { foundText, type Issue } from '../../domain/issue.ts';
 import type { Cause, CauseNote, DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import { parseJsonOrNull } from '../store/context.ts';
@@ -30,7 +30,7 @@ export function createCauses(
     const code = group.code ?? 'unknown';
     const [first] = parseJsonOrNull<Issue[]>(sql.issues.get(firstId) ?? null) ?? [];
     const issue: Issue = first ?? { code, message: 'No reason was kept.' };
-    const value = issue.value === undefined ? null : shown(issue.value);
+    const value = issue.value === undefined ? null : shown(foundText(issue));
     const common = { id, type, source, stream, code, field: group.field, count, firstSeenAt: since };
     return { ...common, title: titleOfIssue(issue), cure: issue.cure ?? null, example: value };
   }
@@ -71,7 +71,6 @@ export function createCauses(
   };
 }
 
-function shown(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+function shown(text: string): string {
   return text.length <= EXAMPLE_MAX ? text : `${text.slice(0, EXAMPLE_MAX - 1)}…`;
 }

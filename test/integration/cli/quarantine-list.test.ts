@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -5,26 +7,25 @@ import { createWorld, type World } from '../../support/worlds/world.ts';
 let world: World;
 afterEach(() => world.remove());
 
-/** What `quarantine` prints after a sync of this file. */
-async function listed(file: string, key: string[] = ['SKU']): Promise<string> {
-  const mapping = {
-    stream: 'cups',
-    to: 'product',
-    key: 'row.SKU',
-    fields: { sku: 'row.SKU', name: 'row.NAME', gtin: 'gtin(row.EAN)' },
-  };
+/** Makes a world with this file, and syncs it. */
+async function synced(
+  file: string,
+  { key = ['SKU'], fields = {} }: { key?: string[]; fields?: Record<string, string> },
+) {
   const source = {
     id: 'shop',
     connector: 'csv',
     options: { delimiter: ';' },
     streams: { cups: { path: './cups.csv', ...(key.length > 0 ? { key } : {}) } },
-    mappings: [mapping],
+    mappings: [
+      { stream: 'cups', to: 'product', key: 'row.SKU', fields: { sku: 'row.SKU', name: 'row.NAME', ...fields } },
+    ],
   };
   world = await createWorld({ config: { sources: [source] }, files: { 'cups.csv': file } });
   await runHere(['sync', '-c', world.configFile]);
-  const { stdout } = await runHere(['quarantine', '-c', world.configFile]);
-  return stdout;
 }
+
+const quarantine = (...args: string[]) => runHere(['quarantine', '-c', world.configFile, ...args]);
 
 describe('the list of quarantined rows', () => {
   it.each([
@@ -35,6 +36,27 @@ describe('the list of quarantined rows', () => {
     ['a key', ['SKU'], 'C1;Cup;;1;\n', 'cups.csv:2  shop/cups  C1\n'],
     ['a stream without keys', [], 'C1;Cup;;1;\n', 'no key: C1, Cup, 1\n'],
   ])('the list of quarantined rows names a row by its key or its first values: %s', async (_, key, row, name) => {
-    expect(await listed(`SKU;NAME;MATERIAL;EAN;LAND\n${row}`, key)).toContain(name);
+    await synced(`SKU;NAME;MATERIAL;EAN;LAND\n${row}`, { key, fields: { gtin: 'gtin(row.EAN)' } });
+    expect((await quarantine()).stdout).toContain(name);
+  });
+
+  const NAME = 'Enamelled bucket with a lid and a handle of beech wood, 10 l, dark green';
+
+  it('the list of quarantined rows shows the wrong value of an expression that uses several columns', async () => {
+    const fields = { description: 'row.NAME + ", " + decimal(row["Weight kg"], ".")' };
+    await synced(`SKU;NAME;Weight kg\nC1;${NAME};1,4 kg\n`, { fields });
+    const { stdout } = await quarantine();
+    expect(stdout).toContain(' Found: Weight kg: 1,4 kg ');
+    expect(stdout).not.toContain('bucket');
+    const why = await runHere(['why', 'C1', '-c', world.configFile]);
+    expect(why.stdout).toContain('found Weight kg: 1,4 kg,');
+  });
+
+  it('the list of quarantined rows cuts each long value that no message quotes, and the file has all of it', async () => {
+    await synced(`SKU;NAME;N\nC1;${NAME};0\n`, { fields: { description: 'row.NAME + string(1 / int(row.N))' } });
+    expect((await quarantine()).stdout).toContain(` Found: NAME: ${NAME.slice(0, 59)}…, N: 0 `);
+    const file = join(world.folder, 'rows.csv');
+    await quarantine('--out', file);
+    expect(readFileSync(file, 'utf8')).toContain(`Found: NAME: ${NAME}, N: 0 `);
   });
 });

@@ -1,4 +1,4 @@
-import type { Issue } from '../../../domain/issue.ts';
+import { foundText, type Issue } from '../../../domain/issue.ts';
 import type { PassportRules } from '../../../domain/passport.ts';
 import { formatPlace, type Place } from '../../../domain/place.ts';
 import { parseJson, parseJsonOrNull } from '../../store/context.ts';
@@ -21,6 +21,8 @@ export interface RowSteps {
 
 const ROWS_MAX = 5;
 const ISSUES_MAX = 3;
+/** The length to which a value is cut. */
+const FOUND_MAX = 80;
 
 export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
   const held = `SELECT ${ROW_COLUMNS} FROM holds h JOIN records r ON r.id = h.record_id
@@ -98,12 +100,13 @@ function quarantineSteps(row: StoredRow, what: string, place: string): Step[] {
 }
 
 /** The message of an issue, with the field and the value if the message does not contain them. */
-function issueText({ code, message, field, value }: Issue): string {
+function issueText(issue: Issue): string {
+  const { code, message, field } = issue;
   const words = message.replace(/[\s.]+$/, '');
-  const shown = value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+  const shown = foundText(issue, (text) => text.slice(0, FOUND_MAX));
   const parts = [
     ...(field === undefined || words.includes(field) ? [] : [`field ${field}`]),
-    ...(shown === '' || words.includes(shown) ? [] : [`found ${shown.slice(0, 80)}`]),
+    ...(shown === '' || words.includes(shown) ? [] : [`found ${shown}`]),
     `rule ${code}`,
   ];
   return `${words} (${parts.join(', ')})`;
