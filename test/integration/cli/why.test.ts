@@ -164,6 +164,16 @@ describe('why a passport is not published', () => {
     );
   });
 
+  it('the answer to why shows that a product whose passport is published is gone from its source', async () => {
+    const others = { P2: items(product('P2')), P3: items(product('P3')) };
+    await stageRows(fixture.ledger, { P1: items(product('P1')), ...others });
+    await publishAll();
+    await stageRows(fixture.ledger, others);
+    expect(why('P1')?.answer).toBe(
+      'The passport of SKU-P1 is published, although its source no longer has the product: its row is gone.',
+    );
+  });
+
   it('the answer to why shows the guard that holds the read of its source', async () => {
     await stageRows(fixture.ledger, ROWS);
     await stageRows(fixture.ledger, { M1: ROWS['M1'] ?? EXCLUDED });

@@ -17,6 +17,7 @@ const MISSING = {
   row_gone: 'its source no longer has the product: its row is gone',
   row_changed: 'its source no longer has the product: no row makes it any more',
 } as const;
+const GONE: readonly string[] = Object.values(MISSING);
 
 export function createWhy(
   db: Sqlite,
@@ -97,15 +98,18 @@ function answered(
   // A cause that needs a person comes before work that continues without a person.
   const cause =
     direct ?? steps.find(({ standing }) => standing === 'stop') ?? steps.find(({ standing }) => standing === 'waits');
-  const because = cause === undefined ? null : cause.because;
-  const answer = why.published
-    ? because === null
-      ? `${of} is published.`
-      : `${of} is published, but it does not show everything that its source has, because ${because}.`
-    : `${of} is not published${because === null ? '' : `, because ${because}`}.`;
+  const is = why.published ? 'is published' : 'is not published';
+  const answer = `${of} ${is}${cause === undefined ? '' : reasonText(cause, why)}.`;
   return { ...why, answer, steps: steps.map(shownStep) };
 }
 
 function shownStep({ standing, text, command, item, record }: Step): WhyStep {
   return { standing, text, command, item, record };
+}
+
+/** The part of the answer with the cause. While a passport is published, a cause may stop its next write. */
+function reasonText({ because }: Step, { published }: Pick<Why, 'published'>): string {
+  if (!published) return `, because ${because}`;
+  if (GONE.includes(because)) return `, although ${because}`;
+  return `, but it does not show everything that its source has, because ${because}`;
 }
