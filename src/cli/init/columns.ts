@@ -14,6 +14,8 @@ export interface Column {
   presence: string | null;
   /** The values that are not empty, in the order of the records. */
   values: readonly string[];
+  /** The index of the record that has each value. */
+  indexes: readonly number[];
   /** How many records the sample has. */
   records: number;
   /** True if some records are equal to others in all columns. */
@@ -47,6 +49,7 @@ interface Gathered {
   path: readonly string[];
   present: number;
   values: string[];
+  indexes: number[];
   seen: Set<string>;
   isUnique: boolean;
   isScalar: boolean;
@@ -62,19 +65,19 @@ export function columnsOf(rows: readonly JsonObject[]): Columns {
   const lists = new Map<string, { path: readonly string[]; members: Set<string> }>();
   const repeats = repeatsOf(rows);
 
-  function gather(object: JsonObject, around: readonly string[], isRepeat: boolean): void {
+  function gather(object: JsonObject, around: readonly string[], index: number): void {
     for (const [name, value] of Object.entries(object)) {
       const path = [...around, name];
       const id = JSON.stringify(path);
       if (isJsonObject(value) && path.length < DEPTH_MAX) {
         objects.set(id, (objects.get(id) ?? 0) + 1);
-        gather(value, path, isRepeat);
+        gather(value, path, index);
         continue;
       }
       if (Array.isArray(value)) addList(id, path, value);
       const column = gathered.get(id) ?? emptyColumn(path);
       if (gathered.size < COLUMNS_MAX) gathered.set(id, column);
-      addValue(column, value, isRepeat);
+      addValue(column, value, { index, isRepeat: repeats.has(index) });
     }
   }
 
@@ -86,7 +89,7 @@ export function columnsOf(rows: readonly JsonObject[]): Columns {
     lists.set(id, list);
   }
 
-  for (const [index, row] of rows.entries()) gather(row, [], repeats.has(index));
+  for (const [index, row] of rows.entries()) gather(row, [], index);
   const isEverywhere = (path: readonly string[]): boolean =>
     path.slice(0, -1).every((_, index) => objects.get(JSON.stringify(path.slice(0, index + 1))) === rows.length);
   return {
@@ -115,6 +118,7 @@ function emptyColumn(path: readonly string[]): Gathered {
     path,
     present: 0,
     values: [],
+    indexes: [],
     seen: new Set(),
     isUnique: true,
     isScalar: true,
@@ -124,7 +128,7 @@ function emptyColumn(path: readonly string[]): Gathered {
   };
 }
 
-function addValue(column: Gathered, value: JsonValue, isRepeat: boolean): void {
+function addValue(column: Gathered, value: JsonValue, { index, isRepeat }: { index: number; isRepeat: boolean }): void {
   column.present += 1;
   if (typeof value === 'object' && value !== null) column.isScalar = false;
   if (value === null || typeof value === 'object') return;
@@ -134,6 +138,7 @@ function addValue(column: Gathered, value: JsonValue, isRepeat: boolean): void {
   const text = String(value).trim();
   if (text === '') return;
   column.values.push(text);
+  column.indexes.push(index);
   // Only at the end it is known whether `false` stands for no value. `false` is counted separately, so it is not added
   // to the seen values.
   if (!column.isUnique || isRepeat || value === false) return;
@@ -146,7 +151,9 @@ function addValue(column: Gathered, value: JsonValue, isRepeat: boolean): void {
 function columnOf(gathered: Gathered, records: number, hasRepeats: boolean): Column {
   const { path, present, falses, trues, isText } = gathered;
   const isFalseEmpty = falses > 0 && trues === 0 && gathered.values.length > falses;
-  const values = isFalseEmpty ? gathered.values.filter((value) => value !== 'false') : gathered.values;
+  const isValue = (at: number) => !isFalseEmpty || gathered.values[at] !== 'false';
+  const values = gathered.values.filter((_, at) => isValue(at));
+  const indexes = gathered.indexes.filter((_, at) => isValue(at));
   const isUnique = gathered.isUnique && (isFalseEmpty || falses < 2);
   return {
     path,
@@ -154,6 +161,7 @@ function columnOf(gathered: Gathered, records: number, hasRepeats: boolean): Col
     access: accessOf(path),
     presence: present === records ? null : presenceOf(path),
     values,
+    indexes,
     records,
     hasRepeats,
     isUnique: isUnique && values.length > 0,

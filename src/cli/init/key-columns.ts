@@ -1,4 +1,4 @@
-import { plural } from '../text/style.ts';
+import { formatCount, plural } from '../text/style.ts';
 import { areAmounts, areCodes } from './cell-kinds.ts';
 import { type Column, describeUnique, EQUAL_COUNTED_ONCE, isComplete } from './columns.ts';
 import { type Concept, isExactRank, rankOf } from './field-names.ts';
@@ -8,8 +8,8 @@ import { asGtin } from './value-checks.ts';
 export interface FoundKey {
   columns: readonly Column[];
   reason: string;
-  /** True if some records have the same key, so that a person has to look at them. */
-  isRepeated: boolean;
+  /** True if some records have no key or the same one, so that a person has to look at them. */
+  isFlawed: boolean;
   /** Other columns that identify a record as well. */
   others: readonly Column[];
 }
@@ -21,8 +21,8 @@ const KEY_LENGTH_MAX = 60;
 /** The rank of a column whose name says nothing about a key. */
 const UNNAMED = 100_000;
 /**
- * In a column of article numbers, at least this share of the values is different. The repeated values count as
- * mistakes.
+ * In a column of article numbers, at least this share of the records has a value of its own. Empty and repeated values
+ * count as mistakes.
  */
 const DIFFERENT_SHARE_MIN = 0.75;
 /** The same share for codes in a column whose name says nothing about a key. */
@@ -45,27 +45,28 @@ interface Records {
 /**
  * Finds the columns that identify a record: one column that is filled and different in every record, or several columns
  * that are so together. A column whose name means an article number or an id is preferred. Such a column is preferred
- * even if a few of its values are repeated, over columns whose names say nothing about a key, such as a column with
- * names. Only columns of the record itself can be a key.
+ * even if a few of its values are repeated or empty, over columns whose names say nothing about a key, such as a column
+ * with names or GTINs. Only columns of the record itself can be a key.
  *
  * @returns null if there are none
  */
 export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, owner }: Records): FoundKey | null {
-  const usable = columns
-    .filter((column) => column.path.length === 1 && isComplete(column) && isKeyLike(column))
+  const keyLike = columns
+    .filter((column) => column.path.length === 1 && column.values.length > 0 && isKeyLike(column))
     .toSorted((one, other) => keyRank(one) - keyRank(other));
+  const usable = keyLike.filter(isComplete);
   const [best, ...others] = usable.filter(
     (column) => column.isUnique && (owner === null || (column !== owner && isNamed(column, 'id'))),
   );
   if (owner === null && (best === undefined || keyRank(best) === UNNAMED)) {
-    const repeated = repeatedNumber(usable, repeats) ?? (best === undefined ? repeatedCode(usable, repeats) : null);
-    if (repeated !== null) return repeated;
+    const flawed = flawedNumber(keyLike, repeats) ?? (best === undefined ? repeatedCode(usable, repeats) : null);
+    if (flawed !== null) return flawed;
   }
   if (best !== undefined) {
     return {
       columns: [best],
       reason: describeUnique(best, isWhole),
-      isRepeated: false,
+      isFlawed: false,
       others: others.slice(0, 4),
     };
   }
@@ -79,7 +80,7 @@ export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, own
     owner === null
       ? 'no single column is different in all of them'
       : `${owner.label} is a part of the key, since the other columns may repeat`;
-  return { columns: inOrder, reason: `${reason}; ${why}`, isRepeated: false, others: [] };
+  return { columns: inOrder, reason: `${reason}; ${why}`, isFlawed: false, others: [] };
 }
 
 /** The reason if records have no key. */
@@ -108,12 +109,12 @@ function isNamed({ label }: Column, concept: Concept): boolean {
   return rank !== null && isExactRank(rank);
 }
 
-/** A column with article numbers or ids of which few are repeated; null if there is none. */
-function repeatedNumber(usable: readonly Column[], repeats: Records['repeats']): FoundKey | null {
+/** A column with article numbers or ids of which few are repeated or empty; null if there is none. */
+function flawedNumber(keyLike: readonly Column[], repeats: Records['repeats']): FoundKey | null {
   const isNumber = (column: Column) =>
     isNamed(column, 'sku') || isNamed(column, 'id') || (isPartlyNamed(column) && areCodes(column.values));
-  const best = usable.find((column) => isNumber(column) && countsOf(column, repeats).share >= DIFFERENT_SHARE_MIN);
-  return best === undefined ? null : repeatedKey(best, repeats);
+  const best = keyLike.find((column) => isNumber(column) && countsOf(column, repeats).share >= DIFFERENT_SHARE_MIN);
+  return best === undefined ? null : flawedKey(best, repeats);
 }
 
 function isPartlyNamed({ label }: Column): boolean {
@@ -129,29 +130,40 @@ function repeatedCode(usable: readonly Column[], repeats: Records['repeats']): F
       asGtin(column).taken < column.values.length,
   );
   if (best === undefined || more.length > 0) return null;
-  const key = repeatedKey(best, repeats);
+  const key = flawedKey(best, repeats);
   return { ...key, reason: `${key.reason}; no other column has codes that differ so often` };
 }
 
-function repeatedKey(column: Column, repeats: Records['repeats']): FoundKey {
-  const { different, repeated, of } = countsOf(column, repeats);
+function flawedKey(column: Column, repeats: Records['repeats']): FoundKey {
+  const { different, repeated, filled, of } = countsOf(column, repeats);
   const shown = repeated.slice(0, REPEATED_SHOWN).map((value) => JSON.stringify(value));
   const more = repeated.length > shown.length ? ' …' : '';
-  const reason = `${different} of ${of} values are different. Only one row of each value can be sent, and several rows have ${shown.join(', ')}${more}`;
-  return { columns: [column], reason, isRepeated: true, others: [] };
+  const parts = [
+    filled === of
+      ? ''
+      : `filled in ${formatCount(filled)} of ${plural(of, 'record')}. A row without a value is quarantined`,
+    shown.length === 0
+      ? ''
+      : `${different} of ${filled} values are different. Only one row of each value can be sent, and several rows have ${shown.join(', ')}${more}`,
+  ];
+  return { columns: [column], reason: parts.filter((part) => part !== '').join('. '), isFlawed: true, others: [] };
 }
 
 /**
- * For a filled column: how many of its values are different, and which values are in several records that are not
- * equal.
+ * How many records of a column are filled, how many of the values are different, and which values are in several
+ * records that are not equal.
  */
-function countsOf({ values }: Column, repeats: Records['repeats']) {
+function countsOf({ values, indexes, records }: Column, repeats: Records['repeats']) {
   const different = new Set<string>();
   const repeated = new Set<string>();
-  for (const [index, value] of values.entries())
-    if (!repeats.has(index)) (different.has(value) ? repeated : different).add(value);
-  const of = values.length - repeats.size;
-  return { different: different.size, repeated: [...repeated], of, share: different.size / of };
+  let filled = 0;
+  for (const [at, value] of values.entries()) {
+    if (repeats.has(indexes[at] ?? 0)) continue;
+    filled += 1;
+    (different.has(value) ? repeated : different).add(value);
+  }
+  const of = records - repeats.size;
+  return { different: different.size, repeated: [...repeated], filled, of, share: different.size / of };
 }
 
 function keyRank(column: Column): number {

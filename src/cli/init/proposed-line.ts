@@ -67,7 +67,7 @@ export function keyLine(key: FoundKey | null, fallback: readonly Column[], colum
   if (key !== null) {
     const others = key.others.length === 0 ? '' : `; so ${key.others.length === 1 ? 'is' : 'are'} ${named(key.others)}`;
     const reason = `${key.reason}${others}`;
-    return { name: 'key', expression: joined(key.columns), reason, isTodo: key.isRepeated };
+    return { name: 'key', expression: joined(key.columns), reason, isTodo: key.isFlawed };
   }
   if (fallback.length > 0) {
     return missingKey('not different in all records; add a column that differs', joined(fallback));

@@ -87,15 +87,16 @@ function marked(reason: string, isTodo = false): string {
 /** The lines with a TODO in the `sources` section, each with name and reason. */
 export function todoOf({ recognised, key, mapping }: ConfigParts): string[] {
   const lines = [mapping.key, ...mapping.refs, ...mapping.fields];
-  const found = [...recognised.options, ...recognised.stream, ...(key === null ? [STREAM_KEY] : []), ...lines];
+  const found = [...recognised.options, ...recognised.stream, streamKey(key), ...lines];
   return found.filter(({ isTodo }) => isTodo).map(({ name, reason }) => `${name}: ${reason}`);
 }
 
-const STREAM_KEY = {
-  name: 'key of the stream',
-  reason: `${NO_KEY}; without a key a changed record counts as a new one`,
-  isTodo: true,
-};
+const STREAM_KEY = 'key of the stream';
+const NO_STREAM_KEY = `${NO_KEY}; without a key a changed record counts as a new one`;
+
+function streamKey(key: FoundKey | null) {
+  return { name: STREAM_KEY, reason: key?.reason ?? NO_STREAM_KEY, isTodo: key?.isFlawed ?? true };
+}
 
 function streamLines({ stream, path, recognised, key, columns }: ConfigParts): string[] {
   const lines = [`      ${stream}:`, ...yamlLine(8, `path: ${yamlValue(path)}`)];
@@ -104,11 +105,11 @@ function streamLines({ stream, path, recognised, key, columns }: ConfigParts): s
   }
   if (key === null) {
     const example = yamlName(keyExampleOf(columns.columns)?.path[0] ?? 'ID');
-    lines.push(...commentLines(8, marked(`${STREAM_KEY.name}: ${STREAM_KEY.reason}. For example:`, true)));
+    lines.push(...commentLines(8, marked(`${STREAM_KEY}: ${NO_STREAM_KEY}. For example:`, true)));
     return [...lines, `        # key: [${example}]`];
   }
   const names = key.columns.map(({ path: [name = ''] }) => yamlName(name)).join(', ');
-  return [...lines, ...yamlLine(8, `key: [${names}]`, key.reason)];
+  return [...lines, ...yamlLine(8, `key: [${names}]`, marked(key.reason, key.isFlawed))];
 }
 
 function fieldLines(fields: readonly ProposedLine[]): string[] {

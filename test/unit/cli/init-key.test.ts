@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { columnsOf } from '../../../src/cli/init/columns.ts';
 import { keyColumnsOf } from '../../../src/cli/init/key-columns.ts';
-import { proposed, rowsOf, textOf } from '../../support/cli/proposed.ts';
+import { todoOf } from '../../../src/cli/init/write-config.ts';
+import { partsOf, proposed, rowsOf, textOf } from '../../support/cli/proposed.ts';
 
 describe('the key of records', () => {
   it('the proposed key is the column that is filled and different in all records; a number of articles goes before others', () => {
@@ -43,7 +44,7 @@ describe('the key of records', () => {
     const numbers = ['M-1', 'M-2', 'M-3', 'M-2', 'M-4', 'M-5'];
     const rows = numbers.map((number, at) => ({ 'Art.-Nr.': number, Bezeichnung: `Stuhl ${at}`, Preis: `${at},50` }));
     const { line, key } = proposed(rows);
-    expect(key).toMatchObject({ columns: [{ label: 'Art.-Nr.' }], isRepeated: true });
+    expect(key).toMatchObject({ columns: [{ label: 'Art.-Nr.' }], isFlawed: true });
     expect(line('key')).toMatchObject({
       expression: 'row["Art.-Nr."]',
       isTodo: true,
@@ -52,12 +53,28 @@ describe('the key of records', () => {
     expect(line('sku')).toMatchObject({ expression: 'row["Art.-Nr."]', isTodo: false });
   });
 
+  it('the proposed key is a number of articles that a few rows lack, before GTINs, and both lines of the key ask for a person', () => {
+    const numbers = ['10101', '10102', '', '10104', '10102', '10106', '10107', '10108'];
+    const rows = numbers.map((Artikelnummer, at) => ({ Artikelnummer, EAN: `400638133393${at}`, Naam: `Pan ${at}` }));
+    const { line } = proposed(rows);
+    const reason =
+      'filled in 7 of 8 records. A row without a value is quarantined. 6 of 7 values are different. Only one row of each value can be sent, and several rows have "10102"';
+    expect(proposed([...rows, { ...rows[1] }]).line('key')).toMatchObject({ expression: 'row.Artikelnummer', reason });
+    expect(line('key')).toMatchObject({ expression: 'row.Artikelnummer', isTodo: true, reason });
+    expect(line('sku')).toMatchObject({ expression: 'row.Artikelnummer', isTodo: false });
+    expect(todoOf(partsOf(rows))).toEqual(expect.arrayContaining([`key of the stream: ${reason}`, `key: ${reason}`]));
+    const text = textOf(rows).replaceAll(/\n\s+# /g, ' ');
+    expect(text).toMatch(/TODO filled in 7 of 8 .*\n +key: \[Artikelnummer\]/);
+    const few = numbers.map((number, at) => ({ Artikelnummer: at < 4 ? number : '', EAN: `400638133393${at}` }));
+    expect(proposed(few).line('key')?.expression).toBe('row.EAN');
+  });
+
   it('the proposed key is no number of articles with doubles if another column is an id, or if the rows have quantities', () => {
     const numbers = ['M-1', 'M-2', 'M-3', 'M-2', 'M-4', 'M-5'];
     const withIds = numbers.map((number, at) => ({ 'Art.-Nr.': number, uuid: `u${at}` }));
-    expect(proposed(withIds).key).toMatchObject({ columns: [{ label: 'uuid' }], isRepeated: false });
+    expect(proposed(withIds).key).toMatchObject({ columns: [{ label: 'uuid' }], isFlawed: false });
     const bom = numbers.map((number, at) => ({ MATNR: number, IDNRK: `part ${at % 4}`, MENGE: '1' }));
-    expect(proposed(bom).key).toMatchObject({ columns: [{ label: 'MATNR' }, { label: 'IDNRK' }], isRepeated: false });
+    expect(proposed(bom).key).toMatchObject({ columns: [{ label: 'MATNR' }, { label: 'IDNRK' }], isFlawed: false });
   });
 
   it('the proposed key has a note when only a part of the file was seen', () => {
