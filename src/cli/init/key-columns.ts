@@ -58,8 +58,9 @@ export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, own
   const [best, ...others] = usable.filter(
     (column) => column.isUnique && (owner === null || (column !== owner && isNamed(column, 'id'))),
   );
-  if (owner === null && (best === undefined || keyRank(best) === UNNAMED)) {
-    const flawed = flawedNumber(keyLike, repeats) ?? (best === undefined ? repeatedCode(usable, repeats) : null);
+  if (owner === null && (best === undefined || !isExactRank(keyRank(best)))) {
+    const better = keyLike.filter((column) => best === undefined || keyRank(column) < keyRank(best));
+    const flawed = flawedNumber(better, repeats) ?? (best === undefined ? repeatedCode(usable, repeats) : null);
     if (flawed !== null) return flawed;
   }
   if (best !== undefined) {

@@ -55,7 +55,11 @@ describe('the key of records', () => {
 
   it('the proposed key is a number of articles that a few rows lack, before GTINs, and both lines of the key ask for a person', () => {
     const numbers = ['10101', '10102', '', '10104', '10102', '10106', '10107', '10108'];
-    const rows = numbers.map((Artikelnummer, at) => ({ Artikelnummer, EAN: `400638133393${at}`, Naam: `Pan ${at}` }));
+    const rows = numbers.map((Artikelnummer, at) => ({
+      'EAN-code': `400638133393${at}`,
+      Artikelnummer,
+      Naam: `Pan ${at}`,
+    }));
     const { line } = proposed(rows);
     const reason =
       'filled in 7 of 8 records. A row without a value is quarantined. 6 of 7 values are different. Only one row of each value can be sent, and several rows have "10102"';
