@@ -1,12 +1,12 @@
 // The names of columns in the exports of ERP and PIM systems, in English, German, French, Dutch, Spanish and Italian.
-// For the fields that every product has, `NAMES_ELSEWHERE` has names in the other languages of the EU.
+// `NAMES_ELSEWHERE` has names in the other languages of the EU.
 
 /** A concept is the meaning that a column can have. */
 export type Concept = keyof typeof NAMES;
 
 /**
  * Names without accents, blanks and signs, in lower case; the most exact names come first. `omschrijving` and similar
- * names belong to two concepts: in many systems the only text of an article has that name.
+ * names belong to two concepts: in many systems the name of an article has that name.
  */
 const NAMES = {
   sku: `sku artikelnummer artikelnr artnr articlenumber articleno itemnumber itemno itemcode productnumber productcode
@@ -14,15 +14,25 @@ const NAMES = {
     artno codearticle refarticle refproduit codeproduit numeroarticle referencearticle referenceproduit artikelcode
     productnummer codigoarticulo codigoproducto referencia codicearticolo codiceprodotto internalreference defaultcode
     modelnumber bestellnummer reference referenz codigo codice code ref ipn identifier article artikel nummer nr number`,
+  materialCode: `materialcode materialnumber materialno materialnummer materialnr materialid werkstoffnummer werkstoffnr
+    rohstoffnummer rohstoffnr matnr codematiere refmatiere referencematiere numeromatiere codematierepremiere
+    materiaalcode materiaalnummer materiaalnr grondstofcode grondstofnummer codigomaterial codigomateriaprima
+    codicemateriale codicemateriaprima`,
   id: `id uuid guid pk key productid itemid articleid recordid internalid externalid rowid`,
   name: `name productname itemname articlename title titel bezeichnung artikelbezeichnung produktname artikelname kurztext
     materialkurztext maktx designation libelle intitule denomination nom naam productnaam artikelnaam nombre denominacion
-    nome denominazione descriptionshort shortdescription kurzbeschreibung displayname label`,
+    nome denominazione artikelomschrijving productomschrijving korteomschrijving omschrijving
+    descripcioncorta descripcionarticulo descripcionproducto descripcion descrizionebreve descrizionearticolo
+    descrizioneprodotto descrizione designationarticle libellearticle libelleproduit nomproduit
+    descriptionshort shortdescription kurzbeschreibung displayname label`,
   description: `description descriptionlong longdescription beschreibung artikelbeschreibung langtext ltext longtext
-    descriptif descripcion descrizione omschrijving beschrijving bodyhtml detail details`,
+    descriptif descriptionlongue descripcionlarga descripcion descrizioneestesa descrizionelunga descrizione
+    langeomschrijving uitgebreideomschrijving omschrijving beschrijving productbeschrijving artikelbeschrijving bodyhtml
+    detail details`,
   country: `countryoforigin origincountry originalcountry ursprungsland herkunftsland laenderherkunft herkl paysdorigine
-    paysorigine landvanherkomst countryofmanufacture manufacturingcountry
-    herstellungsland produktionsland paysdefabrication paisdeorigen paisorigen paesediorigine paeseorigine madein coo herkunft ursprung origin`,
+    paysorigine landvanherkomst landvanoorsprong herkomstland countryofmanufacture manufacturingcountry
+    herstellungsland produktionsland paysdefabrication paisdeorigen paisorigen paesediorigine paeseorigine madein coo herkunft ursprung
+    origin origine herkomst oorsprong origen`,
   gtin: `gtin gtin14 gtin13 ean ean13 ean11 eancode gtinean eangtin upc upca barcode strichcode codebarre codebarres
     codigodebarras codiceabarre streepjescode internationalpid`,
   status: `status productstatus lifecyclestatus zustand statut estado stato mmsta`,
@@ -33,17 +43,24 @@ const NAMES = {
   hazardous: `hazardous ishazardous gefahrstoff gefahrgut dangereux gevaarlijk peligroso pericoloso svhc`,
   product: `parent parentid parentsku parentitem parentitemcode parentproduct parentmaterial productassemblyid assembly
     assemblyid assemblyno baugruppe oberteil kopfmaterial hauptartikel erzeugnis product productid productno matnr article
-    articleparent compose produit produitparent ouder moederartikel padre articulopadre producto prodotto articolopadre bom
-    bomno stueckliste stuecklistennummer stlnr`,
+    articleparent compose produit produitparent produitfini articlecompose ouder moederartikel hoofdartikel eindproduct
+    samenstelling stuklijst stuklijstnummer padre articulopadre producto productoterminado prodotto articolopadre
+    prodottofinito bom bomno stueckliste stuecklistennummer stlnr`,
+  article: `sku articlenumber articleno productnumber productcode artikelnummer artikelnr artnr artikelcode
+    materialnummer productnummer codearticle refarticle referencearticle numeroarticle codeproduit refproduit
+    referenceproduit codigoarticulo codigoproducto codicearticolo codiceprodotto`,
   component: `component componentid componentno componentsku componentitem komponente komponentennummer idnrk child childid
-    childsku childitem subpart subitem partid part material materialid composant componente onderdeel bestandteil teil item
-    itemcode`,
+    childsku childitem subpart subitem partid part componentcode componentnumber materialcode
+    komponentennr material materialid materialnummer materialnr werkstoffnummer rohstoffnummer composant codecomposant
+    refcomposant codematiere refmatiere matierepremiere componente codigocomponente codigomaterial materiaprima
+    codicecomponente codicemateriale onderdeel onderdeelnummer onderdeelcode componentnummer materiaalcode materiaalnummer
+    grondstof grondstofcode bestandteil teil item itemcode`,
   quantity: `quantity qty menge mengec quantityper perassemblyqty quantityperassembly stueckzahl anzahl quantite qte aantal
-    hoeveelheid cantidad quantita amount`,
+    hoeveelheid cantidad cant quantita qta amount`,
   unit: `unit uom unitofmeasure unitcode unitmeasurecode quantityunit mengeneinheit einheit meins basiseinheit me unite
-    unitedemesure eenheid unidad unidaddemedida unita unitadimisura`,
-  position: `position pos posnr posno positionsnummer lineno linenumber line itemposition findnumber ligne regel linea riga
-    referencedesignator`,
+    unitedemesure unitemesure eenheid meeteenheid unidad unidaddemedida unidadmedida unita unitadimisura unitamisura um`,
+  position: `position pos posnr posno positionsnummer lineno linenumber line itemposition findnumber ligne poste regel regelnummer
+    positie volgnummer linea posicion riga posizione referencedesignator`,
   from: `validfrom startdate gueltigab gultigab datuv datevalide valideapartirde geldigvan validodesde validodal`,
   to: `validto enddate gueltigbis gultigbis datub validejusqua geldigtot validohasta validoal`,
 } as const;
@@ -69,6 +86,12 @@ const NAMES_ELSEWHERE: Partial<Record<Concept, readonly string[]>> = {
     'κωδικοσειδουσ κωδικοσπροιοντοσ κωδικοσ',
     'артикул артикуленномер каталоженномер кодналпродукта код',
   ],
+  materialCode: [
+    'kodmaterialu indeksmaterialu numermaterialu kodsurowca indekssurowca kodsuroviny cislomaterialu',
+    'siframaterijala sifrasirovine siframateriala',
+    'materialkod materialekode materialenummer materialnummer ravarenummer ravarunummer materiaalikoodi materjalikood',
+    'anyagkod anyagszam codmaterial codigomaterial codigomateriaprima κωδικοσυλικου кодматериал',
+  ],
   id: ['identyfikator', 'identifikator index', 'azonosito', 'identificador', 'identifiant', 'tunniste', 'tunnus'],
   name: [
     'nazwa nazwawyrobu nazwatowaru nazwaproduktu nazwaartykulu nazwamaterialu',
@@ -79,14 +102,14 @@ const NAMES_ELSEWHERE: Partial<Record<Concept, readonly string[]>> = {
     'nosaukums precesnosaukums pavadinimas prekespavadinimas',
     'megnevezes termeknev cikknev nev',
     'denumire denumireprodus denumirearticol nume',
-    'designacao denominacao nomeproduto nomedoproduto',
+    'designacao denominacao nome nomeproduto nomedoproduto descricaocurta descricaoartigo descricaoproduto descricao',
     'ονομασια ονομα περιγραφηειδουσ',
     'наименование име',
   ],
   description: [
     'opis opisproduktu opistowaru popis popisvyrobku popisproduktu',
     'beskrivelse beskrivning kuvaus kirjeldus apraksts aprasymas leiras termekleiras',
-    'descriere descricao περιγραφη описание',
+    'descriere descricaolonga descricaodetalhada descricao περιγραφη описание',
   ],
   country: [
     'krajpochodzenia panstwopochodzenia krajprodukcji',
@@ -97,7 +120,7 @@ const NAMES_ELSEWHERE: Partial<Record<Concept, readonly string[]>> = {
     'izcelsmesvalsts kilmessalis',
     'szarmazasiorszag szarmazasihely gyartasiorszag',
     'taradeorigine taraorigine',
-    'paisdeorigem paisorigem paisdefabrico',
+    'paisdeorigem paisorigem paisdefabrico origem',
     'χωραπροελευσησ χωρακαταγωγησ',
     'странанапроизход',
     'pajjiztalorigini tirthionscnaimh',
@@ -106,6 +129,36 @@ const NAMES_ELSEWHERE: Partial<Record<Concept, readonly string[]>> = {
     `kodkreskowy kodean carovykod carovykodean eankod ciarovykod crtnikod stregkode streckkod viivakoodi ribakood
     svitrkods bruksniniskodas vonalkod coddebare codigodebarras γραμμωτοσκωδικασ баркод`,
   ],
+  product: [
+    'wyrob wyrobgotowy wyrobnadrzedny produkt produktnadrzedny zlozenie vyrobek hotovyvyrobek vyrobok sestava zostava',
+    'proizvod gotoviproizvod izdelek koncniizdelek produkt huvudartikel slutprodukt hovedvare faerdigvare ferdigvare',
+    'tuote lopputuote toode preces produktas gaminys termek kesztermek produs produsfinit',
+    'produto produtoacabado produtofinal artigopai προιον продукт',
+  ],
+  article: [
+    `kodtowaru kodproduktu kodwyrobu indekswyrobu indekstowaru symbolwyrobu symboltowaru numerartykulu nrartykulu
+    cisloartiklu cislovyrobku kodvyrobku sifraartikla sifraproizvoda sifraizdelka`,
+    'varenummer varenr artikelnummer artikelnr artikkelnummer artikelkod tuotenumero tuotekoodi tootekood artiklikood',
+    'cikkszam termekkod termekszam codarticol codprodus codigoartigo codigoproduto κωδικοσπροιοντοσ кодналпродукта',
+  ],
+  component: [
+    `skladnik kodskladnika komponent kodkomponentu kodmaterialu indeksmaterialu surowiec kodsurowca czesc
+    soucast dilec dil komponenta kodsoucasti surovina suciastka`,
+    'komponenta sastavnidio sifrakomponente sifrasirovine sestavnidel sirovina surovina',
+    'komponent komponentnummer materialkod materialekode ingaendeartikel detalj ravara ravare',
+    'komponentti osa osanumero komponens alkatresz alapanyag anyagkod componenta materieprima',
+    'componente codigocomponente codigomaterial materiaprima εξαρτημα компонент',
+  ],
+  quantity: [
+    'ilosc mnozstvi mnozstvo pocet kolicina antal antall kvantitet maengd maengde mengde maeaerae kogus daudzums kiekis',
+    'mennyiseg cantitate quantidade qtd qtde ποσοτητα количество',
+  ],
+  unit: [
+    'jednostka jednostkamiary jm jmiary jednotka mernajednotka merovajednotka mj jedinicamjere jedinicamere enota enotamere',
+    'enhet enhed mattenhet maleenhed yksikkoe uehik mervieniba matovienetas mertekegyseg egyseg',
+    'unitatedemasura unidade unidadedemedida unidademedida μοναδαμετρησησ мярка мернаединица',
+  ],
+  position: ['pozycja pozice pozicia pozicija posicao pozitie positie'],
 };
 
 /** Lists of names by concept. The position of a name in its list is its rank. */
@@ -177,7 +230,8 @@ function wordsOf(label: string): string[] {
     .filter((word) => word !== '');
 }
 
-function withoutAccents(text: string): string {
+/** The text in lower case and without accents; the umlauts of German have two letters. */
+export function withoutAccents(text: string): string {
   return text
     .toLowerCase()
     .replaceAll('ß', 'ss')

@@ -1,5 +1,6 @@
-import { type Choice, choose, guarded } from './choose-column.ts';
+import { type Choice, choose, guarded, type ValueCheck } from './choose-column.ts';
 import type { Column } from './columns.ts';
+import { type Concept, withoutAccents } from './field-names.ts';
 import type { FoundKey } from './key-columns.ts';
 import {
   keyLine,
@@ -12,14 +13,16 @@ import {
 } from './proposed-line.ts';
 import { asDate, asDecimal, asText, asUnit, isAmbiguousDecimal } from './value-checks.ts';
 
+/** The columns that make a BOM item of a record; null for a part that no column has for certain. */
 interface BomColumns {
-  product: Choice;
-  component: Choice;
-  quantity: Choice;
+  product: Choice | null;
+  component: Choice | null;
+  quantity: Choice | null;
 }
 
+/** The names of files with BOM items, without accents. */
 const BOM_NAME =
-  /bills?.?of.?material|(?<![a-z])boms?(?![a-z])|bom_?(?:lines?|items?)|st(?:ue|ü)ckliste|nomenclature|stuklijst|distinta/i;
+  /bills?.?of.?material|(?<![a-z])boms?(?![a-z])|bom_?(?:lines?|items?)|stueckliste|nomenclature|stuklijst|distinta|despiece|escandallo|stycklist|stykliste|stykkliste|kusovnik|kosovnica|sastavnica|darabjegyzek|osaluettelo/;
 
 /**
  * Proposes BOM items if the columns show that the records are BOM items, or if the name of the file shows it.
@@ -31,42 +34,61 @@ export function proposeBomItems(
   key: FoundKey | null,
   name: string,
 ): ProposedMapping | null {
-  const bom = bomColumns(columns);
-  if (bom !== null) {
-    const { product, component } = bom;
-    const reason = `records name a product (${product.column.label}), a part (${component.column.label}) and a quantity`;
-    return proposeBomItem(columns, key, { ...bom, reason });
-  }
-  if (!BOM_NAME.test(name)) return null;
-  const none = { product: null, component: null, quantity: null };
-  return proposeBomItem(columns, key, { ...none, reason: 'the name of the file says so' });
+  const bom = bomColumns(columns, name);
+  if (bom === null) return null;
+  const { product, component } = bom;
+  const reason =
+    product !== null && component !== null && bom.quantity !== null
+      ? `records name a product (${product.column.label}), a part (${component.column.label}) and a quantity`
+      : 'the name of the file says so';
+  return proposeBomItem(columns, key, { ...bom, reason });
 }
 
-/** The column that names the product of each BOM item; null if the columns do not show that the records are BOM items. */
-export function productOfBomItems(columns: readonly Column[]): Column | null {
-  return bomColumns(columns)?.product.column ?? null;
+/** The column that names the product of each BOM item; null if there is none, or if the records are no BOM items. */
+export function productOfBomItems(columns: readonly Column[], name: string): Column | null {
+  return bomColumns(columns, name)?.product?.column ?? null;
 }
 
-/** A record is a BOM item if it names a product, a part of it and a quantity. */
-function bomColumns(columns: readonly Column[]): BomColumns | null {
-  const quantity = choose(columns, 'quantity', { check: asDecimal, shareMin: 0.5 });
-  const product = choose(columns, 'product', { check: asText });
-  if (quantity === null || product === null) return null;
-  const others = columns.filter((column) => column !== product.column && column !== quantity.column);
-  const component = choose(others, 'component', { check: asText });
-  const isCertain = [quantity, product, component].every((one) => one?.isExact === true);
-  return component !== null && isCertain ? { product, component, quantity } : null;
+/**
+ * Records are BOM items if each one names a product, a part of it and a quantity, or if the name of the file says so.
+ * In a list of articles each record has an article number of its own, so a column with such numbers names the product
+ * of BOM items only if its values repeat.
+ */
+function bomColumns(columns: readonly Column[], name: string): BomColumns | null {
+  const isNamed = BOM_NAME.test(withoutAccents(name));
+  const quantity = chooseExactly(columns, 'quantity', { check: asDecimal, shareMin: 0.5 });
+  const named = chooseExactly(columns, 'product', TEXTS);
+  const component = chooseExactly(
+    columns.filter((column) => column !== named?.column && column !== quantity?.column),
+    'component',
+    TEXTS,
+  );
+  const article = chooseExactly(
+    columns.filter((column) => column !== component?.column),
+    'article',
+    TEXTS,
+  );
+  const product = named ?? (component === null || article?.column.isUnique === true ? null : article);
+  const isComplete = product !== null && component !== null && quantity !== null;
+  const isArticle =
+    named === null
+      ? chooseExactly(columns, 'name', TEXTS) !== null
+      : article?.column !== named.column && article?.column.isUnique === true;
+  return isNamed || (isComplete && !isArticle) ? { product, component, quantity } : null;
+}
+
+const TEXTS: ValueCheck = { check: asText };
+
+/** A column whose whole name is a known one; null if there is none. */
+function chooseExactly(columns: readonly Column[], concept: Concept, check: ValueCheck): Choice | null {
+  const choice = choose(columns, concept, check);
+  return choice?.isExact === true ? choice : null;
 }
 
 function proposeBomItem(
   columns: readonly Column[],
   key: FoundKey | null,
-  {
-    product,
-    component,
-    quantity,
-    reason,
-  }: { [Part in keyof BomColumns]: BomColumns[Part] | null } & { reason: string },
+  { product, component, quantity, reason }: BomColumns & { reason: string },
 ): ProposedMapping {
   const position = choose(columns, 'position', { check: asText });
   const parts = [product, component, position].flatMap((choice) => (choice === null ? [] : [choice.column]));

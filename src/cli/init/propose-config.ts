@@ -76,7 +76,7 @@ function proposed({
   about: string;
 }): ProposedConfig {
   const columns = columnsOf(sample.rows);
-  const owner = productOfBomItems(columns.columns);
+  const owner = productOfBomItems(columns.columns, basename(head.name));
   const key = keyColumnsOf(columns.columns, { repeats: columns.repeats, isWhole: sample.isWhole, owner });
   const stream = streamName(head);
   const mapping = proposeMapping(columns.columns, key, basename(head.name));

@@ -1,5 +1,6 @@
 import { type Choice, choose, describeRefused, guarded, named, type ValueCheck } from './choose-column.ts';
 import { type Column, describeUnique } from './columns.ts';
+import { withoutAccents } from './field-names.ts';
 import type { FoundKey } from './key-columns.ts';
 import { proposeBomItems } from './propose-bom-items.ts';
 import {
@@ -22,23 +23,16 @@ import { asCountry, asDecimal, asGtin, asText, type CheckedExpression } from './
 export function proposeMapping(columns: readonly Column[], key: FoundKey | null, name: string): ProposedMapping {
   const bom = proposeBomItems(columns, key, name);
   if (bom !== null) return bom;
-  const isMaterial = /material|werkstoff|rohstoff|matiere|grondstof|materia/i.test(name);
+  const isMaterial =
+    /material|werkstoff|rohstoff|matiere|grondstof|materia|surow|surovin|sirovin|ravar|raaka-?aine/.test(
+      withoutAccents(name),
+    );
   return proposeArticle(columns, key, isMaterial ? 'material' : 'product');
 }
 
 function proposeArticle(columns: readonly Column[], key: FoundKey | null, to: 'product' | 'material'): ProposedMapping {
-  const number = choose(columns, 'sku', { check: asText });
-  const name = choose(columns, 'name', { check: asText });
-  const description = choose(
-    columns.filter((column) => column !== name?.column),
-    'description',
-    { check: asText },
-  );
-  const shared = [
-    numberLine(to === 'product' ? 'sku' : 'code', number, key),
-    nameLine(name, columns),
-    description === null ? null : descriptionLine(description),
-  ];
+  const number = numberOf(columns, to);
+  const shared = [numberLine(to === 'product' ? 'sku' : 'code', number, key), ...textLines(columns)];
   const own = to === 'product' ? productLines(columns, number) : materialLines(columns);
   return {
     to,
@@ -50,6 +44,35 @@ function proposeArticle(columns: readonly Column[], key: FoundKey | null, to: 'p
     refs: [],
     fields: [...shared, ...own].filter((line) => line !== null),
   };
+}
+
+/** The lines for the name and the description. The only text of an article is its name, whatever its column is called. */
+function textLines(columns: readonly Column[]): (ProposedLine | null)[] {
+  const name = choose(columns, 'name', { check: asText });
+  const description = choose(
+    columns.filter((column) => column !== name?.column),
+    'description',
+    { check: asText },
+  );
+  if (description === null) return [nameLine(name, columns)];
+  if (name === null && description.isExact && countMarked(description.column) === 0)
+    return [
+      {
+        ...lineOf(
+          'name',
+          description,
+          'keep it if the column has the names of the articles, since no other column has them',
+        ),
+        isTodo: true,
+      },
+    ];
+  const others = columns.filter((column) => column !== description.column);
+  return [nameLine(name, others), descriptionLine(description)];
+}
+
+function numberOf(columns: readonly Column[], to: 'product' | 'material'): Choice | null {
+  const code = to === 'material' ? choose(columns, 'materialCode', { check: asText }) : null;
+  return code?.isExact === true ? code : choose(columns, 'sku', { check: asText });
 }
 
 const GTINS: ValueCheck = { check: asGtin, shareMin: 0.5 };
@@ -118,10 +141,14 @@ const MARKUP =
 
 /** Proposes the line for the description. Tags are removed, because a passport would show them to people. */
 function descriptionLine(choice: Choice): ProposedLine {
-  const marked = choice.column.values.filter((value) => MARKUP.test(value)).length;
+  const marked = countMarked(choice.column);
   if (marked === 0) return lineOf('description', choice);
   const checked: CheckedExpression = { ...choice.checked, expression: (access) => `html_text(${access})` };
   return lineOf('description', { ...choice, checked }, `${marked} of its values ${marked === 1 ? 'has' : 'have'} HTML`);
+}
+
+function countMarked({ values }: Column): number {
+  return values.filter((value) => MARKUP.test(value)).length;
 }
 
 /** True if many of the values have several words. */

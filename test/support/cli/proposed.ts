@@ -12,7 +12,7 @@ export const rowsOf = (count: number, row: (at: number) => JsonObject) =>
 /** The proposal of `init` for these records. */
 export function proposed(rows: JsonObject[], name = 'export.csv') {
   const { columns, repeats } = columnsOf(rows);
-  const key = keyColumnsOf(columns, { repeats, isWhole: true, owner: productOfBomItems(columns) });
+  const key = keyColumnsOf(columns, { repeats, isWhole: true, owner: productOfBomItems(columns, name) });
   const mapping = proposeMapping(columns, key, name);
   const line = (wanted: string) =>
     [mapping.key, ...mapping.refs, ...mapping.fields].find((one) => one.name === wanted) ?? null;

@@ -1,69 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { rankOf } from '../../../src/cli/init/field-names.ts';
 import { proposed, rowsOf, textOf } from '../../support/cli/proposed.ts';
-
-describe('the names of columns', () => {
-  it.each([
-    ['Artikelnummer', 'sku'],
-    ['Código artículo', 'sku'],
-    ['SUPPLIER_AID', 'sku'],
-    ['Bezeichnung', 'name'],
-    ['Libellé', 'name'],
-    ['Land van herkomst', 'country'],
-    ["Pays d'origine", 'country'],
-    ['Paese di origine', 'country'],
-    ['Stückzahl', 'quantity'],
-    ['fields.sub_part', 'component'],
-    ['country_of_manufacture', 'country'],
-    ['Art.-Nr.', 'sku'],
-    ['Pos.', 'position'],
-    ['Indeks', 'sku'],
-    ['Kod', 'sku'],
-    ['Symbol', 'sku'],
-    ['Referencia', 'sku'],
-    ['Codice', 'sku'],
-    ['Číslo zboží', 'sku'],
-    ['Cikkszám', 'sku'],
-    ['Cod articol', 'sku'],
-    ['Κωδικός', 'sku'],
-    ['Каталожен номер', 'sku'],
-    ['Varenr.', 'sku'],
-    ['Tuotenumero', 'sku'],
-    ['Nazwa wyrobu', 'name'],
-    ['Megnevezés', 'name'],
-    ['Benämning', 'name'],
-    ['Kod kreskowy', 'gtin'],
-    ['Kraj pochodzenia', 'country'],
-    ['Země původu', 'country'],
-    ['Krajina pôvodu', 'country'],
-    ['Származási ország', 'country'],
-    ['Țara de origine', 'country'],
-    ['País de origem', 'country'],
-    ['Χώρα προέλευσης', 'country'],
-    ['Страна на произход', 'country'],
-    ['Država porekla', 'country'],
-    ['Zemlja podrijetla', 'country'],
-    ['Oprindelsesland', 'country'],
-    ['Alkuperämaa', 'country'],
-    ['Päritolumaa', 'country'],
-    ['Izcelsmes valsts', 'country'],
-    ['Kilmės šalis', 'country'],
-    ['Pajjiż tal-oriġini', 'country'],
-  ] as const)('the name of the column %s is known', (label, concept) => {
-    expect(rankOf(label, concept)).toBeLessThan(1_000);
-  });
-
-  it('names of columns that only begin or end with a known one come last, and others do not count', () => {
-    expect(rankOf('description-en_US-print', 'description')).toBeGreaterThanOrEqual(1_000);
-    expect(rankOf('erpName', 'name')).toBeGreaterThanOrEqual(1_000);
-    expect(rankOf('surname', 'name')).toBeNull();
-    expect(rankOf('name.#text', 'name')).toBeLessThan(1_000);
-    expect(rankOf('name.@lang', 'name')).toBeNull();
-    expect(rankOf('Variant SKU', 'sku')).toBeGreaterThanOrEqual(1_000);
-    expect(rankOf('Mean', 'gtin')).toBeNull();
-  });
-});
 
 describe('the proposed mapping', () => {
   const article = (at: number) => ({
@@ -163,6 +100,72 @@ describe('the proposed mapping', () => {
     expect(line('quantity')).toMatchObject({ expression: 'decimal(row.qty, ",")', isTodo: false });
     expect(line('unit')).toMatchObject({ isTodo: true, reason: expect.stringContaining('"smidgen"') });
     expect(line('valid_from')?.expression).toBe('date(row.valid_from, "DD.MM.YYYY")');
+  });
+
+  it.each([
+    ['Artikelnummer', 'Materiaalcode', 'Hoeveelheid', 'Eenheid'],
+    ['Artikelnummer', 'Komponente', 'Menge', 'Mengeneinheit'],
+    ['Code article', 'Composant', 'Quantité', 'Unité'],
+    ['Código artículo', 'Componente', 'Cantidad', 'Unidad'],
+    ['Codice articolo', 'Codice componente', 'Quantità', 'U.M.'],
+    ['Kod wyrobu', 'Kod materiału', 'Ilość', 'Jednostka miary'],
+    ['Código produto', 'Componente', 'Quantidade', 'Unidade'],
+    ['Artikelnummer', 'Komponent', 'Antal', 'Enhet'],
+    ['Varenummer', 'Komponent', 'Mængde', 'Måleenhed'],
+  ])('the proposed mapping reads %s, %s, %s and %s as BOM items', (product, part, quantity, unit) => {
+    const { mapping, line, key } = proposed(
+      rowsOf(6, (at) => ({ [product]: `P${at % 2}`, [part]: `M${at}`, [quantity]: '1,5', [unit]: 'kg' })),
+    );
+    expect(mapping.to).toBe('bom_item');
+    expect(key?.columns.map(({ label }) => label)).toEqual([product, part]);
+    const [{ access: first }, { access: second }] = key?.columns as [{ access: string }, { access: string }];
+    expect([line('product'), line('part')]).toMatchObject([{ expression: first }, { expression: second }]);
+    expect(line('quantity')?.expression).toMatch(/^decimal\(row.+, ","\)$/);
+    expect(line('unit')?.expression).toMatch(/^unit\(row/);
+  });
+
+  it('the proposed mapping makes products of articles that have a material and a number of pieces', () => {
+    const article = { Materiaal: 'Staal', Materiaalcode: 'ST', Aantal: '5' };
+    const stocked = rowsOf(6, (at) => ({ Artikelnummer: `A${at}`, Omschrijving: `Pan ${at}`, ...article }));
+    expect(proposed(stocked).mapping.to).toBe('product');
+    const variants = stocked.map((row, at) => ({ ...row, Artikelnummer: `A${at % 3}` }));
+    expect(proposed(variants).mapping.to).toBe('product');
+    const named = rowsOf(6, (at) => ({
+      Artikelnummer: `A${at}`,
+      Produkt: `Panna ${at}`,
+      Material: 'Stål',
+      Antal: '5',
+    }));
+    expect(proposed(named).mapping.to).toBe('product');
+  });
+
+  it('the proposed mapping of a file that its name shows to have BOM items uses the columns that are certain', () => {
+    const rows = rowsOf(4, (at) => ({ Regel: `${at}`, Hoeveelheid: '1,5', Eenheid: 'kg', Wat: `M${at}` }));
+    const { mapping, line } = proposed(rows, 'Stücklisten.csv');
+    expect(mapping).toMatchObject({ to: 'bom_item', reason: 'the name of the file says so' });
+    expect(line('product')).toMatchObject({ expression: null, isTodo: true });
+    expect(line('quantity')?.expression).toBe('decimal(row.Hoeveelheid, ",")');
+  });
+
+  it('the proposed mapping takes the only text of an article for its name, and does not write it twice', () => {
+    const dutch = proposed(rowsOf(4, (at) => ({ Artikelnummer: `A${at}`, Omschrijving: `Pan ${at}` })));
+    expect(dutch.line('name')).toMatchObject({ expression: 'row.Omschrijving', isTodo: false });
+    expect(dutch.line('description')).toBeNull();
+    const german = proposed(rowsOf(4, (at) => ({ Artikelnummer: `A${at}`, Beschreibung: `Topf ${at}` })));
+    expect(german.line('name')).toMatchObject({ expression: 'row.Beschreibung', isTodo: true });
+    expect(german.line('description')).toBeNull();
+    const both = proposed(rowsOf(4, (at) => ({ sku: `A${at}`, Omschrijving: 'Pan', Naam: 'Pan' })));
+    expect(both.line('name')?.expression).toBe('row.Naam');
+    expect(both.line('description')?.expression).toBe('row.Omschrijving');
+    const html = proposed(rowsOf(4, (at) => ({ sku: `A${at}`, description: '<p>A pan of steel</p>' })));
+    expect(html.line('name')?.expression).not.toBe('row.description');
+    expect(html.line('description')?.expression).toBe('html_text(row.description)');
+  });
+
+  it('the proposed mapping of materials takes the code of the material, also beside a number of an article', () => {
+    const rows = rowsOf(3, (at) => ({ Artikelnummer: 'A1', Materiaalcode: `M${at}`, Omschrijving: 'Staal' }));
+    expect(proposed(rows, 'materialen.csv').line('code')?.expression).toBe('row.Materiaalcode');
+    expect(proposed(rows, 'artikelen.csv').line('sku')?.expression).toBe('row.Artikelnummer');
   });
 
   it('the proposed mapping asks about numbers that can be read in two ways', () => {
