@@ -58,8 +58,13 @@ export function describeRefused(columns: readonly Column[], concept: Concept, { 
 }
 
 /** `812 of 820 values are countries, not "EU"`; for plain text it only mentions the name of the column. */
-export function describeChoice({ isExact, checked: { taken, of, refused, words } }: Choice): string {
-  if (words === 'texts') return isExact ? 'by the name of the column' : 'by a part of the name of the column';
+export function describeChoice({ isExact, checked }: Choice): string {
+  if (checked.words === 'texts') return isExact ? 'by the name of the column' : 'by a part of the name of the column';
+  return describeValues(checked);
+}
+
+/** `812 of 820 values are countries, not "EU"`. */
+export function describeValues({ taken, of, refused, words }: CheckedExpression): string {
   const all = `${taken} of ${of} values are ${words}`;
   if (refused.length === 0) return all;
   const shown = refused.map((value) => JSON.stringify(value)).join(', ');

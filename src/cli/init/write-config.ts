@@ -1,3 +1,4 @@
+import { describeValues } from './choose-column.ts';
 import type { Column, Columns } from './columns.ts';
 import { commentLines, yamlLine, yamlName, yamlValue } from './config-text.ts';
 import { type FoundKey, keyExampleOf, NO_KEY } from './key-columns.ts';
@@ -159,13 +160,16 @@ function unusedLines({ columns, mapping, key }: ConfigParts): string[] {
   ];
 }
 
+/** In a column of numbers, more than this share of the values are numbers. The others count as mistakes. */
+const NUMBERS_SHARE_MIN = 0.5;
+
 /** How to read a column with fractions; null for all others. */
 function asNumbers(column: Column): string | null {
   const hasFractions = column.values.some((value) => /[.,]/.test(value));
-  const { taken, of, words, expression } = asDecimal(column);
-  if (!hasFractions || taken < of) return null;
+  const checked = asDecimal(column);
+  if (!hasFractions || checked.taken <= checked.of * NUMBERS_SHARE_MIN) return null;
   const unsure = isAmbiguousDecimal(column)
     ? ` Or are they more than a thousand? Then decimal(${column.access}, ",").`
     : '';
-  return `${column.label}: ${taken} of ${of} values are ${words}: ${expression(column.access)}.${unsure}`;
+  return `${column.label}: ${describeValues(checked)}: ${checked.expression(column.access)}.${unsure}`;
 }

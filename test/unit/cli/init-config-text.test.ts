@@ -4,7 +4,7 @@ import { columnsOf } from '../../../src/cli/init/columns.ts';
 import { yamlLine, yamlValue } from '../../../src/cli/init/config-text.ts';
 import { sourcesText, todoOf } from '../../../src/cli/init/write-config.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { partsOf, proposed, rowsOf } from '../../support/cli/proposed.ts';
+import { partsOf, proposed, rowsOf, textOf } from '../../support/cli/proposed.ts';
 
 describe('the text of a config', () => {
   it('the text of a config is YAML with every name and value as it was, however odd', () => {
@@ -49,12 +49,28 @@ describe('the text of a config', () => {
   it.each<[string, JsonObject[]]>([
     ['no key and no names', [{ a: 'x' }, { a: 'y' }, { a: 'x' }, { a: '' }]],
     ['nothing to do', rowsOf(3, (at) => ({ sku: `A${at}`, name: 'x', origin: 'DE' }))],
+    ['a key with gaps', rowsOf(5, (at) => ({ sku: at === 3 ? '' : `A${at}`, name: 'x', origin: 'DE' }))],
     ['BOM items without a unit', rowsOf(3, (at) => ({ parent: `P${at}`, component: 'M', qty: '1.250' }))],
   ])('the text of a config has as many marks as there are lines with TODO: %s', (_about, rows) => {
     const parts = partsOf(rows);
     const option = { name: 'encoding', value: 'cp852', reason: 'a guess', isTodo: true };
     parts.recognised = { ...parts.recognised, options: [option] as never[] };
     expect(sourcesText(parts).match(/# TODO /g)).toHaveLength(todoOf(parts).length);
+  });
+
+  it('the text of a config has the expression for a column of numbers, also if a few values are none', () => {
+    const weights = ['1,4 kg', '0,9', '1,1', '0,7'];
+    const rows = weights.map((weight, at) => ({
+      sku: `A${at}`,
+      name: 'x',
+      Gewicht: weight,
+      Maat: at < 3 ? 'XL' : '1,5',
+    }));
+    const text = textOf(rows);
+    expect(text).toContain(
+      '# Gewicht: 3 of 4 values are decimal numbers with a comma, not "1,4 kg": decimal(row.Gewicht, ",").',
+    );
+    expect(text).not.toContain('# Maat:');
   });
 
   it('the text of a config has a long comment above its line, and a short one beside it', () => {
