@@ -52,7 +52,7 @@ export function productOfBomItems(columns: readonly Column[], name: string): Col
 /**
  * Records are BOM items if each one names a product, a part of it and a quantity, or if the name of the file says so.
  * In a list of articles each record has an article number of its own, so a column with such numbers names the product
- * of BOM items only if its values repeat.
+ * of BOM items only if its values repeat. In such a list a column `product` has names.
  */
 function bomColumns(columns: readonly Column[], name: string): BomColumns | null {
   const isNamed = BOM_NAME.test(withoutAccents(name));
@@ -73,7 +73,7 @@ function bomColumns(columns: readonly Column[], name: string): BomColumns | null
   const isArticle =
     named === null
       ? chooseExactly(columns, 'name', TEXTS) !== null
-      : article?.column !== named.column && article?.column.isUnique === true;
+      : named.column.isUnique && article?.column.isUnique === true && article.column !== named.column;
   return isNamed || (isComplete && !isArticle) ? { product, component, quantity } : null;
 }
 

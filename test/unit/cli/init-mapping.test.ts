@@ -137,6 +137,8 @@ describe('the proposed mapping', () => {
       Antal: '5',
     }));
     expect(proposed(named).mapping.to).toBe('product');
+    const parts = named.map(({ Artikelnummer }) => ({ Produkt: 'Panna', Material: 'Stål', Antal: '5', Artikelnummer }));
+    expect(proposed(parts).mapping.to).toBe('bom_item');
   });
 
   it('the proposed mapping of a file that its name shows to have BOM items uses the columns that are certain', () => {
