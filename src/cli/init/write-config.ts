@@ -1,3 +1,5 @@
+import { fieldNamesOf, type ItemKind } from '../../domain/item.ts';
+import { kindWord } from '../../domain/words.ts';
 import { describeValues } from './choose-column.ts';
 import type { Column, Columns } from './columns.ts';
 import { commentLines, yamlLine, yamlName, yamlValue } from './config-text.ts';
@@ -155,9 +157,20 @@ function unusedLines({ columns, mapping, key }: ConfigParts): string[] {
   const names = unused.slice(0, UNUSED_MAX).map(({ label }) => label);
   const left = unused.length - names.length;
   return [
-    ...commentLines(6, `Not used so far: ${names.join(', ')}${left > 0 ? ` and ${left} more` : ''}.`),
+    ...commentLines(
+      6,
+      `No line uses ${names.join(', ')}${left > 0 ? ` and ${left} more` : ''}. ${fieldsOf(mapping.to, numbers.length)}`,
+    ),
     ...numbers.slice(0, UNUSED_NUMBERS_MAX).flatMap((text) => commentLines(6, text)),
   ];
+}
+
+/** Which fields there are, because not every column has one. A weight or an amount is the quantity of a BOM item. */
+function fieldsOf(kind: ItemKind, numbers: number): string {
+  const names = fieldNamesOf(kind);
+  const all = `The fields of a ${kindWord(kind)} are ${names.slice(0, -1).join(', ')} and ${names.at(-1)}.`;
+  if (kind === 'bom_item' || numbers === 0) return all;
+  return `${all} A weight can be the quantity of a BOM item, which needs a mapping of its own.`;
 }
 
 /** In a column of numbers, more than this share of the values are numbers. The others count as mistakes. */

@@ -73,6 +73,17 @@ describe('the text of a config', () => {
     expect(text).not.toContain('# Maat:');
   });
 
+  it('the text of a config names the fields that a column could fill, and says where a weight belongs', () => {
+    const rows = rowsOf(3, (at) => ({ sku: `A${at}`, name: 'x', Gewicht: `1,${at}`, Kleur: 'rood' }));
+    const text = (of: JsonObject[]) => textOf(of).replaceAll(/\n +# /g, ' ');
+    const fields =
+      'The fields of a product are sku, name, status, country_of_origin, description and gtin. A weight can be the quantity of a BOM item';
+    expect(text(rows)).toContain(`No line uses Gewicht, Kleur. ${fields}`);
+    expect(text(rows.map(({ Gewicht: _, ...row }) => row))).not.toContain('A weight');
+    const items = rows.map((row) => ({ ...row, parent: 'P', component: row.sku, qty: '1' }));
+    expect(text(items)).toContain('The fields of a BOM item are quantity, unit,');
+  });
+
   it('the text of a config has a long comment above its line, and a short one beside it', () => {
     expect(yamlLine(2, 'a: 1', 'short')).toEqual(['  a: 1 # short']);
     const lines = yamlLine(2, 'a: 1', 'word '.repeat(50).trim());
