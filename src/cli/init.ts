@@ -81,6 +81,7 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
     `  dpp-sync preview ${found.source} --issues`,
     '  set DPP_API_KEY to the key of the platform, and DPP_BASE_URL to the address of the platform; without DPP_BASE_URL the address is that of `dpp-sync sandbox`',
     '  dpp-sync check',
+    '  if there are several files: `dpp-sync init --from FILE -c OTHER.yaml` for each one, then "Join several files" in docs/getting-started.md',
   );
   return 0;
 }
