@@ -63,6 +63,7 @@ describe('an expression', () => {
     ['{"value": decimal(row.W), "unit": unit(row.U)}', { W: '', U: '' }, undefined],
     ['[row.A, "", null]', { A: 'x' }, ['x']],
     ['cel.bind(a, row.A.trim(), a + a)', { A: ' x ' }, 'xx'],
+    ['row.A.split("kg").join("")', { A: '1,4kg' }, '1,4'],
     ['row.A.trim().upperAscii().substring(0, 2)', { A: ' abc ' }, 'AB'],
     ['country(row.A)', { A: 'Germany' }, 'DE'],
     ['country(row.A)', { A: '' }, undefined],
@@ -153,7 +154,18 @@ describe('an expression that cannot be compiled', () => {
     [`${'('.repeat(60)}1${')'.repeat(60)}`, /too large/, /module/],
     [Array.from({ length: 400 }, () => '1').join(' + '), /too large/, /module/],
     [`"${'x'.repeat(5000)}"`, /at most 4000/, undefined],
-    ['eval("1")', /no function eval/, undefined],
+    [
+      'eval("1")',
+      /no function eval/,
+      /^The functions are as_list, bool, .*, decode_entities, .*unit\. docs\/mapping-reference/,
+    ],
+    [
+      'row.A.sanitize()',
+      /no function sanitize/,
+      /^A text has contains, .*trim, .*and a list all, .*join, .* docs\/mapping-reference/,
+    ],
+    ['row.A.replace("kg", "")', /no function replace/, /row\.X\.split\("a"\)\.join\("b"\)/],
+    ['row.A.toUpperCase()', /no function toUpperCase/, /upperAscii/],
     ['process.env', /"process" is not known/, undefined],
     ['globalThis', /"globalThis" is not known/, undefined],
   ])('an expression that cannot be compiled says why: %s', async (expression, message, cure) => {

@@ -1,6 +1,7 @@
 import { TypeError as CelTypeError, type Environment, EvaluationError, ParseError } from '@marcbachmann/cel-js';
 import { messageOf } from '../../../lib/errors.ts';
 import { suggest } from '../../../lib/text/suggest.ts';
+import { BOUNDED } from '../functions/text.ts';
 import { describeTypes } from './describe-types.ts';
 import type { ExpressionProblem } from './expression-problem.ts';
 
@@ -56,9 +57,55 @@ function describeCall(environment: Environment, summary: string): ExpressionProb
   const name = match?.[2] ?? '';
   const namesakes = functions.filter((known) => known.name === name);
   if (namesakes.length > 0) return describeTypes(summary);
-  const near = suggest(name, new Set(functions.map((known) => known.name)));
-  return {
-    message: `There is no function ${name}().`,
-    ...(near === undefined ? {} : { cure: `Did you mean ${near}()?` }),
-  };
+  const known = functions.filter((one) => !one.name.startsWith(BOUNDED));
+  const near = suggest(name, new Set(known.map((one) => one.name)));
+  const cure = IN_OTHER_LANGUAGES.get(name.toLowerCase()) ?? (near === undefined ? null : `Did you mean ${near}()?`);
+  return { message: `There is no function ${name}().`, cure: cure ?? listFunctions(known, match?.[1] !== undefined) };
+}
+
+const SUBSTITUTED = 'Write row.X.split("a").join("b"), which writes "b" for each "a".';
+const UPPER = 'Write row.X.upperAscii().';
+const LOWER = 'Write row.X.lowerAscii().';
+const SIZE = 'Write size(row.X).';
+const CUT = 'Write row.X.substring(0, 4).';
+const NUMBER = 'Write decimal(row.X) for a field, and double(decimal(row.X)) to calculate.';
+
+/** How to write what other languages have a function for. */
+const IN_OTHER_LANGUAGES: ReadonlyMap<string, string> = new Map([
+  ['replace', SUBSTITUTED],
+  ['replaceall', SUBSTITUTED],
+  ['substitute', SUBSTITUTED],
+  ['upper', UPPER],
+  ['toupper', UPPER],
+  ['touppercase', UPPER],
+  ['lower', LOWER],
+  ['tolower', LOWER],
+  ['tolowercase', LOWER],
+  ['length', SIZE],
+  ['len', SIZE],
+  ['substr', CUT],
+  ['slice', CUT],
+  ['left', CUT],
+  ['number', NUMBER],
+  ['float', NUMBER],
+  ['parsefloat', NUMBER],
+  ['concat', 'Texts are joined with +.'],
+  ['if', 'Write a condition as row.X == "" ? null : row.X.'],
+]);
+
+interface KnownFunction {
+  name: string;
+  receiverType: string | null;
+}
+
+/** Names the functions that an expression can call in the same form: of a value, or with it as an argument. */
+function listFunctions(known: readonly KnownFunction[], isMethod: boolean): string {
+  const named = (isAsked: (receiver: string | null) => boolean) =>
+    [...new Set(known.filter(({ receiverType }) => isAsked(receiverType)).map(({ name }) => name))]
+      .toSorted()
+      .join(', ');
+  const where = 'docs/mapping-reference.md describes them.';
+  if (!isMethod) return `The functions are ${named((receiver) => receiver === null)}. ${where}`;
+  const ofList = named((receiver) => receiver?.startsWith('list<') === true);
+  return `A text has ${named((receiver) => receiver === 'string')}, and a list ${ofList}. ${where}`;
 }
