@@ -269,6 +269,28 @@ describe('decimal', () => {
     expect(failureOf(() => decimal(given, mark)).code).toMatch(/^decimal\.(format|ambiguous)$/);
   });
 
+  it.each<[string, ',' | '.' | undefined, string]>([
+    ['1,4 kg', ',', 'decimal(x.split("kg")[0], ",")'],
+    ['1,4 kg', undefined, 'decimal(x.split("kg")[0], ",")'],
+    ['1.4kg', undefined, 'decimal(x.split("kg")[0])'],
+    ['1.234,5 m²', ',', 'decimal(x.split("m²")[0], ",")'],
+    ['28 %', undefined, 'decimal(x.split("%")[0])'],
+  ])('decimal() says how to cut the unit off %j with mark %j', (given, mark, call) => {
+    const { code, cure } = failureOf(() => decimal(given, mark));
+    expect(code).toBe('decimal.format');
+    expect(cure).toBe(`Correct the value in the source, or cut the unit off in the mapping: ${call}.`);
+    const [, separator = ''] = /split\("(.+?)"\)/.exec(call) ?? [];
+    const chosen = call.endsWith(', ",")') ? ',' : undefined;
+    expect(decimal(given.split(separator)[0], chosen)).not.toBeNull();
+  });
+
+  it.each(['kg', 'A4 paper', '1.4 kg', '12 x 5', '1 "', 'about 4'])(
+    'decimal() with a comma as mark cuts nothing off %j',
+    (given) => {
+      expect(failureOf(() => decimal(given, ',')).cure).not.toContain('split');
+    },
+  );
+
   it('decimal() takes the whole numbers of expressions', () => {
     expect(decimal(12n)).toBe('12');
   });

@@ -67,6 +67,21 @@ function failure(text: string, signed: string, mark: DecimalMark | undefined): M
   return new MappingError(
     'decimal.format',
     `"${shown(text)}" is not a decimal number ${hint}.`,
-    other === undefined ? 'Correct the value in the source.' : `If the value is right, the decimal mark is "${other}".`,
+    other === undefined
+      ? `Correct the value in the source${cutOff(text, mark)}.`
+      : `If the value is right, the decimal mark is "${other}".`,
   );
+}
+
+/** A number and a unit behind it. */
+const WITH_UNIT = /^(?<number>[^\p{L}%]*\d)\s*(?<unit>[\p{L}%][^\d"\\]{0,19})$/u;
+
+/** How to read a number with a unit behind it; an empty text for all other values. */
+function cutOff(text: string, mark: DecimalMark | undefined): string {
+  const { number = '', unit = '' } = WITH_UNIT.exec(text)?.groups ?? {};
+  const marks = mark === undefined ? ([undefined, ',', '.'] as const) : [mark];
+  const fitting = marks.filter((one) => read(number, one) !== null);
+  if (fitting.length === 0) return '';
+  const second = fitting[0] === undefined ? '' : `, "${fitting[0]}"`;
+  return `, or cut the unit off in the mapping: decimal(x.split("${unit}")[0]${second})`;
 }
