@@ -120,7 +120,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'decimal.format': {
         means: 'The text is no number.',
-        cure: 'Correct the value, or the decimal mark in the mapping.',
+        cure: 'Correct the value, or the decimal mark in the mapping. A unit can be cut off: `decimal(row.X.split("kg")[0], ",")`.',
       },
       'decimal.mark': {
         means: 'The decimal mark in a call of `decimal()` is neither `","` nor `"."`.',

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { normalizeDecimal } from '../../../src/lib/decimal.ts';
@@ -217,7 +219,31 @@ describe('unit', () => {
   });
 });
 
+/** The rows of the table about `decimal()` in docs/mapping-reference.md, without the signs of code. */
+function decimalsOnPage(): string[][] {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/mapping-reference.md'), 'utf8');
+  const [, section = ''] = /^### `decimal\(x\)`.*?\n(.*?)^### /ms.exec(page) ?? [];
+  const rows = section.split('\n').filter((line) => line.startsWith('|'));
+  return rows.slice(2).map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('`', '')),
+  );
+}
+
 describe('decimal', () => {
+  it.each(decimalsOnPage())('decimal() reads %s as the mapping reference says', (value, plain, comma, point) => {
+    const read = (mark?: string) => {
+      try {
+        return decimal(value, mark);
+      } catch {
+        return 'issue';
+      }
+    };
+    expect([read(), read(','), read('.')]).toEqual([plain, comma, point]);
+  });
+
   it.each([
     ['1234.56', undefined, '1234.56'],
     ['302.35-', undefined, '-302.35'],
