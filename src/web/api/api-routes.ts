@@ -71,5 +71,5 @@ function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'bo
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const errors = parsed.error.issues.map(({ path, message }) => ({ path: [part, ...path].join('.'), message }));
-  throw new WebFault(422, `The ${part} of the request does not have the form that this operation needs.`, errors);
+  throw new WebFault(422, `The ${part} of the request does not have the form that this operation needs.`, { errors });
 }

@@ -33,6 +33,4 @@ export const PASSPORT_MEANS: Record<PassportState, string> = {
   none: 'There is no passport.',
 };
 
-export const isItemState = (text: string): text is ItemState => Object.hasOwn(ITEM_STATES, text);
-export const isPassportState = (text: string): text is PassportState => Object.hasOwn(PASSPORT_MEANS, text);
 export const isSubjectKind = (text: string): text is SubjectKind => Object.hasOwn(KINDS, text);

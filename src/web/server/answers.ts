@@ -98,7 +98,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
   return {
     send,
     sendFault(request, reply, visit, fault) {
-      const { status, code, suggestion } = fault;
+      const { status, code, suggestion, link } = fault;
       const message = fault.message ?? 'Something went wrong. The log has the reason.';
       if (request.url.startsWith('/api/')) {
         const problem = { type: `urn:dpp-sync:${code}`, title: titleOf(status), status, detail: message };
@@ -113,7 +113,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
       if (wantsPage(request)) {
         const body = html`${pageHead(titleOf(status))}<section class="card"><p>${message}</p>${
           suggestion === null ? null : html`<p>${suggestion}</p>`
-        }<p>${backLink(request)}<a href="/">Back to the overview</a></p></section>`;
+        }<p>${link === undefined ? null : html`<a href="${link.path}">${link.name}</a> · `}${backLink(request)}<a href="/">Back to the overview</a></p></section>`;
         return send(request, reply, visit, { type: 'page', status, title: titleOf(status), body, at: '' });
       }
       return send(request, reply, visit, { type: 'json', status, value: { ok: false, error: { message } } });

@@ -11,6 +11,8 @@ export interface FaultAnswer {
   suggestion: string | null;
   /** The problems of single members of the request, if they are known. */
   errors?: readonly { path: string; message: string }[];
+  /** The page with which the person can go on, if it is known. */
+  link?: { path: string; name: string };
 }
 
 /** The statuses of faults that are not outages of the environment. Every other fault with exit code 3 gets 503. */
@@ -35,8 +37,15 @@ const REFUSED: Record<number, string> = {
 /** Gives an error its HTTP status. Only this function does so. */
 export function answerOf(error: unknown): FaultAnswer {
   if (error instanceof WebFault) {
-    const { status, message, errors } = error;
-    return { status, code: 'request', message, suggestion: null, ...(errors.length === 0 ? {} : { errors }) };
+    const { status, message, errors, link } = error;
+    return {
+      status,
+      code: 'request',
+      message,
+      suggestion: null,
+      ...(errors.length === 0 ? {} : { errors }),
+      ...(link === null ? {} : { link }),
+    };
   }
   const fault = error instanceof Fault ? error : ledgerFaultOf(error);
   if (fault !== null && fault.code !== 'internal') {

@@ -3,12 +3,19 @@ export class WebFault extends Error {
   readonly status: number;
   /** The problems of single members of the request. */
   readonly errors: readonly { path: string; message: string }[];
+  /** The page with which the person can go on; null if it is not known. */
+  readonly link: { path: string; name: string } | null;
 
-  constructor(status: number, message: string, errors: WebFault['errors'] = []) {
+  constructor(
+    status: number,
+    message: string,
+    { errors = [], link = null }: Partial<Pick<WebFault, 'errors' | 'link'>> = {},
+  ) {
     super(message);
     this.name = 'WebFault';
     this.status = status;
     this.errors = errors;
+    this.link = link;
   }
 }
 

@@ -65,6 +65,21 @@ describe('what an operator does on a page', () => {
     expect(states()).toEqual(['P-1 published', expect.stringMatching(/^P-2 (?!published)/)]);
   });
 
+  it('a filter with an unknown value selects nothing: the page and the form refuse it, with a link to the whole list', async () => {
+    const before = states();
+    const refused = [
+      await web.get('/passports?state=foo'),
+      await web.post('/passports/confirm', { of: 'filter', status: 'unpublished', state: 'foo' }),
+      await web.post('/passports/change', { of: 'filter', status: 'unpublished', state: 'foo' }),
+    ];
+    for (const { status, text } of refused) {
+      expect(status).toBe(400);
+      expect(text).toContain('The filter state cannot have the value “foo”.');
+      expect(text).toContain('<a href="/passports">All passports</a>');
+    }
+    expect(states()).toEqual(before);
+  });
+
   it('the page of the passports publishes all that a filter selects, beyond the page, and leaves the others', async () => {
     const rows = Array.from({ length: MORE }, (_, at) => `Z-${at};Lamp ${at};DRAFT;DE`);
     served.world.write('products.csv', productsFile([...ALL_PRODUCTS, ...rows]));

@@ -61,6 +61,19 @@ describe('the pages to look at', () => {
     });
   });
 
+  it.each([
+    ['/items?state=foo', 'All items'],
+    ['/items?kind=foo', 'All items'],
+    ['/items?run=foo', 'All items'],
+    ['/runs?result=foo', 'All runs'],
+    ['/attention?type=foo', 'Everything that needs attention'],
+  ])('the list %s is refused because of the unknown value, with a link to the whole list', async (path, all) => {
+    const { status, markup } = await page(path);
+    expect(status).toBe(400);
+    expect(markup).toContain('cannot have the value “foo”. Allowed is: ');
+    expect(markup).toContain(`<a href="${path.split('?')[0]}">${all}</a>`);
+  });
+
   describe('the runs', () => {
     it('the runs are listed with their result and who asked for them, and filtered by result', async () => {
       await expectAll('/runs?source=erp', 'complete', 'the schedule', '18', '16');

@@ -5,13 +5,14 @@ import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/manual-re
 import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { mayDo } from '../../server/answers.ts';
+import { filterValue } from '../../server/filter-value.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';
 import { causePath } from '../links.ts';
 import { causePage } from './cause-page.ts';
 import { targetOf } from './cause-rows.ts';
-import { isCauseType, membersText } from './causes.ts';
+import { CAUSE_TYPE_FILTER, membersText } from './causes.ts';
 import { fileRoutes, noUploadReason } from './file-routes.ts';
 import { inboxPage } from './inbox-page.ts';
 import { lookupNames, lookupRoutes, storeLookupValue } from './lookup-routes.ts';
@@ -37,16 +38,14 @@ export function attentionRoutes(context: PageContext): Route[] {
 
   async function inbox(request: WebRequest): Promise<WebAnswer> {
     const { query, person } = request;
-    const [source, type] = [query.get('source') ?? '', query.get('type') ?? ''];
-    const causes = await dashboard.causes({
-      source: source === '' ? undefined : source,
-      type: isCauseType(type) ? type : undefined,
-    });
+    const source = query.get('source') ?? '';
+    const type = filterValue(query, 'type', CAUSE_TYPE_FILTER);
+    const causes = await dashboard.causes({ source: source === '' ? undefined : source, type });
     const view = {
       causes,
       sources: runtime.config.sources.map(({ id }) => id),
       parts: runtime.views.unansweredParts(),
-      filter: { source, type },
+      filter: { source, type: type ?? '' },
       mayDecide: mayDo(person, 'operator'),
     };
     return { type: 'page', title: 'Needs attention', at: '/attention', body: inboxPage(view, request) };

@@ -2,6 +2,7 @@
 
 import type { Cause, CauseType } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { counted } from '../../parts/count-link.ts';
+import { attentionPath } from '../links.ts';
 
 const NOUNS: Record<CauseType, string> = {
   quarantine: 'row',
@@ -25,9 +26,11 @@ export const CAUSE_TYPES: Record<CauseType, { name: string; badge: string; means
   run: { name: 'Failed runs', badge: 'failed', means: 'The source could not be read.' },
 };
 
-export function isCauseType(text: string): text is CauseType {
-  return Object.hasOwn(CAUSE_TYPES, text);
-}
+/** The values of the filter by kind of the list of causes. */
+export const CAUSE_TYPE_FILTER = {
+  values: Object.keys(CAUSE_TYPES) as CauseType[],
+  all: { path: attentionPath(), name: 'Everything that needs attention' },
+};
 
 /** The number of members in words: `9 rows`. */
 export function membersText({ type, count }: Pick<Cause, 'type' | 'count'>): string {

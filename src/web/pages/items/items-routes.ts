@@ -1,11 +1,15 @@
+import type { SubjectKind } from '../../../domain/item.ts';
 import type { ItemListFilter, Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { ItemState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../../domain/words.ts';
+import { filterValue, unknownFilter } from '../../server/filter-value.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { notFound } from '../../server/web-fault.ts';
+import { itemsPath } from '../links.ts';
 import { passportActions } from '../passports/passport-actions.ts';
 import { sendingHold } from '../sending-hold.ts';
-import { isItemState, isSubjectKind, KINDS } from '../words.ts';
+import { ITEM_STATES, isSubjectKind, KINDS } from '../words.ts';
 import { itemPage, rowsPage } from './item-page.ts';
 import { itemsPage } from './items-list.ts';
 import { actionsAbout } from './timeline.ts';
@@ -13,7 +17,12 @@ import { actionsAbout } from './timeline.ts';
 const PAGE_ROWS = 50;
 /** How many of the last actions of people are searched for those about an item. */
 const ACTIONS_MAX = 500;
-const SELECTED = ['missing', 'incomplete', 'open', 'attention'] as const;
+const ALL = { path: itemsPath(), name: 'All items' };
+const KIND_FILTER = { values: Object.keys(KINDS) as SubjectKind[], all: ALL };
+const STATE_FILTER = {
+  values: [...(Object.keys(ITEM_STATES) as ItemState[]), 'missing', 'incomplete', 'open', 'attention'] as const,
+  all: ALL,
+};
 
 /** The routes for the list of items, and for the page of each item. */
 export function itemsRoutes(context: PageContext): Route[] {
@@ -109,17 +118,20 @@ function recordsOf({ steps }: Why): number[] {
   return steps.flatMap(({ record }) => record ?? []);
 }
 
-/** The filter in the address of a list. Unknown values are left out. */
+/**
+ * The filter in the address of a list.
+ *
+ * @throws WebFault for an unknown kind, state or run
+ */
 function itemFilterOf(query: URLSearchParams): ItemListFilter {
-  const kind = query.get('kind') ?? '';
-  const state = query.get('state') ?? '';
   const run = query.get('run') ?? '';
+  if (!/^\d{0,15}$/.test(run)) throw unknownFilter({ name: 'run', given: run, expected: 'the number of a run' }, ALL);
   return {
-    kind: isSubjectKind(kind) ? kind : undefined,
-    state: isItemState(state) ? state : SELECTED.find((name) => name === state),
+    kind: filterValue(query, 'kind', KIND_FILTER),
+    state: filterValue(query, 'state', STATE_FILTER),
     source: query.get('source') || undefined,
     search: query.get('search')?.trim() || undefined,
     cause: query.get('cause') || undefined,
-    run: /^\d{1,15}$/.test(run) ? Number(run) : undefined,
+    run: run === '' ? undefined : Number(run),
   };
 }

@@ -1,12 +1,13 @@
 import { changeSelected } from '../../../admin/handlers/change-passports.ts';
 import type { PassportFilter, PassportRow } from '../../../domain/ports/ledger/dashboard-views.ts';
-import type { PassportCounts } from '../../../domain/ports/ledger/ledger-views.ts';
+import { PASSPORT_STATES, type PassportCounts } from '../../../domain/ports/ledger/ledger-views.ts';
 import { counted } from '../../parts/count-link.ts';
+import { filterValue } from '../../server/filter-value.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest } from '../../server/web-fault.ts';
+import { passportsPath } from '../links.ts';
 import { sendingHold } from '../sending-hold.ts';
-import { isPassportState } from '../words.ts';
 import { type ConfirmView, confirmPage, type WantedStatus } from './confirm-page.ts';
 import { passportPdfAnswer } from './passport-download.ts';
 import { passportsPage } from './passports-list.ts';
@@ -138,12 +139,15 @@ export function passportsRoutes(context: PageContext): Route[] {
   ];
 }
 
+const STATE_FILTER = { values: PASSPORT_STATES, all: { path: passportsPath(), name: 'All passports' } };
+
+/** @throws WebFault for an unknown state */
 function filterOf(query: URLSearchParams): PassportFilter {
-  const state = query.get('state') ?? '';
+  const state = filterValue(query, 'state', STATE_FILTER);
   const source = query.get('source') ?? '';
   const search = query.get('search')?.trim() ?? '';
   return {
-    ...(isPassportState(state) ? { state } : {}),
+    ...(state === undefined ? {} : { state }),
     ...(source === '' ? {} : { source }),
     ...(search === '' ? {} : { search }),
   };

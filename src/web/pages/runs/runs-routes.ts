@@ -1,8 +1,10 @@
 import { syncSources } from '../../../admin/handlers/sync.ts';
 import type { RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { filterValue } from '../../server/filter-value.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';
+import { runsPath } from '../links.ts';
 import { acceptPage } from './accept-page.ts';
 import { runPage } from './run-page.ts';
 import { RUN_RESULTS, runsPage } from './runs-list.ts';
@@ -109,7 +111,10 @@ export function runsRoutes(context: PageContext): Route[] {
   ];
 }
 
+const RESULT_FILTER = { values: RUN_RESULTS, all: { path: runsPath(), name: 'All runs' } };
+
+/** @throws WebFault for an unknown result */
 function filterOf(query: URLSearchParams): RunFilter {
-  const result = RUN_RESULTS.find((name) => name === query.get('result'));
+  const result = filterValue(query, 'result', RESULT_FILTER);
   return { source: query.get('source') || undefined, stream: query.get('stream') || undefined, result };
 }
