@@ -83,7 +83,7 @@ export function createPassportsBySource(
 export function createPassportViews(
   db: Sqlite,
   rules: PassportRules,
-): Pick<LedgerViews, 'passport' | 'passportCounts'> {
+): Pick<LedgerViews, 'passport' | 'passportBlockers' | 'passportCounts'> {
   const completeness = createCompleteness(db, rules);
   const totals = createItemTotals(db);
   const sql = {
@@ -114,6 +114,8 @@ export function createPassportViews(
         blockers: blockers.slice(0, BLOCKERS_MAX),
       };
     },
+
+    passportBlockers: () => completeness.commonBlockers(BLOCKERS_MAX),
 
     // All counts are made in one transaction, so that they are of the same moment.
     passportCounts: db.transaction((sources: readonly string[] = []) => {

@@ -28,11 +28,15 @@ describe('the pages about passports', () => {
   it('pages about passports name the source that the guard holds in the list, before a person asks for anything', async () => {
     const web = await started();
     expect((await web.get('/passports')).text).not.toContain(HELD);
+    expect((await web.get('/')).text).toContain('4 are ready to be published');
     world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
     await daemon.startRun('erp', 'schedule');
     const list = async () => (await web.get('/passports')).text;
     await expect.poll(list, SOON).toContain(`${HELD}: The guard holds the source erp`);
     expect((await web.post('/passports/confirm', ALL)).text).toContain(HELD);
+    const overview = (await web.get('/')).text;
+    expect(overview).not.toContain('ready to be published');
+    expect(overview).toContain('No passport can be published now: The guard holds the source erp');
   });
 
   it('pages about passports say that nothing is sent while the API refuses the key, before it is asked for and on the page of a product', async () => {

@@ -88,6 +88,7 @@ const view: OverviewView = {
   refusal: null,
   refusedScopes: [],
   causes: [cause],
+  passportBlocker: null,
   unmapped: [],
   stuck: [],
   causeCount: 12,
@@ -111,6 +112,12 @@ describe('the headline', () => {
       '331 of 344 passports published' +
         'Of the rest, 2 need a person, 7 wait for a complete product and 4 are ready to be published.',
     );
+  });
+
+  it('the headline calls no passport ready while something keeps all of them from being published', () => {
+    const said = text(headline({ ...view, passportBlocker: 'The guard holds the source erp.' }).markup);
+    expect(said).toContain('7 wait for a complete product and 4 are initialised.');
+    expect(said).toContain('No passport can be published now: The guard holds the source erp.');
   });
 
   it('the headline does not count products without a passport where the config wants none', () => {

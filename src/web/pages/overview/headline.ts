@@ -1,19 +1,25 @@
-import type { PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
+import type { PassportCounts, PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, countLink, formatCount } from '../../parts/count-link.ts';
 import { attentionPath, passportsPath, runsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
 
-/** The states of passports that are not public, in the order in which the sentence names them. */
-const REST: readonly { state: PassportState; says: (count: string, one: boolean) => string }[] = [
+/**
+ * The states of passports that are not public, in the order in which the sentence names them. `isFree` is false while no
+ * passport can be published.
+ */
+const REST: readonly { state: PassportState; says: (count: string, one: boolean, isFree: boolean) => string }[] = [
   { state: 'blocked', says: (count, one) => `${count} ${one ? 'needs' : 'need'} a person` },
   { state: 'incomplete', says: (count, one) => `${count} ${one ? 'waits' : 'wait'} for a complete product` },
-  { state: 'initialized', says: (count, one) => `${count} ${one ? 'is' : 'are'} ready to be published` },
+  {
+    state: 'initialized',
+    says: (count, one, isFree) => `${count} ${one ? 'is' : 'are'} ${isFree ? 'ready to be published' : 'initialised'}`,
+  },
   { state: 'unpublished', says: (count, one) => `${count} ${one ? 'was' : 'were'} withdrawn` },
   { state: 'none', says: (count, one) => `${count} ${one ? 'is' : 'are'} not initialised yet` },
 ];
 
-type HeadlineView = Pick<OverviewView, 'unmapped' | 'passportsWanted'> & {
+type HeadlineView = Pick<OverviewView, 'unmapped' | 'passportBlocker' | 'passportsWanted'> & {
   standing: Pick<OverviewView['standing'], 'passports' | 'quarantined' | 'guarded' | 'failedRuns' | 'sources'>;
 };
 
@@ -21,7 +27,7 @@ type HeadlineView = Pick<OverviewView, 'unmapped' | 'passportsWanted'> & {
 export function headline(view: HeadlineView): Html {
   const { passports: counts } = view.standing;
   // If the config wants no passports, a product without a passport lacks nothing.
-  const { passportsWanted: areWanted } = view;
+  const { passportsWanted: areWanted, passportBlocker: blocker } = view;
   const { published = 0 } = counts;
   const rest = REST.flatMap(({ state, says }) => {
     const count = counts[state] ?? 0;
@@ -39,11 +45,18 @@ export function headline(view: HeadlineView): Html {
   const figure = html`${countLink(published, passportsPath({ state: 'published' }))} of ${all}`;
   const parts = rest.map(
     ({ state, count, says }) =>
-      html`<a href="${passportsPath({ state })}">${says(formatCount(count), count === 1)}</a>`,
+      html`<a href="${passportsPath({ state })}">${says(formatCount(count), count === 1, blocker === null)}</a>`,
   );
   return html`<p class="headline">${figure} ${total === 1 ? 'passport' : 'passports'} published</p>${
-    rest.length === 0 ? allPublic(view) : html`<p>Of the rest, ${joined(parts)}.</p>`
+    rest.length === 0 ? allPublic(view) : html`<p>Of the rest, ${joined(parts)}.</p>${waiting(counts, blocker)}`
   }`;
+}
+
+/** What initialised passports wait for besides a person. */
+function waiting({ initialized = 0 }: PassportCounts, blocker: string | null): Html | null {
+  return initialized === 0 || blocker === null
+    ? null
+    : html`<p class="warn">No passport can be published now: ${blocker}</p>`;
 }
 
 /**

@@ -56,6 +56,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     configRefusedAt: reload === null || reload.ok ? null : reload.at,
     refusal: authorization.open ? null : authorization.reason.message,
     refusedScopes: Array.from(runtime.api.refused(), ([scope, { message }]) => ({ scope, message })),
+    passportBlocker: lost === null ? (runtime.views.passportBlockers()[0] ?? null) : null,
     unmapped: lost === null ? unmappedOf(context) : [],
     causes: causes?.slice(0, CAUSES_SHOWN) ?? null,
     stuck: lost === null ? runtime.views.stuck(STUCK_SHOWN) : [],

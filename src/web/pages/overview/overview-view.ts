@@ -29,6 +29,8 @@ export interface OverviewView {
   refusal: string | null;
   /** The API's message about each refused scope. */
   refusedScopes: readonly { scope: Scope; message: string }[];
+  /** Why no passport can be published now; null if nothing keeps all of them. */
+  passportBlocker: string | null;
   /** Sources of the config with rows that are not mapped yet. */
   unmapped: readonly string[];
   /** The largest causes of stuck items and rows; null if they could not be read. */

@@ -1,5 +1,5 @@
 import { changeSelected } from '../../../admin/handlers/change-passports.ts';
-import type { PassportFilter, PassportRow } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { PassportFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES, type PassportCounts } from '../../../domain/ports/ledger/ledger-views.ts';
 import { counted } from '../../parts/count-link.ts';
 import { filterValue } from '../../server/filter-value.ts';
@@ -35,7 +35,7 @@ export function passportsRoutes(context: PageContext): Route[] {
       listed,
       counts,
       quarantined,
-      warning: commonBlocker(listed.rows),
+      warning: listed.rows.some(({ state }) => state === 'initialized') ? commonBlocker() : null,
       query,
       sources: runtime.config.sources.map(({ id }) => id),
       template: runtime.config.passports?.publicUrl ?? null,
@@ -58,23 +58,17 @@ export function passportsRoutes(context: PageContext): Route[] {
 
   async function ofFilter(filter: PassportFilter): Promise<Found> {
     const mayLack = filter.state === undefined || filter.state === 'incomplete';
-    const mayWait = filter.state === undefined || filter.state === 'initialized';
-    const [counts, incomplete, initialized] = await Promise.all([
+    const [counts, incomplete] = await Promise.all([
       dashboard.passportCounts(filter),
       mayLack ? dashboard.passports({ ...filter, state: 'incomplete' }, { limit: EXAMPLES_SHOWN }) : null,
-      mayWait ? dashboard.passports({ ...filter, state: 'initialized' }, { limit: EXAMPLES_SHOWN }) : null,
     ]);
-    return { counts, examples: incomplete?.rows ?? [], warning: commonBlocker(initialized?.rows ?? []) };
+    const warning = (counts.initialized ?? 0) > 0 ? commonBlocker() : null;
+    return { counts, examples: incomplete?.rows ?? [], warning };
   }
 
-  /**
-   * A reason why no passport can be published, such as a guard that holds a source; null if there is none. Then even
-   * complete products wait.
-   */
-  function commonBlocker(rows: readonly PassportRow[]): string | null {
-    // A row lists the blockers of its product alone. A product without such blockers waits for what all products wait for.
-    const free = rows.find(({ state, blockers }) => state === 'initialized' && blockers.length === 0);
-    return free === undefined ? null : (runtime.views.passport(free.product)?.blockers[0] ?? null);
+  /** A reason why no passport can be published. Then even complete products wait. */
+  function commonBlocker(): string | null {
+    return runtime.views.passportBlockers()[0] ?? null;
   }
 
   function ofProducts(products: readonly string[], status: WantedStatus): Found {
