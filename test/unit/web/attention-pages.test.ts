@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { columnsAtFault } from '../../../src/daemon/views/columns-at-fault.ts';
 import type { Issue } from '../../../src/domain/issue.ts';
 import type { Cause, CauseMember } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { causePage } from '../../../src/web/pages/attention/cause-page.ts';
 import { effectText } from '../../../src/web/pages/attention/causes.ts';
 import { inboxPage } from '../../../src/web/pages/attention/inbox-page.ts';
-import { wrongColumns } from '../../../src/web/pages/attention/wrong-columns.ts';
 import { outcomeText } from '../../../src/web/pages/tasks/outcome-text.ts';
 
 const HOSTILE = '"><img src=x onerror=alert(1)>';
@@ -116,7 +116,7 @@ describe('a cause', () => {
 
 describe('the cell at fault', () => {
   const fields = { SKU: 'A-1', HERKL: 'Untan', LAND: 'Untan', NAME: '' };
-  const of = (issue: Partial<Issue>) => [...wrongColumns(fields, [{ code: 'x', message: 'x', ...issue }])];
+  const of = (issue: Partial<Issue>) => columnsAtFault(fields, { code: 'x', message: 'x', ...issue });
 
   it('the cell at fault is the column that the issue names', () => {
     expect(of({ field: 'HERKL' })).toEqual(['HERKL']);
@@ -126,6 +126,19 @@ describe('the cell at fault', () => {
   it('the cell at fault is the column that the expression of the field reads', () => {
     expect(of({ field: 'country', expression: 'country(row.HERKL)', value: 'Untan' })).toEqual(['HERKL']);
     expect(of({ field: 'name', expression: 'row["NAME"] + row.SKU' })).toEqual(['NAME', 'SKU']);
+  });
+
+  it('the cell at fault is only the one whose value the message quotes, where the expression reads several columns', () => {
+    const row = { Omschrijving: 'Emmer', 'Nettogewicht kg': '1,4 kg' };
+    const issue: Issue = {
+      code: 'decimal.format',
+      message: '"1,4 kg" is not a decimal number with a decimal comma.',
+      field: 'description',
+      value: row,
+      expression: 'row.Omschrijving + ", " + decimal(row["Nettogewicht kg"], ",") + " kg"',
+    };
+    expect(columnsAtFault(row, issue)).toEqual(['Nettogewicht kg']);
+    expect(columnsAtFault(row, { ...issue, message: 'The expression failed.' })).toEqual(Object.keys(row));
   });
 
   it('the cell at fault is the place of the value where the issue names no column', () => {

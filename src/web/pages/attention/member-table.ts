@@ -1,4 +1,5 @@
 import { cellText } from '../../../daemon/uploads/merge-row.ts';
+import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
 import { formatPlace } from '../../../domain/place.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { QuarantinedRecord } from '../../../domain/ports/ledger/ledger-views.ts';
@@ -8,7 +9,6 @@ import { dataTable, emptyState } from '../../parts/data-table.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
 import { timeOf } from '../../parts/time.ts';
 import { itemPath, runPath } from '../links.ts';
-import { wrongColumns } from './wrong-columns.ts';
 
 type StuckItem = NonNullable<CauseMember['item']>;
 
@@ -35,7 +35,7 @@ export function recordTable(records: readonly QuarantinedRecord[]): Html {
   const columns = [...new Set(records.flatMap(({ fields }) => Object.keys(fields)))];
   const heads = columns.map((name) => html`<th scope="col">${columnName(name)}</th>`);
   const body = records.map((record) => {
-    const wrong = wrongColumns(record.fields, record.issues);
+    const wrong = new Set(record.issues.flatMap((issue) => columnsAtFault(record.fields, issue)));
     const cells = columns.map((name) => cell(name, cellText(record.fields[name]), wrong.has(name)));
     const issues = record.issues.map(
       ({ message, cure }) =>
