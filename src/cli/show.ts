@@ -151,7 +151,8 @@ function itemLines(
       `${paint('bold', 'Record')}  ${record.source}/${record.stream}, ${printable(formatPlace(record.place))}`,
     );
     lines.push(...fieldLines(record.fields, 120).map((line) => `  ${line}`));
-    for (const issue of record.quarantined ?? []) lines.push(`  ${paint('red', `quarantined: ${formatIssue(issue)}`)}`);
+    for (const issue of record.quarantined ?? [])
+      lines.push(`  ${paint('red', `quarantined: ${formatIssue(issue, { fields: record.fields })}`)}`);
   }
   lines.push('', paint('bold', 'Timeline'));
   for (const { at, what, operation, revision, detail } of item.timeline) {

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
-import type { JsonValue } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { defuseFormula } from '../../lib/text/formula-safety.ts';
 import { formatIssue } from '../text/words.ts';
 import { writeWholeFile } from '../whole-file.ts';
@@ -53,7 +53,7 @@ async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: Delimite
         ...[...columns].map((name) => textOf(fields[name])),
         place.file ?? '',
         place.line === undefined ? (place.path ?? '') : String(place.line),
-        issues.map(wholeIssue).join(' | '),
+        issues.map((issue) => wholeIssue(issue, fields)).join(' | '),
       ]),
     );
     await handle.writeFile(lines.join(''));
@@ -63,8 +63,8 @@ async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: Delimite
 }
 
 /** An issue with its whole value and its cure. */
-function wholeIssue(issue: QuarantinedRecord['issues'][number]): string {
-  const text = formatIssue(issue, Number.POSITIVE_INFINITY);
+function wholeIssue(issue: QuarantinedRecord['issues'][number], fields: JsonObject): string {
+  const text = formatIssue(issue, { fields, lengthMax: Number.POSITIVE_INFINITY });
   return issue.cure === undefined ? text : `${text} ${issue.cure}`;
 }
 

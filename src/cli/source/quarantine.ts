@@ -106,12 +106,14 @@ function rowName(record: QuarantinedRecord): string {
 }
 
 function recordLines(record: QuarantinedRecord, { paint }: Output): string[] {
-  const { source, stream, place, issues } = record;
+  const { source, stream, place, fields, issues } = record;
   const lines = [
     `${paint('bold', printable(formatPlace(place)))}  ${source}/${stream}  ${paint('dim', rowName(record))}`,
   ];
   for (const issue of issues) {
-    lines.push(`  ${paint('red', '✗')} ${formatIssue(issue)} ${paint('dim', `[${printable(issue.code)}]`)}`);
+    lines.push(
+      `  ${paint('red', '✗')} ${formatIssue(issue, { fields })} ${paint('dim', `[${printable(issue.code)}]`)}`,
+    );
     if (issue.cure !== undefined) lines.push(`    ${paint('dim', printable(issue.cure))}`);
   }
   return [...lines, ''];

@@ -1,11 +1,12 @@
 // The words for people about states, reasons, values and issues.
 
+import { columnsAtFault } from '../../daemon/views/columns-at-fault.ts';
 import type { ReasonCode } from '../../domain/delivery/reason.ts';
 import { foundText, type Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { ItemState, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../domain/words.ts';
-import type { JsonValue } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { type Colour, plural, printable, shorten } from './style.ts';
 
 /** A count with the name of its kind: `1 product`, `1,887 BOM items`. */
@@ -89,14 +90,27 @@ export function formatValue(value: JsonValue | undefined, max = 80): string {
 }
 
 /**
- * An issue on one line: the message, and the value if the message does not contain it.
+ * An issue on one line: the columns at fault and the field, the message, and the value if the message does not contain it.
  *
- * @param lengthMax the length to which the value of each column is cut
+ * @param options.fields the row, if its columns are to be named
+ * @param options.lengthMax the length to which the value of each column is cut
  */
-export function formatIssue(issue: Issue, lengthMax = 60): string {
-  const { message, field } = issue;
-  const where = field === undefined || message.includes(field) ? '' : `${field}: `;
+export function formatIssue(
+  issue: Issue,
+  { fields = {}, lengthMax = 60 }: { fields?: JsonObject; lengthMax?: number } = {},
+): string {
+  const { message } = issue;
+  const where = whereOf(issue, columnsAtFault(fields, issue));
   const shown = foundText(issue, (text) => shorten(printable(text), lengthMax));
   const found = shown === '' || message.includes(shown) ? '' : ` Found: ${shown}`;
   return printable(`${where}${message}${found}`);
+}
+
+/** The place of an issue in its row: `column HERKL (country_of_origin): `. */
+function whereOf({ message, field }: Issue, columns: readonly string[]): string {
+  const ofItem = field === undefined || message.includes(field) ? '' : field;
+  // The field of some issues is a column, or several.
+  if (columns.length === 0 || columns.join(', ') === field) return ofItem === '' ? '' : `${ofItem}: `;
+  const named = `${columns.length === 1 ? 'column' : 'columns'} ${columns.join(', ')}`;
+  return ofItem === '' ? `${named}: ` : `${named} (${ofItem}): `;
 }

@@ -169,7 +169,7 @@ describe('after a sync', () => {
     expect(stderr).not.toContain('Did you mean');
   });
 
-  it('quarantine lists place, field, value, rule and cure', async () => {
+  it('quarantine lists place, column, field, value, rule and cure', async () => {
     const { exitCode, stdout } = await run('quarantine', '--json');
     expect(exitCode).toBe(0);
     const records = stdout
@@ -189,6 +189,7 @@ describe('after a sync', () => {
     ]);
     const people = await run('quarantine', '--limit', '1');
     expect(people.stdout).toContain('products.csv:3');
+    expect(people.stdout).toContain('✗ column COUNTRY (country_of_origin): "XX" is not a country code');
     expect(people.stderr).toContain('1 record more');
   });
 
@@ -203,7 +204,7 @@ describe('after a sync', () => {
     expect(Object.keys(rows[0] ?? {})).toEqual(['ID', 'SKU', 'NAME', 'COUNTRY', 'file', 'line', 'issues']);
     expect(rows).toMatchObject([
       { ID: '2', SKU: 'A-2', NAME: `'=cmd|' /C calc'!A0`, file: 'products.csv', line: '3' },
-      { ID: '3', line: '4', issues: expect.stringContaining('name') },
+      { ID: '3', line: '4', issues: expect.stringMatching(/^column NAME: name is required/) },
     ]);
   });
 

@@ -71,6 +71,20 @@ describe('the sides of an item', () => {
     expect(text(markup)).toContain('3 of 4 fields differ.');
   });
 
+  it('the sides of an item name the column of the file, not the field of the mapping that reads it', () => {
+    const quarantined = [
+      {
+        code: 'country.unknown',
+        message: 'No such country.',
+        field: 'country_of_origin',
+        expression: 'country(row.LAND)',
+      },
+    ];
+    const { markup } = comparison({ ...ITEM, record: ITEM.record && { ...ITEM.record, quarantined } });
+    expect(text(markup)).toContain('products.csv, line 1,234, column LAND: No such country.');
+    expect(markup).toMatch(/<tr class="fault"><th scope="row">LAND<\/th>/);
+  });
+
   it('the sides of an item mark nothing while the platform has nothing yet', () => {
     expect(comparison({ ...ITEM, baseline: null }).markup).not.toContain('class="differs"');
   });

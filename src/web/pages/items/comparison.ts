@@ -1,4 +1,6 @@
+import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
 import type { Issue } from '../../../domain/issue.ts';
+import type { Place } from '../../../domain/place.ts';
 import type { ItemDetail } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { type ComparedField, compareFields, type Difference, fieldName, placeText, valueOf } from './values.ts';
@@ -23,20 +25,19 @@ function sourceSide({ record, missing }: ItemDetail): Html {
   const { source, stream, place, fields, quarantined } = record;
   const issues = quarantined ?? [];
   const atFault = new Map(
-    issues.flatMap((issue) => (issue.field === undefined ? [] : [[issue.field, issue] as const])),
+    issues.flatMap((issue) => columnsAtFault(fields, issue).map((column) => [column, issue] as const)),
   );
   const rows = Object.entries(fields).map(([column, value]) => {
     const issue = atFault.get(column);
     const mark = issue === undefined ? null : html` <span class="badge bad">${issue.message}</span>`;
     return html`<tr${issue === undefined ? null : html` class="fault"`}><th scope="row">${fieldName(column)}</th><td>${valueOf(value)}${mark}</td></tr>`;
   });
-  return html`<section><h3>Source row</h3><p class="quiet">${source}/${stream}: ${placeText(place)}</p>${issues.map((issue) => issueText(issue, place))}
+  return html`<section><h3>Source row</h3><p class="quiet">${source}/${stream}: ${placeText(place)}</p>${issues.map((issue) => issueText(issue, { place, columns: columnsAtFault(fields, issue) }))}
 <div class="scroll" tabindex="0" role="region" aria-label="Source row"><table><thead><tr><th scope="col">column</th><th scope="col">value</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
-function issueText(issue: Issue, place: Parameters<typeof placeText>[0]): Html {
-  const { message, cure, field } = issue;
-  return html`<p class="bad">Quarantined: ${placeText(place, field)}: ${message}${cure === undefined ? null : html` ${cure}`}</p>`;
+function issueText({ message, cure }: Issue, { place, columns }: { place: Place; columns: readonly string[] }): Html {
+  return html`<p class="bad">Quarantined: ${placeText(place, columns)}: ${message}${cure === undefined ? null : html` ${cure}`}</p>`;
 }
 
 function mappedSide({ desired, baseline }: ItemDetail): Html {

@@ -58,12 +58,12 @@ function canonical(value: JsonValue): string {
 }
 
 /** The text for a place: `products.csv, line 12, column HERKL`. */
-export function placeText(place: Place, column?: string): string {
+export function placeText(place: Place, columns: readonly string[] = []): string {
   const parts = [
     place.file ?? null,
     place.line === undefined ? null : `line ${formatCount(place.line)}`,
     place.path ?? null,
-    column === undefined ? null : `column ${column}`,
+    columns.length === 0 ? null : `${columns.length === 1 ? 'column' : 'columns'} ${columns.join(', ')}`,
   ].filter((part) => part !== null);
   return parts.length === 0 ? 'unknown place' : parts.join(', ');
 }
