@@ -11,12 +11,13 @@ import type { ItemGroup, RecordGroup, StuckGroups } from './stuck-groups.ts';
 
 const EXAMPLE_MAX = 200;
 
-/** Groups stuck items and records by cause. */
+/** Groups stuck items and records by cause. `now` gives milliseconds of a clock that is never set back. */
 export function createCauses(
   db: Sqlite,
   { groups, failedRuns }: { groups: StuckGroups; failedRuns: () => FailedRuns[] },
+  now: () => number,
 ): Pick<DashboardViews, 'causes' | 'cause'> {
-  const held = createHeldPassports(db);
+  const held = createHeldPassports(db, now);
   const sql = {
     issues: db.prepare<[number], string | null>('SELECT issues FROM records WHERE id = ?').pluck(),
     item: db.prepare<[number], { reason: string | null; key: string }>('SELECT reason, key FROM items WHERE id = ?'),

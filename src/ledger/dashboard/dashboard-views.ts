@@ -76,7 +76,7 @@ export function createDashboard(
     ...createItemDetail(db, rules),
     why: createWhy(db, rules, ofLedger),
     ...createQuarantinedRows(db),
-    ...createCauses(db, { groups, failedRuns }),
+    ...createCauses(db, { groups, failedRuns }, () => clock.ticks()),
     ...createCauseMembers(db, { groups, failedRuns, run: (id) => runs.run(id) }),
     ...createPassportLists(db, rules, { catalog, phases, counts, waitOf: (key) => passportWaits.waitOf(key) }),
     ...runs,

@@ -6,6 +6,12 @@ const MEMBERS_MAX = 20_000;
 /** How many members one call looks at. A later call counts the rest. */
 const LOOKED_AT_MAX = 25_000;
 
+/** For this long a count of a group with the same members is used again. Meanwhile some passports may have been withdrawn. */
+const KEPT_MS = 60_000;
+/** SQL condition: true if everybody can see the passport of the product with this key. Nothing keeps it from being published. */
+const isPublished = (key: string) =>
+  `EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = ${key} AND q.baseline = '{"status":"published"}')`;
+
 /** How many passports the members of a group keep from being published; null if that is not known. */
 export type HeldPassports = (group: StuckGroup, budget: { left: number }) => number | null;
 
@@ -13,14 +19,15 @@ export function newBudget(): { left: number } {
   return { left: LOOKED_AT_MAX };
 }
 
-/** Counts by group. A count is kept for as long as the group has the same members. */
-export function createHeldPassports(db: Sqlite): HeldPassports {
+/** Counts by group. `now` gives milliseconds of a clock that is never set back. */
+export function createHeldPassports(db: Sqlite, now: () => number): HeldPassports {
   const sql = {
     ofRecords: db.prepare<
       [{ streamId: number; code: string | null; field: string | null }],
       { held: number; all: number | null }
     >(
-      `SELECT count(DISTINCT h.product_key) AS held, max(h.product_key IS NULL) AS "all"
+      `SELECT count(DISTINCT iif(${isPublished('h.product_key')}, NULL, h.product_key)) AS held,
+         max(h.product_key IS NULL) AS "all"
        FROM records r INDEXED BY records_by_issue CROSS JOIN holds h ON h.record_id = r.id
        WHERE ${IS_QUARANTINED} AND r.stream_id = @streamId AND ${FIRST_CODE} IS @code AND ${FIRST_FIELD} IS @field`,
     ),
@@ -34,11 +41,12 @@ export function createHeldPassports(db: Sqlite): HeldPassports {
            SELECT key FROM members WHERE kind IN ('product', 'passport')
            UNION SELECT f.key FROM members m JOIN refs f ON f.item_id = m.id AND f.role = 'product' WHERE m.kind = 'bom_item'
            UNION SELECT f.key FROM members m CROSS JOIN refs u ON u.kind = 'material' AND u.key = m.key
-             JOIN refs f ON f.item_id = u.item_id AND f.role = 'product' WHERE m.kind = 'material')`,
+             JOIN refs f ON f.item_id = u.item_id AND f.role = 'product' WHERE m.kind = 'material') p
+         WHERE NOT ${isPublished('p.key')}`,
       )
       .pluck(),
   };
-  const known = new Map<string, { of: string; held: number | null }>();
+  const known = new Map<string, { of: string; held: number | null; until: number }>();
 
   function count(group: StuckGroup): number | null {
     if (group.type !== 'quarantine') return sql.ofItems.get(group) ?? 0;
@@ -51,11 +59,11 @@ export function createHeldPassports(db: Sqlite): HeldPassports {
   return (group, budget) => {
     const of = `${group.count} ${group.firstId} ${group.since}`;
     const before = known.get(group.id);
-    if (before?.of === of) return before.held;
+    if (before?.of === of && now() < before.until) return before.held;
     if (group.count > MEMBERS_MAX || group.count > budget.left) return before?.held ?? null;
     budget.left -= group.count;
     const held = count(group);
-    known.set(group.id, { of, held });
+    known.set(group.id, { of, held, until: now() + KEPT_MS });
     return held;
   };
 }

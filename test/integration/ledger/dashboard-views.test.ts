@@ -179,6 +179,20 @@ describe('the causes of what is stuck', () => {
     expect([rest.rows.map(({ record }) => record?.fields['id']), rest.next]).toEqual([['4'], null]);
   });
 
+  it('the causes on the dashboard hold no published passport, and hold it again after it is withdrawn', async () => {
+    const { ledger } = fixture;
+    await stageRows(ledger, { 1: items(product('1', 'Alpine tent')) });
+    await deliverAll(ledger);
+    await ledger.evaluatePassports({ afterKey: null, limit: 100 });
+    await deliverAll(ledger);
+    await stageRows(ledger, { 1: unknownCountry('1'), 2: unknownCountry('2') });
+    expect(views().causes({})).toMatchObject([{ count: 2, passportsHeld: 1 }]);
+    await ledger.askForPassports({ products: ['1'], status: 'unpublished' });
+    await deliverAll(ledger);
+    fixture.clock.advance(60_000);
+    expect(views().causes({})).toMatchObject([{ count: 2, passportsHeld: 2 }]);
+  });
+
   it('the causes on the dashboard group stuck items whose reasons differ only in values, and keep their notes', async () => {
     await given();
     await reject('1');
