@@ -10,11 +10,11 @@ const suite = (name: string, folders: string, options = {}) => ({
 export default defineConfig({
   test: {
     projects: [
-      // These files start nothing and change nothing of their process, so that all files of a worker share what it has loaded.
+      // The files of a worker share what it has loaded, because loading takes a good part of their CPU time.
       suite('unit', 'unit', { isolate: false }),
-      suite('integration', '{conformance,integration}'),
-      // Packages are installed, a browser is driven, processes are killed: slow however they are written.
-      suite('slow', '{install,e2e,model,chaos}'),
+      suite('integration', 'integration', { isolate: false }),
+      // Connectors and queues are tried in full, whole processes and servers start, packages are installed, a browser is driven.
+      suite('slow', '{conformance,processes,install,e2e,model,chaos}'),
     ],
     testTimeout: 90_000,
     hookTimeout: 120_000,

@@ -33,7 +33,7 @@ const READERS: readonly Reader[] = [
   },
   { page: /^docs\/mapping-reference\.md$/, languages: ['ts'], test: 'test/unit/docs/docs-configs.test.ts' },
   { page: /^docs\/ledger-sql\.md$/, languages: ['sql'], test: 'test/integration/ledger/ledger-sql.test.ts' },
-  { page: /^docs\/queues\.md$/, languages: ['text'], test: 'test/integration/queue/redis-queues.test.ts' },
+  { page: /^docs\/queues\.md$/, languages: ['text'], test: 'test/processes/queue/redis-queues.test.ts' },
   {
     page: /^docs\/connectors\/writing\.md$/,
     languages: ['ts', 'xml'],
