@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { GETTING_STARTED, gettingStarted } from '../generate/getting-started.ts';
 
-const PAGE = readFileSync(join(import.meta.dirname, '../..', GETTING_STARTED), 'utf8');
+const ROOT = join(import.meta.dirname, '../..');
+const PAGE = readFileSync(join(ROOT, GETTING_STARTED), 'utf8');
 
 it('docs/getting-started.md shows what its commands print, one after the other (else: npm run generate)', async () => {
   expect(await gettingStarted()).toBe(PAGE);
@@ -16,4 +19,11 @@ it('docs/getting-started.md ends its walks with published passports', () => {
 it('docs/getting-started.md has the section on several files that init names', () => {
   expect(PAGE).toContain('"Join several files" in docs/getting-started.md\n```');
   expect(PAGE).toMatch(/^## \d+\. Join several files$/m);
+});
+
+it.each(['README.md', GETTING_STARTED])('%s has an alias that starts dpp-sync in every folder', (page) => {
+  const [alias = ''] = /^alias dpp-sync=.*$/m.exec(readFileSync(join(ROOT, page), 'utf8')) ?? [];
+  const script = `shopt -s expand_aliases\n${alias}\ncd ${tmpdir()}\ndpp-sync --version`;
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  expect(execFileSync('bash', ['-c', script], { cwd: ROOT, encoding: 'utf8' })).toBe(`${version}\n`);
 });

@@ -66,7 +66,7 @@ export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, own
   if (best !== undefined) {
     return {
       columns: [best],
-      reason: describeUnique(best, isWhole),
+      reason: `${describeUnique(best, isWhole)}${describeRefusedNumber(keyLike, best, repeats)}`,
       isFlawed: false,
       others: others.slice(0, 4),
     };
@@ -116,6 +116,14 @@ function flawedNumber(keyLike: readonly Column[], repeats: Records['repeats']): 
     isNamed(column, 'sku') || isNamed(column, 'id') || (isPartlyNamed(column) && areCodes(column.values));
   const best = keyLike.find((column) => isNumber(column) && countsOf(column, repeats).share >= DIFFERENT_SHARE_MIN);
   return best === undefined ? null : flawedKey(best, repeats);
+}
+
+/** Explains why a column of article numbers is not the key; an empty text if there is none, or if it is the key. */
+function describeRefusedNumber(keyLike: readonly Column[], key: Column, repeats: Records['repeats']): string {
+  const refused = keyLike.find((column) => isNamed(column, 'sku'));
+  if (refused === undefined || refused === key || isNamed(key, 'sku')) return '';
+  const { different, of } = countsOf(refused, repeats);
+  return `; ${refused.label} has ${plural(different, 'different value')} in ${plural(of, 'record')}`;
 }
 
 function isPartlyNamed({ label }: Column): boolean {
