@@ -100,6 +100,17 @@ describe('what needs attention', () => {
     }
   });
 
+  it('a cause takes the value of a lookup table that its expression reads also where another function refuses the value', async () => {
+    await started();
+    const { id } = await causeOf('quarantine', 'country.unknown');
+    const { text } = await web.get(`/attention/${id}`);
+    expect(text).toContain('<option value="countries.csv">');
+    expect(text).not.toContain('<option value="states">');
+    expect(text).toMatch(/name="key"[^>]* value="Nirgends"/);
+    await web.post(`/attention/${id}/lookup`, { lookup: 'countries.csv', key: 'Nirgends', value: 'DE' });
+    await expect.poll(() => skus().toSorted(), { timeout: 20_000 }).toEqual(['A-1', 'A-5']);
+  });
+
   it('a cause says that the mapping before was used where the daemon has refused the present config', async () => {
     await started();
     const { id } = await causeOf('quarantine', 'lookup.unknown');

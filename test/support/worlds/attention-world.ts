@@ -19,7 +19,7 @@ const SOURCE = {
         sku: 'row.SKU',
         name: 'row.NAME',
         status: 'lookup("states", row.STATE)',
-        country_of_origin: 'country(row.LAND)',
+        country_of_origin: 'country(lookup("countries.csv", row.LAND, row.LAND))',
       },
     },
   ],
@@ -42,7 +42,11 @@ export interface AttentionOptions {
 export async function createAttentionWorld({ rows, config, sandbox = {} }: AttentionOptions): Promise<World> {
   const world = await createWorld({
     config: { web: { port: 0, token: WEB_TOKEN }, sources: [SOURCE], ...config },
-    files: { 'products.csv': attentionExport(rows), 'states.csv': 'key,value\n10,DRAFT\n20,ARCHIVED\n' },
+    files: {
+      'products.csv': attentionExport(rows),
+      'states.csv': 'key,value\n10,DRAFT\n20,ARCHIVED\n',
+      'countries.csv': 'key,value\nDeutschland,DE\n',
+    },
     sandbox,
   });
   refuseCreates(world, 'B-');

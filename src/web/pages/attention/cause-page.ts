@@ -13,6 +13,7 @@ import type { Task } from '../../tasks/tasks.ts';
 import { causePath } from '../links.ts';
 import { formerConfigText } from '../tasks/outcome-text.ts';
 import { CAUSE_TYPES, effectText, membersText, placeText } from './causes.ts';
+import { lookupCard } from './lookup-card.ts';
 import { memberTable } from './member-table.ts';
 
 export interface CauseView {
@@ -33,7 +34,7 @@ export interface CauseView {
 
 /** The page of one cause, with its members and all actions for it. */
 export function causePage(view: CauseView, request: Pick<WebRequest, 'csrf'>): Html {
-  const { cause, members, mayDecide, query } = view;
+  const { cause, members, mayEdit, mayDecide, query } = view;
   const { title, type, firstSeenAt, cure } = cause;
   const place = placeText(cause);
   const path = causePath(cause.id);
@@ -42,7 +43,7 @@ export function causePage(view: CauseView, request: Pick<WebRequest, 'csrf'>): H
 <p class="lead"><b>${effectText(cause)}</b>${place === '' ? null : html` of <span class="mono">${place}</span>`}.${
     firstSeenAt === null ? null : html` First seen ${timeOf(firstSeenAt)}.`
   } ${cure}</p>
-<div class="columns four">${replayCard(view, request)}${lookupCard(view, request)}${settleCard(view, request)}${fileCard(view, request)}${noteCard(view, request)}</div>
+<div class="columns four">${replayCard(view, request)}${mayEdit ? lookupCard(view, request) : null}${settleCard(view, request)}${fileCard(view, request)}${noteCard(view, request)}</div>
 ${card(membersTitle(cause), [
   memberTable(members, cause, controls),
   pager({ path, query: withoutTry(query), listed: members }),
@@ -120,19 +121,6 @@ function askedText({ members, replayed }: CauseReplayed): Html {
       ? null
       : ` ${counted(leftUnconfirmed, 'item')} may have arrived, so a replay does not send ${leftUnconfirmed === 1 ? 'it' : 'them'} again. Settle ${leftUnconfirmed === 1 ? 'it' : 'them'} instead.`;
   return html`<b class="${look}">${formatCount(asked)} of ${formatCount(members)} would be sent again.</b>${decides}${failing}${incomplete}${unconfirmed}`;
-}
-
-function lookupCard({ cause, lookups, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
-  if (!mayEdit || cause.code !== 'lookup.unknown' || lookups.length === 0) return null;
-  const options = lookups.map((name) => html`<option value="${name}">${name}</option>`);
-  return card('Add a value to a lookup table', [
-    html`<p class="quiet">The value replaces the value of the table's file or stream until somebody removes it. Rows that have used the key are mapped again.</p>`,
-    html`<form class="stack" method="post" action="${causePath(cause.id)}/lookup">${csrfField(request)}
-<div class="field"><label for="lookup">Table</label><select id="lookup" name="lookup">${options}</select></div>
-<div class="field"><label for="lookup-key">Key</label><input id="lookup-key" name="key" required maxlength="1000" value="${cause.example ?? ''}" /></div>
-<div class="field"><label for="lookup-value">Value</label><input id="lookup-value" name="value" required maxlength="10000" /></div>
-<button>Add the value</button></form>`,
-  ]);
 }
 
 const SETTLED = [
