@@ -54,6 +54,13 @@ describe('the pages to look at', () => {
       expect(counts).toEqual({ read: 18, unchanged: 0, changed: 16, quarantined: 2, excluded: 0 });
     });
 
+    it('the overview shows how many rows of a source are in quarantine now, beside the counts of its last run', async () => {
+      const { markup } = await page('/');
+      expect(markup).toContain(
+        'data-label="in quarantine now"><a class="count" href="/attention?type=quarantine&amp;source=erp">2</a>',
+      );
+    });
+
     it('the overview has the activity of the last 24 hours as a picture and as a table', async () => {
       const markup = await expectAll('/', 'The same figures by the hour');
       expect(markup).toContain('role="img"');

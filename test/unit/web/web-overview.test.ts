@@ -90,6 +90,7 @@ const view: OverviewView = {
   causes: [cause],
   passportBlocker: null,
   unmapped: [],
+  inQuarantine: new Map([['erp', 5]]),
   stuck: [],
   causeCount: 12,
   rate: { now: 4.24, allowed: 50, delivered: 2 },
@@ -174,6 +175,11 @@ describe('the overview', () => {
     ]) {
       expect(markup, to).toContain(`href="${to}"`);
     }
+  });
+
+  it('the overview shows the rows that a run has put into quarantine, and all that are there now', () => {
+    expect(markup).toMatch(/data-label="quarantined"><span class="">3<\/span>/);
+    expect(markup).toMatch(/data-label="in quarantine now"><a [^>]*>5<\/a>/);
   });
 
   it('the overview shows the rate against what the API allows, what is left and for how long', () => {

@@ -1,4 +1,5 @@
 import { ITEM_KINDS } from '../../../domain/item.ts';
+import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Person, Route } from '../../server/route.ts';
 import { overviewPage } from './overview-page.ts';
@@ -59,6 +60,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     passportBlocker: lost === null ? (runtime.views.passportBlockers()[0] ?? null) : null,
     unmapped: lost === null ? unmappedOf(context) : [],
     causes: causes?.slice(0, CAUSES_SHOWN) ?? null,
+    inQuarantine: causes === null ? null : quarantinedOf(causes),
     stuck: lost === null ? runtime.views.stuck(STUCK_SHOWN) : [],
     causeCount: causes?.length ?? 0,
     rate: {
@@ -76,6 +78,14 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     startedAt,
     now: clock.now(),
   };
+}
+
+function quarantinedOf(causes: readonly Cause[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { type, source, count } of causes) {
+    if (type === 'quarantine' && source !== null) counts.set(source, (counts.get(source) ?? 0) + count);
+  }
+  return counts;
 }
 
 function unmappedOf({ runtime }: PageContext): string[] {

@@ -35,6 +35,8 @@ export interface OverviewView {
   unmapped: readonly string[];
   /** The largest causes of stuck items and rows; null if they could not be read. */
   causes: readonly Cause[] | null;
+  /** How many rows of each source are in quarantine now, if there are any; null if they could not be counted. */
+  inQuarantine: ReadonlyMap<string, number> | null;
   /** The newest deliveries that need a person. */
   stuck: readonly StuckDelivery[];
   /** How many causes there are. */
