@@ -107,7 +107,7 @@ function usersCard({ users, hasToken }: SettingsView): Html {
       ? html`<p>Only people who have the token. <code>web.users</code> in the config adds people with roles.</p>`
       : dataTable({ caption: 'Users', columns: [{ name: 'name' }, { name: 'role' }], rows }),
     token,
-    html`<p><a href="/audit">What people have done</a></p>`,
+    html`<p><a href="/audit">Audit log: what people have done</a></p>`,
   ]);
 }
 
