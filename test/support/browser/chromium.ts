@@ -20,7 +20,7 @@ export const runsBrowser = found || process.env['DPP_SYNC_TEST_REQUIRE_BROWSER']
 /** Append this to the name of a suite with a browser. It says why the suite was skipped. */
 export const browserNote = runsBrowser
   ? ''
-  : ` (skipped: there is no ${EXECUTABLE}; install it with \`apt-get install chromium\`; DPP_SYNC_TEST_REQUIRE_BROWSER=1 makes this a failure)`;
+  : ` (needs ${EXECUTABLE}: install it with \`apt-get install chromium\`; DPP_SYNC_TEST_REQUIRE_BROWSER=1 makes this a failure)`;
 
 /** A browser with a separate profile. */
 export interface TestBrowser {
