@@ -403,7 +403,7 @@ describe('when the API does not want', () => {
       const begun = performance.now();
       const report = await world.sync({ waitMs: 300 });
       expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
-      expect(report.fault?.message).toContain('has asked to wait (429) and has accepted nothing');
+      expect(report.fault?.message).toContain('has asked to wait (429) and has accepted no request');
       expect(report.requests.sent).toBe(1);
       expect(performance.now() - begun).toBeGreaterThan(300);
       expect(report.items.product).toEqual({ due: 3 });
