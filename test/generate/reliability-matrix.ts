@@ -70,7 +70,9 @@ const CALL = new RegExp(`${TITLE.source},\\s*(?:\\{\\s*\\.\\.\\.)?covers\\(([^)]
 
 /** @throws Error for a call that cannot be read, and for a fault that no test brings about */
 export function reliabilityMatrix(): string {
-  const tests = globSync('{unit,conformance,integration,install,model,chaos,e2e}/**/*.test.ts', { cwd: TESTS })
+  const tests = globSync('{unit,conformance,integration,processes,install,model,chaos,e2e}/**/*.test.ts', {
+    cwd: TESTS,
+  })
     .toSorted()
     .flatMap(testsIn);
   for (const fault of Object.keys(FAULTS)) {
