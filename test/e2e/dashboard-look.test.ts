@@ -102,7 +102,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     await web.daemon.startRun('erp', 'schedule');
     await page.goto(web.url);
     await page.click('text=Accept this export…');
-    await page.getByText('At most 5 records that the export lacks then count as missing.').waitFor();
+    await page.getByText('At most 3 records that the export lacks then count as missing.').waitFor();
     await page.getByRole('button', { name: 'Accept this export of erp' }).click();
     await page.locator('.badge', { hasText: 'done' }).waitFor();
     expect(web.daemon.runtime.views.guardedReads()).toEqual([]);

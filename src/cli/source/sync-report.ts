@@ -95,6 +95,18 @@ function stillQuarantinedLines({ runs, quarantined }: Pick<Report, 'runs' | 'qua
   return [`  ${rows} still in quarantine. The column counts only rows that this run has mapped.`];
 }
 
+/** The line about gone rows if no item is missing, as after the correction of a key in the export. */
+function goneLines({ runs, missing, guarded }: Pick<Report, 'runs' | 'missing' | 'guarded'>): string[] {
+  const gone = runs.reduce((sum, account) => sum + account.missing, 0);
+  if (gone === 0 || guarded.length > 0 || Object.values(missing).some((count) => count > 0)) return [];
+  const rows = plural(
+    gone,
+    'row of an earlier run is gone or has another key now',
+    'rows of earlier runs are gone or have other keys now',
+  );
+  return [`  ${rows}. No item is missing.`];
+}
+
 /** Why rows that are the same in the export are counted as changed. */
 function remappedLines({ remapped }: Pick<Report, 'remapped'>): string[] {
   return remapped.map(({ source, rows }) => {
@@ -140,7 +152,7 @@ export function reportLines(report: Synced, style: TableStyle): string[] {
   const detail = extra.length === 0 ? '' : ` (${extra.join(', ')})`;
   const sections = [
     acceptedLines(report),
-    [...runLines(report, style), ...remappedLines(report), ...stillQuarantinedLines(report)],
+    [...runLines(report, style), ...remappedLines(report), ...goneLines(report), ...stillQuarantinedLines(report)],
     itemLines(items, style),
     passportLines(report.passports, style),
     [...notes, ...missedLines(report.runs, paint)],

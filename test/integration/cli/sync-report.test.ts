@@ -43,7 +43,7 @@ describe('the report of a sync', () => {
     world.write('cups.csv', HEADER + GOOD_ROW);
     const { exitCode, stdout } = await sync();
     expect(countsIn(stdout)).toMatchObject({ read: '1', gone: '1' });
-    expect(stdout).not.toContain('missing');
+    expect(stdout).toContain('1 row of an earlier run is gone or has another key now. No item is missing.');
     expect(stdout).toContain('All is delivered.');
     expect(exitCode).toBe(0);
   });

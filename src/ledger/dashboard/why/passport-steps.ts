@@ -131,7 +131,7 @@ function notWantedStep({
   if (acknowledged !== null || wanted === 'initialized') {
     return step(
       'stop',
-      'the config leaves publishing to people (`passports.publish: manual`), and nobody has asked for it',
+      'the config leaves publishing to people (`passports.publish: manual`), and no person has published it',
       rest,
     );
   }
@@ -139,5 +139,5 @@ function notWantedStep({
   const policy = rules.isConfigured
     ? `the config leaves passports to people (${setting})`
     : 'the config has no `passports` section, which leaves passports to people';
-  return step('stop', `${policy}, and nobody has asked for this one`, rest);
+  return step('stop', `${policy}, and no person has published this one`, rest);
 }
