@@ -4,17 +4,11 @@ import type { DashboardViews, RowInQuarantine } from '../../domain/ports/ledger/
 import type { JsonObject } from '../../lib/json.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import type { QuarantineRow } from '../views/views.ts';
 import { titleOfIssue } from './cause-text.ts';
 import { causeOfRecords, FIRST_CODE, FIRST_FIELD, IS_QUARANTINED } from './stuck-groups.ts';
 
-interface StoredRow {
-  id: number;
-  source: string;
-  stream: string;
-  key: string;
-  place: string;
-  raw: string;
-  issues: string | null;
+interface StoredRow extends QuarantineRow {
   code: string | null;
   field: string | null;
   product: string | null;

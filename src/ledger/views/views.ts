@@ -169,7 +169,8 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   };
 }
 
-interface QuarantineRow {
+/** A record in quarantine as it is stored. */
+export interface QuarantineRow {
   id: number;
   source: string;
   stream: string;

@@ -86,7 +86,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
         const headers = Object.entries(reply.getHeaders());
         reply.hijack();
         for (const [name, value] of headers) if (value !== undefined) reply.raw.setHeader(name, value);
-        // Tells proxies not to buffer the events.
+        // This header asks proxies not to buffer the events.
         reply.raw.setHeader('x-accel-buffering', 'no');
         reply.raw.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
         answer.open(reply.raw);
