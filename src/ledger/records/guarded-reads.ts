@@ -14,6 +14,8 @@ interface CompleteRead {
   guard: MissingGuard;
   /** True if mappings look up the records of the stream. */
   isLookedUp?: boolean;
+  /** True if `missing` and `present` count all records, and not only those with items or lookup entries. */
+  countsAll?: boolean;
   /** True if the source does not have the stream any more. The stream then counts as an export without rows. */
   isLeft?: boolean;
   /**
@@ -116,7 +118,8 @@ function guardAgainst(read: CompleteRead): string | null {
       return `The config no longer has this stream, and no other stream has ${read.missing} of its ${read.present} records (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
     }
     const are = read.missing === 1 ? 'is' : 'are';
-    const records = read.isLookedUp ? 'records with items or lookup entries' : 'records with items';
+    const useful = read.isLookedUp ? 'records with items or lookup entries' : 'records with items';
+    const records = read.countsAll ? 'records' : useful;
     return `${read.missing} of ${read.present} ${records} ${are} missing from this export (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
   }
   const drop = read.before === null || read.before === 0 ? 0 : 1 - read.read / read.before;
