@@ -11,6 +11,7 @@ import { awayFault, leftAwayFault } from './faults/away-fault.ts';
 import { keyAdvice } from './faults/key-advice.ts';
 import { refusedScopeFault } from './faults/refused-scope-fault.ts';
 import { passportRulesOf } from './passport-rules.ts';
+import { createPauseBetweenLooks, type PauseBetweenLooks } from './pause-between-looks.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { type SourcesStanding, standingOf } from './views/standing.ts';
@@ -58,8 +59,8 @@ export function exitCodeOf(report: LedgerStanding & { fault: { exitCode: number 
   return causesOf(report).length > 0 ? 4 : 0;
 }
 
-/** How often the sync checks whether it is done. */
-const LOOK_MS = 40;
+/** How often requests in flight are counted when the sync ends early. */
+const LANDING_LOOK_MS = 40;
 /**
  * When the sync ends early, requests in flight have this time to end. Requests that need longer are reported in their
  * current state.
@@ -82,6 +83,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const startedAt = clock.ticks();
   const requests = createRequestCounts();
   const unsubscribe = bus.subscribe(requests.observe);
+  const pause = createPauseBetweenLooks(bus, clock);
   const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
   const cause = { trigger: 'cli', askedBy: request.askedBy } as const;
   const runIds: number[] = [];
@@ -109,11 +111,12 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     } finally {
       resume();
     }
-    const ended = await untilDone(runtime, { ...request, since: startedAt }, clock);
+    const ended = await untilDone(runtime, { ...request, since: startedAt, pause }, clock);
     problem = ended ?? problem;
     // After an abort the workers are stopped first, so that the counts below are read after the last request has ended.
     if (request.abort.aborted) await runtime.stopWorkers();
   } finally {
+    pause.end();
     unsubscribe();
   }
   const items = await landed(runtime, selected, clock);
@@ -138,7 +141,7 @@ async function landed({ views }: Runtime, sources: readonly string[], clock: Clo
     const items = views.itemCounts(sources);
     const isFlying = Object.values(items).some(({ sending = 0 }) => sending > 0);
     if (!isFlying || clock.ticks() - since >= LANDING_MS) return items;
-    await clock.sleep(LOOK_MS);
+    await clock.sleep(LANDING_LOOK_MS);
   }
 }
 
@@ -155,10 +158,10 @@ function inOrder(config: RuntimeConfig, selected: readonly string[]): string[] {
 /** Waits until all automatic work of the request is done. Returns the fault that stopped it, if there is one. */
 async function untilDone(
   runtime: Runtime,
-  request: SyncRequest & { since: number },
+  request: SyncRequest & { since: number; pause: PauseBetweenLooks },
   clock: Clock,
 ): Promise<Fault | null> {
-  const { abort, waitMs, of } = request;
+  const { abort, waitMs, of, pause } = request;
   let troubleSince: number | null = null;
   let leftAt = clock.ticks() + waitMs;
   for (;;) {
@@ -197,8 +200,7 @@ async function untilDone(
     if (trouble !== null && troubleSince !== null && clock.ticks() - troubleSince >= waitMs) {
       return trouble instanceof Fault ? trouble : fault('internal', trouble.message, { cause: trouble });
     }
-    const pauseMs = of === undefined ? LOOK_MS : Math.min(LOOK_MAX_MS, Math.max(LOOK_MS, LOOK_SHARE * lookMs));
-    await clock.sleep(pauseMs, abort);
+    await pause.rest(abort, of === undefined ? 0 : Math.min(LOOK_MAX_MS, LOOK_SHARE * lookMs));
   }
 }
 

@@ -41,10 +41,15 @@ export function itemsRoutes(context: PageContext): Route[] {
 
   async function one(kind: string, key: string, { person, csrf }: WebRequest): Promise<WebAnswer> {
     if (!isSubjectKind(kind)) throw notFound('There is no kind of item with this name.');
-    const item = await dashboard.itemDetail(kind, key);
     const ofProduct = kind === 'product' || kind === 'passport';
-    const why = ofProduct ? await dashboard.why(item?.key ?? key) : null;
-    const quarantined = why === null ? [] : await dashboard.quarantinedRows(recordsOf(why));
+    // The three questions are asked at once, because each wait for the thread that reads the ledger is long while a sync runs.
+    const [item, why, actions] = await Promise.all([
+      dashboard.itemDetail(kind, key),
+      ofProduct ? dashboard.why(key) : null,
+      dashboard.actions({ limit: ACTIONS_MAX }),
+    ]);
+    const records = why === null ? [] : recordsOf(why);
+    const quarantined = records.length === 0 ? [] : await dashboard.quarantinedRows(records);
     if (item === null) {
       if (why === null) throw notFound(`The ledger has no ${kindWord(kind)} with the key ${key}.`);
       const title = `${KINDS.product.one} ${key}`;
@@ -55,7 +60,6 @@ export function itemsRoutes(context: PageContext): Route[] {
         at: '/items',
       };
     }
-    const { rows } = await dashboard.actions({ limit: ACTIONS_MAX });
     const passport = ofProduct ? runtime.views.passport(item.key) : null;
     const forms =
       passport === null
@@ -80,7 +84,7 @@ export function itemsRoutes(context: PageContext): Route[] {
       why: why === null ? null : withoutDeadLinks(why),
       quarantined,
       hold: sendingHold(runtime),
-      actions: actionsAbout(item, rows),
+      actions: actionsAbout(item, actions.rows),
       passportActions: forms,
     });
     return { type: 'page', title: `${KINDS[kind].one} ${item.naturalKey ?? item.key}`, body, at: '/items' };
