@@ -7,6 +7,7 @@ import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { PRESENT_VERSION, type UpgradeOptions, upgrade } from '../upgrade/upgrade.ts';
 import { makeDurableFolder } from './durable-folder.ts';
 import { accessFault, makePrivateFile, tightenFile } from './file-access.ts';
+import { compileLazily } from './lazy-statements.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPath } from './ledger-path.ts';
 
@@ -43,6 +44,7 @@ export function openDatabase(file: string, options: Partial<OpenOptions> = {}): 
     for (const suffix of ['-wal', '-shm']) tightenFile(`${place}${suffix}`);
     db = new Database(file);
     configure(db);
+    compileLazily(db);
     bringUpToDate(db, { file, place }, { ...DEFAULTS, ...options });
     // I8: after a failed fsync of an earlier process, its last writes may only be in the system's memory, and no later
     // fsync writes them. So this process first copies the whole log into the database.
@@ -67,6 +69,7 @@ export function openDatabaseReadOnly(file: string): Sqlite | null {
       db.close();
       return null;
     }
+    compileLazily(db);
     return db;
   } catch (error) {
     throw systemCodeOf(error)?.startsWith('SQLITE_READONLY') ? shutFolderFault(file, error) : openFault(file, error);
