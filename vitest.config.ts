@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** A suite of test files in these folders of test/. */
@@ -22,6 +23,8 @@ export default defineConfig({
     pool: 'forks',
     // Most of the time a test waits: for other processes, for servers, for limits in time. Six files at once keep two cores busy.
     maxWorkers: Math.min(8, 3 * availableParallelism()),
+    // The tests start some hundred processes, which load the same files.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compiled') },
     setupFiles: ['./test/support/runner/property-seed.ts'],
     reporters: ['default', './test/support/runner/left-out-reporter.ts'],
   },

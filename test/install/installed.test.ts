@@ -103,7 +103,7 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
 }
 
 describeHere('the packed tarball, for somebody who meets it first', () => {
-  it('the installed program prints what docs/getting-started.md shows, as an ordinary user', async () => {
+  it('the installed program prints what docs/getting-started.md shows, as an ordinary user (else: npm run generate)', async () => {
     const page = readFileSync(join(ROOT, GETTING_STARTED), 'utf8');
     user.write('passports/.keep', '');
     const launcher = join(empty, 'node_modules/dpp-sync/src/launcher.mjs');

@@ -1,14 +1,15 @@
 /*
- * The model test: scripts of changes, crashes, faults, outages, clocks that are set, backups that are restored and people's
- * words, played over the real ledger, feeder, worker, judge, doubts, passports and API client against the sandbox's own
- * core, in virtual time. Whatever a script did, every invariant holds once it has come to rest, I1 at each death, and I2,
- * I3 and I6 at each write and each effect on the way. After a restore it is what docs/adr/0008-restored-ledgers.md promises.
+ * The model test. It plays scripts of changes, crashes, faults, outages, clock changes, restored backups and actions of
+ * people, in virtual time. The ledger, the delivery path, the passports and the API client are the real ones, and the
+ * platform is the sandbox without its HTTP server. When all work of a script is done, every invariant holds. I1 is also
+ * checked at each crash, and I2, I3 and I6 at each write. After a restore, the ledger does what
+ * docs/adr/0008-restored-ledgers.md says.
  *
- * A failure prints the script, which is ready to be kept in `examples.ts`, with its seed and path. To play it again:
+ * A failure prints the script, which can be added to `examples.ts`, with its seed and path. To play it again:
  *
  *   DPP_SYNC_TEST_MODEL='{"seed":1,"path":"3:0"}' npx vitest run test/model -t 'NAME OF THE TEST'
  *
- * `DPP_SYNC_TEST_SEED=random` draws other scripts, and `npm run test:chaos` 10,200 of them.
+ * `DPP_SYNC_TEST_SEED=random` plays other scripts, and `npm run test:chaos` plays 10,200 of them.
  */
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
@@ -21,7 +22,7 @@ import { KEY_MODE_NAMES, type KeyMode, type Script } from './script/script.ts';
 import { scriptFor } from './script/script-for.ts';
 
 /** The number of scripts for each of the six modes. */
-const RUNS = scaled(40, 1700);
+const RUNS = scaled(20, 1700);
 
 /** Each test has its own seed, so that they do not play the same scripts. */
 const repeated = JSON.parse(process.env['DPP_SYNC_TEST_MODEL'] ?? '{}') as { seed?: number; path?: string };

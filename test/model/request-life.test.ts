@@ -1,9 +1,10 @@
 /*
- * What is desired changes at every point of a request's life, one point after the other: before and after each call of a port, while
- * a request is on its way, and in the very commit of a claim or a settlement. In the end the platform holds what was desired last,
- * once, and the ledger says the same; on the way every invariant holds that the model test checks.
+ * The desired state changes at every point in the life of a request, one point after the other: before and after each
+ * call of a port, while a request is in flight, and during the commit of a claim or of a settlement. In the end the
+ * platform has the last desired state, written once, and so has the ledger. The invariants of the model test hold at
+ * every point.
  *
- * A failure prints the script, which is ready to be kept in `examples.ts`.
+ * A failure prints the script, which can be added to `examples.ts`.
  */
 import { describe, expect, it, vi } from 'vitest';
 import { covers, ORACLE } from '../support/docs/reliability.ts';

@@ -5,16 +5,26 @@ import type { Operation } from '../api/operation.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import { describeApi } from './openapi.ts';
 
-/** The pages that describe the API, by path. They show the settings of the sandbox and no stored data. */
+/**
+ * The pages that describe the API, by path. They show the settings of the sandbox and no stored data. They are written
+ * when the first of them is asked for, because most sandboxes are never asked.
+ */
 export function createSchemaPages(
   operations: Record<OperationName, Operation>,
   settings: SandboxSettings,
-): Record<string, Document> {
-  const description = describeApi(operations, settings);
-  const json = `${JSON.stringify(description, null, 2)}\n`;
+): Record<string, () => Document> {
+  let written: { json: Document; html: Document } | null = null;
+  function pages(): { json: Document; html: Document } {
+    const description = describeApi(operations, settings);
+    const json = `${JSON.stringify(description, null, 2)}\n`;
+    return {
+      json: { type: 'application/json', bytes: Buffer.from(json) },
+      html: { type: 'text/html; charset=utf-8', bytes: Buffer.from(readablePage(description)) },
+    };
+  }
   return {
-    '/api/schema/': { type: 'application/json', bytes: Buffer.from(json) },
-    '/api/docs/': { type: 'text/html; charset=utf-8', bytes: Buffer.from(readablePage(description)) },
+    '/api/schema/': () => (written ??= pages()).json,
+    '/api/docs/': () => (written ??= pages()).html,
   };
 }
 

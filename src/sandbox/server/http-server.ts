@@ -18,7 +18,7 @@ export interface HttpServerParts extends OperationHandlerParts {
   /** The scope that an operation needs. */
   scopeOf: (operation: OperationName) => Endpoint['scope'];
   /** Pages that need no key, by path. */
-  pages: Record<string, Document>;
+  pages: Record<string, () => Document>;
   /** Called for every new connection. If it returns true, the connection is reset before anything is read from it. */
   refusesConnection: (now: number) => boolean;
   bodyBytesMax: number;
@@ -118,9 +118,12 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   });
   app.setNotFoundHandler((_request, reply) => finish(reply, NOT_FOUND, {}));
 
-  for (const [url, { type, bytes }] of Object.entries(parts.pages)) {
+  for (const [url, page] of Object.entries(parts.pages)) {
     const headers = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" };
-    app.get(url, (_request, reply) => reply.type(type).headers(headers).send(bytes));
+    app.get(url, (_request, reply) => {
+      const { type, bytes } = page();
+      return reply.type(type).headers(headers).send(bytes);
+    });
   }
   for (const operation of OPERATION_NAMES) {
     const { method, path } = ENDPOINTS[operation];

@@ -25,14 +25,17 @@ export const API_OPERATIONS: readonly ApiOperation[] = [
 
 /** The admin API as routes of the web server, with the document that describes them. */
 export function apiRoutes(context: ApiContext): Route[] {
-  const document = openApiDocument(API_OPERATIONS, context.version);
+  let document: ReturnType<typeof openApiDocument> | null = null;
   return [
     ...API_OPERATIONS.map((operation) => routeOf(operation, context)),
     {
       method: 'GET',
       path: `${API_PATH}/openapi.json`,
       role: 'viewer',
-      handle: async () => ({ type: 'json', value: document }),
+      handle: async () => {
+        document ??= openApiDocument(API_OPERATIONS, context.version);
+        return { type: 'json', value: document };
+      },
     },
   ];
 }

@@ -23,7 +23,7 @@ const READERS: readonly Reader[] = [
   {
     page: /^docs\/getting-started\.md$/,
     languages: ['csv'],
-    test: 'test/install/getting-started.test.ts',
+    test: 'test/install/installed.test.ts',
     filesOnly: true,
   },
   {
