@@ -11,15 +11,16 @@ const suite = (name: string, folders: string, options = {}) => ({
 export default defineConfig({
   test: {
     projects: [
-      // The files of a worker share what it has loaded, because loading takes a good part of their CPU time.
-      suite('unit', 'unit', { isolate: false }),
-      suite('integration', 'integration', { isolate: false }),
+      suite('unit', 'unit'),
+      suite('integration', 'integration'),
       // Connectors and queues are tried in full, whole processes and servers start, packages are installed, a browser is driven.
       suite('slow', '{conformance,processes,install,e2e,model,chaos}'),
     ],
     // A machine that is shared with others may be several times slower at times. So these are far above what a test takes.
     testTimeout: 300_000,
     hookTimeout: 600_000,
+    // The files of a worker share what it has loaded, because loading takes a good part of their CPU time.
+    isolate: false,
     pool: 'forks',
     // Most of the time a test waits: for other processes, for servers, for limits in time. Six files at once keep two cores busy.
     maxWorkers: Math.min(8, 3 * availableParallelism()),

@@ -45,7 +45,8 @@ export async function startMariaDb(): Promise<DatabaseServer> {
   execFileSync(
     'mariadb-install-db',
     ['--no-defaults', `--datadir=${data}`, '--auth-root-authentication-method=normal', '--skip-test-db'],
-    { ...as, cwd: folder, stdio: 'pipe' },
+    // Two of these programs at once would remove each other's temporary tables.
+    { ...as, cwd: folder, env: { ...process.env, TMPDIR: folder }, stdio: 'pipe' },
   );
   const port = await freePort();
   const settings = {
