@@ -6,7 +6,7 @@ import {
   xmlObjectsOf,
   xmlTextOf,
 } from '../../src/sdk/index.ts';
-import { classesOf, featuresOf, pricesOf, referencesOf, typedOf, without } from './parts.ts';
+import { classesOf, featuresOf, pricesOf, referencesOf, typedOf } from './parts.ts';
 
 /** Sections whose fields become fields of the row. */
 const SECTIONS = ['PRODUCT_DETAILS', 'PRODUCT_ORDER_DETAILS', 'PRODUCT_LOGISTIC_DETAILS', 'PRODUCT_DIMENSIONS'];
@@ -41,7 +41,8 @@ const LISTS = ['KEYWORD', 'SEGMENT', 'COUNTRY_OF_ORIGIN'];
 /** Fields that every row has as a list of `{type, value}`. */
 const TYPED = ['BUYER_PID', 'INTERNATIONAL_PID', 'PRODUCT_STATUS', 'SPECIAL_TREATMENT_CLASS'];
 /** The elements that the row has in another form. */
-const TRANSFORMED = [
+const TRANSFORMED = new Set([
+  ...SECTIONS,
   '@mode',
   'SUPPLIER_PID',
   'CUSTOMS_TARIFF_NUMBER',
@@ -50,7 +51,7 @@ const TRANSFORMED = [
   'PRODUCT_PRICE_DETAILS',
   'MIME_INFO',
   'USER_DEFINED_EXTENSIONS',
-];
+]);
 const GTIN_TYPES = ['gtin', 'ean', 'upc'];
 
 /**
@@ -82,8 +83,8 @@ export function productRow(product: JsonObject, head: JsonObject): JsonObject {
   row['PRICES'] = pricesOf(product);
   row['MIME'] = xmlObjectsOf(product['MIME_INFO']).flatMap((info) => xmlObjectsOf(info['MIME']));
   row['USER_DEFINED_EXTENSIONS'] = xmlObjectOf(product['USER_DEFINED_EXTENSIONS']);
-  const known = new Set([...Object.keys(row), ...SECTIONS, ...TRANSFORMED]);
-  return { ...row, ...without(fields, ...known) };
+  const others = Object.entries(fields).filter(([name]) => !TRANSFORMED.has(name) && !Object.hasOwn(row, name));
+  return others.length === 0 ? row : { ...row, ...Object.fromEntries(others) };
 }
 
 /** The fields of a product and of its sections. */

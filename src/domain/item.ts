@@ -127,24 +127,25 @@ const UNIT = 'a code of UNECE Rec 20 or 21; `unit()` makes one';
 const DAY = 'a day as YYYY-MM-DD; `date()` makes one';
 const ABOVE_0 = 'a decimal above 0, as a number or a text such as "12.5"';
 const FRACTION = 'a decimal from 0 to 1; a percentage has to be divided by 100';
-const upTo = (max: number) => `text of 1 to ${max.toLocaleString('en-US')} characters`;
+/** @param max as people write it. A number is not formatted here, because that loads the data of a language at every start. */
+const upTo = (max: string) => `text of 1 to ${max} characters`;
 
 /** The type of value that each canonical field takes, for messages and for the reference. */
 export const FIELD_TYPES: { readonly [Kind in ItemKind]: Readonly<Record<keyof (typeof ITEM_FIELDS)[Kind], string>> } =
   {
     product: {
-      sku: upTo(255),
-      name: upTo(500),
-      status: upTo(64),
+      sku: upTo('255'),
+      name: upTo('500'),
+      status: upTo('64'),
       country_of_origin: CODE,
-      description: upTo(10_000),
+      description: upTo('10,000'),
       gtin: '14 digits; `gtin()` makes them',
     },
     material: {
-      code: upTo(255),
-      name: upTo(500),
-      description: upTo(10_000),
-      category: upTo(255),
+      code: upTo('255'),
+      name: upTo('500'),
+      description: upTo('10,000'),
+      category: upTo('255'),
       origin_country: CODE,
       recycled_mass_fraction: FRACTION,
       hazardous: 'true or false',
@@ -155,7 +156,7 @@ export const FIELD_TYPES: { readonly [Kind in ItemKind]: Readonly<Record<keyof (
       quantity: ABOVE_0,
       unit: UNIT,
       per_quantity: ABOVE_0,
-      position: upTo(64),
+      position: upTo('64'),
       mass: 'an object {value, unit}: value is a decimal of 0 or more, and unit a code of UNECE Rec 20',
       mass_fraction: FRACTION,
       valid_from: DAY,

@@ -12,10 +12,10 @@ import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 /** Of products, each with a material, a line for it, and a passport that is initialised and published. */
-const COUNT = scaled(50, 1_667);
+const COUNT = scaled(30, 1_667);
 const SOURCE = largeExport(COUNT);
 const WRITES = COUNT * 5;
-const CYCLES = scaled(4, 100);
+const CYCLES = scaled(3, 100);
 const MOVES_WITHIN_MS = 120_000;
 const OPEN_GATES = {
   productComplete: { enabled: false },

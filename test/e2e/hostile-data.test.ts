@@ -142,7 +142,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     let looked = 0;
     let marked = 0;
     for (const route of routes) {
-      const queries = route.path.includes(':') ? [''] : ['', ...HOSTILE.slice(0, 7).map(queryOf)];
+      const queries = route.path.includes(':') ? [''] : ['', ...HOSTILE.slice(0, 4).map(queryOf)];
       for (const path of await pathsOf(route)) {
         for (const query of queries) {
           const answer = await page.goto(`${web.url}${path}${query}`);

@@ -84,13 +84,6 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
       }
     });
 
-    it('the installed program runs the demo as an ordinary user', () => {
-      const demo = run('demo', '--json');
-      expect(demo).toMatchObject({ status: 0, stderr: '' });
-      expect(JSON.parse(demo.stdout)).toMatchObject({ ok: true });
-      rmSync(join(user.folder, 'demo-data'), { recursive: true });
-    });
-
     it('the installed program says where the demo may not write, and what to do', () => {
       const shut = publicFolder('dpp-shut-');
       chmodSync(shut, 0o555);
@@ -103,6 +96,13 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
 }
 
 describeHere('the packed tarball, for somebody who meets it first', () => {
+  it('the installed program runs the demo as an ordinary user', () => {
+    const demo = user.run([...PROGRAMS['the packed tarball'], 'demo', '--json']);
+    expect(demo).toMatchObject({ status: 0, stderr: '' });
+    expect(JSON.parse(demo.stdout)).toMatchObject({ ok: true });
+    rmSync(join(user.folder, 'demo-data'), { recursive: true });
+  });
+
   it('the installed program prints what docs/getting-started.md shows, as an ordinary user (else: npm run generate)', async () => {
     const page = readFileSync(join(ROOT, GETTING_STARTED), 'utf8');
     user.write('passports/.keep', '');

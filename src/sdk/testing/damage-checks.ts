@@ -11,7 +11,7 @@ import {
 } from './source-under-test.ts';
 
 /** How many rows the file has: too many to be read ahead to its end. */
-const ROWS = 40_000;
+const ROWS = 20_000;
 
 /** Checks with a source that fails or changes while it is read. */
 export const damageChecks: CheckMaker = (connector, { large }) => [

@@ -84,10 +84,11 @@ export async function pointsOf(walk: Walk, full: boolean): Promise<CallPoint[]> 
     },
   );
   if (breaches.length > 0) throw new Error(`${walk.name}: ${breaches.join('\n')}`);
-  return points(played, full ? [...MAIN, ...OTHERS] : MAIN);
+  return points(played, full);
 }
 
-function points(called: readonly string[], counted: readonly string[]): CallPoint[] {
+function points(called: readonly string[], full: boolean): CallPoint[] {
+  const counted = full ? [...MAIN, ...OTHERS] : MAIN;
   const names = called.slice(0, called.lastIndexOf('settle') + 1);
   const found: CallPoint[] = [];
   const counts = new Map<string, number>();
@@ -98,7 +99,9 @@ function points(called: readonly string[], counted: readonly string[]): CallPoin
     const add = (...sides: CallPoint['side'][]): void => {
       for (const side of sides) found.push({ names: [name], calls, side });
     };
-    add('before', 'after');
+    // Before a request and before its settlement, the ledger is as it was after the call before it.
+    if (full || name === 'claim') add('before');
+    add('after');
     if (name === 'exchange') add('beside');
     if (WRITES.includes(name)) add('first in the same commit', 'last in the same commit');
   }

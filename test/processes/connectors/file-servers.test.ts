@@ -53,7 +53,7 @@ async function sftp(): Promise<TestServer> {
       refusal: /could not be logged in to: .*authentication/i,
     },
     secret: 'wrong-password-1',
-    many: 10_000,
+    many: 2_000,
     stop,
   };
 }
@@ -71,7 +71,7 @@ function ftp(tls: 'none' | 'explicit' | 'implicit') {
         refusal: /could not be logged in to: 530/,
       },
       secret: 'wrong-password-1',
-      many: tls === 'none' ? 10_000 : 100,
+      many: tls === 'none' ? 2_000 : 100,
       stop,
     };
   };
