@@ -13,7 +13,8 @@ import { quickQueue } from '../support/servers/quick-queue.ts';
 import { largeExport, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
-/** Answers that mislead: a 503 or 504 after the effect, the answer of another request, refusals in words of all kinds. */
+// Misleading answers: a 503 or 504 after the effect, the answer to another request, and refusals in different words.
+
 const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
@@ -26,12 +27,12 @@ const CHANGED: SmallExport = {
   products: SOURCE.products.map((one) => ({ ...one, name: `${one.name} (new)` })),
 };
 
-/** Short waits, so that what is read back takes no longer than the test. */
+/** Short waits, so that a read-back does not make the test slow. */
 const HASTY = {
   settlingDelayMs: { reset: 50, timeout: 200 },
   retry: { attemptsMax: 20, backoff: { baseMs: 20, capMs: 200 } },
 };
-/** Envoy's words where the server behind it has taken the request and then closed the connection. */
+/** The answer of Envoy if the server behind it has received the request and then closed the connection. */
 const ENVOY = 'upstream connect error or disconnect/reset before headers. reset reason: connection termination';
 const GATEWAYS = {
   503: { kind: 'status', status: 503, effect: 'done', body: ENVOY, retryAfterSeconds: 0 },
@@ -68,8 +69,11 @@ function boundIds(kind: 'product' | 'material'): Map<string, unknown> {
   return new Map(rows.map(([key, id]) => [key, JSON.parse(id)]));
 }
 
-/** Each product and material is there once and bound to its own id, and each BOM item is there once, or listed in doubt. */
-function expectWhole(report: SyncReport, doubtedBomItems: number, source = SOURCE): void {
+/**
+ * Checks that the platform has each product and material once, bound to its own id, and each BOM item once or listed as
+ * unconfirmed.
+ */
+function expectWhole(report: SyncReport, unconfirmedBomItems: number, source = SOURCE): void {
   const { products, materials, bomItems } = world.contents();
   expect(report.fault).toBeNull();
   expect(sorted(products.map(({ sku }) => sku))).toEqual(numbered('SKU-P'));
@@ -77,20 +81,20 @@ function expectWhole(report: SyncReport, doubtedBomItems: number, source = SOURC
   expect(sorted(materials.map(({ code }) => code))).toEqual(numbered('M'));
   expect(boundIds('product')).toEqual(new Map(products.map(({ sku, id }) => [text(sku).slice('SKU-'.length), id])));
   expect(boundIds('material')).toEqual(new Map(materials.map(({ code, id }) => [code, id])));
-  // Every line joins the product and the material of its number.
+  // Each BOM item links the product and the material of its number.
   const skuOf = new Map(products.map(({ id, sku }) => [id, text(sku)]));
   const codeOf = new Map(materials.map(({ id, code }) => [id, text(code)]));
   const lines = bomItems.map(({ product, material }) => [skuOf.get(product ?? null), codeOf.get(material ?? null)]);
   expect(lines.map(String).toSorted()).toEqual(
     SOURCE.lines.map((line) => [`SKU-${line.product}`, line.material].join(',')).toSorted(),
   );
-  const delivered = COUNT - doubtedBomItems;
+  const delivered = COUNT - unconfirmedBomItems;
   expect(report.items).toMatchObject({ product: { delivered: COUNT }, material: { delivered: COUNT } });
   expect(report.items.bom_item).toEqual({
     delivered,
-    ...(doubtedBomItems > 0 && { in_doubt: doubtedBomItems }),
+    ...(unconfirmedBomItems > 0 && { in_doubt: unconfirmedBomItems }),
   });
-  expect(exitCodeOf(report)).toBe(doubtedBomItems > 0 ? 4 : 0);
+  expect(exitCodeOf(report)).toBe(unconfirmedBomItems > 0 ? 4 : 0);
   expect(violations(evidenceOf(world, { source, bomItems: 'or_doubted' }))).toEqual([]);
   expect(world.sandbox.faults.unused()).toEqual([]);
 }
@@ -106,7 +110,7 @@ describe('an answer of a gateway after the effect', LIMIT, () => {
       for (const operation of ['product.create', 'material.create', 'bom_item.create'] as const)
         world.sandbox.faults.add({ ...GATEWAYS[status], operation, count: FAULTS_EACH });
       expectWhole(await sync(), FAULTS_EACH);
-      // An import is sent once more, since writing it twice is writing it once.
+      // An import is sent again, because the second effect of the same import changes nothing.
       use(CHANGED);
       world.sandbox.faults.add({ ...GATEWAYS[status], operation: 'product.import', count: 1 });
       world.requests();
@@ -170,7 +174,7 @@ describe('a create that is refused because the item exists', LIMIT, () => {
     covers('answer-lost', ...ORACLE),
     async (status, detail) => {
       await given({ duplicates: { status, detail } });
-      // An installation with another ledger has made them.
+      // Another installation, with another ledger, creates the items first.
       await sync();
       const before = world.contents();
       world.write('dpp-sync.yaml', readFileSync(world.configFile, 'utf8').replace('ledger.db', 'other.db'));
@@ -178,7 +182,7 @@ describe('a create that is refused because the item exists', LIMIT, () => {
       const report = await sync();
       expect(world.contents().products.map(({ id }) => id)).toEqual(before.products.map(({ id }) => id));
       expect(report.items).toMatchObject({ product: { delivered: COUNT }, material: { delivered: COUNT } });
-      // One listing serves them all.
+      // One read of the list is enough for all products.
       expect(world.requests()['product.list'] ?? 0).toBeLessThanOrEqual(4);
     },
   );

@@ -5,17 +5,17 @@ import { describeStrace, type Injection, runTraced } from '../support/machine/st
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
 import { createCutWorld } from '../support/worlds/cut-world.ts';
 
-// The disk refuses calls of a sync on the files of its ledger, from some call on: one call, a few, or all of them.
+// Calls of a sync on the files of its ledger fail: one call, a few calls, or all calls from a given one on.
 
 const TIMES = scaled(1, 25);
 const FOR_EVER = 60_000;
 const FSYNCS_OF_OPENING = 20;
-/** Calls that every sync gets to; commits are brought to the disk with `fdatasync`. */
+/** The number of calls of each kind that every sync makes. Commits use `fdatasync`. */
 const REACHED = { fdatasync: 16, fsync: 16, pwrite64: 250 } as const;
-/** SQLite itself calls `fsync` as it opens and closes the ledger. */
+/** SQLite itself calls `fsync` while it opens and closes the ledger. */
 const CALLS = IS_FULL ? (['fdatasync', 'fsync', 'pwrite64'] as const) : (['fdatasync', 'pwrite64'] as const);
 
-/** Gives the exit code of the sync that met the errors, after another one has made up for it. */
+/** Runs a sync with these errors, and lets another sync finish its work. Returns the exit code of the first one. */
 async function exitCodeUnder(injection: Injection): Promise<number | null> {
   const world = await createCutWorld({ honoured: false, queue: 'embedded' });
   try {

@@ -12,13 +12,14 @@ import { scaled } from '../support/runner/chaos.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
-// The first session of a ledger is killed, and the log of the ledger is gone: what is left must not be taken for a new ledger.
+// The first session of a ledger is killed, and the write-ahead log of the ledger is removed. The rest of the ledger must not
+// count as a new ledger.
 
 const COUNT = scaled(25, 300);
 const SOURCE = largeExport(COUNT);
 /** Products, materials and BOM items. */
 const WRITES = COUNT * 3;
-/** How many sessions are killed amid their push. */
+/** How many sessions are killed while they send. */
 const PUSHES = scaled(2, 30);
 const REQUESTS_END_WITHIN_MS = 10_000;
 
@@ -52,7 +53,10 @@ async function begin(latencyMs: number, operation: '*' | 'product.create' = '*')
   });
 }
 
-/** Kills a first sync as soon as something holds, takes the log of its ledger away, and lets its last requests take effect. */
+/**
+ * Kills a first sync as soon as `holds` returns true, removes the log of its ledger, and waits until its last requests
+ * have taken effect.
+ */
 async function loseLogWhen(holds: () => boolean): Promise<void> {
   running = startCli(['sync', '-c', world.configFile, '--json']);
   let ended = false;
@@ -89,7 +93,7 @@ async function expectRefused(): Promise<void> {
   expect({ written: written(), sent: sent() }).toEqual(before);
 }
 
-/** Does what the message says, and compares what the platform has with the source. */
+/** Runs the command that the message names and a sync, and compares the platform with the source. */
 async function expectNothingDoubled(): Promise<void> {
   expect((await command('ledger', 'restore')).exitCode).toBe(0);
   const { fault, items } = await world.sync();
@@ -98,7 +102,7 @@ async function expectNothingDoubled(): Promise<void> {
   const { products, materials, bomItems } = world.contents();
   expect(products.map(({ sku }) => text(sku)).sort()).toEqual(SOURCE.products.map(({ id }) => `SKU-${id}`).sort());
   expect(materials).toHaveLength(COUNT);
-  // BOM items cannot be read: those that may have been written are left to a person.
+  // BOM items cannot be read back, so a person settles those that may have been written.
   expect(bomItems.length).toBeLessThanOrEqual(COUNT);
   expect(violations(evidenceOf(world, { source: SOURCE, bomItems: 'or_doubted' }))).toEqual([]);
 }
@@ -122,7 +126,7 @@ it(
   'a ledger that loses its log after the first claims is refused, and its cure doubles nothing',
   covers('ledger-lost', ...ORACLE),
   async () => {
-    // Less than the time in which the requests of the killed process have to end.
+    // Shorter than the time within which the requests of the killed process have to end.
     await begin(150, 'product.create');
     await loseLogWhen(() => (world.sandbox.faults.list()[0]?.used ?? 0) > 0);
     await expectRefused();

@@ -15,7 +15,7 @@ import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 120_000 };
-/** More than can be in hand at once: doorbells of the rest are being heard when the freeze comes. */
+/** More items than can be in flight at once. So other wake-up jobs are being handled when the process freezes. */
 const COUNT = 450;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
 
@@ -54,7 +54,7 @@ describeRedis('what was frozen until its locks lapsed', () => {
       return counts.reduce((sum, count) => sum + count, 0);
     }
 
-    /** A daemon in the midst of its work, over a sandbox behind a recorder. */
+    /** Starts a daemon that sends to the sandbox through a recorder, and waits until it has sent some writes. */
     async function begin({ isEmbedded = false, inBulk = false } = {}): Promise<void> {
       redis = await startRedis();
       world = await createWorld({
@@ -89,15 +89,15 @@ describeRedis('what was frozen until its locks lapsed', () => {
       async () => {
         await begin();
         const client = new Redis(redis.url);
-        const held = async (name: string) => (await client.keys(`*:deliver:${name}`)).length;
+        const keyCount = async (name: string) => (await client.keys(`*:deliver:${name}`)).length;
         daemon?.signal('SIGSTOP');
         const thawAt = Date.now() + frozenMs;
-        await expect.poll(() => held('active'), SOON).toBe(1);
-        await expect.poll(() => held('*:lock'), SOON).toBe(0);
+        await expect.poll(() => keyCount('active'), SOON).toBe(1);
+        await expect.poll(() => keyCount('*:lock'), SOON).toBe(0);
         await delay(thawAt - Date.now());
         daemon?.signal('SIGCONT');
         client.disconnect();
-        // With locks of half a minute, what is heard is done before anybody looks for it.
+        // The real locks last half a minute. Then the jobs are done before a worker looks for stalled jobs.
         if (launcher !== undefined)
           await expect.poll(() => daemon?.stderr(), SOON).toContain('Another worker takes the job.');
         await expectEachOnce();
@@ -148,7 +148,7 @@ REDIS?.describe('a failed job whose processing stalled', () => {
         queue: place.url,
       });
       await world.sync();
-      // Among what is forgotten is when stalled jobs were last looked for.
+      // Redis also forgets when a worker last looked for stalled jobs, so the next look is not skipped.
       const client = new Redis(place.url);
       await client.flushall();
       client.disconnect();
@@ -185,7 +185,7 @@ REDIS?.describe('a failed job whose processing stalled', () => {
         expect(world.requests()).toEqual({});
         expect(daemon.runtime.views.stuck(10).map(({ id }) => id)).toEqual([stuck.id]);
 
-        // A replay would have sent the old mistake again. From here on it goes through.
+        // Until this correction a replay would have sent the faulty value again.
         for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
         const [failed] = await daemon.runtime.queues.failed('deliver');
         const job = await daemon.runtime.queues.bullQueues

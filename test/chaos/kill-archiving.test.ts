@@ -1,4 +1,4 @@
-// A process that is killed while it archives files: at each call that changes the disk, under strace.
+// A process is killed under strace while it archives files, at each call that changes the disk.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { describeStrace, runTraced } from '../support/machine/strace.ts';
 const CHILD = join(import.meta.dirname, '../support/children/archive-kill-child.ts');
 const NAMES = ['a', 'b', 'c'];
 
-/** What every file of a folder holds, without the semaphores and without names that were only reserved. */
+/** The content of each file in a folder, without semaphores and without files that only reserve a name. */
 function contentsOf(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)

@@ -11,13 +11,13 @@ import { describeRedis, type RedisServer, startRedis } from '../support/servers/
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
-// BOM items cannot be read back, so each one that was claimed when the process died is left to a person. There may be no more
-// of them than requests may be under way at once: an answer that is not stored yet still counts as one.
+// BOM items cannot be read back, so a person has to settle each one that was claimed when the process died. There may be no
+// more of them than requests may be in flight at once. A request is in flight until its answer is stored.
 
 const CYCLES = scaled(3, 30);
 const COUNT = scaled(200, 1_500);
 const SOURCE = largeExport(COUNT);
-/** So many requests of a process arrive at most before it is killed. */
+/** A process is killed at the latest when this many of its requests have arrived. */
 const ARRIVED_MAX = 25;
 const BOM_ITEMS = '/api/bom-items/';
 
@@ -40,7 +40,7 @@ async function given(queue: 'embedded' | 'redis'): Promise<void> {
   world = await createWorld({
     config: { sources: SMALL_SOURCES },
     target: { baseUrl: proxy.baseUrl },
-    // Slow enough that many requests are under way.
+    // Slow enough that many requests are in flight.
     sandbox: { idempotency: 'ignored', faults: [{ operation: 'bom_item.create', kind: 'latency', ms: 20 }] },
     files: smallFiles(SOURCE),
     queue: redis?.url ?? 'embedded',
@@ -49,7 +49,10 @@ async function given(queue: 'embedded' | 'redis'): Promise<void> {
   proxy.passTo(world.baseUrl);
 }
 
-/** Syncs, and kills the process as the n-th request for a BOM item arrives. Gives how many requests it had answers to at most. */
+/**
+ * Syncs, and kills the process when the n-th request for a BOM item arrives. Returns the number of requests to which the
+ * process can have received an answer.
+ */
 async function killAt(n: number): Promise<number> {
   const before = proxy.answered();
   const sync = startCli(['sync', '-c', world.configFile, '--json']);
@@ -60,12 +63,12 @@ async function killAt(n: number): Promise<number> {
   };
   const { signal, stdout, stderr } = await sync.ended;
   expect(signal, `${stdout}${stderr}`).toBe('SIGKILL');
-  // Requests that the machine has taken for the proxy are the process's, too.
+  // Requests that the machine has received and the proxy has not read yet were also sent by the process.
   await proxy.drained();
   return proxy.answered() - before;
 }
 
-/** How many requests a process that has met no limit has under way at most. */
+/** The most requests that a process may have in flight before it has reached a limit. */
 function underWayMax(answered: number): number {
   return 3 + Math.floor(2 * Math.sqrt(answered));
 }
@@ -86,18 +89,18 @@ function unconfirmed(): { claimed: number; inDoubt: number } {
 
 async function surviveKills(): Promise<void> {
   const random = announcedRandom();
-  let doubtsMax = 0;
+  let unconfirmedMax = 0;
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
     const allowed = underWayMax(await killAt(1 + Math.floor(ARRIVED_MAX * random())));
     const { claimed } = unconfirmed();
     expect(claimed).toBeGreaterThan(0);
     expect(claimed, `${claimed} were claimed, and ${allowed} may be under way`).toBeLessThanOrEqual(allowed);
-    doubtsMax += claimed;
+    unconfirmedMax += claimed;
   }
   proxy.onRequest = () => undefined;
   const report = await world.sync();
   expect(report.fault).toBeNull();
-  expect(unconfirmed()).toEqual({ claimed: 0, inDoubt: doubtsMax });
+  expect(unconfirmed()).toEqual({ claimed: 0, inDoubt: unconfirmedMax });
   const ledgerFile = join(world.folder, 'data/ledger.db');
   const platform = world.sandbox.inspect();
   expect(violations({ ledgerFile, platform, source: SOURCE, bomItems: 'or_doubted', secrets: [API_KEY] })).toEqual([]);

@@ -9,26 +9,26 @@ import { type DiskCall, describeStrace, runTraced, straceAvailable } from '../su
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
 import { createCutWorld } from '../support/worlds/cut-world.ts';
 
-// A sync is killed just before each call by which it writes to the files of its ledger, and finished by another one.
+// A sync is killed just before each call that writes to the files of its ledger. Another sync finishes its work.
 
 interface Point {
   call: DiskCall;
-  /** The how many-th of its kind in the process. */
+  /** The number of the call in the process. The calls of each kind are counted from 1. */
   when: number;
 }
 
-/** What the slice is drawn from: calls that every sync gets to, while requests are under way. */
+/** The calls from which `npm run test:slow` draws some. Every sync makes these calls, while requests are in flight. */
 const AMID = [
   { call: 'pwrite64', first: 100, count: 220 },
   { call: 'fdatasync', first: 2, count: 15 },
 ] as const;
 const CALLS: readonly DiskCall[] = ['pwrite64', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'mkdir'];
 const SLICE = 3;
-/** A sync that ended so often before its call came is taken to make no more of them. */
+/** When this many syncs have ended before the chosen call, it counts as proven that no sync makes more calls of this kind. */
 const UNREACHED_MAX = 3;
 const AT_ONCE = 2;
 
-/** What Node has compiled, for a process that is killed leaves nothing behind for the next one. */
+/** The folder with the code that Node has compiled. A killed process does not write it, so one sync fills it first. */
 let cache: string;
 beforeAll(async () => {
   cache = mkdtempSync(join(tmpdir(), 'dpp-sync-compiled-'));
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(cache, { recursive: true }));
 
-/** Gives whether the sync got as far as the point, and was killed there. */
+/** Returns whether the sync got as far as the point and was killed there. */
 async function killedAt({ call, when }: Point, honoured: boolean): Promise<boolean> {
   const world = await createCutWorld({ honoured, queue: 'embedded' });
   try {
@@ -64,7 +64,7 @@ function drawn(): Point[] {
   return Array.from({ length: SLICE }, () => all[Math.floor(random() * all.length)] as Point);
 }
 
-/** Walks through the calls of a sync one by one; gives how many there are, by kind. */
+/** Kills a sync at each of its calls, one after the other. Returns the number of calls of each kind. */
 async function walkAll(honoured: boolean): Promise<Record<string, number>> {
   const reached: Record<string, number> = {};
   for (const call of CALLS) {
@@ -107,7 +107,7 @@ describeStrace('a sync that is killed at a write or an fsync of its ledger, and 
   );
 });
 
-/** Where there is no strace: the second best, which says by its name what is missing. */
+/** Without strace, syncs are killed at random instants instead. The name of the suite says that strace is missing. */
 if (!straceAvailable)
   describe('a sync that is killed at random instants, for want of strace', () => {
     it.each([false, true])(

@@ -1,5 +1,5 @@
-// A pull that is killed at every page, for every connector: each run stores one page and is killed when it is about to store
-// the next one.
+// A pull is killed at every page, for every connector: each run stores one page, and is killed just before it stores the next
+// one.
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -34,8 +34,8 @@ interface Pulled extends Settings {
 }
 
 /**
- * Begins processes, one after the other, until one of them has read everything. Returns how many were killed. A snapshot begins
- * again in each run; the pages that are stored already are unchanged then.
+ * Starts one process after another until one of them has read everything. Returns how many were killed. A snapshot begins
+ * again in each run, and the pages that are already stored count as unchanged.
  */
 function pullUntilComplete({ folder, id, options, stream }: Pulled): number {
   for (let killed = 0; killed < RUNS_MAX; killed += 1) {
@@ -60,9 +60,9 @@ describe.each(MODES)('a pull of %s that is killed at every page', (mode) => {
     expect(new Set(contents).size).toBe(ROWS);
     expect(contents.length).toBe(ROWS);
     // The first read of a database is a snapshot as well.
-    const goesOn = mode === 'changes' && id !== 'sql';
+    const continues = mode === 'changes' && id !== 'sql';
     const counts = runs.map((run) => run as { read: number; unchanged: number });
-    const once = counts.map(({ read, unchanged }) => (goesOn ? read : read - unchanged));
+    const once = counts.map(({ read, unchanged }) => (continues ? read : read - unchanged));
     expect(once.reduce((sum, rows) => sum + rows, 0)).toBe(ROWS);
   });
 });

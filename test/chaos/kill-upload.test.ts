@@ -1,5 +1,5 @@
-// A daemon that is killed while it stores the rows of a corrected file: what was stored is sent once, the rest is still in quarantine,
-// and the same file can be uploaded again.
+// A daemon is killed while it stores the rows of a corrected file. The stored rows are sent once, the other rows are still in
+// quarantine, and the same file can be uploaded again.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type WebForms, webForms } from '../support/browser/web-forms.ts';
@@ -41,7 +41,10 @@ async function status(): Promise<Record<string, number>> {
   return { quarantined, ...items.product };
 }
 
-/** Uploads the quarantined rows with a country that the mapping knows, and has them stored. Gives the page of the task. */
+/**
+ * Uploads the quarantined rows with a country that the mapping knows, and starts to store them. Returns the page of the
+ * task.
+ */
 async function upload(): Promise<string> {
   const { text } = await web.get('/api/v1/causes');
   const [cause] = JSON.parse(text) as { id: string }[];

@@ -11,7 +11,7 @@ import { describeRedis, type RedisServer, startRedis } from '../support/servers/
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
-/** Of products, each with a material, a line for it, and a passport that is initialised and published. */
+/** The number of products. Each has a material, a BOM item, and a passport that is initialised and published. */
 const COUNT = scaled(30, 1_667);
 const SOURCE = largeExport(COUNT);
 const WRITES = COUNT * 5;
@@ -48,7 +48,7 @@ async function given(queue: Queue, honoured: boolean, creates: Creates): Promise
   sandbox = await startMortalSandbox({
     idempotency: honoured ? 'honoured' : 'ignored',
     gates: OPEN_GATES,
-    // Slow enough that requests are in the air when something is killed.
+    // Slow enough that requests are in flight when something is killed.
     faults: [{ operation: '*', kind: 'latency', ms: 15 }],
   });
   world = await createWorld({
@@ -81,7 +81,10 @@ async function killProcess(): Promise<void> {
   running = null;
 }
 
-/** Waits until so many writes have taken effect. What ends on the way, since Redis or the API was away, is started again. */
+/**
+ * Waits until this many writes have taken effect. A process that ends meanwhile, because it cannot reach Redis or the API,
+ * is started again.
+ */
 async function workUntil(writes: number, random: () => number): Promise<void> {
   const giveUpAt = performance.now() + MOVES_WITHIN_MS;
   let ended: Awaited<CliProcess['ended']> | null = null;
@@ -112,16 +115,16 @@ async function strike(victim: Victim, random: () => number): Promise<void> {
   await server?.restart();
 }
 
-/** Kills one thing or another, again and again, from the first write to the last but a few. */
+/** Kills the process, Redis or the sandbox in each cycle, from the first write until only few writes are left. */
 async function surviveCycles(random: () => number): Promise<void> {
   const victims: Victim[] = redis === null ? ['process', 'sandbox'] : ['process', 'redis', 'sandbox'];
-  // Doubts keep some items from ever having a passport, so that not all writes are sure to come.
+  // A product with an unconfirmed BOM item never gets a passport, so not all writes are certain to happen.
   const sureWrites = WRITES * 0.8;
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
     const done = sandbox.writes();
     const step = Math.max(0, sureWrites - done) / (CYCLES - cycle);
     await workUntil(done + 1 + Math.floor(step * random()), random);
-    // Each in its turn, then whatever comes: in a few cycles as well nothing is left out.
+    // First each victim once, and then random ones. So even a few cycles leave no victim out.
     const victim = victims[cycle < victims.length ? cycle : Math.floor(random() * victims.length)] ?? 'process';
     await strike(victim, random);
   }
@@ -133,7 +136,7 @@ interface SyncOutput {
   passports: Record<string, number>;
 }
 
-/** Lets the work come to its end, and looks at what everybody has then. */
+/** Syncs until all work is done. Checks the ledger and the platform, and returns the report. */
 async function finish(bomItems: Evidence['bomItems']) {
   const { exitCode: code, stdout } = await cli(['sync', '-c', world.configFile, '--json']);
   const { items, passports } = JSON.parse(stdout) as SyncOutput;
@@ -155,7 +158,7 @@ const QUEUES: { queue: Queue; describe: typeof describeRedis }[] = [
   { queue: 'redis with an append-only file', describe: describeRedis },
   { queue: 'redis without one', describe: describeRedis },
 ];
-/** In the slice each kind of key handling goes with one kind of queue, under `npm run test:chaos` with every kind. */
+/** `npm run test:slow` runs each way of key handling with one kind of queue, and `npm run test:chaos` with every kind. */
 const queuesFor = (slice: Queue) => QUEUES.filter(({ queue }) => IS_FULL || queue === slice);
 const WAYS: readonly Creates[] = ['one by one', 'in bulk'];
 
@@ -191,13 +194,16 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
           await given(queue, false, creates);
           await surviveCycles(announcedRandom());
           const { code, items, passports, publications } = await finish('or_doubted');
-          const { delivered = 0, in_doubt: doubted = 0 } = items['bom_item'] ?? {};
-          expect(delivered + doubted).toBe(COUNT);
+          const { delivered = 0, in_doubt: unconfirmed = 0 } = items['bom_item'] ?? {};
+          expect(delivered + unconfirmed).toBe(COUNT);
           expect(items).toMatchObject({ product: { delivered: COUNT }, material: { delivered: COUNT } });
-          // A product with a line in doubt is not complete.
-          expect({ published: 0, incomplete: 0, ...passports }).toEqual({ published: delivered, incomplete: doubted });
+          // A product with an unconfirmed BOM item is not complete.
+          expect({ published: 0, incomplete: 0, ...passports }).toEqual({
+            published: delivered,
+            incomplete: unconfirmed,
+          });
           expect(publications).toBe(delivered);
-          expect(code).toBe(doubted > 0 ? 4 : 0);
+          expect(code).toBe(unconfirmed > 0 ? 4 : 0);
         },
       );
     });

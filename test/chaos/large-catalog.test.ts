@@ -15,7 +15,7 @@ it('a BMEcat file of any size is read in less than 150 MB of memory', { timeout:
   const path = join(folder.path, 'catalog.xml');
   const written = writeCatalog(path, scaled(20, 500) * MEGABYTE);
   const child = join(import.meta.dirname, '../support/children/catalog-memory-child.ts');
-  // Without a bound V8 lets garbage grow as it likes. With this one a reader that keeps what it has read ends with an error.
+  // Without a limit V8 lets garbage grow. With this limit a reader that keeps what it has read ends with an error.
   const flags = ['--max-old-space-size=32', '--max-semi-space-size=4'];
   const { products, issues, memory } = JSON.parse(
     execFileSync(process.execPath, [...flags, child, path], { encoding: 'utf8' }),
@@ -53,7 +53,7 @@ it('the installed program previews a large BMEcat file in little more memory', {
     const env = { PATH: process.env['PATH'], XDG_CACHE_HOME: join(folder, 'cache') };
     const shown = execFileSync(process.execPath, [...args, '--json'], { cwd: folder, env, encoding: 'utf8' });
     expect(shown).toContain(`"records":${written}`);
-    // Alone on the machine it is below 150 MB. Beside other work the collector of V8 falls behind.
+    // On an idle machine the reader uses less than 150 MB. On a busy machine the garbage collector of V8 falls behind.
     expect(Number(readFileSync(measured, 'utf8')) * 1024).toBeLessThan(175 * MEGABYTE);
   } finally {
     rmSync(folder, { recursive: true });

@@ -11,9 +11,9 @@ import { createWorld, type World } from '../support/worlds/world.ts';
 
 const COUNT = 400;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
-/** Long enough that many requests are under way when the ledger goes. */
+/** Long enough that many requests are in flight when the ledger is removed. */
 const LATENCY_MS = 1000;
-/** Claims that one commit stores may go out once more: the files are looked at before each commit. */
+/** The claims of one more commit may still be sent, because the daemon checks the files before each commit. */
 const GROUP_MAX = 32;
 
 let world: World;
@@ -55,12 +55,12 @@ describe('a daemon whose ledger is removed', () => {
       const isHealthy = () =>
         fetch(`${url}/healthz`).then(
           ({ status }) => status !== 503,
-          // It has ended.
+          // The daemon has ended.
           () => false,
         );
       await expect.poll(used, { timeout: 60_000 }).toBeGreaterThanOrEqual(20);
       expect(await isHealthy()).toBe(true);
-      // Whoever has it open sees it to its end.
+      // A reader that has the file open can still read it after it was removed.
       const reader = openLedgerViews({ file: data('ledger.db'), passportRules: NO_PASSPORTS });
       const claimed = () => {
         const { sending = 0, delivered = 0 } = reader?.views.itemCounts().product ?? {};

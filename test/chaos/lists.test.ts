@@ -23,7 +23,7 @@ const LOST = [
   { operation: 'material.create', kind: 'reset-after', match: `"M${COUNT}"`, count: 1 },
 ] as const satisfies FaultRule[];
 
-/** How a list pages; each page is too short for all of it. */
+/** The paging styles of a list. A page has fewer rows than the list. */
 const STYLES: Record<string, SandboxOptions> = {
   'Django REST Framework': { paging: 'page-number' },
   OData: { paging: 'odata' },
@@ -56,7 +56,10 @@ async function given(sandbox: SandboxOptions, lagMs: number): Promise<void> {
   });
 }
 
-/** Everything is there once, and each create went out once: what was sent twice would be there twice elsewhere. */
+/**
+ * Checks that the platform has everything once, and that each create was sent once. Another platform could store a create
+ * that is sent twice as two items.
+ */
 async function syncsAllOnce(): Promise<void> {
   const report = await world.sync({ waitMs: 60_000 });
   expect(report.fault).toBeNull();

@@ -22,7 +22,7 @@ const BOUTS = scaled(2, 8);
 const SOURCE = largeExport(COUNT);
 const seed = chaosSeed();
 
-/** Short limits, so that what never answers is given up within the test's time. */
+/** Short limits, so that requests without an answer are given up within the time of the test. */
 const IMPATIENT = {
   timeouts: { connectMs: 500, headersMs: 1_000, bodyMs: 1_000, totalMs: 2_500 },
   list: { lagMs: 0 },
@@ -30,7 +30,7 @@ const IMPATIENT = {
   retry: { attemptsMax: 20, backoff: { baseMs: 20, capMs: 200 } },
 };
 
-/** What the platform takes for a request, so that there is something to harm. */
+/** How long the platform works on a request. So there are requests in flight that a network fault can affect. */
 const WORK = { operation: '*', kind: 'latency', ms: 40 } as const;
 
 async function given({ keys }: { keys: 'honoured' | 'ignored' }): Promise<void> {
@@ -48,7 +48,10 @@ async function given({ keys }: { keys: 'honoured' | 'ignored' }): Promise<void> 
 const sorted = (values: unknown[]) => values.map(text).toSorted();
 const numbered = (prefix: string) => sorted(Array.from({ length: COUNT }, (_, index) => `${prefix}${index + 1}`));
 
-/** Nothing is missing and nothing is there twice; of BOM items, none is there twice and none is missing unsaid. */
+/**
+ * Checks that nothing is missing at the platform and that nothing is there twice. A BOM item may be missing only if it is
+ * reported as unconfirmed.
+ */
 function expectAllOnce(report: SyncReport, keys: 'honoured' | 'ignored'): void {
   const { products, materials, bomItems, publications } = world.contents();
   const why = `seed ${seed}`;
@@ -64,7 +67,7 @@ function expectAllOnce(report: SyncReport, keys: 'honoured' | 'ignored'): void {
   const published = publications.map(({ sku }) => text(sku));
   expect(new Set(published).size, why).toBe(published.length);
   expect(publications.every(({ status }) => status === 'published')).toBe(true);
-  // A product with a part in doubt is not complete, and waits for a person as that part does.
+  // A product with an unconfirmed BOM item is not complete. It waits until a person settles the BOM item.
   expect(report.passports, why).toEqual({
     ...(delivered > 0 ? { published: delivered } : {}),
     ...(inDoubt > 0 ? { incomplete: inDoubt } : {}),
@@ -77,7 +80,7 @@ function expectAllOnce(report: SyncReport, keys: 'honoured' | 'ignored'): void {
   expect(violations(evidenceOf(world, { source: SOURCE, bomItems: bomEnd, published: wanted })), why).toEqual([]);
 }
 
-/** What makes a request late and does no harm. */
+/** Faults that only delay requests. */
 const SLOW: Weather[] = [
   { what: 'each piece is late', toxic: { kind: 'latency', ms: 20, jitterMs: 60 }, onMs: 2_000, offMs: 200 },
   { what: 'data come in slices', toxic: { kind: 'slicer', bytes: 40, delayMs: 2 }, onMs: 2_000, offMs: 200 },
@@ -85,7 +88,7 @@ const SLOW: Weather[] = [
   { what: 'connections are closed late', toxic: { kind: 'slow-close', ms: 400 }, onMs: 2_000, offMs: 200 },
 ];
 
-/** What loses requests and answers. */
+/** Faults that lose requests and answers. */
 const LOSSY: Weather[] = [
   {
     what: 'connections are reset amid a request',
@@ -108,7 +111,7 @@ const LOSSY: Weather[] = [
 
 const DOWN: Weather[] = [{ what: 'nobody listens', toxic: { kind: 'down' }, onMs: 400, offMs: 300 }];
 
-/** All of them, or in `npm run test:slow` one that the seed chooses. */
+/** All faults, or in `npm run test:slow` one fault that the seed chooses. */
 function some(weathers: Weather[]): Weather[] {
   const one = weathers[Math.floor(seededRandom(seed)() * weathers.length)];
   return IS_FULL || one === undefined ? weathers : [one];

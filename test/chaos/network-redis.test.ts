@@ -9,7 +9,7 @@ import { through, type Weather } from '../support/servers/weather.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
-// What is lost with a worker's connection is heard again after a minute at most, several times where it is lost again.
+// A job that is lost with the connection of its worker is received again after a minute at most. It can be lost repeatedly.
 vi.setConfig({ testTimeout: 600_000 });
 
 const COUNT = scaled(20, 300);
@@ -36,7 +36,10 @@ const WEATHERS: Weather[] = [
   { what: 'nobody listens', toxic: { kind: 'down' }, onMs: 1_000, offMs: 2_000 },
 ];
 
-/** What shows only when nothing has come for a while: a quarter of a minute, and half a minute more for what was locked. */
+/**
+ * Faults that a client notices only because nothing arrives for a quarter of a minute. A job that was locked is received
+ * again half a minute later.
+ */
 const SILENT: Weather[] = [
   { what: 'Redis vanishes', toxic: { kind: 'vanished', toward: 'both' }, onMs: 1_000, offMs: 30_000 },
   { what: 'commands get lost', toxic: { kind: 'vanished', toward: 'server' }, onMs: 1_000, offMs: 30_000 },
@@ -59,7 +62,7 @@ describeRedis('over a bad network to Redis, a sync loses and doubles nothing', (
     world = await createWorld({
       config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'auto' } },
       files: smallFiles(SOURCE),
-      // Each request is counted, and how many products share an import depends on the time.
+      // The test counts requests. How many products share an import would depend on the time.
       profile: { imports: { creates: 'off' } },
       queue: `redis://127.0.0.1:${proxy.port}`,
       sandbox: {
@@ -78,8 +81,8 @@ describeRedis('over a bad network to Redis, a sync loses and doubles nothing', (
     expect(report.fault, why).toBeNull();
     const evidence = evidenceOf(world, { source: SOURCE, bomItems: 'delivered', published: allSkus(SOURCE) });
     expect(violations(evidence), why).toEqual([]);
-    // Each request once: whatever Redis loses, nothing is sent twice for it.
-    // And the lists of products and materials, before the first of each.
+    // Each request is sent once: whatever Redis loses, nothing is sent twice. The two other requests read the lists of
+    // products and materials before the first create.
     expect(report.requests, why).toEqual({ sent: 5 * COUNT + 2, throttled: 0, retried: 0 });
     expect(exitCodeOf(report), why).toBe(0);
   }

@@ -8,8 +8,8 @@ import { createVirtualWorld, type ModelFailure, type VirtualWorld } from '../sup
 const detail = (status: number | null) => ({ detail: { status, message: 'Away.' } });
 const REFUSED: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) };
 const UNAVAILABLE: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
-/** A 503 that does not say that nothing worked on the request. */
-const DOUBTED_503: Outcome = { kind: 'ambiguous', cause: 'timeout', retryAfterMs: 1000, ...detail(503) };
+/** A 503 that does not prove that the request was not processed. */
+const UNCLEAR_503: Outcome = { kind: 'ambiguous', cause: 'timeout', retryAfterMs: 1000, ...detail(503) };
 const BAD_GATEWAY: Outcome = { kind: 'ambiguous', cause: 'server_error', ...detail(502) };
 const GATEWAY_TIMEOUT: Outcome = { kind: 'ambiguous', cause: 'timeout', ...detail(504) };
 const REQUEST_TIMEOUT: Outcome = { kind: 'ambiguous', cause: 'timeout', ...detail(408) };
@@ -17,10 +17,10 @@ const PAGE: Outcome = { kind: 'ambiguous', cause: 'unreadable_answer', ...detail
 const RESET: Outcome = { kind: 'ambiguous', cause: 'reset', ...detail(null) };
 const SERVER_ERROR: Outcome = { kind: 'ambiguous', cause: 'server_error', ...detail(500) };
 const HOUR_MS = 3_600_000;
-/** What a delivery takes by itself. */
+/** How long a delivery takes without an outage. */
 const OWN_MS = 100;
 
-// A day of virtual time takes its minutes.
+// A day of virtual time takes some minutes of real time.
 vi.setConfig({ testTimeout: scaled(90_000, 900_000) });
 
 let world: VirtualWorld;
@@ -29,14 +29,14 @@ afterEach(() => world.remove());
 const keys = (count: number, name = 'P') => Array.from({ length: count }, (_, index) => `${name}${index}`);
 const deliveredAll = (count: number) => () => world.states()['delivered'] === count;
 const attemptsOf = (key: string) => world.attempts()[key];
-/** Keys of deliveries that took more than the one attempt that succeeded. */
+/** Keys of the deliveries that have used other attempts than the one that succeeded. */
 const spent = () =>
   Object.entries(world.attempts())
     .filter(([, attempts]) => attempts !== 1)
     .map(([key]) => key);
 const since = (at: number, what: 'write' | 'list' | 'ping') =>
   world.requests.filter((request) => request.at >= at && request.what === what).length;
-/** From the 100th write on everything fails. */
+/** After this many writes every request fails. */
 function awayAfter(writes: number, failure: ModelFailure): void {
   let left = writes;
   world.failing = ({ what }) => {
@@ -49,7 +49,7 @@ describe('an outage', () => {
   it.each<[string, ModelFailure]>([
     ['refused connections', { outcome: REFUSED }],
     ['a 503 that says that nothing was worked on', { outcome: UNAVAILABLE }],
-    ['any other 503, after which half of the writes have landed', { outcome: DOUBTED_503, landed: true }],
+    ['any other 503, after which half of the writes have landed', { outcome: UNCLEAR_503, landed: true }],
     ['a 502 of a gateway', { outcome: BAD_GATEWAY }],
     ['a 504 after a minute', { outcome: GATEWAY_TIMEOUT, tookMs: 60_000 }],
     ['a 408', { outcome: REQUEST_TIMEOUT }],
@@ -68,7 +68,7 @@ describe('an outage', () => {
       await world.time.pass(hours * HOUR_MS);
       const states = world.states();
       expect([states['parked'], states['rejected'], states['blocked']]).toEqual([undefined, undefined, undefined]);
-      // Those that were under way, those that found out, and then questions alone.
+      // The accepted writes, the writes in flight, and the failures that show the outage. After that only questions are sent.
       expect(since(begun, 'write')).toBeLessThanOrEqual(100 + 32 + 10 + 20);
       expect(since(begun, 'ping')).toBeLessThanOrEqual(hours * 150 + 10);
       expect(since(begun, 'list')).toBeLessThanOrEqual(5);
@@ -94,16 +94,16 @@ describe('an outage', () => {
       await world.time.pass(60_000, () => states()['delivered'] === 50);
       let away: 'all' | 'writes' | null = 'all';
       world.failing = ({ what }) =>
-        away === 'all' || (away === 'writes' && what === 'write') ? { outcome: DOUBTED_503 } : null;
+        away === 'all' || (away === 'writes' && what === 'write') ? { outcome: UNCLEAR_503 } : null;
       const begun = world.time.now();
       await world.stage(keys(1000, 'B'));
       await world.time.pass(scaled(1 / 6, 1) * HOUR_MS);
-      // Ten failures in a row with what was under way beside them, five seconds of a trickle, and then questions: a write goes
-      // out where ten of them have failed, then twenty, and so on.
+      // Ten failures in a row with the writes in flight beside them, a few writes in the next five seconds, and then
+      // questions. After ten failed questions a write is sent, then after twenty more, and so on.
       const stranded = states()['in_doubt'] ?? 0;
       expect(stranded).toBeLessThanOrEqual(10 + 32 + 20 + scaled(3, 5));
       expect(since(begun, 'write')).toBe(stranded);
-      // While the platform can be read each probe ends in a write: the first seconds, and then two a minute.
+      // While the platform can be read, each probe sends a write: several in the first seconds, and then two a minute.
       away = 'writes';
       const readable = world.time.now();
       await world.time.pass(scaled(1 / 6, 1) * HOUR_MS);
@@ -143,7 +143,7 @@ describe('an outage', () => {
     const { failed = 0, takenAt = null } = world.health.failsAtWrites() ?? {};
     expect(failed).toBeGreaterThanOrEqual(30);
     expect(takenAt).toBeGreaterThanOrEqual(begun);
-    // What comes then is sent all the same, among those that have not failed.
+    // Deliveries that are staged now are sent nevertheless, because they have not failed.
     const more = keys(500, 'Z');
     await world.stage(more);
     await world.time.pass(120_000, () => more.every((key) => world.created.has(key)));
@@ -211,7 +211,8 @@ describe('an outage', () => {
       away = false;
       await world.time.pass(5 * 60_000, deliveredAll(50));
       expect([world.states(), world.health.openSince()]).toEqual([{ delivered: 50 }, null]);
-      // It is known by now that the question fails by itself: the next delivery finds out that the API is back.
+      // dpp-sync has learnt that the question can fail while the API takes deliveries. So a delivery finds out that the API is
+      // back.
       away = true;
       await world.stage(keys(20, 'Q'));
       await world.time.pass(10_000);
@@ -233,7 +234,7 @@ describe('an outage', () => {
       };
       await world.stage(['lost']);
       await world.time.pass(HOUR_MS);
-      // Six within the first minutes, and from then on one in five minutes.
+      // Six reads within the first minutes, and from then on one read every five minutes.
       expect(since(0, 'list')).toBeLessThanOrEqual(8 + 12);
       const stagedAt = world.time.now();
       await world.stage(keys(3));
@@ -303,7 +304,7 @@ describe('a poison item', () => {
   it.each<[number, number]>([
     [10, 0],
     [15, 0],
-    // More than that look like an API that takes no writes, until good ones have gone through in between twice.
+    // More poison items look like an API that takes no writes, until good items were accepted between them twice.
     ...(IS_FULL ? [[60, 4] satisfies [number, number]] : []),
   ])(
     'poison items delay no other by more than a second where there are %i of them, or %i at most',
@@ -337,7 +338,7 @@ describe('a poison item', () => {
     await world.stage(['poison']);
     await world.time.pass(HOUR_MS);
     expect(attemptsOf('poison')).toBe(8);
-    // The list of products says that none of them took effect.
+    // The list of products shows that none of the attempts took effect.
     expect(world.ledger.views.item('product', 'poison')).toMatchObject({
       state: 'parked',
       reason: { code: 'exhausted' },
@@ -359,7 +360,7 @@ describe('a delivery that the API says it cannot take, while it takes others', (
       world = await createVirtualWorld({});
       world.failing = ({ sku }) => (sku === 'poison' ? { outcome: { ...UNAVAILABLE, retryAfterMs } } : null);
       await world.stage(['poison', 'first']);
-      // The first time it may speak of all, for a minute at most.
+      // The first 503 may count as an outage and delay all deliveries, for a minute at most.
       await world.time.pass(61_000, () => world.createdAt.has('first'));
       expect(world.createdAt.has('first')).toBe(true);
       let opened = 0;
@@ -385,7 +386,7 @@ describe('a delivery that the API says it cannot take, while it takes others', (
     },
   );
 
-  // Hours that nothing shortens: its judgement alone is tested in `unit/judge.test.ts`.
+  // These hours cannot be shortened. `test/unit/delivery/decide.test.ts` tests the decision alone.
   if (IS_FULL) {
     it('a delivery refused with 503 stays due for a day, and is parked later', covers('bad-row', 'I5'), async () => {
       world = await createVirtualWorld({});
@@ -409,7 +410,7 @@ describe('a delivery that the API says it cannot take, while it takes others', (
     await world.stage(keys(5));
     await world.time.pass(scaled(1 / 2, 30) * HOUR_MS);
     expect([world.states(), attemptsOf('P0')]).toEqual([{ due: 5 }, 0]);
-    // A wait of five minutes at most, half of that as a rule.
+    // Each wait is five minutes at most, and half of that on average.
     expect(world.requests.length).toBeLessThanOrEqual(5 * (60 + scaled(1 / 2, 30) * 30));
     world.failing = () => null;
     await world.time.pass(300_000, deliveredAll(5));
@@ -421,7 +422,7 @@ it('the retry budget limits all retries and loses none', covers('server-error', 
   world = await createVirtualWorld({ profile: { retry: { attemptsMax: 100 } } });
   const count = 600;
   const failedOnce = new Set<string>();
-  // Each second one fails the first time: never ten in a row.
+  // Every second product fails the first time, so there are never ten failures in a row.
   world.failing = ({ what, sku }) => {
     if (what !== 'write' || sku === null || failedOnce.has(sku) || Number(sku.slice(1)) % 2 === 0) return null;
     failedOnce.add(sku);
@@ -439,6 +440,6 @@ it('the retry budget limits all retries and loses none', covers('server-error', 
   });
   expect(retriesAt).toHaveLength(300);
   const most = retriesAt.map((at) => retriesAt.filter((other) => other >= at && other < at + 1000).length);
-  // Ten a second, and those of one second that nobody had taken before.
+  // Ten retries a second, and the slots of one second that no retry had taken before.
   expect(Math.max(...most)).toBeLessThanOrEqual(22);
 });

@@ -10,52 +10,52 @@ import { type DiskCall, describeStrace, runTraced } from '../support/machine/str
 import { chaosSeed, scaled, seededRandom } from '../support/runner/chaos.ts';
 import { type CutWorld, createCutWorld } from '../support/worlds/cut-world.ts';
 
-// A power cut takes the process and whatever was not fsynced. The calls of a sync on the files of its ledger are recorded
-// with all their bytes, so that the disk can be made as it would have been after a cut at any of them.
+// A power cut ends the process and may lose everything that was not fsynced. The calls of a sync on the files of its ledger
+// are recorded with all their bytes. So a test can make the disk as it would be after a cut at any of these calls.
 
 const CHILD = join(import.meta.dirname, '../support/children/settled-sync-child.ts');
-/** Of the calls of a whole sync, at how many the power is cut: at each, or at every how many-th. */
+/** The number of calls from one power cut to the next one in a whole sync. With 1, the power is cut after each call. */
 const STRIDE = scaled(12, 1);
-/** Besides the cut that drops everything: how often some of it is kept at random. */
+/** How often each cut is repeated with a random part of the unsynced data kept. The first time all of it is dropped. */
 const SUBSETS = scaled(1, 4);
-/** How many syncs are cut off and finished. */
+/** How many syncs are interrupted by a power cut and finished by another sync. */
 const KILLED = scaled(1, 60);
 
-/** A decision of the API that the ledger has said to be stored. */
-interface Told {
+/** The result of a delivery that the ledger has reported as settled. */
+interface Settled {
   kind: string;
   key: string;
   operation: string;
   state: string;
 }
 
-function toldIn(event: DiskEvent): Told[] {
+function settledIn(event: DiskEvent): Settled[] {
   if (event.type !== 'append') return [];
   return event.bytes
     .toString()
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Told);
+    .map((line) => JSON.parse(line) as Settled);
 }
 
 /**
- * Which of the decisions a ledger does not know, and what SQLite says of the file. Of each item the last one counts, and what was
- * to be sent again may be on its way.
+ * Returns which settled results the ledger does not have, and what SQLite reports about the file. For each item only the
+ * last result counts. A delivery that was due may be claimed by now.
  */
-function lookInto(file: string, told: readonly Told[]): { integrity: unknown; lost: Told[] } {
-  if (!existsSync(file)) return { integrity: 'ok', lost: [...told] };
+function lookInto(file: string, settled: readonly Settled[]): { integrity: unknown; lost: Settled[] } {
+  if (!existsSync(file)) return { integrity: 'ok', lost: [...settled] };
   const db = new Database(file);
   try {
     const integrity = db.pragma('integrity_check', { simple: true });
-    if (told.length === 0) return { integrity, lost: [] };
+    if (settled.length === 0) return { integrity, lost: [] };
     const find = db
       .prepare<[string, string, string, string], number>(
         `SELECT 1 FROM ${REVISIONS} d JOIN items i ON i.id = d.item_id
          WHERE i.kind = ? AND i.key = ? AND d.operation = ? AND iif(d.state = 'sending', 'due', d.state) = ?`,
       )
       .pluck();
-    const last = new Map(told.map((one) => [`${one.kind} ${one.key} ${one.operation}`, one]));
-    const isLost = ({ kind, key, operation, state }: Told) => find.get(kind, key, operation, state) === undefined;
+    const last = new Map(settled.map((one) => [`${one.kind} ${one.key} ${one.operation}`, one]));
+    const isLost = ({ kind, key, operation, state }: Settled) => find.get(kind, key, operation, state) === undefined;
     return { integrity, lost: [...last.values()].filter(isLost) };
   } finally {
     db.close();
@@ -70,16 +70,16 @@ async function recordedSync(world: CutWorld): Promise<DiskEvent[]> {
   return readDiskRecording(recording);
 }
 
-/** Calls that every sync gets to. */
+/** Calls that every sync makes. */
 const AMID = [
   { call: 'fdatasync', count: 16 },
   { call: 'pwrite64', count: 200 },
 ] as const;
 
-/** How often a new ledger is synced before it is open. */
+/** The number of `fsync` calls until a new ledger is open. */
 const OPENING = 18;
 
-/** Kills a sync just before a call, drops what was not fsynced by then, and lets the next sync finish. */
+/** Kills a sync just before a call, drops the data that were not fsynced by then, and lets the next sync finish. */
 async function cutAt(
   { call, when }: { call: DiskCall; when: number },
   { honoured, kept }: { honoured: boolean; kept: () => boolean },
@@ -108,10 +108,10 @@ async function cutAt(
 }
 
 /**
- * Fails a sync all its fsyncs from one on, so that what it wrote last is in the memory of the system alone. The next sync is
- * killed before one of its own, and then the power is cut.
+ * Lets all fsyncs of a sync fail from a given one on, so that its last writes are only in the memory of the system. Then
+ * kills the next sync before one of its fsyncs, and cuts the power.
  *
- * @returns how many decisions that one had told of by then
+ * @returns how many results the second sync had reported as settled by then
  */
 async function cutAfterFailedSync(failing: number, killing: number): Promise<number> {
   const world = await createCutWorld({ honoured: false, queue: 'embedded' });
@@ -120,7 +120,7 @@ async function cutAfterFailedSync(failing: number, killing: number): Promise<num
     await runTraced([...world.syncCommand, '--wait', '1'], {
       paths: world.paths,
       recording: first,
-      // Commits are brought to the disk with `fdatasync`. Once it is open, all that the ledger syncs fails.
+      // Commits use `fdatasync`. After the ledger was opened, every `fsync` of it fails too.
       inject: [
         { call: 'fdatasync', when: [failing, 60_000], effect: 'EIO' },
         { call: 'fsync', when: [OPENING + 1, 60_000], effect: 'EIO' },
@@ -138,10 +138,10 @@ async function cutAfterFailedSync(failing: number, killing: number): Promise<num
     for (const event of events) if (event.path !== log) disk.apply(event);
     rmSync(world.data, { recursive: true, force: true });
     writeFiles(disk.afterPowerCut(() => false));
-    const told = events.flatMap(toldIn);
-    expect(lookInto(join(world.data, 'ledger.db'), told)).toEqual({ integrity: 'ok', lost: [] });
+    const settled = events.flatMap(settledIn);
+    expect(lookInto(join(world.data, 'ledger.db'), settled)).toEqual({ integrity: 'ok', lost: [] });
     await world.finish();
-    return told.length;
+    return settled.length;
   } catch (error) {
     throw new Error(
       `With fdatasync ${failing} failing and a cut before ${killing}, things were not right in the end.`,
@@ -163,17 +163,17 @@ describeStrace('a power cut', () => {
     const world = await createCutWorld({ honoured: false, queue: 'embedded' });
     const events = await recordedSync(world);
     const disk = createLossyDisk([world.folder]);
-    const told: Told[] = [];
+    const settled: Settled[] = [];
     let cuts = 0;
     const offset = Math.floor(random() * STRIDE);
     for (const [at, event] of events.entries()) {
-      if (event.type === 'append') told.push(...toldIn(event));
+      if (event.type === 'append') settled.push(...settledIn(event));
       else if (!event.path.endsWith('/settled')) disk.apply(event);
       if ((at + offset) % STRIDE !== 0 && at < events.length - 1) continue;
       for (let subset = 0; subset <= SUBSETS; subset += 1) {
         rmSync(world.data, { recursive: true, force: true });
         writeFiles(disk.afterPowerCut(() => subset > 0 && random() < 0.5));
-        const seen = lookInto(join(world.data, 'ledger.db'), told);
+        const seen = lookInto(join(world.data, 'ledger.db'), settled);
         expect(seen, `cut after call ${at} of ${events.length}, subset ${subset}`).toEqual({
           integrity: 'ok',
           lost: [],
@@ -181,7 +181,7 @@ describeStrace('a power cut', () => {
         cuts += 1;
       }
     }
-    expect(told).toHaveLength(15);
+    expect(settled).toHaveLength(15);
     expect(cuts).toBeGreaterThan(scaled(50, 2000));
     await world.remove();
   });
@@ -197,7 +197,7 @@ describeStrace('a power cut', () => {
       for (let cut = 0; cut < KILLED; cut += 1) {
         const { call, count } = AMID[Math.floor(random() * AMID.length)] ?? AMID[0];
         const point = { call, when: 1 + Math.floor(random() * count) };
-        // Every other time all that was not fsynced is gone, else some of it.
+        // Every other cut loses all data that were not fsynced, and the other cuts lose some of them.
         await cutAt(point, { honoured, kept: () => cut % 2 === 1 && random() < 0.5 });
       }
     },
@@ -208,7 +208,7 @@ describeStrace('a power cut', () => {
     timeout: scaled(90_000, 1_800_000),
   }, async () => {
     const random = seededRandom(chaosSeed());
-    // A process that was killed before it told of anything shows nothing.
+    // A process that was killed before it reported a settled result proves nothing.
     let shown = 0;
     for (let cut = 0; cut < 4 * KILLED && shown < KILLED; cut += 1) {
       if ((await cutAfterFailedSync(2 + Math.floor(random() * 6), 12 + Math.floor(random() * 4))) > 0) shown += 1;

@@ -9,28 +9,28 @@ import { describeRedis, redisTraceable, startRedis } from '../support/servers/re
 import { createCutWorld } from '../support/worlds/cut-world.ts';
 import { largeExport, SMALL, type SmallExport } from '../support/worlds/small-export.ts';
 
-// Redis is killed just before each call by which it writes to its append-only file, while a sync is under way, and is
-// started again on what it has written by then. A command is acknowledged after its fdatasync: before the write it has
-// never been, and before the fdatasync it is done although nobody was told.
+// Redis is killed during a sync, just before each call that writes to its append-only file, and is started again with what it
+// has written by then. Redis acknowledges a command after its fdatasync. If it is killed before the write, the command is
+// lost. If it is killed before the fdatasync, the command took effect, but the client got no answer.
 
 const CALLS = ['write', 'fdatasync', 'fsync'] as const;
 
 interface Point {
   call: (typeof CALLS)[number];
-  /** The how many-th of its kind in the server. */
+  /** The number of the call in the server. The calls of each kind are counted from 1. */
   when: number;
 }
 
-/** What the slice is drawn from: calls that every sync gets to, after some requests and before the last. */
+/** The calls from which `npm run test:slow` draws one. Redis makes them in every sync, between its first and last requests. */
 const AMID = { first: 10, count: 18 };
-/** A sync that ended so often before its call came is taken to make Redis do no more of them. */
+/** When this many syncs have ended before the chosen call, it counts as proven that Redis makes no more calls of this kind. */
 const UNREACHED_MAX = 3;
 const AT_ONCE = 2;
 const POINTS_MIN = 100;
-/** Different numbers of writes that the API had taken when Redis was killed. */
+/** The least number of phases in which Redis is killed. A phase is the number of writes that the API had accepted. */
 const PHASES_MIN = 8;
 const LARGER = largeExport(8);
-/** The first file of the log and those that rewrites put in its place, which come every few dozen writes. */
+/** The number of log files: the first one, and the next ones that Redis begins when it rewrites its log. */
 const GENERATIONS = 9;
 const SETTINGS = {
   appendfsync: 'always',
@@ -45,13 +45,13 @@ function logFiles(folder: string): string[] {
 }
 
 interface Death {
-  /** What the API had taken by then. */
+  /** The number of writes that the API had accepted when Redis was killed. */
   writes: number;
-  /** Whether the sync that was under way then came to its end by itself. */
+  /** Whether the sync that was running then ended without a fault. */
   survived: boolean;
 }
 
-/** Gives null where the sync ended before the call came. */
+/** Returns null if the sync ended before Redis made the call. */
 async function killedAt({ call, when }: Point, honoured: boolean, source: SmallExport): Promise<Death | null> {
   const redis = await startRedis({
     appendonly: true,
@@ -79,7 +79,7 @@ async function killedAt({ call, when }: Point, honoured: boolean, source: SmallE
   }
 }
 
-/** A sync that has not begun to deliver may end for want of Redis, and say so; any other end is thrown on. */
+/** False for the error of a sync that could not reach Redis before it delivered anything. Throws any other error. */
 function isUnreachable(error: unknown): false {
   if (error instanceof Fault && error.code === 'queue.unreachable') return false;
   throw error;
@@ -89,7 +89,7 @@ function drawn(call: Point['call']): Point {
   return { call, when: AMID.first + Math.floor(announcedRandom()() * AMID.count) };
 }
 
-/** Walks through the calls of Redis one by one, and gives what came of each. */
+/** Kills Redis at each of its calls, one after the other. Returns the results. */
 async function walkAll(honoured: boolean, source: SmallExport): Promise<Record<Point['call'], Death[]>> {
   const deaths: Record<Point['call'], Death[]> = { write: [], fdatasync: [], fsync: [] };
   for (const call of CALLS) {
@@ -116,7 +116,7 @@ async function visitAll(honoured: boolean): Promise<void> {
     all.push(...Object.values(deaths).flat());
   }
   expect(all.length).toBeGreaterThanOrEqual(POINTS_MIN);
-  // Death came in every phase, and ended no sync that had begun to deliver.
+  // Redis was killed in every phase, and this ended no sync that had begun to deliver.
   expect(new Set(all.map(({ writes }) => writes)).size).toBeGreaterThanOrEqual(PHASES_MIN);
   expect(all.filter(({ writes, survived }) => !survived && writes > 0)).toEqual([]);
 }

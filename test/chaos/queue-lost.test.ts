@@ -15,9 +15,9 @@ import { createWorld, type World, type WorldOptions } from '../support/worlds/wo
 
 const COUNT = scaled(50, 1_667);
 const SOURCE = largeExport(COUNT);
-/** Products, materials, lines, passports initialised and published. */
+/** The writes of products, materials, BOM items, and passports that are initialised and published. */
 const WRITES = COUNT * 5;
-/** What is freed as jobs end would make room for those that follow. */
+/** The limit is this far below the used memory. Otherwise ended jobs would free enough memory for the next jobs. */
 const SPARE_BYTES = 50_000;
 const SOON = { timeout: 60_000 };
 const OPEN_GATES = {
@@ -37,7 +37,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
   beforeEach(async () => {
     redis = await startRedis();
     admin = new Redis(redis.url);
-    // While Redis is being restarted it is away; what cannot be asked then is not asked.
+    // The test does not need this connection while Redis restarts, so its errors are ignored.
     admin.on('error', () => undefined);
   });
   afterEach(async () => {
@@ -70,7 +70,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
 
     const writes = () => world.sandbox.statistics().writes.reduce((sum, { count }) => sum + count, 0);
 
-    /** Waits for so many writes, and no longer than the sync goes on. */
+    /** Waits until this many writes have taken effect. Throws if the sync ends first. */
     async function untilWrites(count: number, syncing: Promise<unknown>): Promise<void> {
       let ended = false;
       const end = () => {
@@ -151,7 +151,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     it('a Redis that evicts amid a sync loses nothing', covers('queue-lost', ...ORACLE), async () => {
       const syncing = world.sync({ waitMs: 60_000 });
       await untilWrites(1, syncing);
-      // Whatever is added from here on costs another key, be it a job or the list of those that wait.
+      // From here on Redis evicts a key for each key that is added. The evicted key can be a job or the list of waiting jobs.
       await setMemory({ bytes: (await usedBytes()) - SPARE_BYTES, policy: 'allkeys-random' });
       await untilWrites(WRITES / 2, syncing);
       expect(Number(/evicted_keys:(\d+)/.exec(await admin.info('stats'))?.[1])).toBeGreaterThan(0);

@@ -10,22 +10,22 @@ import { fillOldLedger } from '../support/ledger/old-ledger-cases.ts';
 import { type DiskCall, describeStrace, runTraced } from '../support/machine/strace.ts';
 import { chaosSeed, IS_FULL, seededRandom } from '../support/runner/chaos.ts';
 
-// An upgrade of a ledger is killed just before each call by which it writes to its files, and repeated.
+// An upgrade of a ledger is killed just before each call that writes to its files, and is then repeated.
 
 const CHILD = join(import.meta.dirname, '../support/children/upgrading-child.ts');
 const CALLS: readonly DiskCall[] = ['pwrite64', 'fsync', 'ftruncate', 'unlink'];
-/** When the older version has written to the ledger last. The name of the backup says so. */
+/** When the older version wrote to the ledger last. The name of the backup contains this time. */
 const WRITTEN = new Date(Date.UTC(2027, 0, 15, 2, 30));
 const BACKUP = 'ledger.db.backup-before-upgrade-20270115T023000Z';
 const TABLES = {
   old: ['items', 'deliveries', 'imports', 'events', 'claims', 'meta'],
   present: ['items', 'requests', 'history', 'events', 'contenders', 'meta'],
 };
-/** Rows beside those of each state, so that more is written than one log takes at once. */
+/** The number of additional rows. With them the upgrade writes more than fits into the log at once. */
 const MORE = 300;
-/** How many calls of these kinds every upgrade makes at least. */
+/** The least number of calls of each kind in every upgrade. */
 const LEAST: Partial<Record<DiskCall, number>> = { pwrite64: 300, fsync: 14, ftruncate: 4 };
-/** So many points of each kind of call are in the slice. */
+/** `npm run test:slow` draws this many calls of each kind. */
 const DRAWN = 2;
 
 let folder: string;
@@ -65,7 +65,7 @@ function pathsOf(file: string): string[] {
   return [file, `${file}-wal`, `${file}-shm`, partial, `${partial}-journal`, backup, join(file, '..')];
 }
 
-/** What a file holds, read with nothing of the code under test between. */
+/** The content of these tables in a file, read without the code under test. */
 function contentOf(file: string, tables: readonly string[]): string {
   const db = new Database(file, { readonly: true });
   try {
@@ -92,7 +92,7 @@ function versionOf(file: string): number {
   }
 }
 
-/** Gives whether the upgrade got as far as the call, and was killed there. */
+/** Returns whether the upgrade got as far as the call and was killed there. */
 async function killedAt(call: DiskCall, when: number): Promise<boolean> {
   const file = newLedger(`${call}-${when}`);
   const place = join(file, '..');
@@ -102,7 +102,7 @@ async function killedAt(call: DiskCall, when: number): Promise<boolean> {
       inject: [{ call, when, effect: 'SIGKILL' }],
     });
     expect(signal ?? exitCode, stderr).toBe(signal === null ? 0 : 'SIGKILL');
-    // Whatever the moment, the ledger is the former one or the present one, and the former one has a backup before anything changes.
+    // At every moment the ledger is the former one or the present one. The former one has a backup before anything changes.
     const isDone = versionOf(file) > OLD_VERSION;
     expect(contentOf(file, isDone ? TABLES.present : TABLES.old)).toBe(isDone ? after : before);
     const backup = join(place, BACKUP);
@@ -113,7 +113,7 @@ async function killedAt(call: DiskCall, when: number): Promise<boolean> {
     expect(again.exitCode, again.stderr).toBe(0);
     expect(contentOf(file, TABLES.present)).toBe(after);
     expect(contentOf(backup, TABLES.old)).toBe(before);
-    // This test's own look leaves an empty log behind.
+    // Reading the files above leaves empty logs behind.
     const files = readdirSync(place).filter((name) => !/-(?:wal|shm)$/.test(name));
     expect(files.toSorted()).toEqual(['ledger.db', BACKUP]);
     expect(verifyLedger(file, () => {})?.findings).toEqual([]);
@@ -125,7 +125,7 @@ async function killedAt(call: DiskCall, when: number): Promise<boolean> {
   }
 }
 
-/** Walks through the calls of an upgrade one by one; gives how many there are, by kind. */
+/** Kills an upgrade at each of its calls, one after the other. Returns the number of calls of each kind. */
 async function walkAll(): Promise<Record<string, number>> {
   const reached: Record<string, number> = {};
   for (const call of CALLS) {
@@ -136,7 +136,7 @@ async function walkAll(): Promise<Record<string, number>> {
   return reached;
 }
 
-/** Some of the calls that every upgrade makes. */
+/** Draws some of the calls that every upgrade makes. */
 function drawn(): { call: DiskCall; when: number }[] {
   const random = seededRandom(chaosSeed());
   return Object.entries(LEAST).flatMap(([call, least]) =>
