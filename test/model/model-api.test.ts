@@ -29,8 +29,8 @@ const WRITES: readonly [path: string, key: string, body?: object][] = [
 ];
 const FAILURE = { kind: 'status', status: 500, effect: 'none' } as const;
 
-/** What an answer says, but for its times. */
-function said(status: number, body: JsonValue): unknown {
+/** The status and body of an answer, without the times in the body. */
+function contentOf(status: number, body: JsonValue): unknown {
   const names = ['created_at', 'updated_at', 'published_at'];
   if (!isJsonObject(body)) return { status, body };
   return { status, body: Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name))) };
@@ -106,14 +106,17 @@ describe('the platform of the model', () => {
       await time.pass(1000);
       const answer = await answering;
       if (answer.kind !== 'answer') throw new Error('The model gave no answer.');
-      return [said(answer.status, JSON.parse(answer.body) as JsonValue), said(real.status, real.body as never)];
+      return [
+        contentOf(answer.status, JSON.parse(answer.body) as JsonValue),
+        contentOf(real.status, real.body as never),
+      ];
     }
 
     for (const [path, key, body] of WRITES) {
       const [model, real] = await both(path, key, body);
       expect(model, `${path} under ${key}`).toEqual(real);
     }
-    // A failure of the platform's own, which one of the modes keeps.
+    // The platform itself fails. In one of the modes it keeps this answer and repeats it.
     api.add({ operation: 'product.create', count: 1, at: 'platform', fault: FAILURE });
     sandbox.faults.add({ operation: 'product.create', count: 1, ...FAILURE });
     for (let attempt = 0; attempt < 2; attempt += 1) {

@@ -14,7 +14,7 @@ import { allWalksOf, BATCHES, type ChangedWalk, longestWalkOf, REQUESTS, walksOf
 
 vi.setConfig({ testTimeout: scaled(300_000, 3_600_000) });
 
-/** What every longest life has. */
+/** The phases of every request with the most steps. */
 const ALWAYS: readonly Phase[] = [
   'due',
   'in the commit of its claim',
@@ -29,7 +29,7 @@ const ALWAYS: readonly Phase[] = [
   'in the commit of its read-back',
 ];
 const SENT_AGAIN: readonly Phase[] = ['waiting to be sent again', 'sent again'];
-/** What finds out about a lost answer by reading alone, where the write has arrived. */
+/** Operations whose lost answer is resolved by a read-back alone if the write has arrived. */
 const IS_READ_BACK: ReadonlySet<string> = new Set([
   'product.create',
   'material.create',
@@ -37,10 +37,10 @@ const IS_READ_BACK: ReadonlySet<string> = new Set([
   'passport.unpublish',
 ]);
 
-/** A few failures tell enough. */
-const TOLD_MAX = 3;
+/** More failures would not help to find the cause. */
+const FAILED_MAX = 3;
 
-/** Plays every point of the walks. Gives what was played, and the breaches that it led to. */
+/** Plays every point of the walks. Returns the plays and the failures. */
 async function walkAll(walks: readonly ChangedWalk[]): Promise<{ played: Played[]; failed: string[] }> {
   const played: Played[] = [];
   const failed: string[] = [];
@@ -52,7 +52,7 @@ async function walkAll(walks: readonly ChangedWalk[]): Promise<{ played: Played[
       if (breaches.length === 0) continue;
       const where = `${walk.name}, ${one.phase ?? 'never'}, ${JSON.stringify(point)}`;
       failed.push(`${where}:\n${breaches.join('\n')}\nunder the script\n${JSON.stringify(one.script)}`);
-      if (failed.length >= TOLD_MAX) return { played, failed };
+      if (failed.length >= FAILED_MAX) return { played, failed };
     }
   }
   return { played, failed };

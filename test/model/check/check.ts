@@ -199,7 +199,7 @@ export function checkAtRest(file: string, parts: AtRest): string[] {
 /** Whether a restored ledger cannot distinguish an item from a new one (docs/adr/0008-restored-ledgers.md). */
 function mayBeDouble({ kind, key }: ItemState, { witness, source }: AtRest): boolean {
   if (!witness.hasRestored()) return false;
-  // A product that had another natural key in the lost time looks new, and so do its passport and BOM items.
+  // A product that got another natural key since the backup looks new, and so do its passport and BOM items.
   return source.wasMoved(key) || (kind === 'bom_item' && source.maySeemNew(key));
 }
 
@@ -214,21 +214,21 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
     if (isRestored && hasAsked) return [];
     const acknowledged = (baseline?.['status'] ?? 'none') as string;
     const actual = (remote?.['status'] ?? 'none') as string;
-    // The passport reached a later status in the lost time, and its product is not complete now or its step is stuck.
-    const isHeld =
+    // The passport reached a later status since the backup, and its product is not complete now or its step is stuck.
+    const isWaiting =
       open !== null || source.hasBadRows() || items.some((one) => one.kind !== 'passport' && (one.open || !one.isMade));
-    if (isRestored && isHeld && PROGRESS.indexOf(actual) > PROGRESS.indexOf(acknowledged)) return [];
-    // The passport was withdrawn in the lost time, and its product is in the source again.
+    if (isRestored && isWaiting && PROGRESS.indexOf(actual) > PROGRESS.indexOf(acknowledged)) return [];
+    // The passport was withdrawn since the backup, and its product is in the source again.
     if (
       actual === 'unpublished' &&
       acknowledged === 'published' &&
-      witness.wasWithdrawnInLostTime(`${kind} ${item.key}`)
+      witness.wasWithdrawnSinceBackup(`${kind} ${item.key}`)
     )
       return [];
     return acknowledged === actual ? [] : [`I4: it is ${actual} and the ledger has ${acknowledged}.`];
   }
   if (baseline === null) {
-    // The item was created in the lost time, and it is not desired now or has another fault. Or an earlier revision may
+    // The item was created since the backup, and it is not desired now or has another fault. Or an earlier revision may
     // have created it, and the revision that would find it is refused too.
     const isEnded = item.ignoredHash !== null;
     const mayBeThere = (open !== null || isEnded) && (isRestored || witness.wasUnclear(`${kind} ${item.key}`));
@@ -238,7 +238,7 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
   if (remote === null) return ['I8: it was acknowledged and is not at the platform.'];
   const presenceOnly = baselineHash === sha256Url(canonicalJson(baseline));
   const problems: string[] = [];
-  // The item may have got other content in the lost time, which neither the API nor its source changes.
+  // The item may have got other content since the backup, which neither the API nor its source changes.
   const isLeft = isRestored && (kind === 'bom_item' || !item.isMade || (kind === 'product' && !updatesProducts));
   if (!presenceOnly && !isLeft && !showsPayload(remote, baseline, isRestored)) {
     problems.push(`I4: the platform has ${canonicalJson(remote)} and the ledger ${canonicalJson(baseline)}.`);
@@ -256,7 +256,7 @@ function checkOpen({ number, state, dueAt, reason }: NonNullable<ItemState['open
   const misplaced = misplacedReason(state, reason?.code ?? null);
   if (misplaced !== null) return [`I5: ${misplaced}.`];
   if (state === 'due' || state === 'sending') return [`I5: it is left ${state}.`];
-  if (state === 'in_doubt' && dueAt > 0) return ['I5: its doubt is left to be looked at.'];
+  if (state === 'in_doubt' && dueAt > 0) return ['I5: it is unconfirmed and still waits for a read-back.'];
   if (state === 'waiting') return [];
   if (reason === null || reason.message === '') return [`I5: it is ${state} without a reason.`];
   const explained = EXPLAINED_BY[state];
@@ -316,7 +316,7 @@ function readIfThere(file: string): Buffer {
   }
 }
 
-/** Why a delivery is blocked for good, unless somebody changes the platform by hand. */
+/** The reasons for which a delivery stays blocked unless somebody changes the platform by hand. */
 const HOPELESS: ReadonlySet<string> = new Set(['unsupported', 'renamed', 'not_upserted']);
 
 /** Checks that after everything was fixed only deliveries are left for which the API has no write. */
@@ -325,12 +325,12 @@ export function checkAfterFixes(file: string): string[] {
   const isHopeless = ({ open }: ItemState): boolean =>
     open?.state === 'blocked' && HOPELESS.has(open.reason?.code ?? '');
   // A passport waits for its product and that product's BOM items.
-  const isHeld = items.some((item) => item.kind !== 'passport' && (isHopeless(item) || (item.open && !item.isMade)));
+  const isWaiting = items.some((item) => item.kind !== 'passport' && (isHopeless(item) || (item.open && !item.isMade)));
   return items.flatMap((item) => {
     const { kind, key, open } = item;
     // An item that the source no longer has stays as it is, and so does its passport.
     if (open === null || isHopeless(item) || (!item.isMade && kind !== 'passport')) return [];
-    if (kind === 'passport' && isHeld) return [];
+    if (kind === 'passport' && isWaiting) return [];
     return [`I5: ${kind} ${key} has no way out of ${open.state}: ${open.reason?.message ?? 'no reason'}`];
   });
 }

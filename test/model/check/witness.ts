@@ -48,15 +48,15 @@ export interface Witness {
   deaths(): number;
   /** Whether a write of an item, by kind and key, has no answer yet. */
   isUnderWay(item: string): boolean;
-  /** The attached ledger was restored from a backup. It uses ids and revisions of the lost time again. */
+  /** The attached ledger was restored from a backup. It uses ids and revisions again that were used since the backup. */
   restored(): void;
   hasRestored(): boolean;
   evidenceFor(deliveryId: number): ReadonlySet<Evidence>;
   /**
-   * Whether a passport, by kind and key, was withdrawn in the lost time and not published since, and the restored ledger has it as
-   * published.
+   * Whether a passport, by kind and key, was withdrawn since the backup and not published after that, and the restored
+   * ledger has it as published.
    */
-  wasWithdrawnInLostTime(item: string): boolean;
+  wasWithdrawnSinceBackup(item: string): boolean;
   /** Whether the result of some sent revision of an item, by kind and key, is unknown. */
   wasUnclear(item: string): boolean;
   /** How often each item was created, by kind and key. */
@@ -76,7 +76,7 @@ export function createWitness(): Witness {
   const newest = new Map<string, number>();
   const created = new Map<string, number>();
   const withdrawn = new Set<string>();
-  let withdrawnInLostTime = new Set<string>();
+  let withdrawnSinceBackup = new Set<string>();
   let deaths = 0;
   let hasRestored = false;
   let db: Database.Database | null = null;
@@ -117,22 +117,22 @@ export function createWitness(): Witness {
     write({ key, path, body }) {
       const rows = find?.(key) ?? [];
       const what = `${path} under the key ${key.slice(0, 6)}`;
-      if (rows.length === 0) breaches.push(`I2: ${what} goes out, and the ledger has no such key.`);
+      if (rows.length === 0) breaches.push(`I2: ${what} is sent, and the ledger has no such key.`);
       for (const row of rows) {
-        if (row.state !== 'sending') breaches.push(`I2: ${what} goes out while ${row.item} is ${row.state}.`);
+        if (row.state !== 'sending') breaches.push(`I2: ${what} is sent while ${row.item} is ${row.state}.`);
         if (row.path !== path || row.body !== body) breaches.push(`I2: ${what} differs from what the ledger has.`);
         const known = keyOf.get(row.deliveryId);
         if (known !== undefined && known !== key && !mayHaveOtherKey(row, known)) {
-          breaches.push(`I2: ${row.item} goes out under a second key as the same revision.`);
+          breaches.push(`I2: ${row.item} is sent under a second key as the same revision.`);
         }
         keyOf.set(row.deliveryId, key);
-        if (underWay.has(row.item)) breaches.push(`I3: ${row.item} goes out while it is under way.`);
+        if (underWay.has(row.item)) breaches.push(`I3: ${row.item} is sent while it is under way.`);
         if ((newest.get(row.item) ?? 0) > row.deliveryId)
-          breaches.push(`I3: ${row.item} goes out after a newer revision.`);
+          breaches.push(`I3: ${row.item} is sent after a newer revision.`);
       }
       const before = written.get(key);
       if (before && (before.path !== path || before.body !== body))
-        breaches.push(`I2: ${what} goes out with other bytes.`);
+        breaches.push(`I2: ${what} is sent with other bytes.`);
       const carried = rows.map(({ deliveryId, item, operation, naturalKey }) => ({
         deliveryId,
         item,
@@ -171,7 +171,7 @@ export function createWitness(): Witness {
         if (operation === 'passport.unpublish') withdrawn.add(item);
         if (operation === 'passport.publish') {
           withdrawn.delete(item);
-          withdrawnInLostTime.delete(item);
+          withdrawnSinceBackup.delete(item);
         }
         if (!carriedAs.endsWith('.create')) continue;
         created.set(item, (created.get(item) ?? 0) + 1);
@@ -189,9 +189,9 @@ export function createWitness(): Witness {
       const revisions = new Map(present.map((number) => [itemIn(number), number]));
       for (const id of evidence.keys()) if (id > (revisions.get(itemIn(id)) ?? 0)) evidence.delete(id);
       const published = db?.prepare<[], string>(PUBLISHED_AT_REST).pluck().all() ?? [];
-      withdrawnInLostTime = new Set(published.filter((item) => withdrawn.has(item)));
+      withdrawnSinceBackup = new Set(published.filter((item) => withdrawn.has(item)));
     },
-    wasWithdrawnInLostTime: (item) => withdrawnInLostTime.has(item),
+    wasWithdrawnSinceBackup: (item) => withdrawnSinceBackup.has(item),
     hasRestored: () => hasRestored,
     died() {
       deaths += 1;
@@ -206,7 +206,7 @@ export function createWitness(): Witness {
   };
 }
 
-/** Passports that were published and have no step under way, by kind and key. */
+/** Passports that were published and have no open delivery, by kind and key. */
 const PUBLISHED_AT_REST = `SELECT i.kind || ' ' || i.key FROM items i
   WHERE i.kind = 'passport' AND i.baseline ->> '$.status' = 'published' AND NOT (${IS_OPEN})`;
 

@@ -30,7 +30,7 @@ const RECHECK_LOOK_MS = 61_000;
 /** Work that lasts longer than this never ends. A list that could not be used is read again after half of this time. */
 const RESTLESS_MS = 10 * 60_000;
 /**
- * All work counts as done if so many checks in a row find nothing to do. Within that time passports are evaluated and
+ * All work counts as done if this many checks in a row find nothing to do. Within that time passports are evaluated and
  * lost wake-up jobs are noticed.
  */
 const LOOKS_AT_REST = 4;
@@ -85,7 +85,7 @@ function rulesOf({ policy }: Setup): PassportRules {
 export interface ObservedCall {
   name: string;
   given: readonly unknown[];
-  /** Whether a change of what is desired was planned for this call. */
+  /** Whether a change of the desired state was planned for this call. */
   isChosen: boolean;
 }
 

@@ -200,7 +200,7 @@ const phrase: fc.Arbitrary<Step[]> = fc.oneof(
       )
       .map(loseTime),
   },
-  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(5, 6, 7), person).map(doubtAndWord) },
+  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(5, 6, 7), person).map(loseAndResolve) },
 );
 
 /** A backup during the work, whose restore loses the time since. */
@@ -243,14 +243,14 @@ function changeAmid([one, to, then, ms]: [number, Flavour, Flavour, number]): St
 }
 
 /** The answer to a BOM item is lost before or after its effect, and a person looks at the platform. */
-function doubtAndWord([one, word]: [number, Step]): Step[] {
+function loseAndResolve([one, resolve]: [number, Step]): Step[] {
   return [
     { do: 'edit', row: one, to: 'absent' },
     { do: 'pull' },
     { do: 'edit', row: one, to: 'a' },
     { do: 'pull' },
     { do: 'wait', ms: 4000 },
-    word,
+    resolve,
   ];
 }
 

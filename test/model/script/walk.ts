@@ -14,11 +14,11 @@ export interface Walk {
   name: string;
   mode: KeyMode;
   setup: Setup;
-  /** What leads up to it. */
+  /** The steps before the walk. */
   before: readonly Step[];
   /** The steps at the beginning and at the end. */
   steps: readonly Step[];
-  /** Kind and key of the item that it writes. */
+  /** Kind and key of the item that the request writes. */
   item: string;
 }
 
@@ -45,9 +45,9 @@ export type Phase =
 /** One play of a walk. */
 export interface Played {
   script: Script;
-  /** Null where the point was never reached. */
+  /** Null if the point was never reached. */
   phase: Phase | null;
-  /** How many requests one commit claimed, and how many one commit settled, at most. */
+  /** The most requests that one commit claimed, and the most requests that one commit settled. */
   claimedAtOnce: number;
   settledAtOnce: number;
   breaches: string[];
@@ -57,7 +57,7 @@ export interface Played {
 const WRITES = ['claim', 'settle'];
 /** The calls in the life of a delivery. */
 const MAIN = [...WRITES, 'exchange'];
-/** Calls that lead to them. */
+/** Calls that lead to those calls. */
 const OTHERS = ['unconfirmedDeliveries', 'stagePage', 'evaluatePassports', 'putAside', 'enqueue', 'dueDeliveries'];
 
 function scriptOf({ setup, before, steps }: Walk, point: CallPoint, change: readonly ChangeStep[]): Script {
@@ -67,7 +67,7 @@ function scriptOf({ setup, before, steps }: Walk, point: CallPoint, change: read
 /**
  * The points of a walk: each call from its beginning to the last settlement, on all of its sides.
  *
- * @param full whether calls count as well that only lead to a claim, a request or a settlement
+ * @param full whether calls that only lead to a claim, a request or a settlement count too
  */
 export async function pointsOf(walk: Walk, full: boolean): Promise<CallPoint[]> {
   let names: string[] = [];

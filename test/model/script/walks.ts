@@ -180,7 +180,7 @@ function endsOf(operation: Operation, ...ends: ('lost' | 'refused' | 'crossed')[
   return Object.fromEntries(ends.map((end) => [end, faultsOf(operation, [faults[end]])]));
 }
 
-/** The rows' own content is at fault. */
+/** Gives a row a content that is at fault itself. */
 const flavour = (row: number, to: 'poison' | 'unsendable'): Step[] => [{ do: 'edit', row, to }];
 
 export const BATCHES: readonly Batch[] = [

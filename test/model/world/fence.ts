@@ -1,6 +1,6 @@
 import type { VirtualTime } from '../../support/time/virtual-time.ts';
 
-/** When a process dies: after so many calls of ports, before the call or before its answer arrives. */
+/** When a process dies: after this many calls of ports, before the next call or before its answer arrives. */
 export interface Death {
   calls: number;
   side: 'before' | 'after';
@@ -40,7 +40,7 @@ export interface Fence {
 /**
  * @param onDeath called at the instant of death, before anything else can happen
  * @param onCircle called when the process makes too many calls at one instant; it is stopped then
- * @param pauseMs how long a call is delayed, so that parallel work meets in many orders
+ * @param pauseMs how long a call is delayed, so that parallel work happens in many orders
  * @param onCall called with each call of a port, its arguments, and whether it is the one of a `CallPoint`
  */
 export function createFence({

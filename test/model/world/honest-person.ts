@@ -28,8 +28,8 @@ export async function helpAsPerson(
   if (way === 'ignore') return ignoreStuck(items, parts);
   for (const item of items) {
     if (item.open?.state !== 'in_doubt' || item.open.dueAt > 0) continue;
-    const said = say(item, way, { ...parts, items });
-    said.catch((error: unknown) => {
+    const resolving = resolve(item, way, { ...parts, items });
+    resolving.catch((error: unknown) => {
       parts.witness.breaches.push(`Threw: ${String(error)}`);
     });
     await time.settle();
@@ -56,7 +56,7 @@ async function ignoreStuck(
   }
 }
 
-async function say(
+async function resolve(
   item: ItemState,
   way: PersonsWay,
   { process, api, witness, items, reach }: Parameters<typeof helpAsPerson>[2] & { items: ItemState[] },
@@ -69,12 +69,12 @@ async function say(
     await process.replay({ selection, force: true, dryRun: false });
     return;
   }
-  const doubt = (await process.ledger.deliveriesNamed(item.key)).find(({ id }) => id === item.id);
-  if (doubt === undefined) return;
-  const word: ManualResolution = hasArrived
-    ? { said: 'delivered', remoteId: idFor(doubt, remote) }
+  const delivery = (await process.ledger.deliveriesNamed(item.key)).find(({ id }) => id === item.id);
+  if (delivery === undefined) return;
+  const resolution: ManualResolution = hasArrived
+    ? { said: 'delivered', remoteId: idFor(delivery, remote) }
     : { said: 'rejected' };
-  const [settled] = await process.ledger.settle([manualSettlement(doubt, word)]);
+  const [settled] = await process.ledger.settle([manualSettlement(delivery, resolution)]);
   if (!settled?.applied) return;
   reach(hasArrived ? 'a person said that it had arrived' : 'a person said that it had not arrived');
 }
@@ -99,6 +99,6 @@ function showsWrite(
 ): boolean {
   const sent = open?.desired ?? {};
   if (kind === 'passport') return remote['status'] === sent['status'];
-  // An item that was created in the lost time is at the platform, whatever the ledger says.
+  // An item that was created since the backup is at the platform, even with another content than the ledger has.
   return (witness.hasRestored() && open?.operation.endsWith('.create') === true) || showsPayload(remote, sent);
 }

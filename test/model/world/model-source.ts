@@ -17,7 +17,7 @@ export const ROWS = [
   { stream: 'boms', id: 'B1' },
   { stream: 'boms', id: 'B2' },
   { stream: 'boms', id: 'B3' },
-  // So many new products that an import saves requests.
+  // With these rows there are enough new products for an import to save requests.
   { stream: 'products', id: 'P4' },
   { stream: 'products', id: 'P5' },
 ] as const;
@@ -63,7 +63,7 @@ export interface ModelSource {
   wasMoved(key: string): boolean;
 }
 
-/** @param incremental whether one of its streams tells only what has changed since a cursor */
+/** @param incremental whether one of the streams gives only the changes since a cursor */
 export function createModelSource({ incremental }: { incremental: boolean }): ModelSource {
   const flavours: Flavour[] = ROWS.map(() => 'absent');
   /** The number of the last change of each row. */
