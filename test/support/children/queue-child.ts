@@ -2,7 +2,7 @@ import { createQueues } from '../../../src/queue/create-queues.ts';
 import { createListener } from '../worlds/listener.ts';
 import { createRecordingLog } from '../worlds/recording-log.ts';
 
-// A process that uses the queues once, closes them, and must then end by itself.
+// A process that uses the queues once and closes them. Nothing in it may then keep the process alive.
 const url = process.argv[2] ?? 'embedded';
 const queues = await createQueues({ url, prefix: `child-${process.pid}`, log: createRecordingLog() });
 const listener = createListener();

@@ -1,4 +1,4 @@
-// A process that brings a ledger up to date and ends.
+// A process that upgrades a ledger and ends.
 
 import { openDatabase } from '../../../src/ledger/store/database.ts';
 

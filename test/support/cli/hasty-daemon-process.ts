@@ -7,7 +7,7 @@ import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
 import { HASTY_TIMING } from './hasty-timing.ts';
 
-/** `dpp-sync start`, which forgets its enqueued jobs after half a second: `node hasty-daemon-process.ts … CONFIG`. */
+/** `dpp-sync start` with locks on its jobs that last half a second: `node hasty-daemon-process.ts … CONFIG`. */
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 const secrets = createSecretStore();

@@ -23,7 +23,7 @@ export interface Export {
 }
 
 const HALF: MissingGuard = { maxMissing: 0.5, maxDrop: 0.5 };
-/** A guard that holds no read. */
+/** A guard that treats no read as a broken export. */
 export const NO_GUARD: MissingGuard = { maxMissing: 1, maxDrop: 1 };
 
 /** Runs one complete pull of one stream. Returns the id of the run and the results of its page and end. */

@@ -36,7 +36,7 @@ export interface Trace {
   refused: Uint32Array[];
 }
 
-/** A request and its answer each take 12 ms in the median: 8 ms and a log-normal jitter, with one in a hundred that takes much longer. */
+/** The time of a request or of an answer: 8 ms and a log-normal jitter, 12 ms in the median. One in a hundred is much later. */
 function delayMs(random: () => number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const jitter = 4 * Math.exp(0.7 * normal);
@@ -55,7 +55,7 @@ export function simulate(options: Simulation): Trace {
   const accepted = clients.map(() => new Uint32Array(seconds));
   const refused = clients.map(() => new Uint32Array(seconds));
   const inFlight = clients.map(() => 0);
-  /** When each client wakes up next. An earlier wake-up has replaced one that has another time. */
+  /** When each client wakes up next. An event with another time does nothing, because an earlier wake-up has replaced it. */
   const wakeAt = clients.map(() => Number.POSITIVE_INFINITY);
   const events = createEventQueue();
   const changes = [...(options.changes ?? [])];

@@ -18,7 +18,7 @@ const SCRIPT = join(import.meta.dirname, 'sandbox-process.ts');
 export interface MortalSandbox {
   baseUrl: string;
   /**
-   * The number of writes that have taken effect. It is read from the store, so it is known while the process is dead.
+   * The number of writes that have taken effect. It is read from the store, so it can be read while the process is dead.
    */
   writes(): number;
   /** Ends the process with SIGKILL. */

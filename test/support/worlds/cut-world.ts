@@ -78,26 +78,26 @@ interface Ending {
 
 function expectNothingLostOrDoubled({ world, source, report, honoured }: Ending): void {
   const { products, materials, bomItems, passports, publications } = world.contents();
-  const doubted = report.items.bom_item?.in_doubt ?? 0;
-  if (honoured) expect(doubted).toBe(0);
+  const unconfirmed = report.items.bom_item?.in_doubt ?? 0;
+  if (honoured) expect(unconfirmed).toBe(0);
   expect(report.items).toEqual({
     product: { delivered: source.products.length },
     material: { delivered: source.materials.length },
-    bom_item: compact({ delivered: source.lines.length - doubted, in_doubt: doubted }),
+    bom_item: compact({ delivered: source.lines.length - unconfirmed, in_doubt: unconfirmed }),
   });
   expect(sorted(products, 'name')).toEqual(source.products.map(({ name }) => name).toSorted());
   expect(sorted(products, 'sku')).toEqual(source.products.map(({ id }) => `SKU-${id}`).toSorted());
   expect(sorted(materials, 'code')).toEqual(source.materials.map(({ id }) => id).toSorted());
   // A BOM item that may be on the platform is listed as unconfirmed. No BOM item is there twice.
   expect(bomItems.length).toBeLessThanOrEqual(source.lines.length);
-  expect(bomItems.length).toBeGreaterThanOrEqual(source.lines.length - doubted);
+  expect(bomItems.length).toBeGreaterThanOrEqual(source.lines.length - unconfirmed);
   expect(new Set(bomItems.map(({ product, quantity }) => JSON.stringify([product, quantity]))).size).toBe(
     bomItems.length,
   );
   // A product with an unconfirmed BOM item is incomplete. Each other product is published once.
   const { published = 0, ...open } = report.passports;
   expect(open).toEqual(compact({ incomplete: source.products.length - published }));
-  expect(source.products.length - published).toBeLessThanOrEqual(doubted);
+  expect(source.products.length - published).toBeLessThanOrEqual(unconfirmed);
   expect(passports).toHaveLength(published);
   expect(new Set(publications.map(({ sku }) => sku)).size).toBe(publications.length);
   expect(publications).toHaveLength(published);
