@@ -1,6 +1,6 @@
-// What bulk imports save at a first load: `npm run bench:bulk`. A sync with everything that belongs to it brings new products to the
-// sandbox, in a process of its own, under a limit that it does not tell of: one by one, and in imports for each form of answer.
-// Prints a table and writes it to docs/performance.md, unless the environment asks for another number of products.
+// Measures what bulk imports save at a first load: `npm run bench:bulk`. A complete sync sends new products to a sandbox in a
+// separate process: one by one, and in imports with each form of answer. The sandbox has a rate limit and does not announce
+// it. Prints a table and writes it to docs/performance.md, unless the environment sets another number of products.
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ const LATENCY_MS = 20;
 const LIMIT = `rateLimit={kind: token-bucket, ratePerSecond: ${RATE}, burst: ${RATE}, per: key, retryAfter: none}`;
 const CONTENDER = join(import.meta.dirname, 'push/dpp-sync.ts');
 
-/** By name: whether imports are used, and how the sandbox answers them. */
+/** The measured ways, by name: whether imports are used, and how the sandbox answers them. */
 const WAYS = {
   'one by one': { creates: 'off', answer: 'per-row' },
   'imports, a result a row': { creates: 'auto', answer: 'per-row' },
@@ -35,7 +35,7 @@ interface Measured {
   ms: number;
   requests: number;
   throttled: number;
-  /** The hash of all products at the platform, without what differs from load to load: their ids and times. */
+  /** The hash of all products at the platform, without their ids and times, which differ from load to load. */
   content: string;
   products: number;
 }

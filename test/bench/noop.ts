@@ -1,8 +1,8 @@
-// What a night costs in which nothing has changed, and the first load before it: `npm run bench:noop`. Each count of records
-// is loaded once, with a Redis and a platform that takes everything, and then synced again unchanged, in turns with a bare
-// CSV parser over the same file. Then some of its rows are spoilt and go into quarantine, and what is left is measured in the
-// same way. Memory is the highest resident size; the load's is told by quarters of its time. The tables go to
-// docs/performance.md, unless the environment asks for other counts.
+// Measures a first load, and then a sync of an unchanged export: `npm run bench:noop`. Each number of records is loaded once,
+// with a Redis and a platform that accepts everything. The unchanged sync alternates with a bare CSV parser over the same
+// file. Then some rows are spoilt and go into quarantine, and the unchanged sync is measured again. Memory is the highest
+// resident size; for the load it is given for each quarter of its time. The tables are written to docs/performance.md, unless
+// the environment sets other counts.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,13 +19,13 @@ import { compete, median, startRedis, startServer, writeCsv } from './support/me
 const ASKED = process.env['BENCH_COUNTS'];
 const COUNTS = (ASKED ?? '10000,100000,1000000').split(',').map(Number);
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
-/** The load of few records is over soon, and its start weighs much: the first is repeated. */
+/** A load of few records is short, so the start of the process has a large share of it. So the smallest load is repeated. */
 const LOADS_OF_FIRST = 3;
-/** Of so many rows of the dirty export, one is in quarantine. */
+/** One of this many rows of the dirty export is in quarantine. */
 const ROWS_A_BAD_ONE = 400;
-/** What the ledger may keep of a record at most. */
+/** The limit for the bytes of the ledger for each record. */
 const RECORD_BYTES = 650;
-/** What may be held at most, whatever the count. */
+/** The limits for memory, which do not depend on the number of records. */
 const MEMORY_MB = { load: 350, unchanged: 250, redis: 100 };
 
 interface Measured {
@@ -56,7 +56,7 @@ function quarantinedOf(file: string): number {
   return count ?? 0;
 }
 
-/** Gives some rows a country that there is not. */
+/** Gives some rows a country that does not exist. */
 function spoil(csv: string): void {
   const spoilt = (line: string, at: number): string =>
     at > 0 && at % ROWS_A_BAD_ONE === 0 ? line.replace(/DE$/, 'Atlantis') : line;

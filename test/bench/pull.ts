@@ -1,6 +1,6 @@
-// How fast exports are read: `npm run bench:pull`. Each format has a file of its own, which the connector reads and hashes
-// record by record as a pull does, in turns with the bare parser over the same file. The tables go to docs/performance.md,
-// unless the environment asks for another count.
+// Measures how fast exports are read: `npm run bench:pull`. Each format has a separate file. The connector reads the file and
+// hashes each record, as a pull does. This alternates with the bare parser over the same file. The tables are written to
+// docs/performance.md, unless the environment sets another count.
 
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -17,9 +17,9 @@ import { FLAGS, median } from './support/measure.ts';
 const ASKED = process.env['BENCH_COUNTS'];
 const COUNT = Number(ASKED ?? 200_000);
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
-/** What a pull has to read and hash in a second at least. */
+/** The least number of records that a pull has to read and hash in a second. */
 const CSV_RECORDS_PER_SECOND = 100_000;
-/** What reading may hold at most, whatever the size of the file. Node collects garbage late while there is memory. */
+/** The limit for the memory of a read of any size. Node collects garbage late while there is enough memory. */
 const MEMORY_MB = 350;
 
 const run = promisify(execFile);

@@ -1,6 +1,7 @@
-// Compares what it costs to bring records from a CSV file to a platform that accepts them: `npm run bench:push`. All of it in
-// one run and in turns, so that whatever else the machine does meets every contender; figures are medians, and what counts
-// are their ratios. The tables go to docs/performance.md, unless the environment asks for other counts or latencies.
+// Compares ways to send records from a CSV file to a platform that accepts them: `npm run bench:push`. The contenders take
+// turns in one run, so that other work on the machine affects all of them. The figures are medians, and their ratios are
+// compared with the budget. The tables are written to docs/performance.md, unless the environment sets other counts or
+// latencies.
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,17 +14,17 @@ import { machine } from './support/machine.ts';
 import { compete, median, startRedis, startServer, writeCsv } from './support/measure.ts';
 import { loadAndChange, NIGHTS } from './support/nights.ts';
 
-/** The same for all; dpp-sync by itself opens as many as latency needs, and 256 at most. */
+/** The same for all contenders. Without this setting dpp-sync opens as many connections as the latency needs, 256 at most. */
 const CONNECTIONS = 64;
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const ASKED = { counts: process.env['BENCH_COUNTS'], latencies: process.env['BENCH_LATENCIES'] };
 const COUNTS = (ASKED.counts ?? '10000,100000').split(',').map(Number);
 const LATENCIES_MS = (ASKED.latencies ?? '0,20').split(',').map(Number);
-/** What takes long is measured less often. */
+/** From this count on, a measurement takes long and is repeated less often. */
 const LONG_COUNT = 50_000;
 const LONG_ROUNDS = 3;
 
-/** By name: the script, and whether it is given a Redis. */
+/** The contenders, by name: the script, and whether it gets a Redis. */
 const CONTENDERS = {
   'undici, no state': { script: 'push/undici-loop.ts', redis: false },
   'undici, SQLite ledger': { script: 'push/undici-sqlite.ts', redis: false },
@@ -33,14 +34,14 @@ const CONTENDERS = {
 } as const;
 type Name = keyof typeof CONTENDERS;
 
-/** The embedded queue is for the smallest container: a sync over it stays within this. */
+/** The memory limit of a sync over the embedded queue, which is meant for the smallest container. */
 const EMBEDDED_MB = 250;
 
-/** What the main thread may spend on a record at no latency, and what the ledger may keep of it, at most. */
+/** The limits for each record: CPU time of the main thread at no latency, and bytes of the ledger. */
 const RECORD_CPU_US = 100;
 const RECORD_BYTES = 650;
 
-/** What is compared: how much faster the first is than the second. */
+/** Each ratio says how much faster the first contender is than the second one. */
 const RATIOS: readonly [Name, Name][] = [
   ['dpp-sync, Redis', 'BullMQ, a job a record'],
   ['dpp-sync, Redis', 'undici, SQLite ledger'],
@@ -48,7 +49,7 @@ const RATIOS: readonly [Name, Name][] = [
   ['dpp-sync, embedded', 'dpp-sync, Redis'],
 ];
 
-/** The ledger is there where the contender is dpp-sync. */
+/** Only dpp-sync has a ledger. */
 interface Measured extends Result {
   ledger?: LedgerFile;
 }
@@ -79,7 +80,7 @@ async function measure(name: Name, csv: string, count: number, latencyMs: number
   }
 }
 
-/** All contenders in turns, and again, on one file. */
+/** Runs all contenders in turns over one file, several times. */
 async function raceOver(csv: string, count: number, latencyMs: number): Promise<Map<Name, Measured[]>> {
   const results = new Map<Name, Measured[]>((Object.keys(CONTENDERS) as Name[]).map((name) => [name, []]));
   const rounds = count < LONG_COUNT ? ROUNDS : Math.min(ROUNDS, LONG_ROUNDS);
@@ -128,12 +129,12 @@ function tableOf(race: Race): string {
   return table([titleOf(race), ...figures], rows);
 }
 
-/** What the main thread spends on a record, in microseconds. */
+/** The CPU time of the main thread for each record, in microseconds. */
 function cpuUsOf(results: readonly Measured[], count: number): number {
   return (median(results.map(({ cpuMs }) => cpuMs)) * 1000) / count;
 }
 
-/** The shares of a race, by what they are called in `budget.json`. */
+/** The shares of a race, by their names in `budget.json`. */
 function sharesOf(race: Race): Record<string, number> {
   const { count, latencyMs, results } = race;
   const of = (name: Name): Measured[] => results.get(name) ?? [];

@@ -1,5 +1,5 @@
 // Compares the sandbox with a server that only parses and answers JSON, on the same machine in the same run:
-// `npm run bench:sandbox`. Rounds alternate between the two, so that whatever else the machine does meets both.
+// `npm run bench:sandbox`. Rounds alternate between the two servers, so that other work on the machine affects both.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,11 +10,11 @@ const KEY = 'dpp_a-key-to-measure-with';
 const CONNECTIONS = 16;
 const ROUND_MS = 1500;
 const ROUNDS = 7;
-/** They are not counted. */
+/** The first rounds, which are not counted. */
 const WARM_UP_ROUNDS = 2;
 const GOAL = 0.5;
 
-/** One request of the load, as the text that goes over the wire. `n` makes each of them another. */
+/** Makes one request of the load, as the text that is sent. `n` makes each request different. */
 type Load = (n: number) => string;
 
 interface Measured {
@@ -69,9 +69,9 @@ async function cpuOf(child: ChildProcess): Promise<number> {
 }
 
 /**
- * Sends requests over kept connections, one after another on each, and counts the answers. It looks at no more of an
- * answer than it must, so that the server is the slower side. It never sleeps: else a server that it waits for would pay
- * for waking it up with every answer, and one that it cannot keep up with would not.
+ * Sends requests over kept connections, one after another on each, and counts the answers. It reads as little of an answer
+ * as possible, so that the server is the slower side. It never sleeps. Otherwise each answer of a slow server would have to
+ * wake it up, and a fast server would not have this cost.
  *
  * @throws Error for an answer that is no success
  */
@@ -134,7 +134,7 @@ function median(values: number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Makes the product and the material that the BOM items point at. */
+/** Makes the product and the material to which the BOM items refer. */
 async function prepare(port: number): Promise<void> {
   const headers = { 'x-api-key': KEY, 'content-type': 'application/json' };
   const first = { products: { sku: 'FIRST', name: 'Bucket' }, materials: { code: 'FIRST', name: 'Steel' } };
@@ -146,8 +146,8 @@ async function prepare(port: number): Promise<void> {
 }
 
 /**
- * Gives the ratio of requests per second, over servers that were started for this load: else a load would pay for what
- * the ones before it left in the sandbox's memory.
+ * Returns the ratio of requests per second. It starts new servers for this load. Otherwise the items of earlier loads in the
+ * memory of the sandbox would make later loads slower.
  */
 async function compare(name: string, load: Load): Promise<number> {
   const bare = await start('bare-server-process.ts');

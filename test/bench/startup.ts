@@ -1,8 +1,9 @@
-// How long it takes from the start of the process to its end where a command has little to do: `npm run bench:startup`, or
-// `npm run bench:startup -- FOLDER` beside another checkout, which has its node_modules. Both are built, into their `dist`. Each runs from its sources and from its
-// build, laid out as in the image, with a cache folder of its own that an unmeasured run has filled. All of them take turns, so
-// that the ratios hold on a machine that has other work as well. At the end it opens the embedded queue in processes of their own.
-// Beside another checkout the figures go to docs/performance.md.
+// Measures the time from the start of the process to its end, for commands with little work: `npm run bench:startup`.
+// `npm run bench:startup -- FOLDER` compares this checkout with another one, which must have its node_modules. Both checkouts
+// are built into their `dist`. Each runs from its sources and from its build, in the same folders as in the image, with a
+// separate cache folder that an unmeasured run has filled. All of them take turns, so that the ratios are right on a machine
+// with other work as well. At the end the embedded queue is opened in separate processes. With another checkout, the figures
+// are written to docs/performance.md.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -14,7 +15,7 @@ import { machine } from './support/machine.ts';
 import { median } from './support/measure.ts';
 
 const ROUNDS = 15;
-/** What the time of this checkout may come to, as a share of the other's. */
+/** The limit for the time of this checkout, as a share of the other's time. */
 const SHARE_MAX = 0.6;
 const HERE = join(import.meta.dirname, '../..');
 const QUEUE_PROCESS = join(import.meta.dirname, 'support/queue-opening-process.ts');
@@ -26,11 +27,11 @@ const folder = mkdtempSync(join(tmpdir(), 'dpp-bench-'));
 interface Contender {
   form: string;
   launcher: string;
-  /** With a ledger of the demo, which each checkout writes by itself. */
+  /** The folder in which the commands run. It has a ledger of the demo, which this checkout has written. */
   cwd: string;
 }
 
-/** A checkout from its sources and from its build. */
+/** The contenders of a checkout: one runs its sources, the other one its build. */
 function contendersOf(checkout: string): Contender[] {
   const own = mkdtempSync(join(folder, 'checkout-'));
   const build = join(own, 'build');
@@ -46,13 +47,13 @@ function contendersOf(checkout: string): Contender[] {
   return [source, { form: 'build', launcher: join(build, 'src/launcher.mjs'), cwd: own }];
 }
 
-/** Gives the time in milliseconds. */
+/** Runs a command. Returns its time in milliseconds. */
 function run({ launcher, cwd }: Contender, args: readonly string[]): number {
   const env = { PATH: process.env['PATH'], XDG_CACHE_HOME: join(cwd, 'cache') };
   const begun = performance.now();
   const { status, stderr } = spawnSync(process.execPath, [launcher, ...args], { cwd, env, encoding: 'utf8' });
   const ms = performance.now() - begun;
-  // The demo leaves something to look at, which `status` says with 4.
+  // The demo leaves work for a person, so `status` ends with exit code 4.
   if (status !== 0 && status !== 4) throw new Error(`${basename(launcher)} ${args.join(' ')} has failed: ${stderr}`);
   return ms;
 }
@@ -60,7 +61,7 @@ function run({ launcher, cwd }: Contender, args: readonly string[]): number {
 interface Measured {
   what: string;
   ms: number[];
-  /** Of the other checkout; empty without one. */
+  /** The times of the other checkout; empty if there is none. */
   otherMs: number[];
 }
 

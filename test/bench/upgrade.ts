@@ -1,6 +1,6 @@
-// What it takes to bring a ledger of an older version up to date: `npm run bench:upgrade`. The keys are in no order, a tenth of the
-// items was written twice and has an event, and a fiftieth was sent and waits to be sent again. The table goes to
-// docs/performance.md, unless the environment asks for other counts.
+// Measures the upgrade of a ledger of an older version: `npm run bench:upgrade`. The keys are in no order, a tenth of the
+// items was written twice and has an event, and a fiftieth was sent and waits to be sent again. The table is written to
+// docs/performance.md, unless the environment sets other counts.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -19,7 +19,7 @@ interface Upgraded {
   backupMs: number;
   upgradeMs: number;
   peakMb: number;
-  /** Bytes of the ledger before, and of what was needed beside it. */
+  /** The bytes of the ledger before the upgrade, and the bytes that the upgrade needed beside it. */
   before: number;
   room: number;
 }

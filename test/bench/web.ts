@@ -1,8 +1,8 @@
-// What pages of the dashboard cost while a sync runs: `npm run bench:web`, with `-- --items N` for another size of the ledger. A daemon
-// has a large ledger and brings new records to a platform that takes everything. First each page is asked for again and again. The server's
-// time is measured within the daemon, and the time to the last byte as the browser's side of the loopback sees it. Then the throughput of
-// the same sync is measured in turns: while nobody looks at pages, while one person does, and while four do. The tables go to
-// docs/performance.md for a million items.
+// Measures the pages of the dashboard while a sync runs: `npm run bench:web`, with `-- --items N` for another size of the
+// ledger. A daemon has a large ledger and sends new records to a platform that accepts everything. First each page is loaded
+// many times. The server's time is measured in the daemon, and the time to the last byte in the client on the same machine.
+// Then the throughput of the same sync is measured in turns: while nobody looks at pages, while one person does, and while
+// four people do. For a million items the tables are written to docs/performance.md.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,19 +26,19 @@ import { type AnsweringServer, median, startServer, writeCsv } from './support/m
 const { values: flags } = parseArgs({ options: { items: { type: 'string' }, records: { type: 'string' } } });
 const WHOLE = 1_000_000;
 const ITEMS = Number(flags.items ?? WHOLE);
-/** As many as keep the sync busy for the whole benchmark. */
+/** Enough records to keep the sync busy for the whole benchmark. */
 const RECORDS = Number(flags.records ?? 700_000);
 const TOKEN = 'bench-web-token-with-32-characters!';
 const LAUNCHER = join(import.meta.dirname, '../../src/launcher.mjs');
 
 const LIMITS_MS = { first: 200, other: 50 };
 const ROUNDS = 40;
-/** In each, one span of each kind of visitor. */
+/** The number of turns. Each turn has one span for each number of people. */
 const TURNS = 8;
 const SPAN_MS = 8000;
-/** An open page loads itself again so often, at most. */
+/** An open page reloads itself at most this often. */
 const RENEWED_EVERY_MS = 2000;
-/** How often a page is loaded while so many people look at pages. */
+/** How often a page is loaded while this many people look at pages. */
 const PAGE_EVERY_MS = { nobody: null, one: RENEWED_EVERY_MS, four: RENEWED_EVERY_MS / 4 };
 type Watchers = keyof typeof PAGE_EVERY_MS;
 
@@ -85,7 +85,7 @@ function writeConfig(folder: string, { baseUrl, port }: { baseUrl: string; port:
   return file;
 }
 
-/** Has the daemon pull and send the new records. */
+/** Lets the daemon pull and send the new records. */
 function startSync(config: string): ChildProcess {
   return spawn(process.execPath, [LAUNCHER, 'sync', 'fresh', '--quiet', '-c', config], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -96,7 +96,7 @@ function pageLoader(port: number): (path: string) => Promise<number> {
   return async (path) => {
     const began = performance.now();
     const headers = { authorization: `Bearer ${TOKEN}` };
-    // A connection of its own: one that was kept may be closed while it is used again.
+    // A new connection for each page, because a kept connection may be closed while it is used again.
     const asked = get({ host: '127.0.0.1', port, path, headers, agent: false });
     const [response] = (await once(asked, 'response')) as [IncomingMessage];
     await buffer(response);
@@ -110,7 +110,7 @@ function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Waits until writes arrive, so that the sync is under way. */
+/** Waits until writes arrive, so that the sync is sending. */
 async function untilWriting(server: AnsweringServer): Promise<void> {
   for (let tries = 0; tries < 600; tries += 1) {
     const { writes } = await server.taken();
@@ -120,7 +120,7 @@ async function untilWriting(server: AnsweringServer): Promise<void> {
   throw new Error('the sync has sent nothing for a minute');
 }
 
-/** Writes a second of one span. */
+/** Returns the writes per second in one span. */
 async function writesWithin(server: AnsweringServer, look: (untilMs: number) => Promise<void>): Promise<number> {
   await server.taken();
   const began = performance.now();
@@ -129,7 +129,7 @@ async function writesWithin(server: AnsweringServer, look: (untilMs: number) => 
   return writes / ((performance.now() - began) / 1000);
 }
 
-/** Loads pages, one in each interval, and goes on with the next ones at the next call. */
+/** Loads pages, one in each interval. The next call continues with the next pages. */
 function visitor(load: (path: string) => Promise<number>, paths: readonly string[]) {
   let at = 0;
   return async (everyMs: number | null, untilMs: number): Promise<void> => {
@@ -153,8 +153,8 @@ function serverTimesIn(file: string): Map<string, number[]> {
 }
 
 /**
- * The CPU time that the threads beside the main one have used for JavaScript so far, in milliseconds: those that read the ledger. Null
- * where the system does not say.
+ * The CPU time for JavaScript of the threads that read the ledger so far, in milliseconds. These are all threads except the
+ * main one. Null if the system does not report it.
  */
 function readersCpuMs(pid: number): number | null {
   const tasks = `/proc/${pid}/task`;
@@ -198,7 +198,7 @@ try {
   const cold = await load('/');
   sync = startSync(config);
   await untilWriting(server);
-  // The catalog of the lists is read once after a start.
+  // The first list after a start reads the catalog of the lists.
   const firstList = await load('/items');
   const times = new Map(pages.map(([name]) => [name, [] as number[]]));
   const cpu = new Map(pages.map(([name]) => [name, [] as number[]]));

@@ -1,4 +1,4 @@
-// The least that has to be done to see that nothing has changed: every row is read.
+// The least work that can show that nothing has changed: every row is read.
 
 import { compete, rowsOf } from '../support/contender.ts';
 

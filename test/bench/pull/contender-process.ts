@@ -1,10 +1,10 @@
-// Reads one file once: with the connector and the hashing that a pull does, or with the parser alone.
+// Reads one file once: with the connector and the hashing of a pull, or with the parser alone.
 
 import { incomingRecords } from '../../../src/pipeline/incoming-record.ts';
 import { readPages } from '../../support/connectors/connector-reader.ts';
 import { FORMATS } from './formats.ts';
 
-/** What the process is given, as JSON in its first argument. */
+/** The first argument of the process, as JSON. */
 export interface ReadJob {
   format: string;
   folder: string;

@@ -9,13 +9,13 @@ import type { Connector } from '../../../src/sdk/index.ts';
 import { workbook } from '../../support/connectors/workbook.ts';
 import { markup } from './markup.ts';
 
-/** A format that is measured: a new one is a new row of `FORMATS`. */
+/** A format that is measured. To measure another format, add a row to `FORMATS`. */
 export interface Format {
   name: string;
-  /** The parser alone, as the table calls it. */
+  /** The name of the bare parser in the table. */
   bareName: string;
   connector: Connector;
-  /** What stands under a stream besides the path and the key. */
+  /** The options of the stream besides the path and the key. */
   stream: object;
   write(file: string, count: number): void;
   /** Reads a file with the parser alone, and counts its records. */
@@ -23,7 +23,7 @@ export interface Format {
 }
 
 const NAMES = ['SKU', 'NAME', 'GTIN', 'WEIGHT', 'UNIT', 'COUNTRY', 'GROUP', 'CHANGED'] as const;
-/** Of each column, for the format of fixed width. */
+/** The width of each column, for the format of fixed width. */
 const WIDTHS = [18, 30, 14, 10, 3, 2, 12, 8];
 
 function cellsOf(index: number): string[] {

@@ -3,7 +3,7 @@ import { SaxesParser } from 'saxes';
 import { xml } from '../../../connectors/xml/index.ts';
 import type { Format } from './formats.ts';
 
-/** XML, with attributes that its connector reads as well. */
+/** XML with attributes. The connector reads the attributes as well. */
 export const markup: Format = {
   name: 'XML',
   bareName: 'saxes',

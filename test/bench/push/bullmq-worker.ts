@@ -1,4 +1,4 @@
-// What the BullMQ documentation leads to: one job per record, and a worker that posts it.
+// A program as the BullMQ documentation suggests it: one job per record, and a worker that posts the record.
 
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';

@@ -1,4 +1,4 @@
-// dpp-sync itself: the runtime that the commands use, with its ledger on the disk.
+// dpp-sync: the runtime that the commands use, with its ledger on the disk.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ await compete(async ({ baseUrl, csv, folder, connections, redisUrl, creates }) =
   return async () => {
     const request = { sources: [], waitMs: 60_000, abort: new AbortController().signal };
     const report = await sync(runtime, request, systemClock);
-    // Whether rows were to go into quarantine is for the benchmark to say.
+    // The benchmark checks itself whether the right number of rows is in quarantine.
     if (exitCodeOf({ ...report, quarantined: 0 }) !== 0) {
       throw new Error(report.fault?.message ?? JSON.stringify(report.items));
     }

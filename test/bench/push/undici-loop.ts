@@ -1,4 +1,4 @@
-// The least that does the job: no state, no retry, as many requests at once as there are connections.
+// The smallest program for this work: no state, no retry, and as many requests in flight as there are connections.
 
 import { Pool } from 'undici';
 import { bodyOf, compete, HEADERS, rowsOf } from '../support/contender.ts';

@@ -1,5 +1,5 @@
-// A script with a ledger: each row is noted before it is sent, and its id when it has been answered. Notes are committed in
-// groups, as fast as a script of that kind can be made with little effort.
+// A script with a ledger: it stores each row before the row is sent, and the remote id after the answer. It commits in groups,
+// because this makes such a script faster with little effort.
 
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

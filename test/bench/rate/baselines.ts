@@ -137,7 +137,7 @@ function awsAdaptive(random: () => number): SimClient {
 
 const AGAIN_MS = 1000;
 
-/** `p-throttle`, given the rate: so many requests at once in each second. A refused request is sent again a second later. */
+/** `p-throttle` with the rate as its limit in each second. A refused request is sent again a second later. */
 function pThrottle({ rate }: Cell): SimClient {
   let windowAt = Number.NEGATIVE_INFINITY;
   let used = 0;
@@ -156,7 +156,7 @@ function pThrottle({ rate }: Cell): SimClient {
   });
 }
 
-/** `bottleneck`, given the rate as `minTime`. A refused request is sent again a second later. */
+/** `bottleneck` with the rate as its `minTime`. A refused request is sent again a second later. */
 function bottleneck({ rate }: Cell): SimClient {
   let next = 0;
   return workers({

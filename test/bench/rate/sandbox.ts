@@ -1,6 +1,6 @@
-// How well limits are learnt for real: `npm run bench:rate-sandbox`. A sync with everything that belongs to it, against the
-// sandbox in a process of its own, over HTTP, with limits that it does not tell of. Prints a table and writes it to
-// docs/performance.md, unless the environment asks for another length.
+// Measures in real time how well limits are learnt: `npm run bench:rate-sandbox`. A complete sync sends over HTTP to a
+// sandbox in a separate process, whose limits are not announced. Prints a table and writes it to docs/performance.md, unless
+// the environment sets another length.
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,12 +16,12 @@ import { startSandbox } from '../support/sandbox-process.ts';
 
 const LATENCY_MS = 20;
 const ROOT = join(import.meta.dirname, '../../..');
-/** So much work there is. */
+/** The length of a measurement: the work lasts this many seconds if the sync uses the whole limit. */
 const ASKED = process.env['BENCH_SECONDS'];
 const SECONDS = Number(ASKED ?? 90);
 const ROUNDS = 3;
 
-/** By name: the limit per second, and the sandbox settings for it. */
+/** The limits, by name: the limit per second, and the settings of the sandbox. */
 const LIMITS: Record<string, { rate: number; settings: string[] }> = {
   'token bucket 200/s, burst 50': {
     rate: 200,

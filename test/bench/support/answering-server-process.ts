@@ -1,5 +1,6 @@
-// The other side of the benchmarks: takes what it is sent, waits as long as it was told, and answers with an id.
-// `node answering-server-process.ts LATENCY_MS` prints its URL; asked for it, it says what it has taken since.
+// The platform of the benchmarks: it accepts every write, waits for the given latency, and answers with an id.
+// `node answering-server-process.ts LATENCY_MS` prints its URL. A message from its parent asks what it has accepted since the
+// last message.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -35,7 +36,7 @@ function countProducts(body: string): number {
   return lists.find((one) => Array.isArray(one))?.length ?? 0;
 }
 
-/** An import updates all that it carries. */
+/** An import updates all its products. */
 function answerTo(isImport: boolean, products: number): string {
   return isImport ? `{"updated":${products}}` : `{"id":${id}}`;
 }

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** By benchmark and ratio, the least that it may come to. */
+/** The least allowed value of each ratio, by benchmark and ratio. */
 type Budget = Record<string, Record<string, number>>;
 
 const FILE = join(import.meta.dirname, '../budget.json');
 
 /**
- * Prints the ratios of a run beside what `budget.json` asks of them. The process ends with exit code 1 where one falls behind, where
- * the benchmark has no budget, and where a whole run has not measured what the budget asks for. The budget is meant to be
- * raised as the code gets faster, and never lowered unseen.
+ * Prints the ratios of a run beside their budgets in `budget.json`. The process ends with exit code 1 if a ratio is below its
+ * budget, if the benchmark has no budget, or if a whole run has not measured a ratio that has a budget. Raise the budget when
+ * the code gets faster. Lower it only on purpose.
  *
  * @param isWhole whether everything was measured; a part may leave ratios out
  */

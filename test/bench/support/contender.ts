@@ -1,30 +1,30 @@
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
 
-/** What a contender of a benchmark is given, as JSON in its first argument. */
+/** The job of a contender of a benchmark. It is the first argument of the process, as JSON. */
 export interface Job {
-  /** Of the server, without a slash at its end. */
+  /** The base URL of the server, without a slash at its end. */
   baseUrl: string;
   /** A CSV file with the columns SKU, NAME and COUNTRY. */
   csv: string;
-  /** A folder of its own for what it keeps. */
+  /** A separate folder for the files of the contender. */
   folder: string;
-  /** How many requests may be under way; 0 leaves it to dpp-sync, where nobody is compared with it. */
+  /** How many requests may be in flight. With 0 dpp-sync decides, in benchmarks without other contenders. */
   connections: number;
-  /** Empty where there is none. */
+  /** Empty if there is no Redis. */
   redisUrl: string;
   /** Whether dpp-sync may send new products in bulk imports. No other contender does. */
   creates: 'auto' | 'off';
 }
 
-/** What it has measured. */
+/** The measurements of a contender. */
 export interface Result {
-  /** From the first read to the last answer. */
+  /** The time from the first read to the last answer. */
   ms: number;
-  /** Of the main thread alone, in that time. */
+  /** The CPU time of the main thread alone, in that time. */
   cpuMs: number;
   peakMb: number;
-  /** The memory at its highest in each quarter of that time. */
+  /** The highest memory in each quarter of that time. */
   quartersMb: number[];
 }
 
@@ -42,7 +42,7 @@ export function rowsOf(csv: string): AsyncIterable<Row> {
   return createReadStream(csv).pipe(parse({ columns: true })) as AsyncIterable<Row>;
 }
 
-/** A row as the product that is posted. */
+/** The body of the request that creates the product of a row. */
 export function bodyOf({ SKU, NAME, COUNTRY }: Row): string {
   return JSON.stringify({ sku: SKU, name: NAME, status: 'DRAFT', country_of_origin: COUNTRY });
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** A table as Markdown has it. Columns but the first are of numbers. */
+/** A table in Markdown. All columns except the first one have numbers. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
@@ -8,7 +8,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 const DOCUMENT = new URL('../../../docs/performance.md', import.meta.url);
 
-/** Replaces what docs/performance.md has between the marks of this name. */
+/** Replaces the text of docs/performance.md between the marks of this name. */
 export function writeBetween(name: string, text: string): void {
   const marks = [`<!-- ${name} begins -->`, `<!-- ${name} ends -->`] as const;
   const document = readFileSync(DOCUMENT, 'utf8');

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
-/** What a contender has left of its ledger. */
+/** The ledger that a contender has left. */
 export interface LedgerFile {
-  /** With its log of writes brought into it: a contender ends without closing it. */
+  /** The size, including the content of the write-ahead log: a contender ends without closing its ledger. */
   bytes: number;
-  /** How many transactions that wrote have been committed since the ledger was created. */
+  /** How many transactions with writes were committed since the ledger was created. */
   commits: number;
 }
 

@@ -17,7 +17,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A Redis that keeps what it is told, as one in production has to. */
+/** Starts a Redis that stores its data, as a Redis in production has to. */
 export async function startRedis(folder: string): Promise<{ url: string; child: ChildProcess }> {
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--save', ''];
@@ -32,10 +32,10 @@ interface Taken {
   requests: number;
 }
 
-/** A platform that takes everything. */
+/** A platform that accepts everything. */
 export interface AnsweringServer {
   baseUrl: string;
-  /** How many writes, products in them, and requests in all it has taken since it was asked last. */
+  /** The number of writes, of the products in them, and of all requests since the last call. */
   taken(): Promise<Taken>;
   stop(): void;
 }
@@ -61,7 +61,7 @@ const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../
 };
 export const FLAGS = scripts['dpp-sync'].split(' ').filter((word) => word.startsWith('--'));
 
-/** Has a contender, which is a script of `test/bench`, do the job. All are run alike. */
+/** Runs a contender, which is a script of `test/bench`, with a job. All contenders run in the same way. */
 export async function compete(script: string, job: Job): Promise<Result> {
   const contender = join(import.meta.dirname, '..', script);
   const { stdout } = await run(process.execPath, [...FLAGS, contender, JSON.stringify(job)]);

@@ -5,7 +5,7 @@ import { type LedgerFile, measureLedger } from './ledger-file.ts';
 import { compete, startRedis, startServer } from './measure.ts';
 
 export const NIGHTS = 5;
-/** Of so many rows, one has another name each night. */
+/** One of this many rows gets another name each night. */
 const ROWS_A_CHANGE = 100;
 
 /**
@@ -54,7 +54,7 @@ function changeRows(csv: string, night: number): number {
     changes += 1;
     return line.replace(/ l"/, ` l, lid ${night}"`);
   });
-  // The first line has the names of the columns, and no night is 0.
+  // The first line has the names of the columns. It never changes, because the nights are counted from 1.
   writeFileSync(csv, changed.join('\n'));
   return changes;
 }

@@ -2,7 +2,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createQueues } from '../../../src/queue/create-queues.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
-// A process that opens the embedded queue and prints how long that took, in milliseconds, until a first job was taken.
+// A process that opens the embedded queue. Prints the time until it has received the first job, in milliseconds.
 const begun = systemClock.ticks();
 const queues = await createQueues({ url: 'embedded', prefix: 'child', log: createRecordingLog() });
 const taken = Promise.withResolvers<void>();

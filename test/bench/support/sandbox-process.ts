@@ -13,9 +13,9 @@ export interface SandboxProcess {
 const ROOT = join(import.meta.dirname, '../../..');
 
 /**
- * Starts the sandbox in a process of its own, with the key of the benchmarks.
+ * Starts the sandbox in a separate process, with the key of the benchmarks.
  *
- * @param settings each as `--set` takes it
+ * @param settings each in the form of `--set`
  */
 export async function startSandbox(settings: readonly string[], latencyMs: number): Promise<SandboxProcess> {
   const sets = settings.flatMap((one) => ['--set', one]);

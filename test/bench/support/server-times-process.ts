@@ -1,5 +1,6 @@
-// Loaded into the daemon before its program. For each request that its HTTP servers have answered, it appends a line with the path and
-// the server's time to the file that BENCH_SERVER_TIMES names: milliseconds from the head of the request to the end of the answer.
+// The daemon loads this module before its program. For each request that the HTTP servers of the daemon have answered, the
+// module appends a line to the file that BENCH_SERVER_TIMES names: the path, and the milliseconds from the head of the request
+// to the end of the answer.
 
 import { channel } from 'node:diagnostics_channel';
 import { appendFileSync } from 'node:fs';

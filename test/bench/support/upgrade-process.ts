@@ -1,4 +1,4 @@
-// Brings one ledger up to date, and says what that took: the time, the highest resident size, and the room on the disk.
+// Upgrades one ledger. Prints the time, the highest resident size, and the space on the disk that the upgrade needed.
 
 import { readFileSync, statSync } from 'node:fs';
 import { openDatabase } from '../../../src/ledger/store/database.ts';

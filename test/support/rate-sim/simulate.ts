@@ -36,7 +36,7 @@ export interface Trace {
   refused: Uint32Array[];
 }
 
-/** The time of a request or of an answer: 8 ms and a log-normal jitter, 12 ms in the median. One in a hundred is much later. */
+/** The time of a request or of an answer: 12 ms in the median. One in a hundred takes much longer. */
 function delayMs(random: () => number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const jitter = 4 * Math.exp(0.7 * normal);
