@@ -1,4 +1,4 @@
-// One export out of CSV files and out of the tables of two servers: the platform gets the same.
+// One export is read from CSV files and from the tables of two servers. The platform gets the same items.
 
 import { expect, it } from 'vitest';
 import {
@@ -16,7 +16,7 @@ import { createWorld } from '../../support/worlds/world.ts';
 
 const TEST_MS_MAX = 120_000;
 
-/** What the platform has after a sync, without the ids that it gives itself. */
+/** Syncs twice. Returns the content of the platform, without the ids that it assigns, and the counts of the second sync. */
 async function delivered(sources: unknown[], change?: () => Promise<void>) {
   const sandbox = { gates: { materialData: { enabled: false } } };
   const world = await createWorld({ config: { sources }, sandbox, queue: 'embedded' });
@@ -55,7 +55,7 @@ describeRealExport('adventureworks', 'AdventureWorks out of tables', (folder) =>
       expect(fromTables.products).toHaveLength(readAdventureworks(folder).products.length);
       expect(fromTables.lines.length).toBeGreaterThan(2000);
       expect(fromFiles.sent).toBe(0);
-      // The second sync reads only what is newer than the watermark less the overlap, and sends what has changed.
+      // The second sync reads only rows that are newer than the watermark minus the overlap, and sends the changed ones.
       expect(reads[0]?.[1]).toBe(1);
       expect(sent).toBeGreaterThan(0);
     } finally {

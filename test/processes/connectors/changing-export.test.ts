@@ -9,7 +9,7 @@ import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-/** Several chunks of 256 KiB, and several pages of each. */
+/** Enough rows for several chunks of 256 KiB, each with several pages. */
 const COUNT = 3000;
 const NAME = 'x'.repeat(300);
 const line = (index: number, name = NAME) => `P-${index},${name},10\n`;

@@ -1,4 +1,4 @@
-// Files on servers, read by the csv connector: what holds for every protocol, over real servers.
+// The csv connector reads files on real servers. These tests are the same for every protocol.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
@@ -16,13 +16,13 @@ interface TestServer {
   /** The address of the folder, without a slash at its end. */
   address: string;
   access: object;
-  /** The same with a wrong password or key, and the words by which that is refused. */
+  /** The access with a wrong password or key, and the text of the refusal. */
   wrong: { access: object; refusal: RegExp };
   /** A text that must be in no message. */
   secret: string;
   put(name: string, content: string | Uint8Array, modified?: Date): Promise<void>;
   get(name: string): Promise<string | null>;
-  /** How many files one folder is tried with. */
+  /** The number of files in the test of a folder with many files. */
   many: number;
   clear(): Promise<void>;
   stop(): Promise<void>;
@@ -94,7 +94,7 @@ async function s3(): Promise<TestServer> {
     secret: 'wrong-password-1',
     put: (name, content) => put(at(name), content),
     get: (name) => get(at(name)),
-    // Its continuation tokens need a cipher that OpenSSL 3 has no more, so that its listings end with the first thousand.
+    // The server's continuation tokens need a cipher that OpenSSL 3 lacks, so a listing ends after the first thousand files.
     many: 900,
     async clear() {
       round += 1;
@@ -128,7 +128,7 @@ for (const [name, suite, start] of SERVERS) {
     afterEach(async () => {
       await world?.close();
       world = undefined;
-      // Nothing is left of a download, however it has ended.
+      // A download leaves no file behind, whether it has failed or not.
       expect(readdirSync(temporary.path)).toEqual([]);
       await temporary[Symbol.asyncDispose]();
     });

@@ -8,14 +8,14 @@ import { describeMariaDb, startMariaDb } from '../../support/servers/mariadb-ser
 import { describePostgres, startPostgres } from '../../support/servers/postgres-server.ts';
 
 const MEGABYTE = 1_000_000;
-/** The small rows let a page grow to its greatest number of rows. The answer to its statement has 218 MB. */
+/** The small rows let a page have its greatest number of rows. The answer to the statement of that page has 218 MB. */
 const [SMALL, LARGE] = [200, 250];
 const LARGE_BYTES = MEGABYTE;
 
-/** Reads the table in a process of its own. */
+/** Reads the table in a separate process. */
 function readTable(options: object): { rows: number; memory: number } {
   const child = join(import.meta.dirname, '../../support/children/table-memory-child.ts');
-  // Without a bound V8 lets garbage grow as it likes. With this one a reader that holds all rows ends with an error.
+  // Without a limit V8 lets garbage grow. With this limit a reader that keeps all rows ends with an error.
   const flags = ['--max-old-space-size=64', '--max-semi-space-size=4'];
   return JSON.parse(
     execFileSync(process.execPath, [...flags, child, JSON.stringify(options)], { encoding: 'utf8', timeout: 240_000 }),
@@ -40,7 +40,7 @@ async function readsSqlite([small, large]: [number, number]): Promise<void> {
 it('a table of large rows is read a few at a time, so that they fit into memory', () => readsSqlite([0, 100]));
 it('a page of a table ends early where small rows are followed by large ones', () => readsSqlite([SMALL, LARGE]));
 
-/** The drivers of servers have to let go of what is behind the end of a page. */
+/** The drivers of servers must not keep the rows behind the end of a page. */
 function onServer(start: () => Promise<DatabaseServer>, { text, series }: { text: string; series: string }): void {
   let server: DatabaseServer;
   beforeAll(async () => {

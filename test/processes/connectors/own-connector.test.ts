@@ -1,4 +1,4 @@
-// Connectors of other authors: at a path, in a package, and all that can be wrong with them.
+// Connectors of other authors: at a path, in a package, and with each possible mistake.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

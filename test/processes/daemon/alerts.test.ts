@@ -12,11 +12,11 @@ import { createWorld, type World } from '../../support/worlds/world.ts';
 const SOON = { timeout: 40_000 };
 const HOOK_TOKEN = 'T0PSECRETxHOOKxPATHx42';
 
-/** A service that takes notices. */
+/** A service that receives notices. */
 interface Receiver {
   url: string;
   notices: { alert: string; status: string; message: string }[];
-  /** What it answers from now on. */
+  /** The status of its further answers. */
   status: number;
   close(): Promise<unknown>;
 }
@@ -71,7 +71,10 @@ describe('the alerts of a daemon', () => {
     stop.push(() => started.daemon.stop());
     return started;
   }
-  /** Runs the source to its end. A run that is asked for while the one before it ends may become one with it, so it is asked for again. */
+  /**
+   * Runs the source to its end. While a run is ending, the daemon may take a request for another run as a request for the
+   * same run. So the request is repeated until a new run has begun.
+   */
   async function run(daemon: Daemon): Promise<void> {
     const { runtime } = daemon;
     const last = () => runtime.views.runs({ source: 'erp', limit: 1 })[0];
@@ -93,7 +96,7 @@ describe('the alerts of a daemon', () => {
     await run(first.daemon);
     await expect.poll(reported, SOON).toEqual(['run_failed/erp firing']);
     expect(receiver.notices[0]?.message).toMatch(/^The last run of erp failed: .*dpp-sync sync erp$/s);
-    // It fails again, which is no change of status.
+    // The run fails again, so the status of the alert does not change.
     await run(first.daemon);
     await stop.pop()?.();
 
@@ -185,7 +188,7 @@ describe('the alerts of a daemon', () => {
     await stop.pop()?.();
     receiver.status = 200;
 
-    // The next daemon finds the mute in the ledger, and says nothing.
+    // The next daemon finds the mute in the ledger, and sends no notice.
     const second = await start();
     await run(second.daemon);
     expect(reported()).toEqual([]);
@@ -222,7 +225,7 @@ describe('the alerts of a daemon', () => {
     await expect
       .poll(() => other.notices.map(({ alert, status }) => `${alert} ${status}`), SOON)
       .toEqual(['quarantine/erp firing']);
-    // A config with errors is an alert itself, by the settings that go on.
+    // A config with errors causes an alert. It is sent by the former settings, which stay in use.
     world.write('dpp-sync.yaml', config.replace('queue: embedded', 'queue: nonsense'));
     expect(await daemon.runtime.care?.reload('person')).toMatchObject({ ok: false });
     await expect.poll(() => other.notices.at(-1), SOON).toMatchObject({ alert: 'config_refused', status: 'firing' });

@@ -36,21 +36,24 @@ async function openWorld(sandbox?: SandboxOptions): Promise<void> {
   world = await createSettleWorld(queue(), sandbox);
 }
 
-/** Starts the daemon once everything is delivered. */
+/** Delivers everything, and then starts the daemon. */
 async function startSynced(sandbox?: SandboxOptions): Promise<void> {
   await openWorld(sandbox);
   expect(exitCodeOf(await world.sync())).toBe(0);
   daemon = await startDaemonProcess(world.configFile);
 }
 
-/** Starts the daemon with the BOM items 3 and 4 blocked, whose quantities have changed. */
+/** Starts the daemon with the BOM items 3 and 4 blocked, because their quantities have changed. */
 async function startBlocked(): Promise<void> {
   await openWorld();
   await syncThenBlock(world);
   daemon = await startDaemonProcess(world.configFile);
 }
 
-/** Starts the daemon with a BOM item that waits for a product and a material. Both are at the platform, and the answers are lost. */
+/**
+ * Starts the daemon with a BOM item that waits for a product and a material. The platform has both, but the answers to
+ * their creates were lost.
+ */
 async function startInDoubt(): Promise<{ productId: unknown }> {
   await openWorld();
   await stageLostAnswers(world, ['P1', 'M1', 'B1']);
@@ -118,7 +121,7 @@ describe('settle beside a daemon', () => {
     });
   });
 
-  /** Starts the daemon with two BOM items blocked, whose product was at the platform before. */
+  /** Starts the daemon with two BOM items blocked, because the platform had their product before. */
   async function startAdopted(): Promise<void> {
     await openWorld();
     await createAtPlatform(world, 'products', { ...PRODUCT_P1, name: 'Fan' });

@@ -46,7 +46,7 @@ const published = () =>
 const once = () => world.sandbox.inspect().writes.filter(({ count }) => count !== 1);
 
 describe('a command beside a daemon', () => {
-  /** The gate of P3 stays shut, and a row of P2 has no usable quantity. */
+  /** Starts a daemon. A business rule blocks the passport of P3, and a row of P2 has no usable quantity. */
   async function started(options: Partial<WorldOptions> = {}): Promise<void> {
     const lines = SMALL.lines.map((line) => (line.id === '3' ? { ...line, quantity: 'much' } : line));
     await worldWith({
@@ -102,7 +102,7 @@ describe('a command beside a daemon', () => {
     await run('sync');
     await run('publish', 'P1');
     await run('unpublish', 'P1');
-    // Somebody has to agree.
+    // A person has to confirm this with `--yes`.
     const asked = await run('publish', '--all', '--json');
     expect(asked.exitCode).toBe(2);
     expect(asked.json()).toMatchObject({
@@ -173,7 +173,7 @@ describe('work that is under way beside a command', () => {
   async function started(): Promise<void> {
     await worldWith({
       config: { sources: [PRODUCTS.source] },
-      // So that each product is a request of its own.
+      // Each product is sent in a separate request.
       profile: { imports: { creates: 'off' } },
       files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
       sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 1500 }] },
@@ -199,7 +199,7 @@ describe('work that is under way beside a command', () => {
       });
       expect(existsSync(`${realpathSync(join(world.folder, 'data/ledger.db'))}.sock`)).toBe(true);
       world.sandbox.faults.clear();
-      // The next command is its own master, though the socket is still there.
+      // The next command works without a daemon, although the socket still exists.
       const after = await cli(['sync', '--json', '-c', world.configFile]);
       expect(after.json()).toMatchObject({ ok: true, items: { product: { delivered: COUNT } } });
       expect(arrived()).toBe(COUNT);
@@ -230,7 +230,7 @@ describe('work that is under way beside a command', () => {
     const { exitCode, json } = await command.ended;
     expect(exitCode).toBe(3);
     expect(json()).toMatchObject({ ok: false, error: { code: 'daemon.stopped' } });
-    // The report is of the end, when nothing is under way any more.
+    // The report is made at the end, when no request is in flight any more.
     const delivered = arrived();
     expect(json()['items']).toMatchObject({ product: { delivered, due: COUNT - delivered } });
     expect(await daemon?.exited).toBe(0);
@@ -305,7 +305,7 @@ describe('runs of sources beside each other', () => {
     await waiting;
     expect((await Promise.all(pulls)).map(({ result }) => result)).toEqual(['complete', 'complete', 'complete']);
     expect(runtime.pulling()).toEqual([]);
-    // Each has found what the one before has stored.
+    // Each run has found the records that the run before it has stored.
     const counts = runtime.views.runs({ source: 'erp', limit: 5 }).map(({ id }) => runtime.views.run(id)?.streams[0]);
     expect(counts.map((stream) => stream?.changed)).toEqual([0, 0, 5]);
     await runtime.close();

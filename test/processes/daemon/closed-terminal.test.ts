@@ -12,7 +12,7 @@ const COUNT = 300;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${at},Item ${at},10`);
 const LAUNCHER = join(import.meta.dirname, '../../../src/launcher.mjs');
 
-/** Runs a command in a terminal of its own, closes that on the first line of stdin, and prints the command's exit code. */
+/** Runs a command in a new terminal, closes the terminal at the first line of stdin, and prints the command's exit code. */
 const TERMINAL = `
 import os, pty, select, sys
 pid, terminal = pty.fork()
@@ -49,12 +49,12 @@ describeWhere({
     async ({ command, exitCode }) => {
       const args = [process.execPath, LAUNCHER, command, '-c', world.configFile, '--log-level', 'info'];
       const terminal = spawn('python3', ['-c', TERMINAL, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
-      const told = text(terminal.stdout);
+      const output = text(terminal.stdout);
       await expect
         .poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, { timeout: 60_000 })
         .toBeGreaterThanOrEqual(20);
       terminal.stdin.end('close\n');
-      expect(await told).toBe(`${exitCode}\n`);
+      expect(await output).toBe(`${exitCode}\n`);
       if (terminal.exitCode === null) await once(terminal, 'exit');
 
       const arrived = world.contents().products.length;

@@ -8,9 +8,9 @@ import { createWorld, type World } from '../../support/worlds/world.ts';
 const COUNT = 300;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
 const skus = rows.map((row) => row.slice(0, 6));
-/** Long enough that many requests are under way when the signal comes. */
+/** Long enough that many requests are in flight when the signal arrives. */
 const LATENCY_MS = 1500;
-/** Long enough that a process that does not wait for its requests ends before them, on a busy machine as well. */
+/** Long enough that a process that does not wait for its requests ends before they do, even on a busy machine. */
 const LONG_LATENCY_MS = 5000;
 
 const queues = redisAvailable ? (['embedded', 'redis'] as const) : (['embedded'] as const);

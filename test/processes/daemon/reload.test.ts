@@ -81,7 +81,7 @@ describe('a reload of the config', () => {
 
   it('a reload by the command names what has changed and what is refused', async () => {
     const reload = () => runHere(['reload', '-c', world.configFile]);
-    // A command asks only a daemon of its own version.
+    // A command connects only to a daemon of the same version.
     await daemon.stop();
     ({ daemon } = await startDaemon(world, { version: findPackage().version }));
     expect(await reload()).toMatchObject({ exitCode: 0, stdout: 'Nothing has changed.\n' });
@@ -113,7 +113,7 @@ describe('a reload of the config', () => {
     const beganAt = performance.now();
     await daemon.startRun('erp', 'cli');
     await expect.poll(() => Object.keys(products()).length, { timeout: 30_000, interval: 20 }).toBe(many.length);
-    // Without the ceiling this takes a fraction of a second.
+    // Without the limit of the rate this takes a fraction of a second.
     expect(performance.now() - beganAt).toBeGreaterThan(3000);
   });
 

@@ -47,7 +47,7 @@ describe('a source with `watch: true`', () => {
 
   it('a watched source is not read while its export is being written', async () => {
     writeFileSync(file(), HEADER);
-    // From then on it is looked at every two seconds.
+    // From here on the daemon checks the export every two seconds.
     await expect.poll(ended, { timeout: 30_000 }).toHaveLength(1);
     let row = 0;
     const writing = setInterval(() => {

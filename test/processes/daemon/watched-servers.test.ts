@@ -1,4 +1,4 @@
-// `watch: true` for exports on a server of files.
+// `watch: true` for exports on a file server.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ function into(folder: string): WatchedServer['put'] {
   return (text) => writeFile(join(folder, NAME), text);
 }
 
-/** A server is looked at once a minute, so the test's clock is fast. */
+/** The daemon checks a server once a minute, so the clock of the test is fast. */
 const TIMES = 60;
 const fastClock: Clock = {
   now: () => systemClock.now(),

@@ -44,7 +44,7 @@ async function begin(sandbox: SandboxOptions = {}, options: Partial<WorldOptions
   });
 }
 
-/** The workspace holds it all, published, and nobody knows of that any more. */
+/** Delivers and publishes everything, and then removes the ledger. */
 async function fillAndForget(sandbox: SandboxOptions = {}, options: Partial<WorldOptions> = {}): Promise<void> {
   await begin(sandbox, options);
   expect(exitCodeOf(await world.sync())).toBe(0);
@@ -147,7 +147,7 @@ function writes(): string[] {
   return Object.keys(world.requests()).filter((name) => !name.endsWith('.list'));
 }
 
-/** Makes a product or material at the platform, as somebody else does. */
+/** Creates a product or material at the platform without dpp-sync. */
 async function make(what: 'products' | 'materials', body: object): Promise<unknown> {
   const answer = await fetch(`${world.baseUrl}/api/${what}/`, {
     method: 'POST',
@@ -173,14 +173,14 @@ describe('an adopted item that its source wants otherwise', () => {
       expect(report.items.product).toEqual({ delivered: 2, blocked: 1 });
       expect(writes()).toEqual([]);
       const runtime = await world.open();
-      const told = runtime.views.adoptedChanges();
+      const adopted = runtime.views.adoptedChanges();
       const item = runtime.views.item('product', 'P1');
       await runtime.ledger.answerParts({ products: null, present: true });
       await runtime.close();
-      expect(told).toEqual([{ source: 'erp', kind: 'product', items: 1, fields: { name: 1 } }]);
+      expect(adopted).toEqual([{ source: 'erp', kind: 'product', items: 1, fields: { name: 1 } }]);
       expect(item?.reason).toMatchObject({ code: 'adopted', fields: { name: '"Fan" → "Big fan"' } });
 
-      // A newer wish is no more accepted than the first.
+      // A newer change is not accepted either.
       world.write(
         'exports/products.csv',
         smallFiles(changed('products', 'P1', { name: 'Huge fan' }))['exports/products.csv'] ?? '',
@@ -198,7 +198,7 @@ describe('an adopted item that its source wants otherwise', () => {
       expect(writes()).toEqual(['product.import']);
       expect(world.contents().products.map(({ name }) => name)).toEqual(['Huge fan', 'Housing', 'Motor']);
       expect(counts()).toEqual(NO_WRITES);
-      // From now on it is like any other.
+      // From here on the product is updated like any other product.
       world.write(
         'exports/products.csv',
         smallFiles(changed('products', 'P1', { name: 'Fan' }))['exports/products.csv'] ?? '',
@@ -421,7 +421,7 @@ describe('a first contact that is killed amid a list', () => {
     world.sandbox.faults.clear();
     expect(exitCodeOf(await world.sync())).toBe(0);
     expect(counts()['products']).toBe(43);
-    // Of 21 pages those that were stored are not read again; the one amid which it was killed may be.
+    // The list has 21 pages. Stored pages are not read again. The page that was being read at the kill may be read again.
     expect(before).toBeLessThan(21);
     expect(listed()).toBeLessThanOrEqual(22);
   });
@@ -429,7 +429,7 @@ describe('a first contact that is killed amid a list', () => {
 
 describe('a repetition of the list', () => {
   it('a first contact does not repeat a list while its count is as expected, and repeats it once the count differs', async () => {
-    // The proof of a bulk import would read the list as well.
+    // The import proof would read the list as well.
     const profile = { imports: { creates: 'off' } };
     await begin({ pageSizeMax: 5 }, { config: { sources: SMALL_SOURCES }, target: { bom: 'create' }, profile });
     for (let number = 0; number < 10; number += 1)

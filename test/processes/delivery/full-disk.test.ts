@@ -43,7 +43,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
     async () => {
       const ledger = open();
       const streams = ['default'];
-      // The second time the rows are known, and none of them may pass for a repeated one.
+      // The second time the rows are known, and none of them may count as a duplicate in the same read.
       for (const known of [0, 20]) {
         const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
         const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), deferMapping: false };
@@ -79,7 +79,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
       const seen = createBitmap();
       let acknowledged = 0;
       disk.fill(2_000_000);
-      // The log itself takes the room that its pages would have to be moved to.
+      // The log takes the space into which its pages would have to be moved.
       const fill = async () => {
         for (let page = 0; page < 500; page += 1) {
           await ledger.stagePage({
@@ -148,7 +148,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
       queue: queue(),
       files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
       profile: { imports: { creates: 'off' } },
-      // Slow enough for requests to be under way when the disk becomes full.
+      // Slow enough that requests are in flight when the disk becomes full.
       sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 100 }] },
     });
     disk = mountSmallDisk(join(world.folder, 'data'), 32);
@@ -166,7 +166,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
       const arrived = () => world.contents().products.length;
       const health = async () => (await (await fetch(`${url}/healthz`)).json()) as { ledger: string; status: string };
       const page = async () => (await fetch(url, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).text();
-      /** How long work rests once there is room again. */
+      /** Makes space on the disk. Returns how long it takes until the work continues. */
       const roomAgain = async (): Promise<number> => {
         const before = arrived();
         disk.clear();
@@ -175,7 +175,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
         return performance.now() - since;
       };
 
-      // While it is full, nothing is read.
+      // While the disk is full, nothing is read.
       disk.fill();
       await daemon.startRun('erp', 'schedule');
       await expect.poll(health, SOON).toMatchObject({ status: 'unhealthy', ledger: 'unwritable' });
@@ -186,7 +186,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
       expect(arrived()).toBe(0);
       expect(await roomAgain()).toBeLessThan(10_000);
 
-      // It becomes full with requests under way: what the API says of them is kept until it can be stored.
+      // The disk becomes full while requests are in flight. Their answers are kept until they can be stored.
       await expect.poll(arrived, SOON).toBeGreaterThanOrEqual(10);
       disk.fill();
       await expect

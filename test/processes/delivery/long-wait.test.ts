@@ -1,4 +1,4 @@
-// A 429 that asks to wait for a day: what people and machines see of it, and how long a sync waits.
+// A 429 that asks to wait for a day: how texts and JSON report it, and how long a sync waits.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
@@ -39,7 +39,7 @@ describe('an API that asks to wait for a day', () => {
       expect(message).toMatch(
         /has asked to wait until 20\d\d-\d\d-\d\dT[\d:.]+Z \(429\) and has accepted no request for 2 s: /,
       );
-      // The first request of a scope goes out alone.
+      // The first request of a scope is sent alone.
       expect(document).toMatchObject({ requests: { sent: 1, throttled: 1 } });
     },
   );
@@ -91,10 +91,10 @@ describe('an API that asks to wait for a day', () => {
         const until = Number(/^dpp_sync_api_wait_until_timestamp_seconds (\S+)$/m.exec(metrics)?.[1]);
         expect(Math.abs(until - (Date.now() + DAY_MS) / 1000)).toBeLessThan(120);
         expect((await ask('/')).text).toMatch(/The API has asked to wait until <time/);
-        const said = () => log.lines.filter(({ message }) => message.includes('asked to wait'));
-        await expect.poll(() => said().length, SOON).toBe(1);
+        const warnings = () => log.lines.filter(({ message }) => message.includes('asked to wait'));
+        await expect.poll(() => warnings().length, SOON).toBe(1);
         await expect.poll(() => daemon.runtime.views.apiWait(), SOON).toMatchObject({ since: expect.any(Number) });
-        expect(said().map(({ level }) => level)).toEqual(['warn']);
+        expect(warnings().map(({ level }) => level)).toEqual(['warn']);
       } finally {
         await daemon.stop();
       }

@@ -18,7 +18,7 @@ const products = (count: number): string =>
     .map((id) => `${id},A-${id},Pump ${id},DE\n`)
     .join('')}`;
 
-/** Six products of which the export then brings three: the guard takes that for a broken export. */
+/** Delivers six products, and then leaves only three of them in the export. The guard treats this as a broken export. */
 beforeEach(async () => {
   const sources = EXPORT_SOURCES.map(({ streams, mappings, ...source }) => ({
     ...source,
@@ -39,7 +39,7 @@ beforeEach(async () => {
 afterEach(() => world.remove());
 
 const run = (...args: string[]) => cli([...args, '-c', world.configFile]);
-/** What only reads can run in this process. */
+/** Runs a command that only reads, in this process. */
 const look = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 
 const GUARDED = {
@@ -60,10 +60,10 @@ describe('a guard that held a run', () => {
       causes: [{ cause: 'guarded', count: 1, command: 'dpp-sync sync --accept erp' }],
       runs: [{ missing: 3 }],
     });
-    const told = await run('sync');
-    expect(told.exitCode).toBe(4);
-    expect(told.stdout).not.toContain('All is delivered');
-    for (const { stdout } of [told, await run('sync', '--quiet')]) {
+    const synced = await run('sync');
+    expect(synced.exitCode).toBe(4);
+    expect(synced.stdout).not.toContain('All is delivered');
+    for (const { stdout } of [synced, await run('sync', '--quiet')]) {
       expect(stdout).toContain('erp/products: 3 of 6 records with items are missing');
       expect(stdout).toContain(' sync --accept erp');
     }
@@ -101,7 +101,7 @@ describe('a guard that held a run', () => {
     expect(better.exitCode).toBe(0);
     expect(better.json()).toMatchObject({ ok: true, guarded: [], runs: [{ missing: 3 }], missing: { product: 3 } });
     expect((await look('status', '--json')).json()).toMatchObject({ ok: true, guarded: [], missing: { product: 3 } });
-    // The word was about those figures, and they have been used: from now on the guard goes by the smaller export.
+    // The acceptance was for those figures and is used up. From here on the guard compares with the smaller export.
     world.write('products.csv', products(1));
     expect((await run('sync', '--json')).json()).toMatchObject({ ok: false, guarded: [{ missing: 2, read: 1 }] });
   });

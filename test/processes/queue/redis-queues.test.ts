@@ -15,7 +15,7 @@ import { createRecordingLog, type RecordingLog } from '../../support/worlds/reco
 
 const CHILD = join(import.meta.dirname, '../../support/children/queue-away-child.ts');
 
-/** The settings that docs/queues.md asks for. */
+/** The Redis settings that docs/queues.md demands. */
 function redisSettingsOnPage(): Record<string, string> {
   const { text = '' } = blocks.find(({ page, language }) => page === 'docs/queues.md' && language === 'text') ?? {};
   const lines = text.trim().split('\n');
@@ -45,7 +45,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     return queues;
   }
 
-  /** Runs what must fail, and gives the error and how long it took. */
+  /** Runs an operation that must fail. Returns its error and how long it took. */
   async function failure(operation: () => Promise<unknown>): Promise<{ error: unknown; ms: number }> {
     const begun = performance.now();
     try {
@@ -202,7 +202,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
   }
 });
 
-/** Lets a Redis keep its connections and answer nothing. It ends all the same when it is killed. */
+/** Stops a Redis, so that it keeps its connections and answers nothing. It can still be killed. */
 function suspend(server: RedisServer): Promise<void> {
   const pid = server.pid();
   if (pid === undefined) return Promise.reject(new Error('The server has no process here.'));

@@ -1,4 +1,4 @@
-// What an operator reads when Redis goes away or gets another password.
+// The messages that an operator reads when Redis cannot be reached or gets another password.
 
 import { Redis } from 'ioredis';
 import { afterEach, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 const SOON = { timeout: 60_000 };
-/** So many times has the engine tried again by then. */
+/** The number of attempts of the engine before the log is checked. */
 const TRIES = 4;
 
 describeRedis('Redis', () => {
@@ -26,7 +26,7 @@ describeRedis('Redis', () => {
   async function giveAnotherPassword(): Promise<void> {
     const admin = new Redis(redis.url);
     await admin.config('SET', 'requirepass', 'another');
-    // Connections that are there already stay: a restart of Redis or of a proxy ends them.
+    // Open connections would stay, so they are ended, as a restart of Redis or of a proxy does.
     await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     admin.disconnect();
   }
@@ -62,10 +62,10 @@ describeRedis('Redis', () => {
       // The engine tries again once a second, and ioredis much more often.
       const begun = performance.now();
       await expect.poll(() => performance.now() - begun, SOON).toBeGreaterThan(TRIES * 1000);
-      const told = log.lines.filter(({ level }) => level === 'warn' || level === 'error');
-      const texts = told.map(({ message }) => message);
+      const problems = log.lines.filter(({ level }) => level === 'warn' || level === 'error');
+      const texts = problems.map(({ message }) => message);
       expect(texts.filter((text) => words.test(text))).toHaveLength(1);
-      // On a machine that stands still a command may time out meanwhile, which is another trouble with a line of its own.
+      // On a very slow machine a command may time out meanwhile. This is another trouble with another line.
       expect(texts.length).toBe(new Set(texts).size);
       expect(texts.length).toBeLessThan(TRIES);
       expect(JSON.stringify(log.lines)).not.toContain('another');

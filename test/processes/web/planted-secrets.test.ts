@@ -32,7 +32,7 @@ const PLANTED = {
   'a guessed password': 'planted-guess-of-somebody',
 };
 
-/** It puts its password wherever a careless connector can: into the log, its messages, the causes of its errors, and a crash. */
+/** A careless connector, which writes its password into the log, its messages, the causes of its errors, and a crash. */
 const CONNECTOR = `import { defineConnector, secret, sourceFault, z } from 'dpp-sync/sdk';
 export default defineConnector({
   id: 'careless',
@@ -64,7 +64,7 @@ const careless = (id: string, more = {}) => ({
   mappings: [{ to: 'product', key: 'row.id', fields: { sku: 'row.id', name: '"x"' } }],
 });
 
-/** What of a secret must be nowhere: of a key all beyond the first 8 characters, in plain text and as it travels encoded. */
+/** The texts of a secret that must be nowhere: all characters after the first 8, in plain text and in encoded forms. */
 function needles(secret: string): string[] {
   const hidden = secret.slice(8);
   const base64 = Buffer.from(secret).toString('base64').slice(0, -4);
@@ -77,7 +77,7 @@ function found(text: string): string[] {
   );
 }
 
-/** A collector of traces that keeps what it is sent. */
+/** Starts a collector of traces that keeps all data that it receives. */
 async function startCollector() {
   let text = '';
   const server = createServer((request, response) => {
@@ -181,7 +181,7 @@ describeRedis('a planted secret', () => {
     });
     await askWeb(url, '/metrics', { headers: { authorization: `Bearer ${PLANTED['a guessed password']}` } });
     person = await visitWeb(url, { name: 'anna', password: PLANTED['the password of a user'] });
-    // Everything that can be done, with fields that mean nothing: each is refused or done, and written to the audit log.
+    // Calls every action with meaningless fields. Each action is refused or done, and written to the audit log.
     for (const route of served.filter(({ method, path }) => method === 'POST' && path !== '/logout')) {
       await askWeb(url, pathOf(route, '1'), {
         method: 'POST',
