@@ -201,18 +201,21 @@ function platformHasEachOnce(rows: readonly Row[], evidence: Evidence, say: Say)
 
   const lines = new Set(platform.bomItems.map(({ id }) => JSON.stringify(id)));
   const kept = rows.filter(({ kind }) => kind === 'bom_item');
-  const doubted = kept.filter(({ state }) => state === 'in_doubt').length;
+  const unconfirmed = kept.filter(({ state }) => state === 'in_doubt').length;
   for (const { key, remoteId } of kept) {
     if (remoteId !== null && !lines.has(remoteId)) say('I8', `BOM item ${key} counts as delivered and is not there`);
   }
   const acknowledged = kept.filter(({ remoteId }) => remoteId !== null).length;
-  if (bomItems === 'delivered' && doubted > 0)
-    say('I5', `${doubted} BOM items are in doubt, although keys are honoured`);
-  if (acknowledged + doubted < source.lines.length) {
-    say('I8', `${source.lines.length} BOM items in the source, ${acknowledged} delivered, ${doubted} in doubt`);
+  if (bomItems === 'delivered' && unconfirmed > 0)
+    say('I5', `${unconfirmed} BOM items are unconfirmed, although keys are honoured`);
+  if (acknowledged + unconfirmed < source.lines.length) {
+    say('I8', `${source.lines.length} BOM items in the source, ${acknowledged} delivered, ${unconfirmed} unconfirmed`);
   }
-  if (platform.bomItems.length > acknowledged + doubted) {
-    say('I6', `${platform.bomItems.length} BOM items there, ${acknowledged} delivered and ${doubted} in doubt here`);
+  if (platform.bomItems.length > acknowledged + unconfirmed) {
+    say(
+      'I6',
+      `${platform.bomItems.length} BOM items there, ${acknowledged} delivered and ${unconfirmed} unconfirmed here`,
+    );
   }
 
   // The platform lists each publication of a passport separately, so a second publication can be seen.
