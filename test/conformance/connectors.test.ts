@@ -6,8 +6,8 @@ import { type Connector, z } from '../../src/sdk/index.ts';
 import { connectorChecks } from '../../src/sdk/testing/index.ts';
 import { fixturesOf } from '../support/connectors/connector-fixtures.ts';
 
-// What every connector owes its host, by the kit that other authors use too. Each connector of this package brings
-// `fixtures/samples.json`, which says how its own fixtures are read.
+// The kit, which authors of other connectors use too, checks the promises of every connector to its host. Each connector of
+// this package has `fixtures/samples.json`, which says how to read its fixtures.
 
 const connectors = await loadBuiltIn();
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -65,7 +65,7 @@ describe.each(connectors.map((connector): [string, Connector] => [connector.id, 
       }
     });
 
-    // Databases have a suite of their own, for each kind of server.
+    // A separate suite tests databases, for each kind of server.
     if (id === 'sql') return;
     describe.each(['snapshot', 'changes'] as const)('with `contents: %s`', (contents) => {
       for (const { name, run } of connectorChecks(connector, fixturesOf(id, contents))) {

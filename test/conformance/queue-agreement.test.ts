@@ -7,12 +7,12 @@ import { createMemoryBackend, createMemoryQueues } from '../../src/queue/memory/
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import '../support/runner/property-seed.ts';
 
-// The embedded queue and Redis, given the same operations, must show the same. What is compared is what BullMQ's own classes
-// show of them, for these are what workers and the dashboard use.
+// After the same operations, the embedded queue and Redis must show the same. The test compares what the classes of BullMQ
+// show, because workers and the dashboard use these classes.
 
 const NAME = 'deliver';
 const TYPES: JobType[] = ['waiting', 'active', 'completed', 'failed', 'delayed', 'prioritized', 'waiting-children'];
-const HELD: JobType[] = ['waiting', 'active', 'completed', 'failed'];
+const USED_TYPES: JobType[] = ['waiting', 'active', 'completed', 'failed'];
 const RANGES = [
   [0, -1],
   [0, 0],
@@ -22,7 +22,7 @@ const RANGES = [
 ] as const;
 const WORKER = { autorun: false, lockDuration: 60_000, stalledInterval: 1, maxStalledCount: 1 };
 
-/** One of the two, with what a worker of it has in work. */
+/** One of the two queues, with the jobs that its worker has taken. */
 interface Side {
   queue: Queue;
   worker: Worker;
@@ -30,7 +30,7 @@ interface Side {
   close(): Promise<void>;
 }
 
-/** What an operation came to: its result, or the error that BullMQ throws. */
+/** An operation on one queue. Its result, or the error that BullMQ throws, is compared. */
 type Step = (side: Side) => Promise<unknown>;
 
 describeRedis('the embedded queue and Redis', () => {
@@ -76,13 +76,13 @@ describeRedis('the embedded queue and Redis', () => {
     };
   }
 
-  /** Runs the same steps over both and compares, after each, what it came to and all that is to be seen. */
+  /** Runs the same steps on both queues. After each step, compares its outcome and everything that the queues show. */
   async function agree(steps: readonly [string, Step][]): Promise<void> {
     const ours = openEmbedded();
     const theirs = openRedis();
     try {
       for (const [name, step] of steps) {
-        // Redis orders what ended in the same millisecond by id, and the embedded queue as it ended.
+        // If jobs end in the same millisecond, Redis orders them by id, and the embedded queue by their end.
         await nextMillisecond();
         const [our, their] = [await outcome(ours, step), await outcome(theirs, step)];
         expect(our, name).toEqual(their);
@@ -253,7 +253,7 @@ const KEPT: fc.Arbitrary<JobsOptions> = fc.constantFrom<JobsOptions>(
 const INDEX = fc.nat(5);
 const STATE = fc.constantFrom('completed' as const, 'failed' as const);
 
-/** A step, given how many jobs were added before. */
+/** Makes a step from the number of jobs that were added before. */
 const STEP: fc.Arbitrary<(added: number) => { name: string; step: Step; adds?: number }> = fc.oneof(
   {
     weight: 4,
@@ -290,7 +290,7 @@ function weighted<T>(weight: number, values: fc.Arbitrary<T>, step: (value: T) =
   return [{ weight, arbitrary }];
 }
 
-/** Gives every job an id of its own. */
+/** Gives every job a different id. */
 function numbered(
   steps: readonly ((added: number) => { name: string; step: Step; adds?: number })[],
 ): [string, Step][] {
@@ -335,7 +335,7 @@ function fail(side: Side, at: number, fetchNext = false): Promise<unknown> {
   });
 }
 
-/** Ends one of the jobs in work, and takes the one that BullMQ hands out with that. */
+/** Ends one of the taken jobs, and takes the next job, if BullMQ returns one with the end. */
 async function end(side: Side, at: number, move: (job: Job) => Promise<unknown>): Promise<unknown> {
   const job = side.taken.at(at);
   if (job === undefined) return 'nothing is in work';
@@ -359,7 +359,7 @@ async function retry({ queue }: Side, at: number, state: 'completed' | 'failed')
   return jobs[at]?.retry(state);
 }
 
-/** Lets the reservation of a job lapse. One at a time: Redis puts several lost jobs back in an order of its own. */
+/** Lets the lock of one job lapse. If several locks lapsed at once, Redis would put these jobs back in another order. */
 async function lapse({ taken }: Side, at = 0): Promise<unknown> {
   const job = taken.at(at);
   const renewed = await job?.extendLock(job.token ?? '', 1);
@@ -367,7 +367,7 @@ async function lapse({ taken }: Side, at = 0): Promise<unknown> {
   return renewed;
 }
 
-/** Looks for lost jobs as often as both need to be sure. */
+/** Looks for stalled jobs. It looks three times, because a queue may not find a stalled job at the first look. */
 async function stalled({ worker }: Side): Promise<unknown> {
   const found: string[] = [];
   for (let look = 0; look < 3; look += 1) {
@@ -388,7 +388,7 @@ async function outcome(side: Side, step: Step): Promise<unknown> {
 
 async function pages({ queue }: Side): Promise<unknown> {
   const found: unknown[] = [];
-  for (const type of HELD) {
+  for (const type of USED_TYPES) {
     for (const [start, last] of RANGES) {
       for (const ascending of [true, false]) {
         const jobs = await queue.getJobs([type], start, last, ascending);
@@ -399,14 +399,14 @@ async function pages({ queue }: Side): Promise<unknown> {
   return found;
 }
 
-/** All that is to be seen of a queue; of the times only whether they are there. */
+/** Everything that a queue shows. Times are replaced by whether they are set. */
 async function seen({ queue }: Side): Promise<unknown> {
-  const jobs = await Promise.all(HELD.map((type) => queue.getJobs([type])));
+  const jobs = await Promise.all(USED_TYPES.map((type) => queue.getJobs([type])));
   const logs = await Promise.all(jobs.flat().map(({ id }) => queue.getJobLogs(id ?? '')));
   return {
     counts: await queue.getJobCounts(...TYPES),
     paused: await queue.isPaused(),
-    jobs: Object.fromEntries(HELD.map((type, index) => [type, (jobs[index] ?? []).map(shown)])),
+    jobs: Object.fromEntries(USED_TYPES.map((type, index) => [type, (jobs[index] ?? []).map(shown)])),
     logs,
   };
 }

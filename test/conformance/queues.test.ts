@@ -63,7 +63,7 @@ for (const backend of QUEUE_BACKENDS) {
       return queue;
     }
 
-    /** Presses Retry on a finished job, with the call that bull-board makes. */
+    /** Retries a finished job with the call that bull-board makes when a person presses Retry. */
     async function pressRetry(name: QueueName, id: string, state: 'failed' | 'completed' = 'failed'): Promise<void> {
       const job = await bullQueue(name).getJob(id);
       if (job === undefined) throw new Error(`There is no job ${id}.`);
@@ -308,7 +308,7 @@ for (const backend of QUEUE_BACKENDS) {
       const queue = bullQueue('deliver');
       for (let round = 0; round < 3; round += 1) {
         await takeAndDie('deliver');
-        // Our worker puts the lost job back, and does not take it from a paused queue.
+        // The worker of dpp-sync puts the stalled job back, and does not take it because the queue is paused.
         await queue.pause();
         const consumer = await queues.consume('deliver', { concurrency: 1 }, createListener().handle);
         await expect.poll(() => queues.counts('deliver'), { timeout: 5_000 }).toMatchObject({ waiting: 1, active: 0 });
@@ -327,7 +327,7 @@ for (const backend of QUEUE_BACKENDS) {
         return { status: 'done' };
       });
       await consume('deliver', listener);
-      // Whoever is free looks for jobs whose worker died, and would handle this one again.
+      // The second consumer is free. It looks for stalled jobs, and would handle this job again if its lock lapsed.
       await consume('deliver', listener);
       await queues.enqueue('deliver', makeJobs(0, 1));
       await listener.until(1);
@@ -427,7 +427,7 @@ for (const backend of QUEUE_BACKENDS) {
       for (let round = 0; round < 30; round += 1) {
         const consumer = await queues.consume('deliver', { concurrency: 5 }, listener.handle);
         await queues.enqueue('deliver', makeJobs(round * 3, round * 3 + 3));
-        // The worker may be fetching just now.
+        // At this moment the worker may be fetching a job.
         const closing = consumer.close();
         const receivedBefore = listener.received.length;
         await closing;

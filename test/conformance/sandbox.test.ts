@@ -15,7 +15,7 @@ import { CASES, type CaseRequest, prepareGround } from '../support/sandbox/sandb
 
 const DOCUMENT = join(import.meta.dirname, '../../../shared/passport-api.md');
 
-/** A sandbox with the ground laid, and a call that brings the credentials that its operation wants. */
+/** Starts a sandbox with the items of `prepareGround`. `ask` sends a request with the credentials that its operation needs. */
 async function startOnGround(options: SandboxOptions = {}) {
   const running = await startSandbox(options);
   await prepareGround(running);
@@ -33,7 +33,7 @@ async function startOnGround(options: SandboxOptions = {}) {
   return { ...running, ask };
 }
 
-/** What every operation does to be refused with a status. Each answer must have that status. */
+/** For each status, the requests of an operation that are refused with it. Each answer must have that status. */
 const PROVOCATIONS: Record<number, (operation: OperationName) => Promise<CallAnswer[]>> = {
   async 400(operation) {
     const { ask } = await startOnGround();
@@ -49,7 +49,7 @@ const PROVOCATIONS: Record<number, (operation: OperationName) => Promise<CallAns
     const revoked = sandbox.issueKey(request);
     sandbox.revokeKey(revoked.id);
     const keys = [null, 'dpp_nonsense', expired, revoked.key];
-    // Administrators are known by another header: what is wrong there is the subject of the tests of keys.
+    // Administrators send another header. The tests of keys test the mistakes in that header.
     const headers = ENDPOINTS[operation].scope === 'administrator' ? { authorization: 'Bearer nonsense' } : {};
     return Promise.all(keys.map((key) => ask(operation, succeeds, { key, headers })));
   },
@@ -133,8 +133,8 @@ const statesOf = ({ sandbox }: Pick<RunningSandbox, 'sandbox'>) => {
   return { organizations, keys };
 };
 
-// Skipped where the document is not there: it belongs to whoever gave it and lies beside the repository, not in it, so that a
-// clone by itself does without. The sandbox is then held against its own table alone, which this test keeps true to the document.
+// The document is beside the repository and not part of it, so a clone alone does not have it. Then this test is skipped, and
+// the other tests compare the sandbox only with its endpoint table. This test compares the table with the document.
 const documentTest = existsSync(DOCUMENT) ? test : test.skip;
 
 documentTest('the endpoint table is the document’s, row by row (needs ../shared/passport-api.md)', () => {
@@ -152,7 +152,7 @@ documentTest('the endpoint table is the document’s, row by row (needs ../share
   ]);
   const served = OPERATION_NAMES.map((name) => {
     const { title, method, path, scope } = ENDPOINTS[name];
-    // The document states no scope for these two: one is a setting, the other takes a session.
+    // The document states no scope for these two operations: the first has a setting for it, and the second needs a session.
     const stated = name === 'report.create' || name === 'api_key.revoke' ? undefined : scope;
     return [title, method, path, stated];
   });
@@ -183,7 +183,7 @@ describe.each(OPERATION_NAMES)('%s', (operation) => {
   });
 
   const { scope } = ENDPOINTS[operation];
-  // No scope is enough for what takes a session; that is the subject of the 403 above.
+  // No scope is enough for an operation that needs a session. The case of 403 above tests that.
   const scopeSets =
     scope === 'administrator' ? [] : subsetsOf(SCOPES).map((scopes) => [scopes.join(' and '), scopes] as const);
   test.for(scopeSets)(`${operation} needs its scope and no other: a key with "%s"`, async ([_words, scopes]) => {

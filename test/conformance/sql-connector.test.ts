@@ -1,4 +1,4 @@
-// The promises of every connector, for the sql connector on each kind of database that the tests have.
+// Checks the promises of every connector for the sql connector, on each kind of database that the tests can start.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,14 +17,14 @@ import { describeMariaDb, startMariaDb } from '../support/servers/mariadb-server
 import { describePostgres, startPostgres } from '../support/servers/postgres-server.ts';
 
 const CHECK_MS_MAX = 60_000;
-/** The image of a container may have to be fetched. */
+/** The image of a container may have to be downloaded first. */
 const START_MS_MAX = 900_000;
 const MODES = [
   ['without a watermark', {}],
   ['with a watermark', { watermark: 'updated_at' }],
 ] as const;
 
-/** The names of the checks are those for SQLite. The samples have the same names everywhere. */
+/** Takes the names of the checks from the fixtures for SQLite, because the samples have the same names for each database. */
 function suite(fixturesOf: (watermark: object) => Promise<ConnectorFixtures> | ConnectorFixtures): void {
   describe.each(MODES)('%s', (_name, watermark) => {
     for (const [at, { name }] of connectorChecks(sql, NAMES_ONLY).entries()) {
