@@ -14,7 +14,7 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
   beforeAll(async () => {
     web = await openGuardedWeb();
     task = (await web.people.operator.post('/runs/start', { source: 'erp' })).headers.location ?? '';
-    // The browser itself reports the pages that are asked for to see their errors.
+    // The test opens some pages to see their errors, and the browser complains about the status of these pages.
     watched = await openWatchedPage(web.url, (text) => /status of 40[134]/.test(text));
     ({ page } = watched);
   });
@@ -36,7 +36,7 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
     await watched.browser.context.clearCookies();
     await page.goto(`${web.url}/runs`);
     await page.waitForURL(/\/login\?next=%2Fruns/);
-    // The cursor is in the first field.
+    // The first field has the focus when the page opens.
     await page.keyboard.type('the-viewer');
     await page.keyboard.press('Tab');
     await page.keyboard.type(PASSWORDS.viewer);

@@ -1,4 +1,4 @@
-// What people do on the dashboard about what is stuck: a real browser, a real daemon and the sandbox.
+// People resolve stuck rows and items on the dashboard: with a real browser, a real daemon and the sandbox.
 
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -42,11 +42,11 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
       .products.map(({ sku }) => textOf(sku))
       .toSorted();
 
-  /** Looks at a page as a person does, in each width and each scheme. */
+  /** Checks how a page looks in each width and each colour scheme. */
   async function lookAt(name: string): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of [390, 1280]) {
-        // Colours that are still changing would be measured in between.
+        // Without reduced motion the colours would be measured while they still change.
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
         await page.setViewportSize({ width, height: 800 });
         await web.shoot(`act-${name}-${width}-${colorScheme}`);
@@ -83,7 +83,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await page.goto(`${web.url}/settings`);
     await page.click('text=Read the config again');
     await page.getByText('The config was read again.').waitFor();
-    // The daemon maps the stored rows again by itself when its config has changed.
+    // The daemon automatically maps the stored rows again when its config has changed.
     await expect.poll(skus, SOON).toEqual(['007', 'A-1', 'A-2', 'A-3']);
   });
 

@@ -1,4 +1,4 @@
-// The dashboard over a ledger as years of syncs leave it.
+// The dashboard over a ledger like one after years of syncs.
 
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';

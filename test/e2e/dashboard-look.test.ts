@@ -30,7 +30,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
   afterAll(() => web.remove());
 
   const publications = () => publicationsOf(web.world);
-  /** A page that is loaded again loses this mark. */
+  /** Sets a mark in the page. The mark is lost when the page is loaded again. */
   const mark = () => page.evaluate('window.isSamePage = true');
   const isSamePage = () => page.evaluate('window.isSamePage === true');
 

@@ -8,7 +8,7 @@ import { type GuardedWeb, openGuardedWeb, pathOf } from '../support/browser/guar
 import { WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 
 const RUN = 'window.hostile=1';
-/** What somebody could write into an ERP system to harm whoever looks at it elsewhere. */
+/** Texts that an attacker could write into an ERP system to harm the people who see the data elsewhere. */
 const HOSTILE = [
   `<script>${RUN}</script>`,
   `"><img src=x onerror=${RUN}>`,
@@ -26,7 +26,7 @@ const HOSTILE = [
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 const COLUMN = `<b onclick=${RUN}>`;
 
-/** Each row is a product, a material and a BOM item. Every third one has a country that there is not, and is quarantined. */
+/** Each row is a product, a material and a BOM item. Every third row has an unknown country and is quarantined. */
 const rows = HOSTILE.map((text, at) =>
   [`${text} ${at}`, `name ${text}`, at % 2 === 0 ? 'DRAFT' : text, at % 3 === 0 ? text : 'DE', text]
     .map(quoted)
@@ -101,7 +101,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     await web.remove();
   });
 
-  /** The paths of a route for all that the ledger has. */
+  /** The paths of a route, one for each entry of the ledger. */
   async function pathsOf(route: ServedRoute): Promise<string[]> {
     if (!route.path.includes(':')) return [route.path];
     const { dashboard } = web.daemon.runtime;
@@ -118,7 +118,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     !path.startsWith(BOARD_PATH) && !/^\/(?:api|assets|live|healthz|metrics)\b/.test(path);
   const isFile = (path: string) => /\.(?:csv|xlsx)$|pdf$|\/uploads\//.test(path);
 
-  /** What markup of the page may only come from hostile data. */
+  /** Finds parts of a page that can only come from hostile data. */
   const HARM = `({
     ran: window.hostile === 1,
     marks: [...document.querySelectorAll('*')].filter((element) =>
@@ -162,7 +162,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     }
     expect(complaints).toEqual([]);
     expect(looked).toBeGreaterThan(100);
-    // The data was there to be harmful.
+    // Many pages showed the hostile data, so the data could have done harm.
     expect(marked).toBeGreaterThan(20);
   });
 
@@ -199,7 +199,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
   });
 });
 
-/** Each field that lists know, with a hostile value. */
+/** A query with each filter that lists know, with a hostile value. */
 function queryOf(text: string): string {
   const names = [
     'search',

@@ -4,7 +4,7 @@ import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
 import { openDashboard, type WatchedDashboard } from '../support/browser/watched-page.ts';
 import { createProductsWorld } from '../support/worlds/daemon-world.ts';
 
-/** A page of ours whose content the test decides, so that each change is a known one. */
+/** A page with the script of the dashboard and with content from the test, so that the test knows each change. */
 const pageOf = (part: string, renewableInMs = 0) => `<!doctype html><html lang="en"><head><title>x</title>
 <${'script'} src="/assets/live.js" defer></${'script'}></head>
 <body><p id="outside">outside</p><div id="part" data-live data-renewable-in="${renewableInMs}">${part}</div></body></html>`;
@@ -38,7 +38,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     content = `${part}<i>renewed</i>`;
     change();
     await page.getByText('renewed').waitFor();
-    // It is still the same page.
+    // The mark shows that the page was not loaded again.
     expect(await page.getAttribute('#outside', 'data-mark')).toBe('kept');
   }
 
@@ -53,7 +53,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
   });
 
   it('a live page loads a part again that was made of kept counts, without a change', async () => {
-    // The stream of changes opens and stays silent.
+    // The request for the stream of changes never gets an answer.
     await page.route(`${web.url}/live`, () => {});
     await page.route(`${web.url}/kept`, (route) =>
       route.fulfill({ contentType: 'text/html', body: pageOf(content, 200) }),
