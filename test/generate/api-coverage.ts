@@ -3,7 +3,7 @@ import { ENDPOINT_NAMES, ENDPOINTS, type Endpoint, type EndpointName } from '../
 import { type SchemaTree, schemaTreeOf } from '../../src/config/schema/schema-tree.ts';
 import { Profile } from '../../src/domain/profile.ts';
 
-/** A test by its file and, as it stands there, (part of) its name. */
+/** A test: its file, and its name or a part of its name as the file has it. */
 export interface NamedTest {
   file: string;
   name: string;
@@ -19,7 +19,7 @@ const passports = (name: string): NamedTest => ({ file: 'test/integration/api/ap
 const classify = (name: string): NamedTest => ({ file: 'test/unit/api/api-classify.test.ts', name });
 const imports = (name: string): NamedTest => ({ file: 'test/unit/api/api-import-answer.test.ts', name });
 
-/** Where each operation is, beside what the endpoint table says of it. */
+/** The code and the tests of each operation. The endpoint table has its other properties. */
 const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> = {
   'product.list': {
     code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/answers/remote-item.ts'],
@@ -101,7 +101,7 @@ interface Statement {
   tests: NamedTest[];
 }
 
-/** What the document says beside the table, in its order. */
+/** The statements of the document besides its table of endpoints, in the order of the document. */
 const STATEMENTS: Statement[] = [
   {
     section: 'What the service does',
@@ -191,7 +191,7 @@ const STATEMENTS: Statement[] = [
   },
 ];
 
-/** What the document leaves open, and the settings of the profile that say what is assumed. */
+/** The details that the document leaves open, each with the settings of the profile that decide it. */
 const OPEN: { open: string; settings: string[]; also?: string }[] = [
   {
     open: 'Fields of products beyond the four, of materials and BOM items, and their names',
@@ -234,7 +234,7 @@ const OPEN: { open: string; settings: string[]; also?: string }[] = [
   },
 ];
 
-/** What is named in the document and has no endpoint or no meaning for a client. */
+/** Things that the document names and that have no endpoint or no meaning for a client. */
 const ABSENT: [string, string][] = [
   ['Suppliers', 'Named under the scope `read`; there is no endpoint.'],
   ['Documents', 'Named among the covered areas; there is no endpoint.'],

@@ -1,4 +1,5 @@
-// The parts of docs/connectors/ that are made from the schemas of the connectors. The rest of each page is written by hand.
+// The parts of docs/connectors/ that are generated from the schemas of the connectors. The rest of each page is written by
+// hand.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -78,11 +79,11 @@ function connectorOptions(connector: Connector): string {
 
 interface OwnOptions {
   own: SchemaTree;
-  /** The names of those that are described on the page about files. */
+  /** The names of the options that the page about files describes. */
   common: string[];
 }
 
-/** The options that are a connector's own. Common ones are the same objects in the schema of each. */
+/** Separates the options that only one connector has. A common option is the same object in each schema. */
 function ownOptions(schema: z.ZodType, common: Readonly<Record<string, z.ZodType>>): OwnOptions {
   const tree = schemaTreeOf(schema);
   const shape = (schema as z.ZodObject).shape as Record<string, z.ZodType>;
@@ -127,7 +128,7 @@ function readsTable(connector: Connector): string[] {
   return ['| with | a read gives |', '|---|---|', ...rows, ''];
 }
 
-/** What streams can give, each with the settings that make them give it. Every option is tried by itself. */
+/** The kinds of reads of a stream, each with the settings that cause it. Each option is tried alone. */
 function readsOf(connector: Connector): Map<StreamReads, string[]> {
   const { properties = {} } = schemaTreeOf(connector.streamOptions);
   const defaults = Object.fromEntries(Object.entries(properties).map(([name, option]) => [name, option.default]));

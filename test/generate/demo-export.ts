@@ -9,11 +9,11 @@ import { addMaterials } from './demo-export/materials.ts';
 import { tablesOf } from './demo-export/rows.ts';
 import { encodeTable } from './demo-export/table.ts';
 
-/** A row that is wrong on purpose, and where it ended up. */
+/** A row that is wrong on purpose, and its place in the files. */
 interface PlacedFlaw {
   id: string;
   file: FileName;
-  /** From 1; the line on which the row begins. */
+  /** The number of the line on which the row begins, counted from 1. */
   line: number;
 }
 
@@ -25,8 +25,8 @@ export interface DemoExport {
 }
 
 /**
- * The nightly export of Tannwerk Lufttechnik GmbH, an invented maker of ventilation units and heat pumps. The same bytes
- * on every machine: nothing in it depends on the clock, the locale or chance.
+ * The nightly export of Tannwerk Lufttechnik GmbH, an invented maker of ventilation units and heat pumps. It has the same
+ * bytes on every machine, because nothing in it depends on the clock, the locale or chance.
  */
 export function demoExport(): DemoExport {
   const catalog = createCatalog();
@@ -50,7 +50,7 @@ export function demoExport(): DemoExport {
   };
 }
 
-/** Writes the files of the export into a folder, which is made where it does not exist. */
+/** Writes the files of the export into a folder. Makes the folder if it does not exist. */
 export async function writeDemoExport(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const [name, bytes] of demoExport().files) await writeFile(join(folder, name), bytes);

@@ -12,7 +12,7 @@ import { troubleshootingPage } from './troubleshooting/troubleshooting-page.ts';
 
 const connectors = await loadBuiltIn();
 
-/** Files that are made from the code, by their path in the repository. */
+/** The files that are generated from the code, by their path in the repository. */
 export function generatedFiles(): Record<string, string> {
   return {
     'config/dpp-sync.schema.json': `${JSON.stringify(configJsonSchema(connectors), null, 2)}\n`,

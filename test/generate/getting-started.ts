@@ -6,7 +6,7 @@ import { followPage } from '../support/docs/page-session.ts';
 const ROOT = join(import.meta.dirname, '../..');
 export const GETTING_STARTED = 'docs/getting-started.md';
 
-/** docs/getting-started.md with what its commands print now, run from source. */
+/** docs/getting-started.md with the present output of its commands, which run from the sources. */
 export async function gettingStarted(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-getting-started-'));
   try {

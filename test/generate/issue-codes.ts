@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The parts that look at records and items. */
+/** The folders with the code that checks records and items. */
 const PARTS = [
   'src/pipeline',
   'src/sdk',
@@ -15,13 +15,14 @@ const PARTS = [
 /** Names that look like a code of an issue. */
 const OTHER_NAMES = new Set(['mapping.invalid', 'module.exports', 'refs.component', 'source.unreadable']);
 
-/** A code where an issue or an error of a mapping is made. */
+/** Finds a code at the place where an issue or an error of a mapping is made. */
 const MADE = /(?:\bcode: |\bMappingError\(\s*)'([a-z_]+)\.[a-z_]+'/g;
 const CODE = /'([a-z_]+)\.[a-z_]+'/g;
 
 /**
- * Every code that the issue of a record can have, from the text of the source files: each text that looks like a code and begins
- * with the first word of a code that is made somewhere. A code may be handed on before its issue is made.
+ * Finds every code that the issue of a record can have, in the text of the source files: each text that looks like a code and
+ * has the same first word as a code of `MADE`. `MADE` alone is not enough, because a code may be passed to the function that
+ * makes the issue.
  */
 export function issueCodes(): string[] {
   const text = PARTS.flatMap((part) => globSync(`${part}/**/*.ts`, { cwd: ROOT }))

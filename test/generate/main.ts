@@ -1,4 +1,4 @@
-// Writes the files that are made from the code.
+// Writes the files that are generated from the code.
 
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -56,7 +56,7 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
   },
 };
 
-/** A test as its file's text has it. */
+/** A test as the text of its file describes it. */
 interface CoveringTest {
   file: string;
   faults: Fault[];
@@ -65,10 +65,10 @@ interface CoveringTest {
 
 const TESTS = join(import.meta.dirname, '..');
 const TITLE = /(['"`])((?:\\.|(?!\1)[^\n])+)\1/;
-/** The title of a test and its options, which may hold more than what it covers. */
+/** Finds the title of a test and its call of `covers`. The options of the test may have more members. */
 const CALL = new RegExp(`${TITLE.source},\\s*(?:\\{\\s*\\.\\.\\.)?covers\\(([^)]*)\\)`, 'g');
 
-/** @throws Error for a call that cannot be read, and for a fault that no test brings about */
+/** @throws Error for a call that cannot be read, and for a fault that no test causes */
 export function reliabilityMatrix(): string {
   const tests = globSync('{unit,conformance,integration,processes,install,model,chaos,e2e}/**/*.test.ts', {
     cwd: TESTS,
@@ -132,7 +132,7 @@ function anchorOf(heading: string): string {
     .replaceAll(' ', '-');
 }
 
-/** For each fault the files whose tests bring it about, with the guarantees that they check. */
+/** For each fault, lists the files whose tests cause it, with the guarantees that these tests check. */
 function filesOf(tests: readonly CoveringTest[]): string[] {
   return Object.entries(FAULTS).map(([fault, words]) => {
     const own = tests.filter(({ faults }) => faults.includes(fault as Fault));

@@ -5,8 +5,8 @@ import { SandboxSettings } from '../../src/sandbox/settings/settings.ts';
 import { CASES } from '../support/sandbox/sandbox-cases.ts';
 
 /**
- * Statuses that an operation refuses with where every write obeys Idempotency-Key, and those of its path. The conformance
- * test provokes each of them.
+ * The statuses with which an operation refuses requests if every write obeys Idempotency-Key, and the statuses of its path.
+ * The conformance test causes each of them.
  */
 export function allRefusalsOf(operation: OperationName): number[] {
   const settings = SandboxSettings.parse({ idempotency: 'honoured' });
@@ -36,7 +36,7 @@ const STATUS_MEANINGS = [
   [429, 'The rate limit is reached.'],
 ] as const;
 
-/** The page that tells what the sandbox covers, in Markdown. */
+/** The page about the parts of the API document that the sandbox covers, in Markdown. */
 export function sandboxCoverage(): string {
   const rows = OPERATION_NAMES.map((operation) => {
     const { title, method, path, scope } = ENDPOINTS[operation];

@@ -3,7 +3,7 @@ import type { Catalog } from './catalog.ts';
 
 type Lines = (readonly [id: string, quantity: number])[];
 
-/** Adds filters, duct parts, controls and spare parts, and the services that share the article master with them. */
+/** Adds filters, duct parts, controls and spare parts, and services, which are in the same article master. */
 export function addAccessories(catalog: Catalog): void {
   const sell = (article: string, group: string, name: string, lines: Lines, text = '') =>
     catalog.add({ id: article, type: 'FERT', article, group, name, text, lines: [...lines, ['karton-s', 1]] });

@@ -14,7 +14,7 @@ export const DUCT_SIZES = [100, 125, 160, 200, 250, 315] as const;
 
 const MOTOR_WATTS = [12, 28, 45, 70, 85, 120, 170, 250] as const;
 
-/** Adds what is built in house, from the smallest part up, so that devices share it. */
+/** Adds the assemblies that the company builds, smallest parts first, so that devices can share them. */
 export function addAssemblies(catalog: Catalog): void {
   const make = (id: string, name: string, lines: Lines) => catalog.add({ id, type: 'HALB', name, lines });
   addElectronics(make);
@@ -275,7 +275,7 @@ function addDuctFanParts(make: Make): void {
   }
 }
 
-/** To the gram, which is what drawings give. */
+/** Rounds a mass to grams, the precision of the drawings. */
 function round(value: number): number {
   return Math.round(value * 1000) / 1000;
 }

@@ -8,14 +8,14 @@ export type SapUnit = 'ST' | 'KG' | 'G' | 'M' | 'M2' | 'L' | 'PAK' | 'LE';
 
 export interface Constituent {
   name: string;
-  /** Empty where the substance has no CAS number. */
+  /** Empty if the substance has no CAS number. */
   cas: string;
   percent: number;
 }
 
-/** Something with a material number. */
+/** Anything that has a material number. */
 export interface Part {
-  /** Name within the generator. */
+  /** The name of the part in this generator. */
   id: string;
   type: PartType;
   matnr: string;
@@ -25,13 +25,13 @@ export interface Part {
   text: string;
   group: string;
   unit: SapUnit;
-  /** Country of origin as somebody typed it. */
+  /** The country of origin as a person has typed it. */
   origin: string;
-  /** Of one unit. */
+  /** The mass of one unit. */
   massKg: number;
   priceEuro: number;
   lines: Line[];
-  /** Of raw materials only. */
+  /** Only raw materials have this. */
   make?: {
     recycledPercent: number | null;
     hazardous: boolean;
@@ -46,11 +46,11 @@ export interface Line {
   quantity: number;
 }
 
-/** What a part is given as; mass and price of what has lines follow from them. */
+/** The input for a part. Mass and price of a part with lines are computed from its lines. */
 type NewPart = Pick<Part, 'id' | 'type' | 'name'> &
   Partial<Omit<Part, 'matnr' | 'lines'>> & { lines?: readonly (readonly [id: string, quantity: number])[] };
 
-/** Collects parts bottom-up: a part can list only what was added before it, so no bill of materials has a cycle. */
+/** Collects parts bottom-up: a part can list only parts that were added before it, so no bill of materials has a cycle. */
 export interface Catalog {
   add(part: NewPart): Part;
   part(id: string): Part;

@@ -5,7 +5,7 @@ type Lines = (readonly [id: string, quantity: number])[];
 
 const PAPERS: Lines = [['papier', 0.5]];
 
-/** Adds the devices that are sold, in all their variants. */
+/** Adds all variants of the devices that the company sells. */
 export function addDevices(catalog: Catalog): void {
   const sell = (article: string, group: string, name: string, text: string, lines: Lines) =>
     catalog.add({ id: article, type: 'FERT', article, group, name, text, lines: [...lines, ...PAPERS] });

@@ -3,15 +3,15 @@ import type { Row } from './table.ts';
 
 export type FileName = 'products.csv' | 'materials.csv' | 'bom.csv';
 
-/** A row that is wrong in one of the ways in which the rows of real exports are. */
+/** A row with a mistake that rows of real exports have too. */
 export interface Flaw {
-  /** As in the table of config/demo/README.md. */
+  /** The name of the flaw in the table of config/demo/README.md. */
   id: string;
   file: FileName;
   row: Row<string>;
 }
 
-/** Spoils the tables, one row or so for each kind of mistake. Accessories bear them, so that the devices stay whole. */
+/** Puts each kind of mistake into about one row. The mistakes are in accessories, so that the devices stay complete. */
 export function addFlaws(tables: Tables): Flaw[] {
   return [...spoilProducts(tables), ...spoilMaterials(tables), ...spoilBom(tables)];
 }

@@ -1,17 +1,17 @@
-/** `1234.5` with two places becomes `1.234,50`; a negative number has its minus behind it, as SAP writes it. */
+/** `1234.5` with two places becomes `1.234,50`. A negative number ends with its minus, as SAP writes it. */
 export function germanDecimal(value: number, places: number): string {
   const [whole = '0', fraction] = Math.abs(value).toFixed(places).split('.');
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, '.');
   return `${fraction === undefined ? grouped : `${grouped},${fraction}`}${value < 0 ? '-' : ''}`;
 }
 
-/** As `germanDecimal`, with as many places as the number needs and no more. */
+/** Like `germanDecimal`, with only as many places as the number needs. */
 export function germanNumber(value: number): string {
   const places = String(Math.round(value * 1000) / 1000).split('.')[1]?.length ?? 0;
   return germanDecimal(value, places);
 }
 
-/** `YYYYMMDD`, or eight zeros where there is no date. */
+/** `YYYYMMDD`, or eight zeros if there is no date. */
 export function sapDate(day: { year: number; month: number; day: number } | null): string {
   if (day === null) return '00000000';
   return `${day.year}${String(day.month).padStart(2, '0')}${String(day.day).padStart(2, '0')}`;
@@ -23,7 +23,7 @@ export function materialNumber(value: number): string {
 }
 
 /**
- * A GTIN-13 under the prefix 952, which GS1 keeps for examples, so that it can be no real article's.
+ * A GTIN-13 with the prefix 952, which GS1 reserves for examples, so that no real article can have it.
  * @param item at most six digits.
  */
 export function exampleGtin(item: number): string {

@@ -1,6 +1,6 @@
-/** A source of numbers that is the same on every machine and in every year. */
+/** Random numbers that are the same on every machine and at any time. */
 export interface Random {
-  /** At least 0, below 1. */
+  /** A number in [0, 1). */
   next(): number;
   /** A whole number from `min` to `max`, both included. */
   between(min: number, max: number): number;
@@ -8,8 +8,8 @@ export interface Random {
 }
 
 /**
- * Numbers that follow from a text alone (FNV-1a for the seed, mulberry32 for the sequence). Each part draws from a
- * generator of its own, seeded with its id, so that a new part changes its own rows and no others.
+ * Random numbers that depend only on a text (FNV-1a for the seed, mulberry32 for the sequence). Each part has a separate
+ * generator with its id as the seed, so a new part changes no rows of other parts.
  */
 export function createRandom(seed: string): Random {
   let state = 0x811c9dc5;

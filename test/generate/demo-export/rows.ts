@@ -80,7 +80,7 @@ export interface Tables {
   bom: Table<BomColumn>;
 }
 
-/** The tables as the ERP would write them if nobody ever made a mistake. */
+/** The tables without mistakes. */
 export function tablesOf(catalog: Catalog): Tables {
   const parts = catalog.parts();
   const of = (...types: Part['type'][]) => types.flatMap((type) => parts.filter((part) => part.type === type));
@@ -156,7 +156,7 @@ function shareCells(constituents: readonly Constituent[]): Record<ShareColumn, s
   return Object.fromEntries(cells) as Record<ShareColumn, string>;
 }
 
-/** The lines of one parent; now and then with the predecessor of a line, which ended when the line began. */
+/** The lines of one parent. A few lines have a predecessor, which ended when the line began. */
 function bomRows(parent: Part, index: number): Row<BomColumn>[] {
   const STLNR = String(12_001 + index).padStart(8, '0');
   return parent.lines.flatMap((line, at) => {
@@ -203,7 +203,7 @@ function bomRow({ STLNR, parent, line, place, from, to }: BomPlace): Row<BomColu
   };
 }
 
-/** Light things are weighed in grams. */
+/** A mass below 10 kg is given in grams. */
 function weight<Column extends string>(massKg: number, column: Column): Record<Column | 'GEWEI', string> {
   const cells = massKg < 10 ? [germanDecimal(massKg * 1000, 1), 'G'] : [germanDecimal(massKg, 3), 'KG'];
   return { [column]: cells[0], GEWEI: cells[1] } as Record<Column | 'GEWEI', string>;
@@ -213,5 +213,5 @@ function price(euro: number): { STPRS: string; WAERS: string } {
   return { STPRS: germanDecimal(euro, 2), WAERS: 'EUR' };
 }
 
-/** A number of the assembly range that the export never mentions otherwise. */
+/** A number in the range of the assemblies that the export has nowhere else. */
 export const ABSENT_COMPONENT = materialNumber(20_099_999);

@@ -1,6 +1,6 @@
 import type { Constituent } from './catalog.ts';
 
-/** Name and CAS number by the short name used in the recipes; mixtures have no number. */
+/** Name and CAS number, by the short name that recipes use. Mixtures have no number. */
 const SUBSTANCES = {
   Fe: ['Eisen', '7439-89-6'],
   C: ['Kohlenstoff', '7440-44-0'],
@@ -68,7 +68,7 @@ type Substance = keyof typeof SUBSTANCES;
 
 /**
  * Reads a recipe such as `Fe 98.4, Mn 1.2, Si 0.4`: shares in percent, the largest first.
- * @throws when a substance is unknown, or when there are more than five.
+ * @throws Error if a substance is unknown, or if there are more than five
  */
 export function constituents(recipe: string): Constituent[] {
   const parts = recipe.split(', ').map((entry) => {

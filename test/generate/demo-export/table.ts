@@ -1,9 +1,9 @@
 import iconv from 'iconv-lite';
 
-/** A row of an export: a cell per column, as text. */
+/** A row of an export: one cell for each column, as text. */
 export interface Row<Column extends string> {
   cells: Record<Column, string>;
-  /** Writes a cell as it is where it ought to stand in quotes, as an export does that forgets to. */
+  /** Writes the cells without the quotes that they need, as an incorrect export does. */
   unquoted?: boolean;
 }
 
@@ -12,13 +12,13 @@ export interface Table<Column extends string> {
   rows: Row<Column>[];
 }
 
-/** The bytes of a table, and the line on which each row begins, from 1. A quoted line break makes a row longer. */
+/** The bytes of a table, and the line on which each row begins, counted from 1. A quoted line break makes a row longer. */
 export interface EncodedTable<Column extends string> {
   bytes: Buffer;
   lines: Map<Row<Column>, number>;
 }
 
-/** Writes a table as an ERP does on Windows: cp1252, semicolons, CRLF, quotes only where a cell needs them. */
+/** Writes a table as an ERP does on Windows: cp1252, semicolons, CRLF, and quotes only around cells that need them. */
 export function encodeTable<Column extends string>({ columns, rows }: Table<Column>): EncodedTable<Column> {
   const lines = new Map<Row<Column>, number>();
   let text = `${columns.join(';')}\r\n`;
@@ -37,7 +37,7 @@ function quote(cell: string): string {
   return /[;"\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** U+0081 stands for the byte 0x81, which cp1252 leaves undefined; any other character outside cp1252 is a mistake. */
+/** U+0081 becomes the byte 0x81, which cp1252 leaves undefined. Any other character outside cp1252 is an error. */
 function encodeCp1252(text: string): Buffer {
   const parts: Buffer[] = [];
   for (const [index, piece] of text.split('\u0081').entries()) {

@@ -170,7 +170,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
 };
 
-/** The errors of the sandbox's own process, which shares no registry with the rest. */
+/** The errors of the sandbox's process. It shares no registry of errors with dpp-sync. */
 export const SANDBOX_FAULT_TEXTS: Record<string, CodeText & { exitCode: number }> = {
   'sandbox.key': {
     exitCode: 2,

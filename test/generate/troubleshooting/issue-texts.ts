@@ -1,4 +1,5 @@
-// What the codes of issues mean, by what the reader looks at: the file, the mapping, the item, or its relation to other items.
+// The meanings of the codes of issues. They are grouped by the place of the mistake: the file, the mapping, the item, or its
+// relation to other items.
 
 import type { CodeText } from './fault-texts.ts';
 

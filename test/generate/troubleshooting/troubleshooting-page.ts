@@ -40,7 +40,7 @@ const ISSUES = `## Issues of rows
 A row with an issue is in quarantine until a run reads it in a corrected form, or until the mapping is corrected. The message of an issue names the
 file, the line, the column and the value. A mapping module may use codes of its own; its messages say what they mean.`;
 
-/** The states that a reader meets. A delivery keeps its reason while it is sent or waits. */
+/** The states that the page shows. A delivery keeps its reason while it is sent or waits, so these states are left out. */
 const SHOWN_STATES: readonly DeliveryState[] = DELIVERY_STATES.filter(
   (state) => state !== 'waiting' && state !== 'sending' && state !== 'superseded',
 );
