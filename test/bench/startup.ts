@@ -27,7 +27,7 @@ const folder = mkdtempSync(join(tmpdir(), 'dpp-bench-'));
 interface Contender {
   form: string;
   launcher: string;
-  /** The folder in which the commands run. It has a ledger of the demo, which this checkout has written. */
+  /** The folder in which the commands run. It has a ledger of the demo, written by the same checkout. */
   cwd: string;
 }
 

@@ -153,8 +153,8 @@ function serverTimesIn(file: string): Map<string, number[]> {
 }
 
 /**
- * The CPU time for JavaScript of the threads that read the ledger so far, in milliseconds. These are all threads except the
- * main one. Null if the system does not report it.
+ * The CPU time that the worker threads have used so far, in milliseconds. These threads read the ledger. Null if the system
+ * does not report it.
  */
 function readersCpuMs(pid: number): number | null {
   const tasks = `/proc/${pid}/task`;

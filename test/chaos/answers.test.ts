@@ -110,7 +110,7 @@ describe('an answer of a gateway after the effect', LIMIT, () => {
       for (const operation of ['product.create', 'material.create', 'bom_item.create'] as const)
         world.sandbox.faults.add({ ...GATEWAYS[status], operation, count: FAULTS_EACH });
       expectWhole(await sync(), FAULTS_EACH);
-      // An import is sent again, because the second effect of the same import changes nothing.
+      // An import is sent again, because a second import of the same products changes nothing.
       use(CHANGED);
       world.sandbox.faults.add({ ...GATEWAYS[status], operation: 'product.import', count: 1 });
       world.requests();

@@ -97,7 +97,7 @@ describeRedis('what was frozen until its locks lapsed', () => {
         await delay(thawAt - Date.now());
         daemon?.signal('SIGCONT');
         client.disconnect();
-        // The real locks last half a minute. Then the jobs are done before a worker looks for stalled jobs.
+        // With the real locks of half a minute, the jobs are done before a worker looks for stalled jobs.
         if (launcher !== undefined)
           await expect.poll(() => daemon?.stderr(), SOON).toContain('Another worker takes the job.');
         await expectEachOnce();

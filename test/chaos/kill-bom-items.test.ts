@@ -17,7 +17,7 @@ import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 const CYCLES = scaled(3, 30);
 const COUNT = scaled(200, 1_500);
 const SOURCE = largeExport(COUNT);
-/** A process is killed at the latest when this many of its requests have arrived. */
+/** A process is killed at the latest when this many of its requests for BOM items have arrived. */
 const ARRIVED_MAX = 25;
 const BOM_ITEMS = '/api/bom-items/';
 

@@ -24,11 +24,11 @@ const AMID = [
 ] as const;
 const CALLS: readonly DiskCall[] = ['pwrite64', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'mkdir'];
 const SLICE = 3;
-/** When this many syncs have ended before the chosen call, it counts as proven that no sync makes more calls of this kind. */
+/** After this many syncs that ended before the chosen call, the test assumes that no sync makes more calls of this kind. */
 const UNREACHED_MAX = 3;
 const AT_ONCE = 2;
 
-/** The folder with the code that Node has compiled. A killed process does not write it, so one sync fills it first. */
+/** The folder with the code that Node has compiled. A killed process does not fill it, so in the full run one sync does. */
 let cache: string;
 beforeAll(async () => {
   cache = mkdtempSync(join(tmpdir(), 'dpp-sync-compiled-'));

@@ -115,7 +115,7 @@ async function strike(victim: Victim, random: () => number): Promise<void> {
   await server?.restart();
 }
 
-/** Kills the process, Redis or the sandbox in each cycle, from the first write until only few writes are left. */
+/** Kills the process, Redis or the sandbox in each cycle. The cycles are spread over the writes that are certain to happen. */
 async function surviveCycles(random: () => number): Promise<void> {
   const victims: Victim[] = redis === null ? ['process', 'sandbox'] : ['process', 'redis', 'sandbox'];
   // A product with an unconfirmed BOM item never gets a passport, so not all writes are certain to happen.

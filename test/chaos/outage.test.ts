@@ -29,7 +29,7 @@ afterEach(() => world.remove());
 const keys = (count: number, name = 'P') => Array.from({ length: count }, (_, index) => `${name}${index}`);
 const deliveredAll = (count: number) => () => world.states()['delivered'] === count;
 const attemptsOf = (key: string) => world.attempts()[key];
-/** Keys of the deliveries that have used other attempts than the one that succeeded. */
+/** Keys of the deliveries that have not used exactly one attempt. */
 const spent = () =>
   Object.entries(world.attempts())
     .filter(([, attempts]) => attempts !== 1)

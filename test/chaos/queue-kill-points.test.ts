@@ -23,7 +23,7 @@ interface Point {
 
 /** The calls from which `npm run test:slow` draws one. Redis makes them in every sync, between its first and last requests. */
 const AMID = { first: 10, count: 18 };
-/** When this many syncs have ended before the chosen call, it counts as proven that Redis makes no more calls of this kind. */
+/** After this many syncs that ended before the chosen call, the test assumes that Redis makes no more calls of this kind. */
 const UNREACHED_MAX = 3;
 const AT_ONCE = 2;
 const POINTS_MIN = 100;
@@ -116,7 +116,7 @@ async function visitAll(honoured: boolean): Promise<void> {
     all.push(...Object.values(deaths).flat());
   }
   expect(all.length).toBeGreaterThanOrEqual(POINTS_MIN);
-  // Redis was killed in every phase, and this ended no sync that had begun to deliver.
+  // Redis was killed in enough phases, and this ended no sync that had begun to deliver.
   expect(new Set(all.map(({ writes }) => writes)).size).toBeGreaterThanOrEqual(PHASES_MIN);
   expect(all.filter(({ writes, survived }) => !survived && writes > 0)).toEqual([]);
 }

@@ -211,7 +211,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       engine.wake();
       return answers;
     },
-    // `settle` is a command of its own, and the next process evaluates all passports.
+    // `settle` is a separate command, and the next process evaluates all passports.
     wake() {
       passports.markDirty();
       engine.wake();
