@@ -74,14 +74,14 @@ function underWayMax(answered: number): number {
 }
 
 /** BOM items that are claimed or unconfirmed. */
-function unconfirmed(): { claimed: number; inDoubt: number } {
+function unsettled(): { claimed: number; unconfirmed: number } {
   const db = new Database(join(world.folder, 'data/ledger.db'), { readonly: true });
   try {
     const count = (state: string): number =>
       Number(
         db.prepare<[string]>("SELECT count(*) FROM items WHERE kind = 'bom_item' AND state = ?").pluck().get(state),
       );
-    return { claimed: count('sending'), inDoubt: count('in_doubt') };
+    return { claimed: count('sending'), unconfirmed: count('in_doubt') };
   } finally {
     db.close();
   }
@@ -92,7 +92,7 @@ async function surviveKills(): Promise<void> {
   let unconfirmedMax = 0;
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
     const allowed = underWayMax(await killAt(1 + Math.floor(ARRIVED_MAX * random())));
-    const { claimed } = unconfirmed();
+    const { claimed } = unsettled();
     expect(claimed).toBeGreaterThan(0);
     expect(claimed, `${claimed} were claimed, and ${allowed} may be under way`).toBeLessThanOrEqual(allowed);
     unconfirmedMax += claimed;
@@ -100,7 +100,7 @@ async function surviveKills(): Promise<void> {
   proxy.onRequest = () => undefined;
   const report = await world.sync();
   expect(report.fault).toBeNull();
-  expect(unconfirmed()).toEqual({ claimed: 0, inDoubt: unconfirmedMax });
+  expect(unsettled()).toEqual({ claimed: 0, unconfirmed: unconfirmedMax });
   const ledgerFile = join(world.folder, 'data/ledger.db');
   const platform = world.sandbox.inspect();
   expect(violations({ ledgerFile, platform, source: SOURCE, bomItems: 'or_doubted', secrets: [API_KEY] })).toEqual([]);

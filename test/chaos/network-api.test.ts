@@ -61,8 +61,8 @@ function expectAllOnce(report: SyncReport, keys: 'honoured' | 'ignored'): void {
   expect(report.items, why).toMatchObject({ product: { delivered: COUNT }, material: { delivered: COUNT } });
   const owners = bomItems.map(({ product }) => JSON.stringify(product));
   expect(new Set(owners).size, why).toBe(owners.length);
-  const { delivered = 0, in_doubt: inDoubt = 0 } = report.items.bom_item ?? {};
-  expect(delivered + inDoubt, why).toBe(COUNT);
+  const { delivered = 0, in_doubt: unconfirmed = 0 } = report.items.bom_item ?? {};
+  expect(delivered + unconfirmed, why).toBe(COUNT);
   expect(owners.length, why).toBeGreaterThanOrEqual(delivered);
   const published = publications.map(({ sku }) => text(sku));
   expect(new Set(published).size, why).toBe(published.length);
@@ -70,13 +70,13 @@ function expectAllOnce(report: SyncReport, keys: 'honoured' | 'ignored'): void {
   // A product with an unconfirmed BOM item is not complete. It waits until a person settles the BOM item.
   expect(report.passports, why).toEqual({
     ...(delivered > 0 ? { published: delivered } : {}),
-    ...(inDoubt > 0 ? { incomplete: inDoubt } : {}),
+    ...(unconfirmed > 0 ? { incomplete: unconfirmed } : {}),
   });
   expect(published.length, why).toBe(delivered);
-  if (keys === 'honoured') expect(inDoubt, why).toBe(0);
-  expect(exitCodeOf(report), why).toBe(inDoubt > 0 ? 4 : 0);
+  if (keys === 'honoured') expect(unconfirmed, why).toBe(0);
+  expect(exitCodeOf(report), why).toBe(unconfirmed > 0 ? 4 : 0);
   const bomEnd = keys === 'honoured' ? 'delivered' : 'or_doubted';
-  const wanted = inDoubt > 0 ? [] : allSkus(SOURCE);
+  const wanted = unconfirmed > 0 ? [] : allSkus(SOURCE);
   expect(violations(evidenceOf(world, { source: SOURCE, bomItems: bomEnd, published: wanted })), why).toEqual([]);
 }
 

@@ -21,7 +21,7 @@ const SETUP: Setup = {
 export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[] = [
   {
     mode: 'honoured, failures too',
-    why: 'A delivery that a person forces goes out under a new key: under the old one the server repeats its failure.',
+    why: 'A delivery that a person forces is sent under a new key: under the old key the server repeats its failure.',
     script: {
       setup: { ...SETUP, trust: 'honoured' },
       steps: [
@@ -41,7 +41,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'ignored',
-    why: 'An item that was dropped and comes back does not go out under a key that was refused before.',
+    why: 'An item that was dropped and comes back is not sent under a key that was refused before.',
     script: {
       setup: SETUP,
       steps: [
@@ -60,7 +60,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'honoured',
-    why: 'A refusal says nothing of an attempt whose answer was lost: what cannot be read is left to a person.',
+    why: 'A refusal proves nothing about an attempt whose answer was lost: a person settles what cannot be read back.',
     script: {
       setup: { ...SETUP, trust: 'honoured' },
       steps: [
@@ -81,7 +81,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'ignored',
-    why: 'A write whose time ran out may still land: it is not followed before that can no longer be.',
+    why: 'A write that has timed out may still take effect: the next write is not sent before this is impossible.',
     script: {
       setup: SETUP,
       steps: [
@@ -132,7 +132,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'publish alone',
-    why: 'A wake-up job for mapping that was lost when nothing was left to map does not look like work for ever.',
+    why: 'A lost wake-up job for mapping does not look like endless work if nothing is left to map.',
     script: {
       setup: { ...SETUP, chance: 2147483618, halting: true, full: false, membersMax: 2, pageSize: 1 },
       steps: [
@@ -146,7 +146,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'honoured',
-    why: 'A row that was gone when the mapping changed does not hold back the passports of all products.',
+    why: 'A row that was gone when the mapping changed does not delay the passports of all products.',
     script: {
       setup: { ...SETUP, full: false, recheckBlockedMs: 15_000 },
       steps: [
@@ -164,7 +164,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'honoured, successes alone',
-    why: 'What a restored ledger has to look up is looked up soon, also where the clock was set back.',
+    why: 'The look-ups after a restore begin soon, even if the clock was set back.',
     script: {
       setup: { ...SETUP, full: false },
       steps: [
@@ -182,7 +182,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'ignored',
-    why: 'What was being sent when the process died is in doubt, and does not go out again as if it were due.',
+    why: 'A delivery that was being sent when the process died is unconfirmed, and is not sent again like a due one.',
     script: {
       setup: SETUP,
       steps: [
@@ -211,7 +211,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'ignored',
-    why: 'A BOM item that a person says had not arrived goes out once more when it is replayed.',
+    why: 'A BOM item that has not arrived, as a person has stated, is sent again when it is replayed.',
     script: {
       setup: SETUP,
       steps: [
@@ -229,7 +229,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'ignored',
-    why: 'What a row makes that has gone before it was mapped is missing as the row is.',
+    why: 'If a row is gone before it was mapped, its item is missing like the row.',
     script: {
       setup: { ...SETUP, chance: 15_558_012, halting: true, full: false, recheckBlockedMs: 15_000 },
       steps: [
@@ -243,7 +243,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'honoured',
-    why: 'An import of the backup is not answered from memory after a restore: a newer one was acknowledged since.',
+    why: 'An import of the backup gets no stored answer after a restore: a newer import was acknowledged since.',
     script: {
       setup: SETUP,
       steps: [
@@ -273,7 +273,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'honoured',
-    why: 'An update of the backup is sent in full after a restore: a newer one may have changed other fields since.',
+    why: 'An update of the backup is sent in full after a restore: a newer update may have changed other fields since.',
     script: {
       setup: { ...SETUP, trust: 'honoured' },
       steps: [
@@ -303,7 +303,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'ignored',
-    why: 'Rows that were missing at the backup and come back after the restore are written, whatever came between.',
+    why: 'Rows that were missing at the backup and come back after the restore are written, whatever happened between.',
     script: {
       setup: SETUP,
       steps: [
@@ -359,7 +359,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'publish alone',
-    why: 'New products that were sent alone are sent again under their own keys, also once imports are used.',
+    why: 'New products that were sent alone are sent again under the same keys, even if imports are used by then.',
     script: {
       setup: { ...SETUP, chance: 15_838, full: false, creates: 'proven' },
       steps: [
@@ -394,7 +394,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'honoured, failures too',
-    why: 'A BOM item whose id another one has, by the answer that was meant for it, is delivered once a person says that it arrived.',
+    why: 'An answer for one BOM item gave its id to another one. The first one is delivered once a person says that it arrived.',
     script: {
       setup: { ...SETUP, chance: 110_866 },
       steps: [
@@ -408,7 +408,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'publish alone',
-    why: 'After two restores a passport that was withdrawn in the lost time counts as published, and nothing else differs.',
+    why: 'After two restores a passport that was withdrawn since the backup counts as published. Nothing else differs.',
     script: {
       setup: { ...SETUP, policy: { init: 'when-complete', publish: 'auto', withdraw: true } },
       steps: [
@@ -429,7 +429,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'ignored',
-    why: 'The answer to an earlier import of the same product cannot be recognised as wrong, and the platform gives none.',
+    why: 'The answer to an earlier import of the same product cannot be recognised as wrong. The platform gives no such answer.',
     script: {
       setup: { ...SETUP, full: false },
       steps: [
@@ -448,7 +448,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'ignored',
-    why: "A person's decision changes nothing where the row has changed just before it, in the same commit.",
+    why: "A person's decision changes nothing if the row has changed just before it, in the same commit.",
     script: {
       setup: { ...SETUP, full: false },
       steps: [
@@ -467,7 +467,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'honoured, successes alone',
-    why: 'Imported products whose answer was lost are not awaited for a day because the clock was set back by one.',
+    why: 'The look-up of imported products whose answer was lost does not wait for a day if the clock was set back by a day.',
     script: {
       setup: { ...SETUP, creates: 'proven', recheckBlockedMs: 15_000 },
       steps: [

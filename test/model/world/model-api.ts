@@ -171,7 +171,7 @@ export function createModelApi(options: {
     collections,
     create: (late) => createOperations({ collections, ids, keys: keysStub, settings, lateImports: late }),
     lateImports,
-    tell: (effect) => witness.effect(effect),
+    report: (effect) => witness.effect(effect),
   });
   const process = createProcessor({
     storage,

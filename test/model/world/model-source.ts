@@ -52,7 +52,7 @@ export interface ModelSource {
   changedUpTo(stream: string, cursor: number): ReadRow[];
   /** The rows of the last complete read. */
   lastRead(): readonly ReadRow[];
-  /** Tells the source that the ledger was replaced with an older one. */
+  /** Informs the source that an older ledger has replaced the ledger. */
   ledgerRestored(): void;
   /**
    * Whether a restored ledger cannot distinguish this BOM item from a new one, because the first complete read missed

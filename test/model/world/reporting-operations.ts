@@ -17,25 +17,25 @@ export interface Effect {
   sku: string | null;
 }
 
-type Tell = (effect: Effect) => void;
+type Report = (effect: Effect) => void;
 
 /** The operations of the sandbox. They report every effect; for rows that are stored late, when they are stored. */
 export function createReportingOperations({
   collections,
   create,
   lateImports,
-  tell,
+  report,
 }: {
   collections: { products: Collection; materials: Collection };
   create: (lateImports: Pick<LateImports, 'add'>) => Record<OperationName, Operation>;
   lateImports: Pick<LateImports, 'add'>;
-  tell: Tell;
+  report: Report;
 }): Record<OperationName, Operation> {
   /** The import that the sandbox works on now. */
   let importing: OperationRequest | undefined;
   const plain = create({
     add({ store, ...late }) {
-      const changes = { name: 'product.import', request: importing, watched: collections.products, tell } as const;
+      const changes = { name: 'product.import', request: importing, watched: collections.products, report } as const;
       lateImports.add({ ...late, store: (at) => reportingChanges(changes, () => store(at)) });
     },
   });
@@ -48,7 +48,7 @@ export function createReportingOperations({
     },
   };
   return Object.fromEntries(
-    OPERATION_NAMES.map((name) => [name, reporting(name, plain[name], collections, tell)]),
+    OPERATION_NAMES.map((name) => [name, reporting(name, plain[name], collections, report)]),
   ) as Record<OperationName, Operation>;
 }
 
@@ -57,16 +57,17 @@ function reporting(
   name: OperationName,
   operation: Operation,
   { products, materials }: { products: Collection; materials: Collection },
-  tell: Tell,
+  report: Report,
 ): Operation {
   const watched = name === 'product.import' ? products : name === 'material.update' ? materials : null;
   return {
     ...operation,
     execute(request) {
       if (ENDPOINTS[name].method === 'GET') return operation.execute(request);
-      if (watched !== null) return reportingChanges({ name, request, watched, tell }, () => operation.execute(request));
+      if (watched !== null)
+        return reportingChanges({ name, request, watched, report }, () => operation.execute(request));
       const answer = operation.execute(request);
-      if (answer.status < 300) tell(effectOf(name, request, null));
+      if (answer.status < 300) report(effectOf(name, request, null));
       return answer;
     },
   };
@@ -78,12 +79,12 @@ function reportingChanges<T>(
     name,
     request,
     watched,
-    tell,
+    report,
   }: {
     name: OperationName;
     request: OperationRequest | undefined;
     watched: Collection;
-    tell: Tell;
+    report: Report;
   },
   work: () => T,
 ): T {
@@ -91,7 +92,7 @@ function reportingChanges<T>(
   const result = work();
   for (const { id, fields } of entitiesOf(watched)) {
     if (known.get(id) === JSON.stringify(fields)) continue;
-    tell(effectOf(name, request, name === 'product.import' ? (textMember(fields, 'sku') ?? null) : null));
+    report(effectOf(name, request, name === 'product.import' ? (textMember(fields, 'sku') ?? null) : null));
   }
   return result;
 }

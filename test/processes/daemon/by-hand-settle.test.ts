@@ -54,7 +54,7 @@ async function startBlocked(): Promise<void> {
  * Starts the daemon with a BOM item that waits for a product and a material. The platform has both, but the answers to
  * their creates were lost.
  */
-async function startInDoubt(): Promise<{ productId: unknown }> {
+async function startUnconfirmed(): Promise<{ productId: unknown }> {
   await openWorld();
   await stageLostAnswers(world, ['P1', 'M1', 'B1']);
   const productId = await createAtPlatform(world, 'products', PRODUCT_P1);
@@ -65,7 +65,7 @@ async function startInDoubt(): Promise<{ productId: unknown }> {
 
 describe('settle beside a daemon', () => {
   it('settle beside a daemon has the daemon read the id back', covers('answer-lost', 'I4', 'I6'), async () => {
-    const { productId } = await startInDoubt();
+    const { productId } = await startUnconfirmed();
     const settled = await run('settle', 'P1', '--delivered', '--json');
     expect({ exitCode: settled.exitCode, document: settled.json() }).toEqual({
       exitCode: 0,
@@ -88,7 +88,7 @@ describe('settle beside a daemon', () => {
   });
 
   it('settle beside a daemon ends with 2 for a delivery that cannot be settled, as without a daemon', async () => {
-    await startInDoubt();
+    await startUnconfirmed();
     const unknown = await run('settle', 'P1', 'P', '--rejected', '--json');
     expect({ exitCode: unknown.exitCode, document: unknown.json() }).toEqual({
       exitCode: 2,
