@@ -78,7 +78,7 @@ class LazyStatement implements Statement<unknown[]> {
   }
 
   private compile(): Statement {
-    const statement = this.prepare.call(this.database, this.source);
+    const statement = this.prepare(this.source);
     for (const setting of this.settings) setting(statement);
     this.settings = [];
     this.compiled = statement;
@@ -88,6 +88,6 @@ class LazyStatement implements Statement<unknown[]> {
 
 /** Has the statements of a database compiled at their first use. */
 export function compileLazily(db: Database): void {
-  const { prepare } = db;
+  const prepare = db.prepare.bind(db);
   db.prepare = ((source: string) => new LazyStatement(db, prepare, source)) as Database['prepare'];
 }

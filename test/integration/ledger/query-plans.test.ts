@@ -84,7 +84,7 @@ describe('the statements of the ledger', () => {
           statements.add(sql);
           return prepare.call(this, sql);
         },
-      set: () => undefined,
+      set(_lazy: unknown) {},
     });
     // A second time, without the statements that make the tables.
     await fixture.reopen();

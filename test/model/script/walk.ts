@@ -58,7 +58,7 @@ const WRITES = ['claim', 'settle'];
 /** The calls in the life of a delivery. */
 const MAIN = [...WRITES, 'exchange'];
 /** Calls that lead to those calls. */
-const OTHERS = ['unconfirmedDeliveries', 'stagePage', 'evaluatePassports', 'putAside', 'enqueue', 'dueDeliveries'];
+const OTHERS = ['unconfirmedDeliveries', 'stagePage', 'evaluatePassports', 'deadLetter', 'enqueue', 'dueDeliveries'];
 
 function scriptOf({ setup, before, steps }: Walk, point: CallPoint, change: readonly ChangeStep[]): Script {
   return { setup, steps: [...before, { do: 'change at', point, steps: [...change] }, ...steps] };
