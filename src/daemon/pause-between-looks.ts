@@ -3,13 +3,15 @@ import type { EventBus } from '../observe/event-bus.ts';
 
 /** The pause after something has happened. */
 const SHORTEST_MS = 40;
-/** The pause after a time in which nothing has happened, for example while the API asks to wait. */
+/** The longest pause while nothing happens, for example while the API asks to wait. */
 const LONGEST_MS = 640;
+/** The longest pause as a share of the time after which the sync gives up, so that it gives up in time. */
+const SHARE_OF_WAIT = 0.1;
 
 export interface PauseBetweenLooks {
   /**
    * Resolves when it is time to look again: after `SHORTEST_MS` if something has happened since the last look, and otherwise
-   * at the next event. Without an event each pause is twice as long as the one before it, up to `LONGEST_MS`.
+   * at the next event. Without an event each pause is twice as long as the one before it, up to the longest one.
    *
    * @param leastMs the pause is at least this long
    */
@@ -17,8 +19,16 @@ export interface PauseBetweenLooks {
   end(): void;
 }
 
-/** Pauses that cost little CPU time while nothing happens, and that end soon after something has happened. */
-export function createPauseBetweenLooks(bus: Pick<EventBus, 'subscribe'>, clock: Clock): PauseBetweenLooks {
+/**
+ * Pauses that cost little CPU time while nothing happens, and that end soon after something has happened.
+ *
+ * @param waitMs how long the sync waits for something that does not happen
+ */
+export function createPauseBetweenLooks(
+  bus: Pick<EventBus, 'subscribe'>,
+  { clock, waitMs }: { clock: Clock; waitMs: number },
+): PauseBetweenLooks {
+  const longestMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, SHARE_OF_WAIT * waitMs));
   let hasHappened = false;
   let nextMs = SHORTEST_MS;
   let wake = new AbortController();
@@ -35,7 +45,7 @@ export function createPauseBetweenLooks(bus: Pick<EventBus, 'subscribe'>, clock:
         wake = new AbortController();
         await clock.sleep(nextMs - firstMs, AbortSignal.any([abort, wake.signal]));
       }
-      nextMs = hasHappened ? SHORTEST_MS : Math.min(LONGEST_MS, nextMs * 2);
+      nextMs = hasHappened ? SHORTEST_MS : Math.min(longestMs, nextMs * 2);
       hasHappened = false;
     },
     end: unsubscribe,

@@ -83,7 +83,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const startedAt = clock.ticks();
   const requests = createRequestCounts();
   const unsubscribe = bus.subscribe(requests.observe);
-  const pause = createPauseBetweenLooks(bus, clock);
+  const pause = createPauseBetweenLooks(bus, { clock, waitMs: request.waitMs });
   const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
   const cause = { trigger: 'cli', askedBy: request.askedBy } as const;
   const runIds: number[] = [];

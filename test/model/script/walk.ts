@@ -99,8 +99,8 @@ function points(called: readonly string[], full: boolean): CallPoint[] {
     const add = (...sides: CallPoint['side'][]): void => {
       for (const side of sides) found.push({ names: [name], calls, side });
     };
-    // Before a request and before its settlement, the ledger is as it was after the call before it.
-    if (full || name === 'claim') add('before');
+    // Before a settlement, the ledger is as it was after the request.
+    if (full || name !== 'settle') add('before');
     add('after');
     if (name === 'exchange') add('beside');
     if (WRITES.includes(name)) add('first in the same commit', 'last in the same commit');

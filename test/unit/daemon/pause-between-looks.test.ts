@@ -8,11 +8,11 @@ import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 const EVENT: ProgressEvent = { type: 'request', operation: 'ping', outcome: 'accepted', retry: false };
 
 /** Looks until `abort`, and has the times of the looks in milliseconds since the beginning. */
-function given({ leastMs = 0 } = {}) {
+function given({ leastMs = 0, waitMs = 60_000 } = {}) {
   const time = createVirtualTime();
   const begunAt = time.ticks();
   const bus = createEventBus({ log: createRecordingLog() });
-  const pause = createPauseBetweenLooks(bus, time);
+  const pause = createPauseBetweenLooks(bus, { clock: time, waitMs });
   const abort = new AbortController();
   const looks: number[] = [];
   void (async () => {
@@ -30,6 +30,13 @@ it('while nothing happens, each pause between two looks is twice as long as the 
   const { time, abort, looks } = given();
   await time.pass(2600);
   expect(looks).toEqual([40, 120, 280, 600, 1240, 1880, 2520]);
+  abort.abort();
+});
+
+it('while nothing happens, a pause is at most a tenth of the time after which the sync gives up', async () => {
+  const { time, abort, looks } = given({ waitMs: 2000 });
+  await time.pass(1000);
+  expect(looks).toEqual([40, 120, 280, 480, 680, 880]);
   abort.abort();
 });
 
