@@ -84,11 +84,10 @@ export async function pointsOf(walk: Walk, full: boolean): Promise<CallPoint[]> 
     },
   );
   if (breaches.length > 0) throw new Error(`${walk.name}: ${breaches.join('\n')}`);
-  return points(played, full);
+  return points(played, full ? [...MAIN, ...OTHERS] : MAIN);
 }
 
-function points(called: readonly string[], full: boolean): CallPoint[] {
-  const counted = full ? [...MAIN, ...OTHERS] : MAIN;
+function points(called: readonly string[], counted: readonly string[]): CallPoint[] {
   const names = called.slice(0, called.lastIndexOf('settle') + 1);
   const found: CallPoint[] = [];
   const counts = new Map<string, number>();
@@ -99,9 +98,7 @@ function points(called: readonly string[], full: boolean): CallPoint[] {
     const add = (...sides: CallPoint['side'][]): void => {
       for (const side of sides) found.push({ names: [name], calls, side });
     };
-    // Before a settlement, the ledger is as it was after the request.
-    if (full || name !== 'settle') add('before');
-    add('after');
+    add('before', 'after');
     if (name === 'exchange') add('beside');
     if (WRITES.includes(name)) add('first in the same commit', 'last in the same commit');
   }

@@ -3,6 +3,7 @@
 import { basename, dirname } from 'node:path';
 import { bmecat } from '../../../connectors/bmecat/index.ts';
 import { readPages } from '../connectors/connector-reader.ts';
+import { peakMemory } from '../machine/peak-memory.ts';
 
 const path = process.argv[2] ?? '';
 let products = 0;
@@ -11,4 +12,4 @@ for await (const page of readPages(bmecat, { folder: dirname(path), stream: { pa
   products += page.rows.length;
   issues += page.rows.filter((row) => row.issues !== undefined).length;
 }
-process.stdout.write(JSON.stringify({ products, issues, memory: process.resourceUsage().maxRSS * 1024 }));
+process.stdout.write(JSON.stringify({ products, issues, memory: peakMemory() }));

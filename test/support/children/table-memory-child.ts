@@ -4,6 +4,7 @@
 import { sql } from '../../../connectors/sql/index.ts';
 import type { JsonObject } from '../../../src/sdk/index.ts';
 import { readPages } from '../connectors/connector-reader.ts';
+import { peakMemory } from '../machine/peak-memory.ts';
 
 let rows = 0;
 const source = {
@@ -12,4 +13,4 @@ const source = {
   stream: { query: 'SELECT id, picture FROM pictures', page: ['id'] },
 };
 for await (const page of readPages(sql, source)) rows += page.rows.length;
-process.stdout.write(JSON.stringify({ rows, memory: process.resourceUsage().maxRSS * 1024 }));
+process.stdout.write(JSON.stringify({ rows, memory: peakMemory() }));
