@@ -94,6 +94,6 @@ export function typedOf(value: JsonValue | undefined): JsonObject[] {
   return xmlListOf(value).map((one) => ({ type: xmlTextOf(xmlObjectOf(one)['@type']), value: xmlTextOf(one) }));
 }
 
-export function without(fields: JsonObject, ...names: string[]): JsonObject {
+function without(fields: JsonObject, ...names: string[]): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }
