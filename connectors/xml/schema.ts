@@ -37,7 +37,7 @@ export const STREAM_OPTIONS = {
   objects: z
     .array(Name)
     .default([])
-    .describe('Elements that are always objects, even if one has only text, because others have attributes.'),
+    .describe('Elements that are always objects, even if there is only text, so that a mapping can rely on an object.'),
   parent: z
     .record(
       Name,
@@ -45,7 +45,7 @@ export const STREAM_OPTIONS = {
     )
     .optional()
     .describe(
-      'Values from around the record, by the names that they get in the row, as `{ product: ../SUPPLIER_PID }`. The values must stand before the record in the file.',
+      'Values from around the record, by the names that they get in the row, such as `{ product: ../SUPPLIER_PID }`. The values must stand before the record in the file.',
     ),
 };
 export type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;

@@ -117,7 +117,7 @@ const Web = z
       .default([])
       .describe('The people who log in with a name and a password. The role says what each may do.'),
   })
-  .describe('The dashboard and admin API. Without this section there is none.');
+  .describe('The dashboard and admin API. Without this section the daemon serves neither.');
 
 const Refs = z
   .strictObject({

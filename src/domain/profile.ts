@@ -46,7 +46,7 @@ export const Profile = z
         bom_item: idPaths('bom_item_id').describe('For BOM items.'),
       })
       .prefault({})
-      .describe('Where an answer has the id: dotted paths into the body, tried in this order.'),
+      .describe('The place of the id in an answer: dotted paths into the body, tried in this order.'),
     wireNames: z
       .strictObject({
         product: wireNames('product').describe('For products.'),
@@ -162,7 +162,7 @@ export const Profile = z
           ),
       })
       .prefault({})
-      .describe('Where an entry of the publications has each value: dotted paths, tried in this order.'),
+      .describe('The place of each value in an entry of the publications: dotted paths, tried in this order.'),
     reports: z
       .strictObject({
         idPaths: names.default(['id', 'uuid', 'pk', 'report_id', 'data.id']).describe("The report's id."),
@@ -171,7 +171,7 @@ export const Profile = z
         createdAtPaths: names.default(['created_at', 'generated_at', 'date']).describe('When the report was made.'),
       })
       .prefault({})
-      .describe('Where a report has each value: dotted paths, tried in this order.'),
+      .describe('The place of each value in a report: dotted paths, tried in this order.'),
     pdfBytesMax: z
       .int()
       .min(1_024)
@@ -188,7 +188,7 @@ export const Profile = z
           ),
       })
       .prefault({})
-      .describe('Scopes that the document does not state.'),
+      .describe('Scopes that the API document does not state.'),
     list: z
       .strictObject({
         itemsAt: names
@@ -232,13 +232,13 @@ export const Profile = z
             'How many entries a page should have. Null leaves the number to the API. If the API refuses the parameter, dpp-sync leaves it out.',
           ),
         nextAt: places.describe(
-          'Where an answer has the link or the cursor to the next page: dotted paths or names of headers. An empty list means the usual places.',
+          'The place of the link or the cursor to the next page in an answer: dotted paths or names of headers. An empty list means the usual places.',
         ),
         moreAt: places.describe(
-          'Where an answer says, as true or false, whether there are more pages. An empty list means the usual places.',
+          'The place of the value in an answer that is true or false and says whether there are more pages. An empty list means the usual places.',
         ),
         countAt: places.describe(
-          'Where an answer has the number of entries on all pages. An empty list means the usual places.',
+          'The place of the number of entries on all pages in an answer. An empty list means the usual places.',
         ),
         lagMs: ms(0)
           .default(30_000)

@@ -12,7 +12,7 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
   I1: {
     title: 'A page of a source is stored whole, with the cursor behind it',
     how: 'One transaction stores the records, items, deliveries and the cursor of a page. After a crash the page is read again.',
-    not: 'A source that changes a row without changing its cursor is read again only by a snapshot.',
+    not: 'If a source changes a row and leaves its cursor value as it is, only a snapshot reads this row again.',
   },
   I2: {
     title: 'A request never changes after it was sent',
@@ -31,7 +31,7 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
   },
   I5: {
     title: 'Every record and every item is accounted for',
-    how: 'Each run counts read = unchanged + changed + quarantined + excluded. Each item has a state and a reason that `status` and `why` show.',
+    how: 'In each run, the count of read records is the sum of the counts of unchanged, changed, quarantined and excluded records. Each item has a state and a reason that `status` and `why` show.',
     not: 'dpp-sync does not check columns that no mapping reads.',
   },
   I6: {
@@ -47,7 +47,7 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
   I8: {
     title: 'Nothing acknowledged is lost, and nothing is doubled',
     how: 'The ledger syncs each commit to the disk. The queue only wakes workers, so a lost queue loses nothing. dpp-sync recognises a restored ledger, and looks up all items before it sends anything that could repeat a write.',
-    not: 'dpp-sync does not notice a disk that reports a sync and does not do it. If a snapshot of the disk restores the mark together with the ledger, dpp-sync does not notice it either: run `dpp-sync ledger restore`.',
+    not: 'If a disk reports a sync that it has not done, dpp-sync does not notice. If a snapshot of the disk restores the mark together with the ledger, dpp-sync does not notice the restore: run `dpp-sync ledger restore`.',
   },
   I9: {
     title: 'Memory and disk are bounded',

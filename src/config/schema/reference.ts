@@ -35,7 +35,7 @@ the value that was expected. An unknown key is a problem too.
 
 ## Values from outside
 
-A value that is a text may contain placeholders. The name of a key may not.
+The text of a value may contain placeholders. The name of a key may not contain any.
 
 | placeholder | becomes |
 |---|---|
@@ -52,10 +52,10 @@ YAML would read the value in \`[0123]\` as a number and change it. dpp-sync keep
 
 ## Secrets
 
-These values are secrets: the keys that are marked so below, all values from \`\${file:…}\`, and all variables whose names contain \`KEY\`,
-\`TOKEN\`, \`SECRET\` or \`PASSWORD\`.
+These values are secrets: the keys that are marked as secret below, all values from \`\${file:…}\`, and all variables whose names contain
+\`KEY\`, \`TOKEN\`, \`SECRET\` or \`PASSWORD\`.
 
-- dpp-sync never shows, logs or stores a secret. Of a secret with more than 12 characters it may show the first 8.
+- dpp-sync never shows, logs or stores a secret. If a secret has more than 12 characters, dpp-sync may show the first 8 of them.
 - dpp-sync also removes secrets from texts that other systems send back. A secret of fewer than 8 characters is not removed, because it
   could be ordinary text; \`check\` warns of such a secret. If a secret has 16 characters or more, dpp-sync also removes any 6 consecutive
   characters of it, unless these are a plain word or a sequence such as \`123456\`.
@@ -86,8 +86,8 @@ const PROFILES_TITLE = `
 ## Profiles
 
 A profile says what dpp-sync assumes where the API document is silent. \`target.profile\` names a profile in \`config/profiles\`, or a file of
-your own. Such a file begins with \`extends: default\` and holds what differs: its objects are merged into the default, and its lists and
-single values replace those of the default. [\`config/profiles/default.yaml\`](../config/profiles/default.yaml) shows most of the values in one file.
+your own. Such a file begins with \`extends: default\` and has only the values that differ: its objects are merged into the default, and its
+lists and single values replace those of the default. [\`config/profiles/default.yaml\`](../config/profiles/default.yaml) shows most of the values in one file.
 `;
 
 function fieldsTable(): string {

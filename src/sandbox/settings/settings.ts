@@ -75,7 +75,7 @@ export const SandboxSettings = z
     idAt: z
       .enum(['id', 'uuid', 'pk', 'data.id'])
       .default('id')
-      .describe('Where an answer has the id. With `data.id`, the whole object of the answer is inside `data`.'),
+      .describe('The place of the id in an answer. With `data.id`, the whole object of the answer is inside `data`.'),
     successCodes: z
       .enum(['created', 'ok', 'accepted'])
       .default('created')

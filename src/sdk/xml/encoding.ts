@@ -23,7 +23,7 @@ export function encodingOf(head: Buffer, file: string, configured: string | unde
   if (declared === undefined || /^(utf-?16|ucs-?2|utf-?32)/i.test(declared)) return 'utf-8';
   if (isKnown(declared)) return declared;
   throw sourceFault(`${file} declares the encoding ${declared}, which is not known.`, {
-    suggestion: 'Set `encoding` to the one in which the file is written, such as windows-1252.',
+    suggestion: 'Set `encoding` to the encoding of the file, such as windows-1252.',
   });
 }
 

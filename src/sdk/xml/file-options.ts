@@ -4,7 +4,7 @@ import { Encoding } from '../text-decoder.ts';
 /** The options of every connector that reads XML files. */
 export const XML_FILE_OPTIONS = {
   encoding: Encoding.optional().describe(
-    'The encoding of the files, where they declare none or the wrong one, such as `windows-1252`. A byte order mark takes precedence.',
+    'The encoding of the files, if they declare no encoding or a wrong one, such as `windows-1252`. A byte order mark takes precedence.',
   ),
   entities: z
     .record(z.string(), z.string())

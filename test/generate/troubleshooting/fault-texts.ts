@@ -18,7 +18,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'config.invalid': {
     means:
-      'A setting of the config is wrong. The message names its path and its line. A port that another process uses has this code too.',
+      'A setting of the config is wrong. The message names its path and its line. A port that another process uses is reported with this code too.',
     cure: 'Correct the setting, then `dpp-sync check`. A running daemon reads the file again by itself.',
   },
   'mapping.invalid': {
@@ -26,7 +26,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     cure: 'Correct it, then run `dpp-sync preview`: it shows the items that rows make.',
   },
   'ledger.target': {
-    means: 'The ledger, or the running daemon, belongs to another platform than `target.baseUrl` names.',
+    means: 'The ledger, or the running daemon, does not belong to the platform that `target.baseUrl` names.',
     cure: 'Give each platform a ledger file of its own. Name the config of the daemon with `-c FILE`.',
   },
   'ledger.held': {
@@ -44,7 +44,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'ledger.reader_lost': {
     means: 'The thread that answers the dashboard has ended or did not answer in time. The sync continues.',
-    cure: 'Load the page again: the next question starts another thread. If this repeats, check the disk and the memory.',
+    cure: 'Load the page again: the next request starts another thread. If this repeats, check the disk and the memory.',
   },
   'ledger.linked': {
     means: 'The file of the ledger has a second name (a hard link), so two locks would be possible.',
@@ -64,7 +64,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'ledger.restored': {
     means:
-      'The ledger is an older copy, a backup or another ledger, or it is gone. So dpp-sync does not know what was sent since.',
+      'The ledger is an older copy, a backup or another ledger, or it is gone. So dpp-sync does not know which writes were sent since then.',
     cure: 'Put the latest ledger back if it exists. If it does not, [restore a backup](operations.md#restore-a-backup).',
   },
   'ledger.unwritable': {
@@ -121,11 +121,11 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     cure: 'Activate the plan. Nothing else is needed.',
   },
   'api.token': {
-    means: 'The platform refuses the session token with which a key was to be revoked.',
+    means: 'The platform refuses the session token of `dpp-sync keys revoke`.',
     cure: 'Log in to the platform as an owner or administrator, and use a fresh token.',
   },
   'api.refused': {
-    means: 'The platform refuses what a person has asked for, such as a PDF or a report.',
+    means: 'The platform refuses the request of a person, such as a request for a PDF or a report.',
     cure: 'Correct what the message names.',
   },
   'api.answer': {
@@ -141,8 +141,8 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     cure: 'Check the spelling: `dpp-sync items` lists the items. The message proposes similar names.',
   },
   'lookup.unknown': {
-    means: 'No mapping uses a lookup table of that name, or its entries have several columns.',
-    cure: 'Name a table that the message lists, or correct the row where the table comes from.',
+    means: 'No mapping uses a lookup table of that name, or the entries of the table have several columns.',
+    cure: 'Name a table that the message lists, or correct the row in the source of the table.',
   },
   'alerts.channel': {
     means: 'A test notice did not reach the channel.',

@@ -37,7 +37,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'row.encoding': {
         means: 'The text is not valid in the encoding of the source.',
-        cure: 'Set `encoding` to the one in which the file is written.',
+        cure: 'Set `encoding` to the encoding of the file.',
       },
       'row.item': {
         means: 'A document command of a GDSN message has no trade item.',
@@ -75,7 +75,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
     title: 'A cell of a workbook',
     codes: {
       'cell.date': {
-        means: 'The cell is a date, and its number is no day.',
+        means: 'The cell has the format of a date, and its number is not a valid date.',
         cure: 'Correct the date, or the format of the cell.',
       },
       'cell.error': {
@@ -103,7 +103,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'country.ambiguous': {
         means: 'The name fits several countries.',
-        cure: 'Say in the mapping which one is meant.',
+        cure: 'Name the right country in the mapping.',
       },
       'country.unknown': {
         means: 'The text is no country.',
@@ -121,7 +121,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'decimal.format': {
         means: 'The text is no number.',
-        cure: 'Correct the value, or the decimal mark in the mapping. A unit can be cut off: `decimal(row.X.split("kg")[0], ",")`.',
+        cure: 'Correct the value, or the decimal mark in the mapping. To remove a unit: `decimal(row.X.split("kg")[0], ",")`.',
       },
       'decimal.mark': {
         means: 'The decimal mark in a call of `decimal()` is neither `","` nor `"."`.',
@@ -161,12 +161,12 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         cure: 'Nothing, if the stream is read later. Otherwise sync the source of the stream.',
       },
       'member.missing': {
-        means: 'A value has no such member, or is empty.',
-        cure: 'Ask for it with `.?`, or fill it in the source.',
+        means: 'The expression reads a member that the value does not have, or the value is empty.',
+        cure: 'Read the member with `.?`, or fill it in the source.',
       },
       'unit.ambiguous': {
         means: 'The unit has several meanings.',
-        cure: 'Say in `units` of the source which one is meant.',
+        cure: 'Name the right unit in `units` of the source.',
       },
       'unit.unknown': { means: 'The unit is not known.', cure: 'Add it to `units` of the source.' },
     },
@@ -199,7 +199,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'mapping.failed': {
         means: 'The row could not be mapped.',
-        cure: 'Do what the message says. Without advice it is a defect: report it.',
+        cure: 'Do what the message says. If the message gives no advice, this is a defect: report it.',
       },
       'matches.pattern': {
         means: 'The pattern of `matches()` is not a literal text.',
@@ -216,7 +216,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'number.infinite': {
         means: 'The result is no number.',
-        cure: 'Look for a division by 0 or text in the calculation.',
+        cure: 'Look for a division by 0, or for a text in the calculation.',
       },
       'pairs.format': {
         means: 'A part of the text has no separator between name and value.',
@@ -285,12 +285,12 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         cure: 'Correct the wrong item. The message has the place of the other item.',
       },
       'refs.ambiguous': {
-        means: 'A product and a material have the key of the part.',
+        means: 'Both a product and a material have the key of the part.',
         cure: 'Name the part under `refs.component` or `refs.material`.',
       },
       'refs.cycle': { means: 'The product contains itself.', cure: 'Correct the bill of materials in the source.' },
       'refs.part': {
-        means: 'The BOM item names no part, or two.',
+        means: 'The BOM item names no part, or it names two parts.',
         cure: 'Name exactly one under `refs.component`, `refs.material` or `refs.part`.',
       },
       'refs.product': { means: 'The BOM item names no product.', cure: 'Fill the column of the product.' },

@@ -58,7 +58,7 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   },
   shared_id: {
     means: 'The answer gave an id that another item has.',
-    cure: 'Look which item has the id, then `dpp-sync settle KEY --delivered --id ID`.',
+    cure: 'Find the item that has the id at the platform, then `dpp-sync settle KEY --delivered --id ID`.',
   },
   exists: {
     means: 'The platform says that the item exists, and no list shows it.',
@@ -97,12 +97,12 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     cure: 'Compare both, then `dpp-sync sync --accept SOURCE`; or correct the source.',
   },
   adopted_bom: {
-    means: 'The product was at the platform before, and nobody knows which BOM items it has.',
+    means: 'The product was at the platform before, and it is unknown which BOM items the product has there.',
     cure: 'Look at the platform, then `dpp-sync settle --bom present SKU` or `--bom absent SKU`.',
   },
   ambiguous_key: {
     means: 'Several items at the platform have the SKU or code.',
-    cure: 'Say which one it is: `dpp-sync settle KEY --delivered --id ID`.',
+    cure: 'Name the right item: `dpp-sync settle KEY --delivered --id ID`.',
   },
   exhausted: {
     means: 'The delivery was tried as often as `retry.attemptsMax` allows.',
@@ -118,11 +118,11 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   },
   ignored: {
     means: 'A person has decided that the platform stays as it is.',
-    cure: 'Nothing. A change of the row, or `dpp-sync replay --key KEY`, sends it.',
+    cure: 'Nothing. A change of the row, or `dpp-sync replay --key KEY`, sends the write.',
   },
   unlisted: {
     means:
-      'A list of the platform cannot be read, or the answers do not prove that it was read to its end. So nothing of its kind is created.',
+      'A list of the platform cannot be read, or the answers do not prove that the list was read to its end. So no item of this kind is created.',
     cure: 'Do what `dpp-sync status` says. [First contact](operations.md#before-the-first-item-is-created) describes what you can do.',
   },
   unknown: {
