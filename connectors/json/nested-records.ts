@@ -49,7 +49,10 @@ function* descend(at: NestedRecord, inner: readonly PathStep[], depth: number): 
   if (member !== undefined) yield* descend({ value: member, steps: [...steps, step], around }, inner, depth + 1);
 }
 
-/** The values around a record, by the names that they get in its row, and the names of those that are too long. */
+/**
+ * Returns the values around a record by their names in the row. `tooLong` has the names of the values that are left out
+ * because they are too long.
+ */
 export function parentValues(
   { around }: NestedRecord,
   wanted: Readonly<Record<string, ParentValue>>,

@@ -17,7 +17,7 @@ const SAME_PRESS_MS = 500;
 
 export interface InterruptionOptions {
   onFirst: () => void;
-  /** The effect of SIGHUP in a process without a terminal. If it is left out, SIGHUP stops the process like SIGTERM. */
+  /** The effect of SIGHUP in a process without a terminal. If undefined, SIGHUP stops the process like SIGTERM. */
   onHangup?: (() => void) | undefined;
   /** Ends the process. */
   onSecond: () => void;

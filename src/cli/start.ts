@@ -45,7 +45,7 @@ export async function serveDaemon(
   const { runDaemon } = await import('../daemon/run-daemon.ts');
   let daemon: Daemon | null = null;
   const signal = context.interruption(() => {
-    // A daemon that is still starting reads its config anyway, so then nothing is done.
+    // While the daemon is still starting, the signal has no effect: the daemon reads the config anyway.
     daemon?.reload('signal').catch((error: unknown) => log.error({ err: error }, 'The config could not be reloaded.'));
   });
   const exitCode = await runDaemon({

@@ -11,7 +11,7 @@ export function createReplayNow(options: {
   config: Pick<RuntimeConfig, 'sources'>;
   mappers: Mappers;
   ledger: Parameters<typeof replay>[1]['ledger'] & Pick<IntakeLedger, 'defineLookups'>;
-  /** Reloads changed settings. If it is left out, only the files of the mappings are read again. */
+  /** Reloads changed settings. If undefined, only the files of the mappings are read again. */
   beforeMapping: (() => Promise<void>) | undefined;
   onReplayed: () => void;
 }): (request: ReplayRequest) => Promise<ReplayReport> {

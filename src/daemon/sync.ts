@@ -27,7 +27,7 @@ export interface SyncRequest {
   /** The sources whose guarded reads and blocked changes a person accepts when the sync begins. */
   accept?: readonly string[];
   /**
-   * The sources or products whose deliveries are waited for; all deliveries if it is left out. A daemon also sends
+   * The sync waits for the deliveries of these sources or products; if undefined, for all deliveries. A daemon also sends
    * other deliveries, and its schedules add new ones, so a sync that waited for all deliveries might never end.
    */
   of?: WorkOf | undefined;

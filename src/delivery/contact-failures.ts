@@ -33,7 +33,7 @@ export interface ContactFailures {
 
 /** An unreliable list is read once more: entries that moved during the first read may have stopped moving. */
 const READS_MAX = 2;
-/** When a useless list is read again. Only a change at the platform or in the profile can help. */
+/** The wait before a useless list is read again. Only a change at the platform or in the profile makes the list useful. */
 const USELESS_MS = 300_000;
 
 export function createContactFailures({ ledger, clock, log }: ContactFailuresOptions): ContactFailures {

@@ -53,7 +53,7 @@ export interface Engine {
   start(): Promise<void>;
   /** Call it when something may have become due. */
   wake(): void;
-  /** @param of the deliveries to report on; all deliveries if it is left out */
+  /** @param of the deliveries to report on; undefined for all deliveries */
   status(of?: WorkOf): Promise<EngineStatus>;
   /** Receives nothing new, waits for the requests in flight, and stops. */
   stop(): Promise<void>;

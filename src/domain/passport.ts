@@ -131,8 +131,8 @@ export interface PassportStanding {
 }
 
 /**
- * The new desire of a passport; null if it does not change. If the policy wants less than before, a step that the API
- * has not acknowledged is taken back. A public passport stays public until a person withdraws it.
+ * The new desire of a passport; null if the desire does not change. If the policy now wants fewer steps, a step that the
+ * API has not acknowledged is taken back. A public passport stays public until a person withdraws it.
  */
 export function revisedDesire(
   { desire, acknowledged, gone }: PassportStanding,

@@ -27,7 +27,7 @@ export interface Recognised {
   hints: string[];
   /** The file of config/presets that fits, without its ending. */
   preset?: string;
-  /** The streams of the preset that the file has. If it is left out, the file has all of them. */
+  /** The streams of the preset that the file has. Absent if the file has all of them. */
   presetStreams?: string[];
 }
 

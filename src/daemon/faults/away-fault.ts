@@ -13,7 +13,7 @@ export interface WaitLimit {
   waitMs: number;
   /** When the wait of this sync began, by `Clock.ticks`. A daemon may have lost the API long before. */
   since: number;
-  /** The sources or products whose deliveries are waited for; all deliveries if it is left out. */
+  /** The sync waits for the deliveries of these sources or products; if undefined, for all deliveries. */
   of: WorkOf | undefined;
   abort: AbortSignal;
   /** The number of deliveries in flight. */
@@ -82,7 +82,7 @@ function throttledFault(
  * runs tries them again.
  *
  * @param options.before counts deliveries that have failed since before this time of the wall clock
- * @param options.of the sources or products whose deliveries count; all deliveries if it is left out
+ * @param options.of the sources or products whose deliveries count; undefined for all deliveries
  */
 export async function leftAwayFault(
   {

@@ -22,11 +22,11 @@ export interface PreviewCounts {
   quarantined: number;
   /** The different items that were made, by kind. */
   items: Record<ItemKind, number>;
-  /** Records that make an item which an earlier record has made, with the same values. */
+  /** Records that make the same item as an earlier record, with the same values. */
   repeating: number;
   /** Those of `repeating` that make nothing else. */
   whole: number;
-  /** Records that make an item which an earlier record has made with other values. A sync quarantines these records. */
+  /** Records that make the same item as an earlier record, with other values. A sync quarantines these records. */
   conflicting: number;
   /** The first of them; null where there is none. */
   conflict: { place: Place; kind: ItemKind; key: string } | null;

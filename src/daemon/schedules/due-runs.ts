@@ -11,8 +11,8 @@ import type { Pulls } from '../sources/pulls.ts';
  */
 export interface DueRuns {
   /**
-   * Resolves when the due run is stored. If the ledger cannot be written, this is only logged, because the run itself
-   * need not fail.
+   * Resolves when the due run is stored. A ledger that cannot be written is only logged, because the run itself can
+   * still succeed.
    */
   add(source: string): Promise<void>;
   sources(): string[];

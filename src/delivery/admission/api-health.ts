@@ -21,10 +21,10 @@ import { createHalfOpenQuestions } from './half-open-questions.ts';
 import { createOutage, type Outage } from './outage.ts';
 import { createReachability, type Throttled, throttledBy } from './reachability.ts';
 
-/** Writes that have failed since the API last took one. */
+/** Writes that have failed since the API last accepted a write. */
 export interface FailingWrites {
   failed: number;
-  /** When the API last took a write, in milliseconds since the Unix epoch; null if this process has seen none. */
+  /** When the API last accepted a write, in milliseconds since the Unix epoch; null if this process has seen none. */
   takenAt: number | null;
 }
 

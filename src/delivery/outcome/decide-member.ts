@@ -41,7 +41,7 @@ const UNTOUCHED = 'Other products in the same import were refused, so this produ
 const NOT_NAMED = 'The answer to the import does not say whether this product was stored.';
 const STRANGE = 'The answer to the import does not say whether this product was updated or created a second time.';
 
-/** Reads the list back. The platform may still work on the import, so each read that finds nothing makes the next one later. */
+/** Reads the list back. The platform may still work on the import, so the wait doubles with each read that finds nothing. */
 function unclear(message: string, { attempts }: ClaimedDelivery, { profile, now }: MemberContext): Decision {
   const waitMs = Math.max(profile.settlingDelayMs.reset, 1) * 2 ** Math.min(attempts, 16);
   const nextLookAt = now + Math.min(waitMs, Math.max(profile.retry.backoff.capMs, profile.settlingDelayMs.reset));

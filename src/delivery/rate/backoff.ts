@@ -1,8 +1,8 @@
-// Waits after a refusal that names no time. A wait is about as long as a few requests take, or as recent stops lasted.
-// Then it grows in steps. Most windows last one second, and have ended after a few refused reopen probes. During the
-// first long window probes are sent more often, because all clients that share the window begin again when it ends.
-// During a stop of minutes, probes are sent less and less often: each wait is a share of the length of the stop.
-// Otherwise a server that counts the requests it refuses would never open again.
+// Waits after a refusal that names no time. The first wait is as long as a few requests take, or as recent stops lasted.
+// Each further wait is longer. Most windows last one second, and end after a few refused reopen probes. During the first
+// long window, probes are sent more often, because all clients that share the window begin again when the window ends.
+// During a stop of minutes, probes are sent less and less often: each wait is a share of the length of the stop. A server
+// that also counts refused requests would never open again if the probes kept the same pace.
 
 const BACKOFF = {
   /** The first wait while no rate is known. */

@@ -36,7 +36,7 @@ export interface FairShare {
   hasOthers(): boolean;
   /** Begins to share after this rate was refused. */
   start(refusedRate: number, now: number): void;
-  /** The rate after its rise so far, whether it is used or not. It has no bound if no request was sent for long. */
+  /** The rate after its rise so far. It also rises while no request is sent, and then without a bound. */
   rate(now: number): number;
   /** The rate was not used for `ms` milliseconds, so it must not rise for this time. */
   skipUnused(ms: number, now: number): void;

@@ -14,8 +14,8 @@
 //
 // - unpaced: no limit is known, and requests are not paced.
 // - searching: a rate between an accepted and a refused one is on trial. It is closer to the accepted one, because a refusal
-//   costs more than a rate that is too low. If no rate is proven yet, the accepted requests per second since the last reopening
-//   take its place. For a window this is the limit, and for a bucket it is not much more than the limit.
+//   costs more than a rate that is too low. If no rate is proven yet, the number of accepted requests per second since the last
+//   reopening takes the place of the proven rate. This number is the limit of a window, and little more than the limit of a bucket.
 // - steady: the rate is a little below the proven one.
 // - raising: the rate goes up in growing steps until a refusal. A limit that was raised tenfold is found within half a minute. A
 //   refusal soon after the first step costs little of the steady rate.
@@ -45,7 +45,7 @@ export interface RateSearch {
   hasLongWindow(): boolean;
   /** Counts an accepted request. A rate is on trial only while requests are sent; `isOpen` is true then. */
   accepted(sentAt: number, now: number, isOpen: boolean): void;
-  /** Call it when no answer came for a while although no stop was the cause. */
+  /** Call it after a time without answers that was not a stop. */
   paused(now: number): void;
   /** A stop has ended. */
   reopened(stop: EndedStop, now: number): void;

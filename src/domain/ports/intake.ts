@@ -101,7 +101,7 @@ export interface MappedRows {
 export interface StagedPage {
   /** How many records are new or changed, or are mapped again. */
   changed: number;
-  /** False if nothing was written, not even the count. */
+  /** False if the page caused no write. The caller then adds the records of the page to `uncounted`. */
   counted: boolean;
   /** The result of staging the mapped rows. Absent if nothing was mapped. */
   summary?: StageSummary;

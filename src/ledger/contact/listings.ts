@@ -24,7 +24,7 @@ export interface Listings
   needAgain(kind: ListableKind): void;
   /** Requests that staged creates are compared with the stored list, however old the list is. */
   compareStored(kind: ListableKind): void;
-  /** Sets a comparison that has passed this item back to it. Items are compared in the order of their ids. */
+  /** Moves the comparison back to this item if the comparison is already past the item. Items are compared in the order of their ids. */
   compareFrom(kind: ListableKind, itemId: number): void;
   /** Stores entries that were not read as part of the whole list. */
   store(list: ContactList, entries: readonly ContactEntry[]): void;

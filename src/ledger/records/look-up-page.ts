@@ -5,7 +5,7 @@ import { createKnownRecords, isUnchanged } from './known-records.ts';
 import { createSkipUnchanged } from './skip-unchanged.ts';
 import type { Streams } from './streams.ts';
 
-/** Finds out what a page would change. Writes nothing. */
+/** Finds the rows of a page that differ from the ledger, without writing. */
 export interface PageLooks {
   /**
    * Looks up the rows of a page. `ids` are the records of a page that can be skipped; the caller adds them to `seen`.
