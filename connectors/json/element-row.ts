@@ -98,7 +98,7 @@ function textIssues(text: string, value: JsonValue, members: number): Issue[] {
         code: 'row.duplicate',
         message: `An object in the element has the name ${JSON.stringify(name ?? '')} more than once, so the value of this name is not certain.`,
         ...(name === undefined ? {} : { field: name }),
-        cure: 'Let the source system write each name of an object once.',
+        cure: 'Change the export so that each object has each name only once.',
       },
     ];
   }

@@ -249,7 +249,7 @@ function explain(error: unknown): Explanation | null {
     case 'ER_TABLEACCESS_DENIED_ERROR':
     case 'ER_COLUMNACCESS_DENIED_ERROR':
     case 'ER_SPECIFIC_ACCESS_DENIED_ERROR':
-      return { problem: `denies a right: ${reason}`, cure: 'Give the user the right: GRANT SELECT ON … TO … .' };
+      return { problem: `denies a right: ${reason}`, cure: 'Give the user this right: GRANT SELECT ON … TO … .' };
     case 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION':
       return {
         problem: `refuses to write: ${reason}`,

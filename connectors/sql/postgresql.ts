@@ -172,7 +172,7 @@ function explain(error: unknown): Explanation | null {
   }
   if (code === '3D000') return { problem: `is not there: ${reason}`, cure: 'Check `database`.' };
   if (code === '42501') {
-    return { problem: `denies a right: ${reason}`, cure: 'Give the user the right: GRANT SELECT ON … TO … .' };
+    return { problem: `denies a right: ${reason}`, cure: 'Give the user this right: GRANT SELECT ON … TO … .' };
   }
   if (code === '25006') {
     return { problem: `refuses to write: ${reason}`, cure: 'Write a query that only reads: the session is read-only.' };

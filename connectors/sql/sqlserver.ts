@@ -188,7 +188,7 @@ function explain(error: unknown): Explanation | null {
   }
   if (code === 'ECONNCLOSED' || code === 'ENOTOPEN') return LOST;
   if (number === 229 || number === 230) {
-    return { problem: `denies a right: ${reason}`, cure: 'Give the user the right: GRANT SELECT ON … TO … .' };
+    return { problem: `denies a right: ${reason}`, cure: 'Give the user this right: GRANT SELECT ON … TO … .' };
   }
   if (code === 'EREQUEST') {
     return {

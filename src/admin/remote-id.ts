@@ -30,7 +30,7 @@ export async function remoteIdOf(
   // A worker may have found the item's own id meanwhile. Then the ledger refuses the manual resolution.
   if (other === null || other === unconfirmed.key) return remoteId;
   throw fault('usage', `The id ${idText(remoteId)} already belongs to the ${kindWord(kind)} "${other}".`, {
-    suggestion: 'Look at the platform which id the item has there, and name it with --id.',
+    suggestion: 'Find the id of the item at the platform, and name this id with --id.',
   });
 }
 
@@ -54,7 +54,7 @@ async function readBack(
     abort.throwIfAborted();
     throw outcomeFault(listing.outcome, {
       failure: `The id of "${key}" cannot be read from the platform`,
-      cure: 'Name its id at the platform with --id.',
+      cure: 'Look up the id of the item at the platform, and name this id with --id.',
     });
   }
   const [only] = found;

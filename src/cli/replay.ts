@@ -62,7 +62,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   const { output } = context;
   if (force && keys.length === 0) {
     throw fault('usage', '--force sends a write again that may have arrived, so it needs --key.', {
-      suggestion: 'Look at the platform whether the item is there, then name it with --key.',
+      suggestion: 'Look for the item at the platform. If the item is not there, name its key with --key.',
     });
   }
   const config = await context.loadConfig();

@@ -246,7 +246,7 @@ function withoutRepeats(rows: readonly IncomingRecord[]): IncomingRecord[][] {
 function assertReadBefore({ source, stream, before }: StreamPull): void {
   if (before.snapshotAt !== null || before.cursor !== null) return;
   throw fault('source.unreadable', `${source}/${stream.name} has no export yet: there is nothing to read.`, {
-    suggestion: 'Write a first whole export, and pull again.',
+    suggestion: 'Write a complete export first, and pull again.',
   });
 }
 

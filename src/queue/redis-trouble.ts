@@ -18,7 +18,7 @@ const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
 const WORDS: Readonly<Record<string, { what: string; cure: string }>> = {
   OOM: {
     what: 'it is out of memory.',
-    cure: 'Free some of its memory, or raise its maxmemory. The work then continues automatically.',
+    cure: 'Free memory in Redis, or raise `maxmemory` of Redis. The work then continues automatically.',
   },
   MISCONF: {
     what: 'it cannot write its data to disk.',

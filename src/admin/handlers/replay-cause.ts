@@ -60,7 +60,7 @@ export const replayCause: Handler<ReplayCauseAsked, CauseReplayed> = {
 
 export function nothingStuck(): Error {
   return fault('usage', 'Nothing is stuck for this cause any more.', {
-    suggestion: 'Look at the list of what needs attention.',
+    suggestion: 'Look at the list "Needs attention".',
   });
 }
 

@@ -64,7 +64,7 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
         'usage',
         '`force` sends writes again that may have arrived, so it needs `keys` and cannot be used with `cause`.',
         {
-          suggestion: 'Look at the platform whether the item is there, then name its key.',
+          suggestion: 'Look for the item at the platform. If the item is not there, name its key.',
         },
       );
     }

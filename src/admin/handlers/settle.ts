@@ -201,7 +201,7 @@ function missingItem(name: string, kind: SubjectKind | null, views: Runtime['vie
   const [only] = found;
   if (found.length <= 1) return only ?? null;
   throw fault('usage', `Several items under "${name}" are missing from their sources.`, {
-    suggestion: `Say which one with --kind ${found.map((item) => item.kind).join(' or --kind ')}.`,
+    suggestion: `Name the kind with --kind ${found.map((item) => item.kind).join(' or --kind ')}.`,
   });
 }
 
@@ -230,7 +230,7 @@ function several(name: string, meant: readonly NamedDelivery[]): Error {
   return fault('usage', `Several deliveries under "${name}" can be settled: ${names.join(', ')}.`, {
     suggestion:
       kinds.size > 1
-        ? `Say which one with --kind ${[...kinds].join(' or --kind ')}.`
+        ? `Name the kind with --kind ${[...kinds].join(' or --kind ')}.`
         : 'Name one by its key in place of its SKU or code.',
   });
 }

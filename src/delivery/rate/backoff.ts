@@ -1,5 +1,5 @@
 // Waits after a refusal that names no time. The first wait is as long as a few requests take, or as recent stops lasted.
-// Each further wait is longer. Most windows last one second, and end after a few refused reopen probes. During the first
+// Then the waits grow in steps. Most windows last one second, and end after a few refused reopen probes. During the first
 // long window, probes are sent more often, because all clients that share the window begin again when the window ends.
 // During a stop of minutes, probes are sent less and less often: each wait is a share of the length of the stop. A server
 // that also counts refused requests would never open again if the probes kept the same pace.

@@ -56,7 +56,7 @@ export function createCauses(
       const note = notes.get(id) ?? null;
       const title = `The last run of ${source} failed.`;
       const common = { id, type: 'run' as const, source, stream: null, code: 'run.failed', field: null };
-      const cure = 'Correct what the error names, and run the source again.';
+      const cure = 'Correct the cause that the error names, and run the source again.';
       const example = error === null ? null : shown(sentence(error));
       return { ...common, title, cure, count, passportsHeld: null, firstSeenAt: since, note, example };
     });

@@ -107,6 +107,6 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
 
 function sharedReason({ kind, key }: DeliveryRow, other: string, remoteId: JsonValue): Reason {
   const noun = kindWord(kind);
-  const message = `The id ${JSON.stringify(remoteId)} was given for the ${noun} ${key}, and the ${noun} ${other} has it already. An answer may have been mixed up. Look at the platform which of the two has this id, and record that with \`dpp-sync settle KEY --delivered --id ID\`.`;
+  const message = `The id ${JSON.stringify(remoteId)} was given for the ${noun} ${key}, and the ${noun} ${other} has it already. An answer may have been mixed up. Find out at the platform which of the two has this id, and record the id with \`dpp-sync settle KEY --delivered --id ID\`.`;
   return { code: 'shared_id', message };
 }

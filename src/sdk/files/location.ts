@@ -117,7 +117,7 @@ function joined(folder: string, name: string): string {
 function serverOf(scheme: string, authority: string): ServerAddress {
   if (!isRemoteScheme(scheme)) {
     throw sourceFault(`The path begins with ${scheme}://, which is not supported.`, {
-      suggestion: `Write a path of this machine, or one that begins with ${REMOTE_SCHEMES.filter((one) => one !== 'http').join('://, ')}://.`,
+      suggestion: `Write a path on this machine, or a path that begins with ${REMOTE_SCHEMES.filter((one) => one !== 'http').join('://, ')}://.`,
     });
   }
   // The text before the @ may be a password, so no part of the address is shown.

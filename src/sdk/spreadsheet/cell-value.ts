@@ -152,7 +152,7 @@ function shortened(text: string): CellProblem {
     code: 'cell.shortened',
     message: `holds ${text}, which has lost the last digits of a longer number.`,
     value: text,
-    cure: 'Format the column as text before the numbers are entered or imported, and enter them again.',
+    cure: 'Format the column as text, and then enter or import the numbers again.',
   };
 }
 
@@ -161,7 +161,7 @@ function tooLong(text: string): CellProblem {
     code: 'cell.shortened',
     message: `holds the number ${text}, of which a spreadsheet keeps ${DIGITS_MAX} digits only.`,
     value: text,
-    cure: 'Format the column as text before the numbers are entered or imported, and enter them again.',
+    cure: 'Format the column as text, and then enter or import the numbers again.',
   };
 }
 

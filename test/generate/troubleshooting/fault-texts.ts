@@ -126,7 +126,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'api.refused': {
     means: 'The platform refuses the request of a person, such as a request for a PDF or a report.',
-    cure: 'Correct what the message names.',
+    cure: 'Correct the cause that the message names.',
   },
   'api.answer': {
     means: 'The platform answered in a form that the profile does not describe.',
@@ -154,7 +154,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'sandbox.refused': {
     means: 'The sandbox refuses a setting, a fault or a request of its control server.',
-    cure: 'Correct what the message names. [The sandbox](sandbox.md) has the settings.',
+    cure: 'Correct the setting, the fault or the request that the message names. [The sandbox](sandbox.md) has the settings.',
   },
   'item.changed': {
     means: 'A delivery changed while a person settled it. The other deliveries are settled.',

@@ -60,5 +60,5 @@ it('a sync leaves an empty value of a mapped field to the person who corrects th
   await begin({ ...GOOD_FILES, 'products.csv': 'ID,SKU,NAME,COUNTRY\n1,A-1,Pump,\n' }, true);
   const { stdout } = await run('publish', '--all', '--yes');
   expect(stdout).toContain('✗ The passport was not published:\n✗ 1 is blocked: ');
-  expect((await run('show', 'passport', '1')).stdout).toMatch(/next step {2}Correct what the reason names/);
+  expect((await run('show', 'passport', '1')).stdout).toMatch(/next step {2}Correct the cause in the source/);
 });

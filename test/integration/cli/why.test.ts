@@ -240,7 +240,7 @@ describe('why a delivery keeps a passport back', () => {
     [
       'blocked by a business rule',
       { kind: 'blocked', reason: reason('gate', { status: 409 }) },
-      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Correct what the platform names in the source or the mapping, and the next sync sends the item\. Only after a change at the platform, send the item again\. \[dpp-sync replay --key P1]$/,
+      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Correct the cause in the source or the mapping\. The next sync then sends the item\. If the cause was fixed at the platform, send the item again\. \[dpp-sync replay --key P1]$/,
     ],
     [
       'blocked, because the API has no such write',
@@ -418,7 +418,7 @@ describe('why a passport itself stays back', () => {
     expect(open()[0]).toBe('waits: Its source erp is being read, since 2027-01-15 02:30 UTC.');
     await fixture.ledger.endRun({ runId, result: 'failed', error: 'The file is not there.' });
     expect(open()[0]).toMatch(
-      /^stop: The last read of its source erp failed at .*: The file is not there\. Correct what/,
+      /^stop: The last read of its source erp failed at .*: The file is not there\. Correct the cause/,
     );
     expect(open('P1', { partSources: [], bomSources: [] })[0]).toMatch(
       /^unknown: The last read of its source erp failed/,

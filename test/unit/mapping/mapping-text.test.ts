@@ -107,7 +107,7 @@ describe('messages about what is not there', () => {
     ['row.a["b c"]', { a: { d: 1 } }, 'row.a has no member "b c"', '"b c" in row.a ? row.a["b c"] : null'],
     ['row.x.map(v, v)', { x: null }, 'A loop needs a list or an object, but this is null.', 'as_list'],
     ['row.x.substring(0, 9)', { x: 'short' }, 'The text is shorter than', 'size(row.X)'],
-    ['1 / 0', {}, 'A number is divided by zero.', 'Check first'],
+    ['1 / 0', {}, 'A number is divided by zero.', 'Check for zero'],
   ])('a missing value in %s over %j is reported: %s', async (expression, fields, message, cure) => {
     const issue = await issueOf(expression, fields);
     expect(issue.message).toContain(message);

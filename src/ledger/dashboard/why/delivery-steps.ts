@@ -166,7 +166,7 @@ const CURES: Partial<Record<ReasonCode, Cure>> = {
 
 const CURES_OF_STATES: Record<Refused, Cure> = {
   blocked: {
-    cure: 'Correct what the platform names in the source or the mapping, and the next sync sends the item. Only after a change at the platform, send the item again.',
+    cure: 'Correct the cause in the source or the mapping. The next sync then sends the item. If the cause was fixed at the platform, send the item again.',
     command: 'dpp-sync replay --key =KEY',
   },
   rejected: {

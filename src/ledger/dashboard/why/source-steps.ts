@@ -54,7 +54,7 @@ export function createSourceSteps(db: Sqlite, rules: PassportRules): SourceSteps
     if (run.result === null) return step(gives ? 'waits' : 'ok', `${name} is being read, since ${utc(run.startedAt)}`);
     const at = utc(run.endedAt ?? run.startedAt);
     if (run.result === 'failed') {
-      const cure = 'Correct what the message names, and read the source again.';
+      const cure = 'Correct the cause that the message names, and read the source again.';
       return step(held, `the last read of ${name} failed at ${at}: ${run.error ?? 'no message was kept'}`, {
         cure,
         command: sync,

@@ -136,7 +136,7 @@ export function evaluateWhen(when: Expression | null, scope: Scope): Result<bool
     throw new MappingError(
       'when.type',
       `"when" has to be true or false, but here it is ${kindOf(value)}.`,
-      'Compare with something, for example row.ACTIVE == "1".',
+      'Write a comparison, for example row.ACTIVE == "1".',
     );
   } catch (error) {
     return err(describeFailure(error, 'when', when, scope));

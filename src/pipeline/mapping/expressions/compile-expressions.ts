@@ -78,7 +78,7 @@ export function compileWhen(definition: MappingDefinition, compilation: Compilat
     path,
     message: `"when" has to be true or false, but this is of type ${when.type}.`,
     expression: when.text,
-    cure: 'Compare with something, for example row.MTART == "FERT".',
+    cure: 'Write a comparison, for example row.MTART == "FERT".',
   });
   return null;
 }

@@ -68,7 +68,7 @@ function describe(error: unknown, scope: Scope): Described {
       return {
         code: 'expression.failed',
         message: 'A number is divided by zero.',
-        cure: 'Check first: row.N == 0 ? null : row.M / row.N.',
+        cure: 'Check for zero before the division: row.N == 0 ? null : row.M / row.N.',
       };
     case 'invalid_timestamp':
       return { code: 'expression.failed', message: 'The text is not a time.', cure: TIMES };

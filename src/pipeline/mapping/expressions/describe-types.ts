@@ -25,7 +25,7 @@ export function describeTypes(summary: string): ExpressionProblem {
   const operand = /, got '(.+)'$/.exec(summary);
   if (operand) {
     const message = `A condition must be true or false, but this is ${wordOf(operand[1] ?? '')}.`;
-    return { message, cure: 'Compare with something, for example row.FLAG == "X".' };
+    return { message, cure: 'Write a comparison, for example row.FLAG == "X".' };
   }
   return { message: `${summary}.` };
 }
