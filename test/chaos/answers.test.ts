@@ -95,7 +95,7 @@ function expectWhole(report: SyncReport, unconfirmedBomItems: number, source = S
     ...(unconfirmedBomItems > 0 && { in_doubt: unconfirmedBomItems }),
   });
   expect(exitCodeOf(report)).toBe(unconfirmedBomItems > 0 ? 4 : 0);
-  expect(violations(evidenceOf(world, { source, bomItems: 'or_doubted' }))).toEqual([]);
+  expect(violations(evidenceOf(world, { source, bomItems: 'or_unconfirmed' }))).toEqual([]);
   expect(world.sandbox.faults.unused()).toEqual([]);
 }
 

@@ -193,7 +193,7 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
         async (creates) => {
           await given(queue, false, creates);
           await surviveCycles(announcedRandom());
-          const { code, items, passports, publications } = await finish('or_doubted');
+          const { code, items, passports, publications } = await finish('or_unconfirmed');
           const { delivered = 0, in_doubt: unconfirmed = 0 } = items['bom_item'] ?? {};
           expect(delivered + unconfirmed).toBe(COUNT);
           expect(items).toMatchObject({ product: { delivered: COUNT }, material: { delivered: COUNT } });

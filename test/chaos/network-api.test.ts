@@ -75,7 +75,7 @@ function expectAllOnce(report: SyncReport, keys: 'honoured' | 'ignored'): void {
   expect(published.length, why).toBe(delivered);
   if (keys === 'honoured') expect(unconfirmed, why).toBe(0);
   expect(exitCodeOf(report), why).toBe(unconfirmed > 0 ? 4 : 0);
-  const bomEnd = keys === 'honoured' ? 'delivered' : 'or_doubted';
+  const bomEnd = keys === 'honoured' ? 'delivered' : 'or_unconfirmed';
   const wanted = unconfirmed > 0 ? [] : allSkus(SOURCE);
   expect(violations(evidenceOf(world, { source: SOURCE, bomItems: bomEnd, published: wanted })), why).toEqual([]);
 }

@@ -43,7 +43,7 @@ it('the check of the invariants finds nothing wrong with a sync that went well, 
     'I8 BOM item 1 counts as delivered and is not there',
   );
   expect(told(platform({ bomItems: [...acme.bomItems, ...acme.bomItems] }))).toContain(
-    'I6 8 BOM items there, 4 delivered and 0 in doubt here',
+    'I6 8 BOM items there, 4 delivered and 0 unconfirmed here',
   );
   expect(told(platform({ publications: acme.publications.slice(1) }))).toContain('I8 publication SKU-P1 is lost');
   expect(told({ source: { ...SMALL, lines: [...SMALL.lines, ...SMALL.lines] } })).toContain(

@@ -34,7 +34,7 @@ beforeEach(async () => {
   });
 });
 afterEach(async () => {
-  expect(violations(evidenceOf(world, { source: current, bomItems: 'or_doubted' }))).toEqual([]);
+  expect(violations(evidenceOf(world, { source: current, bomItems: 'or_unconfirmed' }))).toEqual([]);
   await world.remove();
 });
 

@@ -20,10 +20,10 @@ export interface Evidence {
   /** The present content of the source. */
   source: SmallExport;
   /**
-   * With `delivered` each BOM item is once on the platform. With `or_doubted` a missing BOM item is listed as
+   * With `delivered` each BOM item is once on the platform. With `or_unconfirmed` a missing BOM item is listed as
    * unconfirmed (the exception of I8).
    */
-  bomItems: 'delivered' | 'or_doubted';
+  bomItems: 'delivered' | 'or_unconfirmed';
   /** SKUs whose passports have to be published. Without it, the policy publishes nothing. */
   published?: readonly string[];
   /** Secrets that only the config may contain. */

@@ -60,7 +60,7 @@ export async function createCutWorld(options: {
       expect(report.fault).toBeNull();
       expectNothingLostOrDoubled({ world, source, report, honoured });
       const platform = world.sandbox.inspect();
-      const bomItems = honoured ? 'delivered' : 'or_doubted';
+      const bomItems = honoured ? 'delivered' : 'or_unconfirmed';
       const evidence = { ledgerFile: join(data, 'ledger.db'), platform, source, bomItems, secrets: [API_KEY] } as const;
       // The comparison above has shown which passports have to be published.
       const published = world.contents().publications.map(({ sku }) => text(sku));
