@@ -103,7 +103,9 @@ async function surviveKills(): Promise<void> {
   expect(unsettled()).toEqual({ claimed: 0, unconfirmed: unconfirmedMax });
   const ledgerFile = join(world.folder, 'data/ledger.db');
   const platform = world.sandbox.inspect();
-  expect(violations({ ledgerFile, platform, source: SOURCE, bomItems: 'or_unconfirmed', secrets: [API_KEY] })).toEqual([]);
+  expect(violations({ ledgerFile, platform, source: SOURCE, bomItems: 'or_unconfirmed', secrets: [API_KEY] })).toEqual(
+    [],
+  );
 }
 
 describe('after kill -9 amid creates of BOM items, no more of them are unconfirmed than may be under way at once', () => {
