@@ -82,6 +82,10 @@ class LazyStatement implements Statement<unknown[]> {
     for (const setting of this.settings) setting(statement);
     this.settings = [];
     this.compiled = statement;
+    // From now on the calls go straight to the statement: passing the arguments on takes a sixteenth of the time of a sync.
+    this.run = statement.run.bind(statement);
+    this.get = statement.get.bind(statement);
+    this.all = statement.all.bind(statement);
     return statement;
   }
 }
