@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** A suite of test files in these folders of test/. */
-const suite = (name: string, folders: string, options = {}) => ({
+const suite = (name: string, folders: string) => ({
   extends: true as const,
-  test: { name, include: [`test/${folders}/**/*.test.ts`], ...options },
+  test: { name, include: [`test/${folders}/**/*.test.ts`] },
 });
 
 export default defineConfig({
