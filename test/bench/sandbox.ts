@@ -55,7 +55,7 @@ function get(path: string): string {
 }
 
 async function start(script: string, ...args: string[]): Promise<{ child: ChildProcess; port: number }> {
-  const child = fork(join(import.meta.dirname, '../support', script), args, { silent: true });
+  const child = fork(join(import.meta.dirname, 'support', script), args, { silent: true });
   child.stderr?.pipe(process.stderr);
   if (!child.stdout) throw new Error('the child has no output');
   const [line] = (await once(child.stdout, 'data')) as [Buffer];

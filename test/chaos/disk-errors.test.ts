@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { documentIn } from '../support/cli/cli.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
-import { describeStrace, type Injection, runTraced } from '../support/machine/strace.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
-import { createCutWorld } from '../support/worlds/cut-world.ts';
+import { createCutWorld } from './support/cut-world.ts';
+import { describeStrace, type Injection, runTraced } from './support/strace.ts';
 
 // Calls of a sync on the files of its ledger fail: one call, a few calls, or all calls from a given one on.
 

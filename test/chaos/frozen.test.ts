@@ -8,11 +8,11 @@ import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-pr
 import { HASTY_TIMING } from '../support/cli/hasty-timing.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { IS_FULL, scaled } from '../support/runner/chaos.ts';
-import { type FlightRecorder, startFlightRecorder } from '../support/sandbox/flight-recorder.ts';
 import { QUEUE_BACKENDS } from '../support/servers/queue-backends.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
+import { type FlightRecorder, startFlightRecorder } from './support/flight-recorder.ts';
 
 const SOON = { timeout: 120_000 };
 /** More items than can be in flight at once. So other wake-up jobs are being handled when the process freezes. */
@@ -21,7 +21,7 @@ const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4
 
 const HASTY = {
   daemon: 'whose locks lapse soon',
-  launcher: join(import.meta.dirname, '../support/cli/hasty-daemon-process.ts'),
+  launcher: join(import.meta.dirname, 'support/hasty-daemon-process.ts'),
   frozenMs: 2_000,
   latencyMs: 600,
 };

@@ -5,9 +5,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../support/connectors/connector-reader.ts';
-import { describeStrace, runTraced } from '../support/machine/strace.ts';
+import { describeStrace, runTraced } from './support/strace.ts';
 
-const CHILD = join(import.meta.dirname, '../support/children/archive-kill-child.ts');
+const CHILD = join(import.meta.dirname, 'support/archive-kill-child.ts');
 const NAMES = ['a', 'b', 'c'];
 
 /** The content of each file in a folder, without semaphores and without files that only reserve a name. */

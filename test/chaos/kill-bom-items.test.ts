@@ -6,10 +6,10 @@ import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { violations } from '../support/ledger/invariants.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 import { scaled } from '../support/runner/chaos.ts';
-import { type CountingProxy, startCountingProxy } from '../support/servers/counting-proxy.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
+import { type CountingProxy, startCountingProxy } from './support/counting-proxy.ts';
 
 // BOM items cannot be read back, so a person has to settle each one that was claimed when the process died. There may be no
 // more of them than requests may be in flight at once. A request is in flight until its answer is stored.

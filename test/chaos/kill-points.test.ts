@@ -5,9 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startCli } from '../support/cli/cli.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
-import { type DiskCall, describeStrace, runTraced, straceAvailable } from '../support/machine/strace.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
-import { createCutWorld } from '../support/worlds/cut-world.ts';
+import { createCutWorld } from './support/cut-world.ts';
+import { type DiskCall, describeStrace, runTraced, straceAvailable } from './support/strace.ts';
 
 // A sync is killed just before each call that writes to the files of its ledger. Another sync finishes its work.
 

@@ -12,7 +12,7 @@ import { sqliteFixtures } from '../support/connectors/database-fixtures.ts';
 import { IS_FULL } from '../support/runner/chaos.ts';
 import { contentsOf } from '../support/worlds/page-world.ts';
 
-const CHILD = join(import.meta.dirname, '../support/children/killed-pull-child.ts');
+const CHILD = join(import.meta.dirname, 'support/killed-pull-child.ts');
 /** Three pages. */
 const ROWS = 1_500;
 const RUNS_MAX = 10;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { buildInto } from '../support/cli/build.ts';
 import { temporaryFolder } from '../support/connectors/connector-reader.ts';
-import { writeCatalog } from '../support/connectors/generated-catalog.ts';
 import { PEAK } from '../support/machine/peak-memory.ts';
 import { scaled } from '../support/runner/chaos.ts';
+import { writeCatalog } from './support/generated-catalog.ts';
 
 const MEGABYTE = 1_000_000;
 
@@ -15,7 +15,7 @@ it('a BMEcat file of any size is read in less than 150 MB of memory', { timeout:
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'catalog.xml');
   const written = writeCatalog(path, scaled(20, 500) * MEGABYTE);
-  const child = join(import.meta.dirname, '../support/children/catalog-memory-child.ts');
+  const child = join(import.meta.dirname, 'support/catalog-memory-child.ts');
   // Without a limit V8 lets garbage grow. With this limit a reader that keeps what it has read ends with an error.
   const flags = ['--max-old-space-size=32', '--max-semi-space-size=4'];
   const { products, issues, memory } = JSON.parse(

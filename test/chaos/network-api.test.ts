@@ -6,9 +6,9 @@ import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts
 import { text } from '../support/ledger/items.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
 import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
-import { through, type Weather } from '../support/servers/weather.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
+import { through, type Weather } from './support/weather.ts';
 
 let world: World;
 let proxy: TcpProxy;

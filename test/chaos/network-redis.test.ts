@@ -5,9 +5,9 @@ import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
-import { through, type Weather } from '../support/servers/weather.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
+import { through, type Weather } from './support/weather.ts';
 
 // A job that is lost with the connection of its worker is received again after a minute at most. It can be lost repeatedly.
 vi.setConfig({ testTimeout: 600_000 });

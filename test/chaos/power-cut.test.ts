@@ -4,16 +4,16 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { REVISIONS } from '../support/ledger/ledger-revisions.ts';
-import { type DiskEvent, readDiskRecording } from '../support/machine/disk-recording.ts';
-import { createLossyDisk, writeFiles } from '../support/machine/lossy-disk.ts';
-import { type DiskCall, describeStrace, runTraced } from '../support/machine/strace.ts';
 import { chaosSeed, scaled, seededRandom } from '../support/runner/chaos.ts';
-import { type CutWorld, createCutWorld } from '../support/worlds/cut-world.ts';
+import { type CutWorld, createCutWorld } from './support/cut-world.ts';
+import { type DiskEvent, readDiskRecording } from './support/disk-recording.ts';
+import { createLossyDisk, writeFiles } from './support/lossy-disk.ts';
+import { type DiskCall, describeStrace, runTraced } from './support/strace.ts';
 
 // A power cut ends the process and may lose everything that was not fsynced. The calls of a sync on the files of its ledger
 // are recorded with all their bytes. So a test can make the disk as it would be after a cut at any of these calls.
 
-const CHILD = join(import.meta.dirname, '../support/children/settled-sync-child.ts');
+const CHILD = join(import.meta.dirname, 'support/settled-sync-child.ts');
 /** The number of calls from one power cut to the next one in a whole sync. With 1, the power is cut after each call. */
 const STRIDE = scaled(12, 1);
 /** How often each cut is repeated with a random part of the unsynced data kept. The first time all of it is dropped. */
@@ -188,7 +188,7 @@ describeStrace('a power cut', () => {
 
   it.each([
     ['nothing is lost and nothing doubled where the API ignores keys', false],
-    ['there is no doubt left where keys are honoured', true],
+    ['no delivery stays unconfirmed where keys are honoured', true],
   ])(
     'a power cut amid the work is made up for by the next sync: %s',
     { ...covers('power-cut', ...ORACLE), timeout: scaled(90_000, 1_800_000) },

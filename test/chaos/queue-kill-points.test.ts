@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Fault } from '../../src/lib/errors.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
-import { describeStrace, straceCommand } from '../support/machine/strace.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 import { IS_FULL } from '../support/runner/chaos.ts';
 import { describeRedis, redisTraceable, startRedis } from '../support/servers/redis.ts';
-import { createCutWorld } from '../support/worlds/cut-world.ts';
 import { largeExport, SMALL, type SmallExport } from '../support/worlds/small-export.ts';
+import { createCutWorld } from './support/cut-world.ts';
+import { describeStrace, straceCommand } from './support/strace.ts';
 
 // Redis is killed during a sync, just before each call that writes to its append-only file, and is started again with what it
 // has written by then. Redis acknowledges a command after its fdatasync. If it is killed before the write, the command is

@@ -7,12 +7,12 @@ import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { createOldLedger, OLD_VERSION } from '../support/ledger/old-ledger.ts';
 import { fillOldLedger } from '../support/ledger/old-ledger-cases.ts';
-import { type DiskCall, describeStrace, runTraced } from '../support/machine/strace.ts';
 import { chaosSeed, IS_FULL, seededRandom } from '../support/runner/chaos.ts';
+import { type DiskCall, describeStrace, runTraced } from './support/strace.ts';
 
 // An upgrade of a ledger is killed just before each call that writes to its files, and is then repeated.
 
-const CHILD = join(import.meta.dirname, '../support/children/upgrading-child.ts');
+const CHILD = join(import.meta.dirname, 'support/upgrading-child.ts');
 const CALLS: readonly DiskCall[] = ['pwrite64', 'fsync', 'ftruncate', 'unlink'];
 /** When the older version wrote to the ledger last. The name of the backup contains this time. */
 const WRITTEN = new Date(Date.UTC(2027, 0, 15, 2, 30));

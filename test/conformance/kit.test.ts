@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { connectorChecks } from '../../src/sdk/testing/index.ts';
-import { type Flaw, fixturesFor, flawedConnector } from '../support/connectors/flawed-connector.ts';
+import { type Flaw, fixturesFor, flawedConnector } from './support/flawed-connector.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'dpp-kit-'));
 writeFileSync(join(folder, 'lines.txt'), 'one\ntwo\nthree\n');

@@ -7,14 +7,10 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { sql } from '../../connectors/sql/index.ts';
 import { type ConnectorFixtures, connectorChecks } from '../../src/sdk/testing/index.ts';
 import { serverFixtures, sqliteFixtures } from '../support/connectors/database-fixtures.ts';
-import {
-  CONTAINER_DATABASES,
-  describeContainers,
-  startContainerDatabase,
-} from '../support/servers/container-database.ts';
 import type { DatabaseServer } from '../support/servers/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../support/servers/mariadb-server.ts';
 import { describePostgres, startPostgres } from '../support/servers/postgres-server.ts';
+import { CONTAINER_DATABASES, describeContainers, startContainerDatabase } from './support/container-database.ts';
 
 const CHECK_MS_MAX = 60_000;
 /** The image of a container may have to be downloaded first. */

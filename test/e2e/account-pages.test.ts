@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seriousFindings } from '../support/browser/axe.ts';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
 import { type GuardedWeb, openGuardedWeb, PASSWORDS } from '../support/browser/guarded-web.ts';
-import { openWatchedPage, type WatchedPage } from '../support/browser/watched-page.ts';
+import { seriousFindings } from './support/axe.ts';
+import { openWatchedPage, type WatchedPage } from './support/watched-page.ts';
 
 describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages${browserNote}`, () => {
   let web: GuardedWeb;

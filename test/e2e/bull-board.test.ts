@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
-import { openDashboard, type WatchedDashboard } from '../support/browser/watched-page.ts';
 import { type RedisServer, redisAvailable, startRedis } from '../support/servers/redis.ts';
 import { createProductsWorld, PRODUCTS, REFUSAL, refuseCreates, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { openDashboard, type WatchedDashboard } from './support/watched-page.ts';
 
 const queues = redisAvailable ? (['embedded', 'redis'] as const) : (['embedded'] as const);
 

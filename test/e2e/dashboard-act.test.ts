@@ -6,12 +6,12 @@ import { parse } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seriousFindings } from '../support/browser/axe.ts';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
-import { openDashboard, type WatchedDashboard } from '../support/browser/watched-page.ts';
 import { textOf } from '../support/connectors/connector-reader.ts';
 import { attentionExport, createAttentionWorld } from '../support/worlds/attention-world.ts';
 import { REFUSAL, refuseCreates, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { seriousFindings } from './support/axe.ts';
+import { openDashboard, type WatchedDashboard } from './support/watched-page.ts';
 
 const SOON = { timeout: 60_000 };
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
-import { openDashboard, type WatchedDashboard } from '../support/browser/watched-page.ts';
 import { type LargeLedger, writeLargeLedger } from '../support/ledger/large-ledger.ts';
 import { createDashboardWorld } from '../support/worlds/dashboard-world.ts';
+import { openDashboard, type WatchedDashboard } from './support/watched-page.ts';
 
 const ITEMS = 100_000;
 

@@ -3,9 +3,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { itemPath } from '../../src/web/pages/links.ts';
-import { seriousFindings } from '../support/browser/axe.ts';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
-import { openDashboard, type WatchedDashboard } from '../support/browser/watched-page.ts';
 import { WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import {
   ALL_PRODUCTS,
@@ -14,6 +12,8 @@ import {
   productsFile,
   publicationsOf,
 } from '../support/worlds/dashboard-world.ts';
+import { seriousFindings } from './support/axe.ts';
+import { openDashboard, type WatchedDashboard } from './support/watched-page.ts';
 
 const SOON = { timeout: 60_000 };
 const WIDTHS = [390, 1280] as const;

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
-import { openDashboard, type WatchedDashboard } from '../support/browser/watched-page.ts';
 import { createProductsWorld } from '../support/worlds/daemon-world.ts';
+import { openDashboard, type WatchedDashboard } from './support/watched-page.ts';
 
 /** A page with the script of the dashboard and with content from the test, so that the test knows each change. */
 const pageOf = (part: string, renewableInMs = 0) => `<!doctype html><html lang="en"><head><title>x</title>

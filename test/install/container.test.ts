@@ -25,10 +25,10 @@ import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { readPdf } from '../support/browser/read-pdf.ts';
 import { buildInto } from '../support/cli/build.ts';
 import { startDaemonProcess } from '../support/cli/daemon-process.ts';
-import { describeInstalled, npmRan, publicFolder } from '../support/cli/install.ts';
 import { describeRedis, freePort, redisTraceable } from '../support/servers/redis.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { API_KEY, createWorld } from '../support/worlds/world.ts';
+import { describeInstalled, npmRan, publicFolder } from './support/install.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const text = (path: string) => readFileSync(join(ROOT, path), 'utf8');

@@ -4,18 +4,11 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { GETTING_STARTED } from '../generate/getting-started.ts';
-import {
-  copyCheckout,
-  createOrdinaryUser,
-  describeInstalled,
-  npmRan,
-  publicFolder,
-  ROOT,
-} from '../support/cli/install.ts';
 import { filesOfPage } from '../support/docs/page-files.ts';
 import { followPage } from '../support/docs/page-session.ts';
 import { EXPORT_SOURCES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { API_KEY } from '../support/worlds/world.ts';
+import { copyCheckout, createOrdinaryUser, describeInstalled, npmRan, publicFolder, ROOT } from './support/install.ts';
 
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
 const TARBALL = `${name}-${version}.tgz`;

@@ -102,7 +102,7 @@ describe('whatever happens on the way, nothing is lost and nothing doubled', () 
     () => holds('ignored', 6),
   );
 
-  it('the walks of the model come by everything that they are to show', (context) => {
+  it('the generated scripts reach each case that the model has to show', (context) => {
     // One test alone, or one script, need not.
     if (played.size < KEY_MODE_NAMES.length) context.skip();
     const missed = Array.from(milestones.counts()).filter(([, count]) => count === 0);

@@ -2,8 +2,8 @@
 // written again for virtual time. The parts that a library leaves to its caller follow the library's documentation.
 
 import { retryAfterMs } from '../../../src/api/answers/retry-after.ts';
-import type { Cell } from '../../support/rate-sim/cells.ts';
-import type { SimAnswer, SimClient } from '../../support/rate-sim/simulate.ts';
+import type { Cell } from './simulation/cells.ts';
+import type { SimAnswer, SimClient } from './simulation/simulate.ts';
 
 /** Decides when a single request is sent. */
 interface Pace {

@@ -1,22 +1,14 @@
 // Measures in virtual time how well limits are learnt: `npm run bench:rate`. Prints the tables and writes them to
 // docs/performance.md. With `-- --quick` it runs only the limits of 10 and 50 requests per second and writes nothing.
 
-import {
-  type Cell,
-  type CellResult,
-  LIMITS,
-  type LimitName,
-  RATES,
-  runCell,
-  SCENARIOS,
-} from '../../support/rate-sim/cells.ts';
-import { controlledClient } from '../../support/rate-sim/controlled-client.ts';
-import { HEADER_STYLES } from '../../support/rate-sim/limit-headers.ts';
-import type { SimClient } from '../../support/rate-sim/simulate.ts';
 import { holdAgainstBudget } from '../support/budget.ts';
 import { writeBetween } from '../support/document.ts';
 import { BASELINES } from './baselines.ts';
 import { ratiosOf } from './ratios.ts';
+import { type Cell, type CellResult, LIMITS, type LimitName, RATES, runCell, SCENARIOS } from './simulation/cells.ts';
+import { controlledClient } from './simulation/controlled-client.ts';
+import { HEADER_STYLES } from './simulation/limit-headers.ts';
+import type { SimClient } from './simulation/simulate.ts';
 import { comparison, type Run, tableOfLimits } from './tables.ts';
 
 const isQuick = process.argv.includes('--quick');

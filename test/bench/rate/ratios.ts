@@ -1,4 +1,4 @@
-import type { CellResult } from '../../support/rate-sim/cells.ts';
+import type { CellResult } from './simulation/cells.ts';
 import { isSettled, type Run } from './tables.ts';
 
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;

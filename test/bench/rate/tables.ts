@@ -1,5 +1,5 @@
-import { type Cell, type CellResult, type LimitName, settlingSeconds } from '../../support/rate-sim/cells.ts';
 import { table } from '../support/document.ts';
+import { type Cell, type CellResult, type LimitName, settlingSeconds } from './simulation/cells.ts';
 
 export interface Run {
   cell: Cell;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SentWrite, Write } from '../../../src/domain/ports/target.ts';
-import { API_KEY, setUpClient } from '../../support/sandbox/api-client.ts';
-import { answerWith } from '../../support/servers/scripted-server.ts';
+import { API_KEY, setUpClient } from './client-setup.ts';
+import { answerWith } from './scripted-server.ts';
 
 const PUBLISH_KEY = 'dpp_publish_9876543210';
 

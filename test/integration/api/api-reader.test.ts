@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { ByteSink, Publication, Report } from '../../../src/domain/ports/platform.ts';
-import { API_KEY, setUpClient } from '../../support/sandbox/api-client.ts';
-import { answerWith, type Reply, startScriptedServer } from '../../support/servers/scripted-server.ts';
+import { API_KEY, setUpClient } from './client-setup.ts';
+import { answerWith, type Reply, startScriptedServer } from './scripted-server.ts';
 
 const PDF = Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n', 'latin1');
 

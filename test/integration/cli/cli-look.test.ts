@@ -290,7 +290,7 @@ it('status shows since when the API could not take what is due, and ends with 0 
   }
 });
 
-it('status counts the items that are still sent, and asks nobody about doubts that are looked up by themselves', async () => {
+it('status counts the items that are still sent, and asks nobody about unconfirmed writes that are looked up automatically', async () => {
   const killed = await createWorld({ config: { sources: EXPORT_SOURCES }, files: FLAWED_FILES });
   try {
     await withLedger(killed, async (ledger) => {

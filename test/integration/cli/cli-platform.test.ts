@@ -5,9 +5,9 @@ import { stringify } from 'yaml';
 import { cli } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { withLedger } from '../../support/ledger/world-ledger.ts';
-import { answerWith, type Reply, startScriptedServer } from '../../support/servers/scripted-server.ts';
 import { EXPORT_SOURCES, GOOD_FILES } from '../../support/worlds/cli-export.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
+import { answerWith, type Reply, startScriptedServer } from '../api/scripted-server.ts';
 
 const KEY = 'dpp_full0123456789abcdefghijklmnop';
 /** What somebody typed where it does not belong. */

@@ -15,10 +15,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { probedCli, probedImport } from '../../support/cli/probed-cli.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../support/machine/as-another-user.ts';
 import { EXPORT_SOURCES, GOOD_FILES } from '../../support/worlds/cli-export.ts';
 import { API_KEY } from '../../support/worlds/world.ts';
+import { probedCli, probedImport } from './probed-cli.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const { version, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {

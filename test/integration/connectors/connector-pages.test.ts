@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN } from '../../../connectors/index.ts';
-import { type Delivered, type ExampleSetup, syncExample } from '../../support/docs/page-example.ts';
+import { type Delivered, type ExampleSetup, syncExample } from './page-example.ts';
 
 const GTIN = '04006381333931';
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
-import { type Handler, type HttpsTestServer, startHttpsServer } from '../../support/servers/https-server.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
+import { type Handler, type HttpsTestServer, startHttpsServer } from './https-server.ts';
 
 const CONTENT = 'id\n1\n2\n';
 

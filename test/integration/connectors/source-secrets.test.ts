@@ -1,4 +1,4 @@
-// Secrets of a source's options: read anew whenever the source is opened, and in no text that leaves the process (I7).
+// Secrets of a source's options: read again whenever the source is opened, and in no text that leaves the process (I7).
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../../connectors/sql/index.ts';
 import type { JsonObject, JsonValue, Page } from '../../../src/sdk/index.ts';
 import { probe, readPages, readRows } from '../../support/connectors/connector-reader.ts';
-import { syncExample } from '../../support/docs/page-example.ts';
 import type { DatabaseServer } from '../../support/servers/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../../support/servers/mariadb-server.ts';
 import { describePostgres, startPostgres } from '../../support/servers/postgres-server.ts';
+import { syncExample } from './page-example.ts';
 
 let server: DatabaseServer;
 

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { METRICS } from '../../../src/observe/metric-definitions.ts';
-import { describePromtool, promtool } from '../../support/browser/promtool.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
+import { describePromtool, promtool } from './promtool.ts';
 
 const CONFIG = fileURLToPath(new URL('../../../config', import.meta.url));
 const OTHER = { ...PRODUCTS.source, id: 'pim', options: { path: './others.csv', key: ['SKU'] } };

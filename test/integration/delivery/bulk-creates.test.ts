@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { text } from '../../support/ledger/items.ts';
-import { createDeliveryWorld, type DeliveryWorld } from '../../support/worlds/delivery-world.ts';
+import { createDeliveryWorld, type DeliveryWorld } from './delivery-world.ts';
 
 let world: DeliveryWorld;
 afterEach(() => world.remove());

@@ -5,7 +5,7 @@ import { claimDue, claimOne, deliverAll, settleOne } from '../../support/ledger/
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';
 import { stageRows } from '../../support/ledger/records.ts';
-import { createDeliveryWorld, type DeliveryWorld } from '../../support/worlds/delivery-world.ts';
+import { createDeliveryWorld, type DeliveryWorld } from './delivery-world.ts';
 
 const LOST = { code: 'reset', message: 'The connection was lost.' } as const;
 

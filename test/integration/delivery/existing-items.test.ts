@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createDeliveryWorld, type DeliveryWorld } from '../../support/worlds/delivery-world.ts';
 import { API_KEY } from '../../support/worlds/world.ts';
+import { createDeliveryWorld, type DeliveryWorld } from './delivery-world.ts';
 
 let world: DeliveryWorld;
 afterEach(() => world.remove());

@@ -311,7 +311,7 @@ describe('a person', () => {
   });
 });
 
-describe('a passport in doubt', () => {
+describe('an unconfirmed passport', () => {
   const cases = [
     { what: 'the initialisation', operation: 'passport.init', profile: {} },
     { what: 'the publication', operation: 'passport.publish', profile: {} },

@@ -3,8 +3,8 @@ import type { JsonObject } from '../../../src/lib/json.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { claimOne, settleOne, together } from '../../support/ledger/deliveries.ts';
 import { text } from '../../support/ledger/items.ts';
-import { createDeliveryWorld, type DeliveryWorld } from '../../support/worlds/delivery-world.ts';
 import { API_KEY } from '../../support/worlds/world.ts';
+import { createDeliveryWorld, type DeliveryWorld } from './delivery-world.ts';
 
 let world: DeliveryWorld;
 afterEach(() => world.remove());
@@ -228,7 +228,7 @@ describe('a bad row costs only itself', () => {
 });
 
 describe('an import without a usable answer', () => {
-  it('an import without a usable answer is sent anew after a 429, however often, and uses no attempt', async () => {
+  it('an import without a usable answer is sent again after a 429, however often, and uses no attempt', async () => {
     const throttle = { kind: 'status', status: 429, retryAfterSeconds: 0, count: 5 } as const;
     await delivered(3, { faults: [{ operation: 'product.import', ...throttle }] });
     await change(3);

@@ -5,7 +5,7 @@ import { claimDue, settleOne } from '../../support/ledger/deliveries.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';
 import { pullAndMap, row } from '../../support/ledger/records.ts';
-import { createDeliveryWorld, type DeliveryWorld } from '../../support/worlds/delivery-world.ts';
+import { createDeliveryWorld, type DeliveryWorld } from './delivery-world.ts';
 
 const HOURS = 3_600_000;
 const GATE: Reason = { code: 'gate', message: 'The review is missing.', status: 409 };

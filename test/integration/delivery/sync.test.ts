@@ -20,7 +20,7 @@ const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
-/** For tests of lists that fail once something is in doubt: nothing is listed before. */
+/** For tests of lists that fail once a delivery is unconfirmed: nothing is listed before. */
 const NO_CONTACT = { firstContact: 'assume-empty' };
 
 const QUICK = {
@@ -210,7 +210,7 @@ describe('when answers are lost', () => {
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(0);
     expect(contents()).toEqual(ALL);
-    // Once before the first create, and once for the doubt.
+    // Once before the first create, and once for the unconfirmed delivery.
     expect(world.requests()).toMatchObject({ 'product.create': 3, 'product.list': 2 });
   });
 

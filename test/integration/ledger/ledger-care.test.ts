@@ -148,7 +148,7 @@ describe('a backup', () => {
     );
     const stop = new SharedArrayBuffer(8);
     const told = new Int32Array(stop);
-    const writer = new Worker(join(import.meta.dirname, '../../support/children/busy-writer-child.ts'), {
+    const writer = new Worker(join(import.meta.dirname, 'busy-writer-child.ts'), {
       workerData: { file: fixture.file, stop },
     });
     await new Promise((resolve, reject) => writer.once('message', resolve).once('error', reject));
@@ -289,12 +289,12 @@ describe('a ledger that was put back', () => {
       const keyOfNext = async () => {
         await pullAndMap(fixture.ledger, [row('1')], () => items(product('1')));
         fixture.clock.advance(1);
-        const [doubt] = await fixture.ledger.unconfirmedDeliveries({ limit: 1 });
+        const [unconfirmed] = await fixture.ledger.unconfirmedDeliveries({ limit: 1 });
         const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
         const reason: Reason = { code: 'restored', message: 'absent' };
         const absent = { kind: 'resend', dueAt: 0, absent: true, reason } as const;
-        if (doubt) await settleOne(fixture.ledger, { id: doubt.id, decision: absent });
-        const claim = await claimOne(fixture.ledger, doubt?.id ?? due?.id ?? 0);
+        if (unconfirmed) await settleOne(fixture.ledger, { id: unconfirmed.id, decision: absent });
+        const claim = await claimOne(fixture.ledger, unconfirmed?.id ?? due?.id ?? 0);
         return { revision: claim?.revision, key: claim?.idempotencyKey };
       };
       backup(beside('backup.db'));

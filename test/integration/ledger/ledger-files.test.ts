@@ -236,7 +236,7 @@ describe('a ledger that changes under its writer', () => {
       expect(() => read()).toThrow(gone);
       expect(() => open()).toThrow(gone);
       expect(existsSync(file)).toBe(false);
-      // What its message names as the way to begin anew.
+      // What its message names as the way to begin again.
       rmSync(`${file}.mark`);
     }
     open();

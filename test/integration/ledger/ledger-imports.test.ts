@@ -142,8 +142,8 @@ it('a kept import stays after the end of the process', async () => {
   await fixture.reopen();
   expect(await fixture.ledger.recover(10)).toEqual({ voided: 3 });
   fixture.clock.advance(10);
-  const doubts = await fixture.ledger.unconfirmedDeliveries({ limit: 9 });
-  expect(new Set(doubts.map(({ importId }) => importId)).size).toBe(1);
+  const unconfirmed = await fixture.ledger.unconfirmedDeliveries({ limit: 9 });
+  expect(new Set(unconfirmed.map(({ importId }) => importId)).size).toBe(1);
   await settle(first, RESEND, { keep: true });
   expect(await claimFirst()).toMatchObject({ body: first.body, idempotencyKey: first.idempotencyKey, sends: 2 });
 });

@@ -13,7 +13,7 @@ import { NO_PASSPORTS, openLedger, useLedger } from '../../support/ledger/ledger
 import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../support/machine/as-another-user.ts';
 
-const ODD = pathToFileURL(join(import.meta.dirname, '../../support/children/odd-reader-child.ts'));
+const ODD = pathToFileURL(join(import.meta.dirname, 'odd-reader-child.ts'));
 const [DIES, NEVER, WHEN_GO, AT_ONCE] = [1, 2, 3, 4];
 
 const fixture = useLedger();
@@ -98,7 +98,7 @@ describe('the reading thread', () => {
     const folder = dirname(fixture.file);
     for (const name of readdirSync(folder)) chownSync(join(folder, name), OTHER_USER, OTHER_USER);
     chmodSync(folder, 0o555);
-    const child = join(import.meta.dirname, '../../support/children/reading-child.ts');
+    const child = join(import.meta.dirname, 'reading-child.ts');
     const { stdout, stderr } = nodeAsAnotherUser([child, fixture.file, fixture.ledger.id]);
     chmodSync(folder, 0o755);
     expect(stderr).toBe('');
@@ -111,7 +111,7 @@ describe('the reading thread', () => {
     const folder = dirname(fixture.file);
     for (const name of readdirSync(folder)) chownSync(join(folder, name), OTHER_USER, OTHER_USER);
     chmodSync(folder, 0o555);
-    const child = join(import.meta.dirname, '../../support/children/reading-child.ts');
+    const child = join(import.meta.dirname, 'reading-child.ts');
     const { stdout } = nodeAsAnotherUser([child, fixture.file, id]);
     chmodSync(folder, 0o755);
     expect(stdout).toContain('cannot be read: no process has it open, and this process may not write to its folder');

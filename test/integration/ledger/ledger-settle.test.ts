@@ -31,11 +31,15 @@ const claimNext = () => claimDue(fixture.ledger);
 const loseAll = () => loseAnswers(fixture.ledger);
 
 async function say(name: string, word: ManualResolution) {
-  const doubts = await fixture.ledger.deliveriesNamed(name);
-  expect(doubts).toHaveLength(1);
-  const [doubt] = doubts;
-  if (doubt === undefined) throw new Error('nothing is in doubt');
-  return settleOne(fixture.ledger, { id: doubt.id, decision: manualDecision(doubt, word), seen: doubt });
+  const named = await fixture.ledger.deliveriesNamed(name);
+  expect(named).toHaveLength(1);
+  const [unconfirmed] = named;
+  if (unconfirmed === undefined) throw new Error('no delivery is unconfirmed');
+  return settleOne(fixture.ledger, {
+    id: unconfirmed.id,
+    decision: manualDecision(unconfirmed, word),
+    seen: unconfirmed,
+  });
 }
 
 const stateOf = (kind: 'product' | 'material' | 'bom_item' | 'passport', key: string) =>
@@ -307,7 +311,7 @@ describe('since when the API could not take a delivery', () => {
       const told: (number | null)[] = [];
       for (const outcome of [AWAY, SLOWLY, AWAY, SLOWLY, SLOWLY, AWAY]) told.push(await answered(outcome));
       expect(told).toEqual([null, since, since, since, since, since]);
-      // Anything else that comes of it begins anew.
+      // Anything else that comes of it begins again.
       await answered(REFUSED);
       expect(await answered(AWAY)).toBe(null);
     },
@@ -441,7 +445,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
     await stageRows(fixture.ledger, { N: items(product('N')) });
     await loseAll();
     const [looked] = await fixture.ledger.deliveriesNamed('N');
-    if (looked === undefined) throw new Error('nothing is in doubt');
+    if (looked === undefined) throw new Error('no delivery is unconfirmed');
     await happens(looked.id);
     const before = fixture.ledger.views.item('product', 'N');
     const decision = manualDecision(looked, word);

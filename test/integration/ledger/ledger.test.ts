@@ -166,11 +166,11 @@ describe('intake', () => {
     expect((await fixture.ledger.startRun(start)).streams['s']?.cursor).toEqual({ at: 1 });
   });
 
-  it('a new mapping revision maps all stored records anew, also those that are not read again', async () => {
+  it('a new mapping revision maps all stored records again, also those that are not read again', async () => {
     await sync([row('1'), row('2')]);
     const { changed } = await pullRows(fixture.ledger, { rows: [row('1')], revision: 'r2', snapshot: false });
     expect(changed).toBe(1);
-    const staged = await mapRows(fixture.ledger, (fields) => items(product(text(fields['id']), 'mapped anew')));
+    const staged = await mapRows(fixture.ledger, (fields) => items(product(text(fields['id']), 'mapped again')));
     expect(staged.mapped).toBe(2);
   });
 
@@ -663,8 +663,8 @@ describe('deliveries', () => {
     const first = await claimFirst();
     const reason: Reason = { code: 'reset', message: 'lost' };
     const lookAt = fixture.clock.now() + 50;
-    const doubt = { kind: 'unconfirmed' as const, nextLookAt: lookAt, spend: true, reason };
-    await settleOne(ledger, { id: first, decision: doubt });
+    const unconfirmed = { kind: 'unconfirmed' as const, nextLookAt: lookAt, spend: true, reason };
+    await settleOne(ledger, { id: first, decision: unconfirmed });
     for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 9, suspended: products })) {
       await claimOne(ledger, id);
       await settleOne(ledger, { id, decision: { kind: 'rejected', reason } });

@@ -70,9 +70,9 @@ describe('a remote id', () => {
       await deliver({ A: delivered(1), X: delivered(1, 'read_back') });
       expect(stateOf('product', 'X')).toMatchObject({ state: 'in_doubt', reason: { code: 'shared_id' } });
       expect(await fixture.ledger.nextDueAt()).toBeNull();
-      const [doubt] = await fixture.ledger.deliveriesNamed('X');
+      const [unconfirmed] = await fixture.ledger.deliveriesNamed('X');
       await settleOne(fixture.ledger, {
-        id: doubt?.id ?? 0,
+        id: unconfirmed?.id ?? 0,
         decision: { ...delivered(2), by: 'person' } as Decision,
       });
       expect(stateOf('product', 'X')).toMatchObject({ state: 'delivered', remoteId: 2 });
@@ -90,8 +90,11 @@ describe('a remote id', () => {
       expect(states).toEqual({ B1: 'delivered', B2: 'unconfirmed', B3: 'delivered', B4: 'delivered' });
       expect(await fixture.ledger.nextDueAt()).toBeNull();
       // B1 has the id by the answer that was meant for B2. A person sees at the platform that B2 has it.
-      const [doubt] = await fixture.ledger.deliveriesNamed('B2');
-      await settleOne(fixture.ledger, { id: doubt?.id ?? 0, decision: { ...delivered(7), by: 'person' } as Decision });
+      const [unconfirmed] = await fixture.ledger.deliveriesNamed('B2');
+      await settleOne(fixture.ledger, {
+        id: unconfirmed?.id ?? 0,
+        decision: { ...delivered(7), by: 'person' } as Decision,
+      });
       expect(stateOf('bom_item', 'B2')).toMatchObject({ state: 'delivered', remoteId: null });
       expect(stateOf('bom_item', 'B2')?.timeline).toContainEqual(
         expect.objectContaining({

@@ -152,7 +152,7 @@ describe('an export in which each record has lost its nested list', () => {
     expect(world.requests()).not.toHaveProperty('bom_item.create');
   });
 
-  it('an export whose records lost their nested list is accepted for its figures, and a worse one is held anew', async () => {
+  it('an export whose records lost their nested list is accepted with its figures, and the guard holds a worse one again', async () => {
     await given(whole, { mappings: [PRODUCTS, PARTS] });
     write([...emptied.slice(0, 2), ...whole.slice(2)]);
     expect((await world.sync()).guarded).toMatchObject([{ released: 4 }]);

@@ -252,7 +252,7 @@ describe('a run that ends', () => {
   it('a run that is killed between mapping a page and storing it has the page read again by the next run', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dpp-killed-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    const child = join(import.meta.dirname, '../../support/children/killed-at-page-child.ts');
+    const child = join(import.meta.dirname, 'killed-at-page-child.ts');
     const { signal, stderr } = spawnSync(process.execPath, [child, folder, '2'], { encoding: 'utf8' });
     expect(signal, stderr).toBe('SIGKILL');
     await given({ folder });

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { QUEUE_BACKENDS } from '../../support/servers/queue-backends.ts';
 
-const CHILD = join(import.meta.dirname, '../../support/children/queue-child.ts');
+const CHILD = join(import.meta.dirname, 'queue-child.ts');
 
 for (const backend of QUEUE_BACKENDS) {
   backend.describe(`a process with the ${backend.name} queues`, () => {

@@ -40,8 +40,8 @@ test('the sandbox replays a refusal too, even when the request would succeed by 
   for (const sku of ['A', 'B']) await call('POST', PATH, { body: { sku, name: 'x' } });
   const second = await call('POST', '/api/bom-items/', { body: item, headers });
   expect(second).toMatchObject({ status: 400, body: first.body, headers: { 'idempotent-replayed': 'true' } });
-  const anew = await call('POST', '/api/bom-items/', { body: item, headers: { 'idempotency-key': 'k-2' } });
-  expect(anew.status).toBe(201);
+  const third = await call('POST', '/api/bom-items/', { body: item, headers: { 'idempotency-key': 'k-2' } });
+  expect(third.status).toBe(201);
 });
 
 test.each([

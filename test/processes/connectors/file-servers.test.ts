@@ -7,9 +7,9 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
 import { describeFtp, startFtpServer } from '../../support/servers/ftp-server.ts';
-import { startS3Server } from '../../support/servers/s3-server.ts';
 import { describeSftp, startSftpServer } from '../../support/servers/sftp-server.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
+import { startS3Server } from './s3-server.ts';
 
 /** A server of files with one folder that the tests write to. */
 interface TestServer {

@@ -14,7 +14,7 @@ const LARGE_BYTES = MEGABYTE;
 
 /** Reads the table in a separate process. */
 function readTable(options: object): { rows: number; memory: number } {
-  const child = join(import.meta.dirname, '../../support/children/table-memory-child.ts');
+  const child = join(import.meta.dirname, 'table-memory-child.ts');
   // Without a limit V8 lets garbage grow. With this limit a reader that keeps all rows ends with an error.
   const flags = ['--max-old-space-size=64', '--max-semi-space-size=4'];
   return JSON.parse(

@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-const CHILD = join(import.meta.dirname, '../../support/children/no-descriptors-child.ts');
+const CHILD = join(import.meta.dirname, 'no-descriptors-child.ts');
 const run = promisify(execFile);
 
 const CAUSE = 'This process has as many files and connections open as it may (EMFILE). Raise its limit: `ulimit -n`';

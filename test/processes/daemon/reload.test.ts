@@ -191,7 +191,7 @@ describe('a reload of the config', () => {
     expect(JSON.stringify(log.lines)).not.toContain('dpp_new0123456789');
   });
 
-  it('a run under load ends with the mapping that it began with, and the reload then maps everything anew', async () => {
+  it('a run under load ends with the mapping that it began with, and the reload then maps all records again', async () => {
     world.write('products.csv', `SKU,NAME,STATE\n${rows.join('\n')}\n`);
     world.sandbox.faults.add({ kind: 'latency', operation: 'product.create', ms: 200 });
     await daemon.startRun('erp', 'cli');

@@ -8,11 +8,11 @@ import { watchExports } from '../../../src/daemon/schedules/watch-exports.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { describeFtp, startFtpServer } from '../../support/servers/ftp-server.ts';
-import { startS3Server } from '../../support/servers/s3-server.ts';
 import { describeSftp, startSftpServer } from '../../support/servers/sftp-server.ts';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
+import { startS3Server } from '../connectors/s3-server.ts';
 
 const SOON = { timeout: 30_000 };
 const NAME = 'products.csv';

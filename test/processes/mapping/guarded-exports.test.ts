@@ -85,7 +85,7 @@ describe('a guard that held a run', () => {
     expect((await look('status', '--json')).json()).toMatchObject({ ok: true, guarded: [], causes: [] });
   });
 
-  it('a held export is accepted for its figures: its missing records are marked then, and a worse export is held anew', async () => {
+  it('an export that the guard holds is accepted with its figures: its missing records are marked then, and the guard holds a worse export again', async () => {
     await world.sync();
     world.write('products.csv', products(2));
     const worse = await run('sync', '--accept', 'erp', '--json');

@@ -13,7 +13,7 @@ import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '
 import { createListener } from '../../support/worlds/listener.ts';
 import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
 
-const CHILD = join(import.meta.dirname, '../../support/children/queue-away-child.ts');
+const CHILD = join(import.meta.dirname, 'queue-away-child.ts');
 
 /** The Redis settings that docs/queues.md demands. */
 function redisSettingsOnPage(): Record<string, string> {

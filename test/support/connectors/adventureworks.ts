@@ -2,44 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseServer } from '../servers/database-server.ts';
 
-const PRODUCT_COLUMNS = [
-  'ProductID',
-  'Name',
-  'ProductNumber',
-  'MakeFlag',
-  'FinishedGoodsFlag',
-  'Color',
-  'SafetyStockLevel',
-  'ReorderPoint',
-  'StandardCost',
-  'ListPrice',
-  'Size',
-  'SizeUnit',
-  'WeightUnit',
-  'Weight',
-  'DaysToManufacture',
-  'ProductLine',
-  'Class',
-  'Style',
-  'SubcategoryID',
-  'ModelID',
-  'SellStartDate',
-  'SellEndDate',
-  'DiscontinuedDate',
-  'RowGuid',
-  'ModifiedDate',
-];
-const BOM_COLUMNS = [
-  'BillOfMaterialsID',
-  'ProductAssemblyID',
-  'ComponentID',
-  'StartDate',
-  'EndDate',
-  'UnitMeasureCode',
-  'BOMLevel',
-  'PerAssemblyQty',
-  'ModifiedDate',
-];
+const PRODUCT_COLUMNS = (
+  'ProductID Name ProductNumber MakeFlag FinishedGoodsFlag Color SafetyStockLevel ReorderPoint StandardCost ' +
+  'ListPrice Size SizeUnit WeightUnit Weight DaysToManufacture ProductLine Class Style SubcategoryID ModelID ' +
+  'SellStartDate SellEndDate DiscontinuedDate RowGuid ModifiedDate'
+).split(' ');
+const BOM_COLUMNS = (
+  'BillOfMaterialsID ProductAssemblyID ComponentID StartDate EndDate UnitMeasureCode BOMLevel PerAssemblyQty ' +
+  'ModifiedDate'
+).split(' ');
 
 /** The `sources` section that reads the export, or a copy of it, from a folder. */
 export function adventureworksSources(folder: string): unknown[] {

@@ -339,7 +339,7 @@ describe('a 503', () => {
     '<html><h1>Service Temporarily Unavailable</h1></html>',
     '{"detail": "Service unavailable. Try again later."}',
     `${' '.repeat(5_000)}no healthy upstream`,
-  ])('a 503 that says %j leaves a write in doubt', (body) => {
+  ])('a 503 that says %j leaves a write unconfirmed', (body) => {
     expect(wordOf(classified(503, body))).toBe('ambiguous:timeout');
   });
 
@@ -530,17 +530,17 @@ describe('a failure on the way', () => {
     expect(codes.filter((code) => !(code in CODES) && !DEFECTS.includes(code))).toEqual([]);
   });
 
-  it.each(Object.entries(CODES))('%s is unavailable before the request went out, else unconfirmed', (code, doubt) => {
+  it.each(Object.entries(CODES))('%s is unavailable before the request went out, else unconfirmed', (code, cause) => {
     const loss: Loss = { by: 'error', error: coded(code) };
     expect(silence(false, loss)).toBe('unavailable:unsent');
-    expect(silence(true, loss)).toBe(`ambiguous:${doubt}`);
+    expect(silence(true, loss)).toBe(`ambiguous:${cause}`);
   });
 
   it.each(DEFECTS)('%s is a request that can never be sent', (code) => {
     expect(silence(false, { by: 'error', error: coded(code) })).toBe('refused');
   });
 
-  it('a failure on the way by the deadline or the caller is in doubt only when the request went out', () => {
+  it('a request that the deadline or the caller ended is unconfirmed only if it was sent', () => {
     for (const loss of [{ by: 'deadline', totalMs: 30_000 }, { by: 'abort' }] as const) {
       expect(silence(false, loss)).toBe('unavailable:unsent');
       expect(silence(true, loss)).toBe('ambiguous:timeout');

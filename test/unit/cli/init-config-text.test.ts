@@ -4,7 +4,7 @@ import { columnsOf } from '../../../src/cli/init/columns.ts';
 import { yamlLine, yamlValue } from '../../../src/cli/init/config-text.ts';
 import { sourcesText, todoOf } from '../../../src/cli/init/write-config.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { partsOf, proposed, rowsOf, textOf } from '../../support/cli/proposed.ts';
+import { partsOf, proposed, rowsOf, textOf } from './proposed.ts';
 
 describe('the text of a config', () => {
   it('the text of a config is YAML with every name and value as it was, however odd', () => {

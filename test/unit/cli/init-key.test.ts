@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { columnsOf } from '../../../src/cli/init/columns.ts';
 import { keyColumnsOf } from '../../../src/cli/init/key-columns.ts';
 import { todoOf } from '../../../src/cli/init/write-config.ts';
-import { partsOf, proposed, rowsOf, textOf } from '../../support/cli/proposed.ts';
+import { partsOf, proposed, rowsOf, textOf } from './proposed.ts';
 
 describe('the key of records', () => {
   it('the proposed key is the column that is filled and different in all records; a number of articles goes before others', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { proposed, rowsOf, textOf } from '../../support/cli/proposed.ts';
+import { proposed, rowsOf, textOf } from './proposed.ts';
 
 describe('the proposed mapping', () => {
   const article = (at: number) => ({

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-const CHILD = join(import.meta.dirname, '../../support/children/interrupted-child.ts');
+const CHILD = join(import.meta.dirname, 'interrupted-child.ts');
 
 /** Starts a process that is busy, and tells it to stop, again and again. Gives what it said and how it ended. */
 async function stopped(drainMs: number, again?: NodeJS.Signals): Promise<{ said: string; exitCode: number }> {

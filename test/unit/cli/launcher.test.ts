@@ -4,8 +4,8 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { oldNode, PRETEND_OLD } from '../../support/cli/old-node.ts';
 import { describeWhere } from '../../support/runner/describe-where.ts';
+import { oldNode, PRETEND_OLD } from './old-node.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');

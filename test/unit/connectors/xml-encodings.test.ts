@@ -1,6 +1,6 @@
 import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
-import { LONG_COMMENT, recordsOf } from '../../support/connectors/xml.ts';
+import { LONG_COMMENT, recordsOf } from './xml.ts';
 
 const AT = { at: '/a/r' };
 const document = (declared: string) => `${declared}<a><r><n>Größe €</n></r></a>`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allRecords, madeFile, recordsOf } from '../../support/connectors/xml.ts';
+import { allRecords, madeFile, recordsOf } from './xml.ts';
 
 const AT = { at: '/a/r' };
 const withDtd = (subset: string, body: string) => `<!DOCTYPE a [${subset}]><a><r><t>${body}</t></r></a>`;

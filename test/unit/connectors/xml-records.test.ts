@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/sdk/index.ts';
-import { LONG_COMMENT, recordsOf } from '../../support/connectors/xml.ts';
+import { LONG_COMMENT, recordsOf } from './xml.ts';
 
 const fieldsOf = async (text: string, options: Parameters<typeof recordsOf>[1]): Promise<JsonObject[]> =>
   (await recordsOf(text, options)).map((record) => record.fields);

@@ -85,7 +85,7 @@ describe('whether new products are sent in imports', () => {
     expect(bulk.createForm()).toBe('import');
   });
 
-  it('new products are sent in imports until none waits, and this is decided anew then', async () => {
+  it('new products are sent in imports until none waits, and then this is decided again', async () => {
     const { bulk, clock } = given({ stored: { state: 'proven', answersIds: true } });
     await bulk.prepare(20);
     await bulk.prepare(3);

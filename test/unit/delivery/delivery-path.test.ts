@@ -184,7 +184,7 @@ describe('the way of deliveries', () => {
   });
 
   it('the delivery path sends each claimed import once, where a kept import brings members that another list names', async () => {
-    // The kept import holds 1 and 3, whoever names them; 2 and 4 are gathered anew.
+    // The kept import holds 1 and 3, whoever names them; 2 and 4 are gathered again.
     let isFirst = true;
     const claim = async (lists: readonly ToClaim[]) => {
       const names = lists.flatMap(({ deliveries }) => deliveries);

@@ -9,7 +9,7 @@ import { createProgram } from '../../../src/cli/program.ts';
 import { createOutput } from '../../../src/cli/text/output.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { type Block, blocks, pages, proseOf, ROOT } from '../../support/docs/docs-pages.ts';
-import { commandsOf } from '../../support/docs/shell-commands.ts';
+import { commandsOf } from './shell-commands.ts';
 
 /** Blocks of commands that are none, with the reason. */
 const NOT_COMMANDS: Record<string, string> = {

@@ -33,7 +33,7 @@ describe('the message about who holds a ledger', () => {
     ['nobody is noted', null],
     ['the one that is noted has ended', { ...mine, pid: ended, began: '1' }],
     ['its pid is that of a later process', { ...mine, began: '1' }],
-    ['the machine was started anew since', { ...mine, boot: 'another boot' }],
+    ['the machine was restarted since', { ...mine, boot: 'another boot' }],
   ])('the message about who holds a ledger names nobody where %s, and says how to find the holder', (_, holder) => {
     const { who, find } = described(holder);
     expect(who).toContain('could not be determined');

@@ -298,7 +298,7 @@ describe('a mapping module', () => {
     expect(new Set([first.revision, second.revision, third.revision]).size).toBe(3);
   });
 
-  it('a mapping module is loaded anew when it or one of its imports has changed, without a restart', async () => {
+  it('a mapping module is loaded again when it or one of its imports has changed, without a restart', async () => {
     await write('lib/name.ts', `export const NAME: string = 'first';\n`);
     const path = await write(
       'm.ts',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRateController, type RateController } from '../../../src/delivery/rate/rate-controller.ts';
-import { slidingWindow } from '../../support/rate-sim/limiters.ts';
+import { slidingWindow } from '../../bench/rate/simulation/limiters.ts';
 
 const LATENCY_MS = 20;
 

@@ -1,8 +1,8 @@
 // What the controller reaches on some cells of `npm run bench:rate`, in virtual time.
 
 import { describe, expect, it } from 'vitest';
-import { type Cell, LIMITS, type LimitName, runCell, settlingSeconds } from '../../support/rate-sim/cells.ts';
-import { controlledClient } from '../../support/rate-sim/controlled-client.ts';
+import { type Cell, LIMITS, type LimitName, runCell, settlingSeconds } from '../../bench/rate/simulation/cells.ts';
+import { controlledClient } from '../../bench/rate/simulation/controlled-client.ts';
 
 const names = Object.keys(LIMITS) as LimitName[];
 const SEED = 3;

@@ -15,12 +15,12 @@ import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
-import { items, text } from '../ledger/items.ts';
-import { NO_CONTACT, openLedger } from '../ledger/ledger.ts';
-import { pullAndMap, row } from '../ledger/records.ts';
-import { createPlainQueues } from '../time/plain-queues.ts';
-import { requestsSince } from './requests-since.ts';
-import { API_KEY } from './world.ts';
+import { items, text } from '../../support/ledger/items.ts';
+import { NO_CONTACT, openLedger } from '../../support/ledger/ledger.ts';
+import { pullAndMap, row } from '../../support/ledger/records.ts';
+import { createPlainQueues } from '../../support/time/plain-queues.ts';
+import { requestsSince } from '../../support/worlds/requests-since.ts';
+import { API_KEY } from '../../support/worlds/world.ts';
 
 type Settings = z.input<typeof Profile>;
 

@@ -5,7 +5,7 @@ import { Profile } from '../../../src/domain/profile.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
-import { type ScriptedServer, startScriptedServer } from '../servers/scripted-server.ts';
+import { type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 export const API_KEY = 'dpp_live_4f9a8b7c6d5e4f3a2b1c';
 

@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { seededRandom } from '../runner/chaos.ts';
-import type { TcpProxy, Toxic } from './tcp-proxy.ts';
+import { seededRandom } from '../../support/runner/chaos.ts';
+import type { TcpProxy, Toxic } from '../../support/servers/tcp-proxy.ts';
 
 /** A kind of network fault that comes and goes. */
 export interface Weather {

@@ -3,8 +3,8 @@
 
 import { sql } from '../../../connectors/sql/index.ts';
 import type { JsonObject } from '../../../src/sdk/index.ts';
-import { readPages } from '../connectors/connector-reader.ts';
-import { peakMemory } from '../machine/peak-memory.ts';
+import { readPages } from '../../support/connectors/connector-reader.ts';
+import { peakMemory } from '../../support/machine/peak-memory.ts';
 
 let rows = 0;
 const source = {

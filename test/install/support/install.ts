@@ -3,7 +3,7 @@ import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, write
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { describeWhere } from '../runner/describe-where.ts';
+import { describeWhere } from '../../support/runner/describe-where.ts';
 
 export const ROOT = join(import.meta.dirname, '../../..');
 

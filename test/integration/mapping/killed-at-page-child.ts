@@ -1,7 +1,7 @@
 // Pulls rows in pages of two into the ledger world of `argv[2]`, and kills itself with SIGKILL after a page is mapped
 // and before it is stored.
 
-import { createPageWorld, pagesOf, sourceRow } from '../worlds/page-world.ts';
+import { createPageWorld, pagesOf, sourceRow } from '../../support/worlds/page-world.ts';
 
 const [, , folder = '', number = ''] = process.argv;
 let pages = 0;

@@ -1,5 +1,5 @@
-import { retryAfterMs } from '../../../src/api/answers/retry-after.ts';
-import { seededRandom } from '../runner/chaos.ts';
+import { retryAfterMs } from '../../../../src/api/answers/retry-after.ts';
+import { seededRandom } from '../../../support/runner/chaos.ts';
 import { type HeaderStyle, headersOf } from './limit-headers.ts';
 import { fixedWindow, gcra, type Limiter, slidingWindow, stacked } from './limiters.ts';
 import { jain, refusedShare, settledAfter, use } from './measures.ts';

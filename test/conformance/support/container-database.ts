@@ -3,8 +3,8 @@ import mssql from 'mssql';
 import { createConnection } from 'mysql2/promise';
 import { Client } from 'pg';
 import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
-import { describeWhere } from '../runner/describe-where.ts';
-import type { DatabaseServer } from './database-server.ts';
+import { describeWhere } from '../../support/runner/describe-where.ts';
+import type { DatabaseServer } from '../../support/servers/database-server.ts';
 
 const READY_WITHIN_MS = 180_000;
 /** SQL Server asks for a password with upper case, lower case and digits. */

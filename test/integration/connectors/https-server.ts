@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeCertificates } from './certificates.ts';
+import { makeCertificates } from '../../support/servers/certificates.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -8,7 +8,7 @@ import { sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { systemCodeOf } from '../../../src/lib/errors.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
-import { createRecordingLog } from '../worlds/recording-log.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const secrets = createSecretStore();
 const config = await loadRuntimeConfig(process.argv[2] ?? '', secrets);

@@ -2,8 +2,8 @@
 
 import { basename, dirname } from 'node:path';
 import { bmecat } from '../../../connectors/bmecat/index.ts';
-import { readPages } from '../connectors/connector-reader.ts';
-import { peakMemory } from '../machine/peak-memory.ts';
+import { readPages } from '../../support/connectors/connector-reader.ts';
+import { peakMemory } from '../../support/machine/peak-memory.ts';
 
 const path = process.argv[2] ?? '';
 let products = 0;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { describeWhere } from '../runner/describe-where.ts';
+import { describeWhere } from '../../support/runner/describe-where.ts';
 
 const isThere = spawnSync('promtool', ['--version']).status === 0;
 

@@ -1,6 +1,6 @@
 // Reads and archives the files of a folder, as a run does: `node archive-kill-child.ts FOLDER`.
 
-import { openFileWorld } from '../worlds/file-world.ts';
+import { openFileWorld } from '../../support/worlds/file-world.ts';
 
 const [folder = ''] = process.argv.slice(2);
 const world = await openFileWorld({

@@ -1,8 +1,8 @@
-import { advisedRate } from '../../../src/api/advised-rate.ts';
-import { throttledForMs } from '../../../src/api/answers/retry-after.ts';
-import { createOutage } from '../../../src/delivery/admission/outage.ts';
-import type { Observation } from '../../../src/delivery/observation.ts';
-import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { advisedRate } from '../../../../src/api/advised-rate.ts';
+import { throttledForMs } from '../../../../src/api/answers/retry-after.ts';
+import { createOutage } from '../../../../src/delivery/admission/outage.ts';
+import type { Observation } from '../../../../src/delivery/observation.ts';
+import { createRateController } from '../../../../src/delivery/rate/rate-controller.ts';
 import type { SimAnswer, SimClient } from './simulate.ts';
 
 /** The rate controller together with the outage detection, as the health of the API uses them. */

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
-import { type ServedWorld, startDaemon, WEB_TOKEN } from '../worlds/daemon-world.ts';
-import type { World } from '../worlds/world.ts';
-import { startBrowser, type TestBrowser } from './chromium.ts';
+import { startBrowser, type TestBrowser } from '../../support/browser/chromium.ts';
+import { type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import type { World } from '../../support/worlds/world.ts';
 
 /** The folder for screenshots that a person wants to look at. */
 const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { describeWhere } from '../runner/describe-where.ts';
+import { describeWhere } from '../../support/runner/describe-where.ts';
 
 /** True if strace can run a process here and change its system calls. */
 export const straceAvailable: boolean = canInject();

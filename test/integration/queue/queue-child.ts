@@ -1,6 +1,6 @@
 import { createQueues } from '../../../src/queue/create-queues.ts';
-import { createListener } from '../worlds/listener.ts';
-import { createRecordingLog } from '../worlds/recording-log.ts';
+import { createListener } from '../../support/worlds/listener.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 // A process that uses the queues once and closes them. Nothing in it may then keep the process alive.
 const url = process.argv[2] ?? 'embedded';

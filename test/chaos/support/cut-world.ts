@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { SyncReport } from '../../../src/daemon/sync.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { violations } from '../ledger/invariants.ts';
-import { text } from '../ledger/items.ts';
-import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from './small-export.ts';
-import { API_KEY, createWorld, type World } from './world.ts';
+import { violations } from '../../support/ledger/invariants.ts';
+import { text } from '../../support/ledger/items.ts';
+import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../../support/worlds/small-export.ts';
+import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const LEDGER_FILES = ['', '-wal', '-shm', '-journal', '.lock', '.lock-journal', '.mark'];

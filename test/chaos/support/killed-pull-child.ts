@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import { BUILT_IN } from '../../../connectors/index.ts';
 import type { JsonObject } from '../../../src/sdk/index.ts';
-import { createPageWorld, mapperOf } from '../worlds/page-world.ts';
+import { createPageWorld, mapperOf } from '../../support/worlds/page-world.ts';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 const [folder = '', id = '', settings = '{}', key = ''] = process.argv.slice(2);

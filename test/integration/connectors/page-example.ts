@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { JsonObject } from '../../../src/sdk/index.ts';
-import { runHere } from '../cli/cli-here.ts';
-import { API_KEY, createWorld, type World } from '../worlds/world.ts';
-import { filesOfPage } from './page-files.ts';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { filesOfPage } from '../../support/docs/page-files.ts';
+import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
 /** The content of the platform after a sync: one text for each item. A BOM item has the form `A-1 ← 2 KGM A-2`. */
 export interface Delivered {
