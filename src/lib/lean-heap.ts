@@ -11,12 +11,20 @@ const FIRST_COLLECTION_BYTES = 32 * 1024 * 1024;
 const LOOK_EVERY_MS = 20;
 
 /**
- * Makes V8 keep less memory than by default. A command that reads an export makes many objects but keeps few, and would
- * keep 100 MB that it does not need. Call it once, as the process begins. docs/performance.md has the figures.
+ * Makes V8 collect garbage before the heap has doubled. By default V8 lets a small heap grow to four times the size of the
+ * live objects, so a long sync would keep 100 MB that it does not need. Call it once, as the process begins.
+ * docs/performance.md has the figures.
+ */
+export function limitHeapGrowth(): void {
+  setFlagsFromString('--heap-growing-percent=100');
+}
+
+/**
+ * Makes V8 keep even less memory than `limitHeapGrowth`. A command that reads an export makes many objects but keeps few,
+ * and would keep 100 MB that it does not need. Call it once, as the process begins. docs/performance.md has the figures.
  *
- * - Garbage is collected before the heap has grown by half. By default V8 lets a small heap grow to four times the size
- *   of the live objects. This rule only applies after the first collection, for which V8 waits long, so the first one is
- *   requested here.
+ * - Garbage is collected before the heap has grown by half. This rule only applies after the first collection, for which
+ *   V8 waits long, so the first one is requested here.
  * - The HTTP parser is WebAssembly. Optimising it would take 25 MB, and these commands send few requests.
  * - The room for new objects stops growing. Options of Node's start set its greatest size, which is larger for commands
  *   that send.
