@@ -46,7 +46,8 @@ export async function startDaemonProcess(
   const ready = new Promise<void>((resolve) => {
     child.stdout.on('data', (text: string) => {
       stdout += text;
-      if (stdout.includes('\n')) resolve();
+      // A daemon that cannot start prints its error, and ends.
+      if (stdout.includes('\n') && !stdout.startsWith('{"ok":false')) resolve();
     });
   });
   const early = exited.then((code) => {
