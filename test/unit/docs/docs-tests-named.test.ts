@@ -1,6 +1,6 @@
-// Where a page names a test as the proof of a sentence, the test is there.
+// Each test and each file of the code that a page names is there.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pages, ROOT } from '../../support/docs/docs-pages.ts';
@@ -35,4 +35,20 @@ describe('the tests that pages name', () => {
     });
     expect(missing).toEqual([]);
   });
+});
+
+it('the files of the code that pages name exist', () => {
+  const files = globSync('{src,test}/**/*.ts', { cwd: ROOT });
+  const roots = ['', 'src/', 'test/'];
+  const missing = pages
+    .filter(({ path }) => path.startsWith('docs/') && !path.startsWith('docs/adr/'))
+    .flatMap(({ path: page, text }) =>
+      [...text.matchAll(/`([a-z][\w-]*(?:\/[\w.-]+)+\.ts)`/g)].map(([, file = '']) => ({ page, file })),
+    )
+    .filter(({ file }) => !roots.some((root) => existsSync(join(ROOT, `${root}${file}`))));
+  expect(missing).toEqual([]);
+  const architecture = pages.find(({ path }) => path === 'docs/architecture.md')?.text ?? '';
+  const withoutFolder = [...architecture.matchAll(/`([\w-]+\.ts)`/g)].map(([, name = '']) => name);
+  expect(withoutFolder.length).toBeGreaterThan(20);
+  expect(withoutFolder.filter((name) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
 });
