@@ -1,7 +1,7 @@
 // CONTRIBUTING.md lists the files that an addition touches. Each file is there and has the example of its list.
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -39,5 +39,12 @@ describe('CONTRIBUTING.md', () => {
       expect(existsSync(join(ROOT, file)), file).toBe(true);
       expect(`${file}\n${readFileSync(join(ROOT, file), 'utf8')}`, file).toContain(example);
     }
+  });
+
+  it('CONTRIBUTING.md names each part of src', () => {
+    const [, layers = ''] = /^- \*\*Where things are\.\*\*([^]*?)^- /m.exec(page) ?? [];
+    const parts = globSync('src/*/', { cwd: ROOT }).map((folder) => basename(folder));
+    expect(parts.length).toBeGreaterThan(10);
+    expect(parts.filter((part) => !new RegExp(`\\b${part}\\b`).test(layers))).toEqual([]);
   });
 });
