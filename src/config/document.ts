@@ -85,7 +85,7 @@ const UNQUOTED =
 const SYNTAX: Partial<Record<YAMLError['code'], string>> = {
   BAD_DQ_ESCAPE:
     'found a backslash in double quotes that begins no known escape, expected it doubled or in single quotes',
-  BAD_INDENT: 'found a line that is indented wrongly',
+  BAD_INDENT: 'found a line that is indented wrongly, or a bracket or brace before it that is not closed',
   BAD_SCALAR_START: 'found a value that begins with @ or `, expected it in quotes',
   BLOCK_AS_IMPLICIT_KEY: 'found a second colon in one line, expected values with a colon in quotes',
   BLOCK_IN_FLOW: 'found a block inside brackets or braces',

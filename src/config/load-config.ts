@@ -178,7 +178,7 @@ async function readConfigText(file: string): Promise<string> {
   const what = kind === 'missing' ? 'There is no config file' : `The config file ${reason}`;
   throw fault('config.missing', `${what}: ${file}.`, {
     suggestion:
-      'Name it with -c FILE, or write one: begin with a copy of config/dpp-sync.example.yaml. `dpp-sync demo` needs no config.',
+      'Name the config with -c FILE. `dpp-sync init` writes an example, and `dpp-sync init --from FILE` a config for an exported file. `dpp-sync demo` needs no config.',
   });
 }
 

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
+import { sentence } from '../../lib/text/sentence.ts';
 
 export type PathSegment = string | number;
 
@@ -32,8 +33,7 @@ export function formatProblem(problem: ConfigProblem): string {
   const line = problem.line === null ? '' : `line ${problem.line}`;
   const place = problem.path !== '' && line !== '' ? `${problem.path} (${line})` : problem.path || line;
   const cure = problem.cure === undefined ? '' : ` ${problem.cure}`;
-  const end = cure === '' || /[.!?]$/.test(problem.message) ? '' : '.';
-  return `${place === '' ? '' : `${place}: `}${problem.message}${end}${cure}`;
+  return `${place === '' ? '' : `${place}: `}${sentence(problem.message)}${cure}`;
 }
 
 /** The cause of `config.invalid`, which has the problems one by one. */

@@ -194,7 +194,7 @@ function hasOtherLookups(before: Mapper, after: Mapper): boolean {
 /** The problems of a config and of its mappings, or the error because of which the config could not be read. */
 function errorsOf(error: unknown): string[] {
   const problems = problemsOf(error);
-  if (problems.length > 0) return problems.map((problem) => sentence(formatProblem(problem)));
+  if (problems.length > 0) return problems.map(formatProblem);
   const lines = messageOf(error).split('\n');
   if (error instanceof Fault && error.code === 'mapping.invalid') return lines;
   const suggestion = error instanceof Fault && error.suggestion !== undefined ? ` ${error.suggestion}` : '';

@@ -133,7 +133,7 @@ describe('dpp-sync check', () => {
     const { exitCode, stderr } = await runHere(['check', '-c', join(world.folder, 'other.yaml')]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('There is no config file');
-    expect(stderr).toContain('config/dpp-sync.example.yaml');
+    expect(stderr).toContain('init --from FILE');
   });
 
   it('check reports every source that cannot be read, and still asks the API', async () => {

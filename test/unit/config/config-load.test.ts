@@ -199,12 +199,20 @@ describe('a config with problems', () => {
       ['sources[0].mappings[0].to', 10],
       ['passports.publish', 13],
     ]);
-    expect(fault.message.split('\n')).toHaveLength(6);
+    const [, ...lines] = fault.message.split('\n');
+    expect(lines).toHaveLength(5);
+    for (const line of lines) expect(line).toMatch(/[.?]$/);
     expect(fault.message).toContain(
       '  sources[0].mappings[0].to (line 10): found "prodct", expected one of product, material, bom_item. Did you mean product?',
     );
     expect(fault.message).toContain('sources[0].connector (line 6): found "cvs", expected a connector');
     expect(fault.message).toContain('Did you mean csv?');
+  });
+
+  it('a config with a bracket that is not closed is reported as such', async () => {
+    expect((await faultOf('sources: [\n')).message).toContain(
+      'line 2: found a line that is indented wrongly, or a bracket or brace before it that is not closed.',
+    );
   });
 
   it('a config that is missing is reported with the place where it was looked for and what to do', async () => {
@@ -221,7 +229,7 @@ describe('a config with problems', () => {
     expect(error).toMatchObject({
       code: 'config.missing',
       exitCode: 2,
-      suggestion: expect.stringContaining('dpp-sync.example.yaml'),
+      suggestion: expect.stringContaining('`dpp-sync init`'),
     });
     expect(String(error)).toContain(file);
   });
