@@ -22,8 +22,15 @@ interface Choices {
   path: string;
   /** Commands and arguments. */
   words: Word[];
-  /** Options, each with its possible values if there are few. */
-  options: (Word & { values: readonly string[] })[];
+  options: OptionChoice[];
+}
+
+interface OptionChoice extends Word {
+  /** Its short form, such as `-c`. */
+  short: string | undefined;
+  takesValue: boolean;
+  /** Its possible values, if there are few. */
+  values: readonly string[];
 }
 
 export function addCompletionCommand(program: Command, run: RunAction, loadAll: LoadedProgram): void {
@@ -39,7 +46,8 @@ async function completion(shell: Shell, { output }: CommandContext, loadAll: Loa
   const choices = choicesOf(await loadAll(), '');
   const script = shell === 'fish' ? fishScript(choices) : bashScript(choices, shell);
   if (output.json) output.document({ ok: true, shell, script });
-  else output.print(script);
+  // A shell reads the script, so its lines are not fitted to a terminal.
+  else await output.bytes(Buffer.from(`${script}\n`));
   return 0;
 }
 
@@ -48,8 +56,8 @@ function choicesOf(command: Command, path: string, inherited: Choices['options']
   const values = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
     argChoices.map((word) => ({ word, text: description })),
   );
-  const own = command.options.flatMap(({ long, description, argChoices = [] }) =>
-    long ? [{ word: long, text: description, values: argChoices }] : [],
+  const own = command.options.flatMap(({ long, short, description, required, argChoices = [] }) =>
+    long ? [{ word: long, short, text: description, takesValue: required, values: argChoices }] : [],
   );
   const options = [...own, ...inherited];
   const below = command.commands.flatMap((one) =>
@@ -58,7 +66,7 @@ function choicesOf(command: Command, path: string, inherited: Choices['options']
   return [{ path, words: [...commands, ...values], options: [...options, HELP] }, ...below];
 }
 
-const HELP = { word: '--help', text: 'show help', values: [] };
+const HELP: OptionChoice = { word: '--help', short: '-h', text: 'show help', takesValue: false, values: [] };
 
 function bashScript(choices: readonly Choices[], shell: 'bash' | 'zsh'): string {
   const words = choices.map(({ path, words, options }) =>
@@ -70,10 +78,16 @@ function bashScript(choices: readonly Choices[], shell: 'bash' | 'zsh'): string 
   const values = choices.flatMap(({ path, options }) =>
     options.filter((option) => option.values.length > 0).map(({ word, values }) => caseOf(`${path} ${word}`, values)),
   );
+  const beforeFiles = choices.flatMap(({ path, options }) => {
+    const names = options
+      .filter(({ takesValue, values: known }) => takesValue && known.length === 0)
+      .flatMap(({ word, short }) => (short === undefined ? [word] : [word, short]));
+    return names.length === 0 ? [] : [`    ${names.map((name) => `'${path} ${name}'`).join('|')}) files=yes ;;`];
+  });
   return [
     ...(shell === 'zsh' ? ['autoload -Uz compinit bashcompinit && compinit && bashcompinit'] : []),
     '_dpp_sync() {',
-    '  local word candidate known path= words=',
+    '  local word candidate known path= words= files=',
     '  local last="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"',
     '  # Bash takes `--state=x` for three words.',
     '  [ "$last" = "=" ] && last=',
@@ -86,12 +100,16 @@ function bashScript(choices: readonly Choices[], shell: 'bash' | 'zsh'): string 
     '  done',
     '  case "$path $previous" in',
     ...values,
+    ...beforeFiles,
     '  esac',
-    '  [ -n "$words" ] || case "$path" in',
+    '  [ -n "$words$files" ] || case "$path" in',
     ...words,
     '  esac',
     '  COMPREPLY=($(compgen -W "$words" -- "$last"))',
-    '  [ "${#COMPREPLY[@]}" -gt 0 ] || COMPREPLY=($(compgen -f -- "$last"))',
+    '  [ "${#COMPREPLY[@]}" -gt 0 ] && return',
+    '  # A name of a file may have a space.',
+    "  local IFS=$'\\n'",
+    '  COMPREPLY=($(compgen -f -- "$last"))',
     '}',
     'complete -o filenames -F _dpp_sync dpp-sync',
   ].join('\n');
@@ -107,11 +125,13 @@ function fishScript(choices: readonly Choices[]): string {
     const below =
       words.length === 0 ? [] : [`not __fish_seen_subcommand_from ${words.map(({ word }) => word).join(' ')}`];
     const condition = path === '' ? '__fish_use_subcommand' : [...seen, ...below].join('; and ');
-    const optionLines = options.map(({ word, text, values }) => {
+    const optionLines = options.map(({ word, short, text, takesValue, values }) => {
       // Every command accepts the options of `dpp-sync` itself, so they need no condition.
       const when = path === '' ? '' : ` -n '${seen.join('; and ')}'`;
       const choice = values.length === 0 ? '' : ` -x -a '${values.join(' ')}'`;
-      return `complete -c dpp-sync${when} -l ${word.slice(2)}${choice} -d ${quoted(text)}`;
+      const file = takesValue && values.length === 0 ? ' -r' : '';
+      const letter = short === undefined ? '' : ` -s ${short.slice(1)}`;
+      return `complete -c dpp-sync${when}${letter} -l ${word.slice(2)}${choice}${file} -d ${quoted(text)}`;
     });
     return [
       ...words.map(({ word, text }) => `complete -c dpp-sync -n '${condition}' -a ${word} -d ${quoted(text)}`),

@@ -44,7 +44,7 @@ export interface Output {
   jsonLine(value: object): Promise<boolean>;
   /** Like `jsonLine`, for lines of a long list for people. */
   listLine(line: string): Promise<boolean>;
-  /** Writes the unchanged bytes of a result that is not text. Resolves like `jsonLine`. */
+  /** Writes the unchanged bytes of a result that a program reads. Resolves like `jsonLine`. */
   bytes(chunk: Uint8Array): Promise<boolean>;
   /** Prints a note beside the result. Nothing with `--quiet`. */
   note(line: string): void;
@@ -75,7 +75,12 @@ export function createOutput(options: OutputOptions): Output {
   const toStdout = (text: string | Uint8Array): boolean => (gone ? true : stdout.write(text));
   const forPeople = (line: string, stream: Terminal): string => {
     const text = withOwnCommands(secrets.scrub(line), ownStart);
-    return stream.isTTY === true && stream.columns ? fit(text, stream.columns).join('\n') : text;
+    const { isTTY, columns } = stream;
+    if (isTTY !== true || !columns) return text;
+    return text
+      .split('\n')
+      .flatMap((one) => fit(one, columns))
+      .join('\n');
   };
   const toStderr = (text: string): void => {
     if (diverted) diverted(text);

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../../src/cli/run.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 
 const run = promisify(execFile);
@@ -50,6 +52,21 @@ describe('completion in bash', () => {
 
   it('completion in bash offers files where nothing else fits', async () => {
     expect(await offered('check', 'dpp-sync.b')).toEqual(['dpp-sync.bash']);
+    await writeFile(join(folder, 'my shop.yaml'), '');
+    expect(await offered('-c', 'my')).toEqual(['my shop.yaml']);
+    await rm(join(folder, 'my shop.yaml'));
+  });
+
+  it('completion in bash offers only files for an option that takes another value', async () => {
+    for (const option of ['-c', '--config']) expect(await offered(option, '')).toEqual(['dpp-sync.bash']);
+    expect(await offered('init', '--from', '')).toEqual(['dpp-sync.bash']);
+    expect(await offered('init', '--force', '')).toContain('--from');
+  });
+
+  it('completion has the same script in a terminal', async () => {
+    const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 40 });
+    expect(await runCli(['completion', 'bash'], { stdout, stderr: new PassThrough() })).toBe(0);
+    expect(String(stdout.read())).toBe(await readFile(script, 'utf8'));
   });
 
   it('completion refuses another shell, and names those that it knows', async () => {
