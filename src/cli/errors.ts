@@ -3,12 +3,14 @@ import { type Failure, failureOf as failureOfThrown } from '../admin/failure.ts'
 import { fault } from '../domain/faults.ts';
 import { printable } from './text/style.ts';
 
-/** Converts an error to the form that people and scripts get. A mistake in the command line is bad usage. */
-export function failureOf(error: unknown): Failure {
+/**
+ * Converts an error to the form that people and scripts get. A mistake in the command line is bad usage.
+ *
+ * @param help the command that shows how the command line is written
+ */
+export function failureOf(error: unknown, help = 'dpp-sync --help'): Failure {
   if (!(error instanceof CommanderError)) return failureOfThrown(error);
-  return failureOfThrown(
-    fault('usage', usageMessage(error), { suggestion: 'See `dpp-sync --help`, or `dpp-sync COMMAND --help`.' }),
-  );
+  return failureOfThrown(fault('usage', usageMessage(error), { suggestion: `See \`${help}\`.` }));
 }
 
 /** The JSON document of a failure, `{"ok": false, "error": {…}}`, which the interface contract defines. */
@@ -47,7 +49,7 @@ function withSuggestion(message: string, suggestion: string | null): string {
 
 function usageMessage({ code, message }: CommanderError): string {
   if (code === 'commander.help') return 'No command was given.';
-  const plain = message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
+  const plain = message.replace(/^error: /, '').replace(/\s*\n\((Did you mean .*\?)\)$/, '. $1');
   const sentence = plain.charAt(0).toUpperCase() + plain.slice(1);
-  return /[.?!)]$/.test(sentence) ? sentence : `${sentence}.`;
+  return /[.?!]$/.test(sentence) ? sentence : `${sentence}.`;
 }

@@ -3,7 +3,8 @@ import { LOG_LEVELS, type LogLevel } from '../lib/logging/log-levels.ts';
 import { COMMANDS } from './commands.ts';
 import type { Action, RunAction } from './context.ts';
 import { helpLines } from './text/help-lines.ts';
-import type { Output, Terminal } from './text/output.ts';
+import type { OutputOptions, Terminal } from './text/output.ts';
+import { withOwnCommands } from './text/own-hints.ts';
 
 /** The options that every command takes, before or after its name. */
 export interface Globals {
@@ -14,6 +15,8 @@ export interface Globals {
 export const DEFAULT_CONFIG = 'dpp-sync.yaml';
 /** The width of the help if no terminal shows it. */
 const HELP_WIDTH = 80;
+/** With less room than this, the text of an option is not kept beside its name. It continues below the name. */
+const TEXT_WIDTH_MIN = 28;
 
 const ABOUT =
   'Pulls items from ERP and PIM exports, maps them onto products, materials and BOM items, and keeps a Digital Product Passport platform up to date with them.';
@@ -40,13 +43,18 @@ Start with:
  */
 export async function createProgram(options: {
   version: string;
-  /** The stream to which help is written. */
+  /** The stream for help that was asked for. */
   stdout: Terminal;
-  output: Output;
+  /** The stream for the help that is shown if the arguments name no command. */
+  stderr: Terminal;
+  ownStart: OutputOptions['ownStart'];
   argv: readonly string[];
   run: (action: Action, globals: Globals, defaultLevel: LogLevel) => Promise<void>;
 }): Promise<Command> {
-  const { version, stdout, output, argv, run } = options;
+  const { version, stdout, stderr, ownStart, argv, run } = options;
+  const widthOf = (stream: Terminal): number => stream.columns ?? HELP_WIDTH;
+  const writeHelp = (text: string, stream: Terminal): void =>
+    void stream.write(helpLines(withOwnCommands(text, ownStart), widthOf(stream)));
   const terms = new Map<Command, string>();
   const help = new Help();
   const program: Command = new Command('dpp-sync')
@@ -59,13 +67,15 @@ export async function createProgram(options: {
     .addOption(new Option('--log-level <level>', 'what is logged to stderr').choices(LOG_LEVELS))
     .configureHelp({
       showGlobalOptions: true,
+      minWidthToWrap: TEXT_WIDTH_MIN,
       visibleGlobalOptions: (command) => (command === program ? [] : [...program.options]),
       subcommandTerm: (command) => terms.get(command) ?? help.subcommandTerm(command),
     })
     .configureOutput({
-      writeOut: (text) => void stdout.write(helpLines(text, stdout.columns ?? HELP_WIDTH)),
-      getOutHelpWidth: () => stdout.columns ?? HELP_WIDTH,
-      writeErr: (text) => output.error(text.trimEnd()),
+      writeOut: (text) => writeHelp(text, stdout),
+      getOutHelpWidth: () => widthOf(stdout),
+      writeErr: (text) => writeHelp(text, stderr),
+      getErrHelpWidth: () => widthOf(stderr),
       // Commander prints no errors: `runCli` reports all errors in one place, because the form depends on --json.
       outputError: () => {},
     })
@@ -93,6 +103,19 @@ export async function createProgram(options: {
     }
     return whole;
   }
+}
+
+/** The command that shows the help of the command that the arguments name. */
+export function helpFor(program: Command, argv: readonly string[]): string {
+  let command = program;
+  const names = ['dpp-sync'];
+  for (const name of program.parseOptions([...argv]).operands) {
+    const next = command.commands.find((one) => one.name() === name);
+    if (next === undefined) break;
+    command = next;
+    names.push(name);
+  }
+  return `${names.join(' ')} --help`;
 }
 
 function nameIn(term: string): string {

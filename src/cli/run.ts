@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { processEnvironment } from '../config/environment.ts';
 import { fault } from '../domain/faults.ts';
 import type { LogLevel } from '../lib/logging/log-levels.ts';
@@ -7,7 +7,7 @@ import { findPackage } from '../lib/package.ts';
 import type { Action } from './context.ts';
 import { failureDocument, failureLines, failureOf, stackOf } from './errors.ts';
 import { commandHere } from './own-command.ts';
-import { createProgram, DEFAULT_CONFIG, type Globals } from './program.ts';
+import { createProgram, DEFAULT_CONFIG, type Globals, helpFor } from './program.ts';
 import { createOutput, type OutputOptions } from './text/output.ts';
 
 /** The streams to which a command line writes. */
@@ -27,6 +27,7 @@ export async function runCli(argv: readonly string[], streams: Streams = process
   const installed = findPackage();
   let configFile: string | null = null;
   let command: string | null = null;
+  const ownStart = () => ({ command: (command ??= commandHere(installed.root, env)), configFile });
   // The form of the output is known before the command line is parsed, because a mistake in the command line is
   // reported in that form.
   const output = createOutput({
@@ -36,13 +37,14 @@ export async function runCli(argv: readonly string[], streams: Streams = process
     secrets,
     json: given.includes('--json'),
     quiet: given.includes('--quiet') || given.includes('-q'),
-    ownStart: () => ({ command: (command ??= commandHere(installed.root, env)), configFile }),
+    ownStart,
   });
   let exitCode = 0;
   let level: LogLevel = 'warn';
+  let program: Command | null = null;
 
   const fail = (error: unknown): void => {
-    const failure = failureOf(error);
+    const failure = failureOf(error, program === null ? undefined : helpFor(program, argv));
     exitCode = failure.exitCode;
     if (output.json) output.document(failureDocument(failure));
     for (const line of failureLines(failure)) output.error(line);
@@ -72,7 +74,7 @@ export async function runCli(argv: readonly string[], streams: Streams = process
   }
 
   try {
-    const program = await createProgram({ version: installed.version, stdout, output, argv, run });
+    program = await createProgram({ version: installed.version, stdout, stderr, ownStart, argv, run });
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     // commander also throws after it has shown help or the version.

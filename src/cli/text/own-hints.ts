@@ -12,7 +12,7 @@ const WITH_CONFIG =
   'alerts|check|items|keys|ledger|pdf|preview|publications|publish|quarantine|reload|replay|report|settle|show|start|status|sync|unpublish|why';
 const WITHOUT_CONFIG = 'completion|connector|demo|init|password|sandbox';
 /** A command in a text. A command between double quotes only names a process; the reader need not run it. */
-const HINT = new RegExp(`(?<![\\w"./-])dpp-sync (?:(${WITH_CONFIG})|(${WITHOUT_CONFIG}))(?![\\w-])`, 'g');
+const HINT = new RegExp(`(?<![\\w"./-])dpp-sync (?:(${WITH_CONFIG})|(${WITHOUT_CONFIG}|--help))(?![\\w-])`, 'g');
 
 /** Converts every command in a text to the form that the reader can paste into a shell. */
 export function withOwnCommands(text: string, start: () => OwnStart): string {

@@ -1,25 +1,17 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import type { Command } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../../src/cli/program.ts';
-import { createOutput } from '../../../src/cli/text/output.ts';
-import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { withOwnCommands } from '../../../src/cli/text/own-hints.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const PAGE = readFileSync(join(ROOT, 'docs/cli.md'), 'utf8');
-const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
-const output = createOutput({
-  ...streams,
-  env: {},
-  secrets: createSecretStore(),
-  json: false,
-  quiet: false,
-  ownStart: () => ({ command: 'dpp-sync', configFile: null }),
-});
+const ownStart = () => ({ command: 'dpp-sync', configFile: null });
+const run = () => Promise.resolve();
 const programFor = (...argv: string[]): Promise<Command> =>
-  createProgram({ version: '0', stdout: streams.stdout, output, argv, run: () => Promise.resolve() });
+  createProgram({ version: '0', stdout: new PassThrough(), stderr: new PassThrough(), ownStart, argv, run });
 
 /** Every command as it is listed, without any loaded. */
 const program = await programFor();
@@ -76,17 +68,18 @@ describe('docs/cli.md', () => {
 });
 
 describe('help', () => {
-  async function helpAt(columns: number, ...argv: string[]): Promise<string> {
+  /** What a command line without work prints in terminals of this width. */
+  async function printedAt(columns: number, argv: readonly string[], command = 'dpp-sync') {
     const stdout = Object.assign(new PassThrough(), { columns });
-    const narrow = await createProgram({
-      version: '0',
-      stdout,
-      output,
-      argv: [...argv, '--help'],
-      run: () => Promise.resolve(),
-    });
-    await expect(narrow.parseAsync([...argv, '--help'], { from: 'user' })).rejects.toMatchObject({ exitCode: 0 });
-    return String(stdout.read());
+    const stderr = Object.assign(new PassThrough(), { columns });
+    const start = () => ({ command, configFile: null });
+    const narrow = await createProgram({ version: '0', stdout, stderr, ownStart: start, argv, run });
+    await expect(narrow.parseAsync([...argv], { from: 'user' })).rejects.toBeInstanceOf(CommanderError);
+    return { stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') };
+  }
+
+  async function helpAt(columns: number, ...argv: string[]): Promise<string> {
+    return (await printedAt(columns, [...argv, '--help'])).stdout;
   }
 
   it.each(commands)('the help of $name has an example, and fits the terminal', async ({ name }) => {
@@ -105,6 +98,23 @@ describe('help', () => {
     expect(help.match(/--log-level/g)).toHaveLength(1);
     expect(await helpAt(80, 'alerts', 'mute')).toContain('(default: 8h)');
   });
+
+  it.each([[[]], [['ledger']]])('the help that is shown without a command is that of --help: %j', async (argv) => {
+    for (const columns of [40, 60, 80]) {
+      expect(await printedAt(columns, argv)).toEqual({ stdout: '', stderr: await helpAt(columns, ...argv) });
+    }
+  });
+
+  it('the help keeps the text of an option beside its name at 60 columns', async () => {
+    expect(await helpAt(60)).toContain(
+      '  --json                        print one JSON document on\n                                stdout',
+    );
+  });
+
+  it('the help has examples that the reader can paste', async () => {
+    const { stdout } = await printedAt(80, ['reload', '--help'], 'npm run -s dpp-sync --');
+    expect(stdout).toContain('\n  $ npm run -s dpp-sync -- reload\n');
+  });
 });
 
 it('the program lists every command as its file defines it', async () => {
@@ -112,6 +122,14 @@ it('the program lists every command as its file defines it', async () => {
     const withFile = await programFor(listed.name());
     expect(withFile.helpInformation()).toBe(program.helpInformation());
   }
+});
+
+it('a hint can name every command, and has the config if the command reads it', () => {
+  const hint = (name: string) =>
+    withOwnCommands(`dpp-sync ${name}`, () => ({ command: 'own', configFile: 'shop.yaml' }));
+  const withoutConfig = new Set(['completion', 'connector', 'demo', 'init', 'password', 'sandbox']);
+  for (const name of program.commands.map((command) => command.name()))
+    expect(hint(name)).toBe(withoutConfig.has(name) ? `own ${name}` : `own -c shop.yaml ${name}`);
 });
 
 it('the texts of the program send nobody to a command that does not exist', () => {

@@ -6,8 +6,6 @@ import { PassThrough } from 'node:stream';
 import type { CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../../src/cli/program.ts';
-import { createOutput } from '../../../src/cli/text/output.ts';
-import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { type Block, blocks, pages, proseOf, ROOT } from '../../support/docs/docs-pages.ts';
 import { commandsOf } from './shell-commands.ts';
 
@@ -25,20 +23,16 @@ const SCRIPTS = new Set(
   }),
 );
 
-const stdout = new PassThrough();
-const output = createOutput({
-  stdout,
-  stderr: stdout,
-  env: {},
-  secrets: createSecretStore(),
-  json: false,
-  quiet: true,
-  ownStart: () => ({ command: 'dpp-sync', configFile: null }),
-});
-
 /** Parses a command line as the program does. What the command does is left out. */
 async function parse(argv: readonly string[]): Promise<void> {
-  const program = await createProgram({ version: '0', stdout, output, argv, run: () => Promise.resolve() });
+  const program = await createProgram({
+    version: '0',
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    ownStart: () => ({ command: 'dpp-sync', configFile: null }),
+    argv,
+    run: () => Promise.resolve(),
+  });
   await program.parseAsync([...argv], { from: 'user' });
 }
 
