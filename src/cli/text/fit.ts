@@ -1,11 +1,16 @@
 import { stripVTControlCharacters } from 'node:util';
 
+/** The forms in which `ownCommand` names the program. */
+const PROGRAM = String.raw`(?:npm run -s dpp-sync --|node (?:'[^']*launcher\.mjs'|\S*launcher\.mjs)|'[^']*/dpp-sync'|(?:\S*[^\w\s])?dpp-sync)`;
+const CONFIG = String.raw`(?:-c (?:'(?:[^']|'\\'')*'|\S+) )?`;
+const ARGUMENTS = String.raw`(?: (?:--?[\w-]+(?: [^\s-]+)?|[A-Z]{2,}…?|'[^']*'))*`;
+/** A command that is a line by itself, or the end of a line after a colon. */
+const LAST = String.raw`(?<=(?:^|: ) *(?:\u001b\[\d+m)?)${PROGRAM} [^,;]*[^,;.]$`;
 /**
  * Matches a part of a line that is not divided: a word or a command. People paste commands into a shell, so a command
  * stays on one line. A command is a text between backticks, or a text that names the program.
  */
-const PIECE =
-  /`[^`]+`|(?:npm run -s dpp-sync --|\S*\bdpp-sync) (?:-c \S+ )?[a-z]+(?: (?:--?[\w-]+(?: [^\s-]+)?|[A-Z]{2,}…?|'[^']*'))*/g;
+const PIECE = new RegExp(`\`[^\`]+\`|${LAST}|${PROGRAM} ${CONFIG}[a-z]+${ARGUMENTS}`, 'g');
 /** Matches a label with the blanks after it, as in `  state      delivered`. */
 const LABEL = /^ *\S+(?: \S+){0,3} {2,}(?=\S)/;
 /** Matches the mark of a list entry. The further lines of the entry are indented to its text. */

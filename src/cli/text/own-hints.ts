@@ -11,8 +11,14 @@ export interface OwnStart {
 const WITH_CONFIG =
   'alerts|check|items|keys|ledger|pdf|preview|publications|publish|quarantine|reload|replay|report|settle|show|start|status|sync|unpublish|why';
 const WITHOUT_CONFIG = 'completion|connector|demo|init|password|sandbox';
-/** A command in a text. A command between double quotes only names a process; the reader need not run it. */
-const HINT = new RegExp(`(?<![\\w"./-])dpp-sync (?:(${WITH_CONFIG})|(${WITHOUT_CONFIG}|--help))(?![\\w-])`, 'g');
+/**
+ * A command in a text, also after the code of a colour. A command between double quotes only names a process; the
+ * reader need not run it.
+ */
+const HINT = new RegExp(
+  `(?<=^|[^\\w"./-]|\\u001b\\[\\d+m)dpp-sync (?:(${WITH_CONFIG})|(${WITHOUT_CONFIG}|--help))(?![\\w-])`,
+  'g',
+);
 
 /** Converts every command in a text to the form that the reader can paste into a shell. */
 export function withOwnCommands(text: string, start: () => OwnStart): string {

@@ -22,6 +22,12 @@ describe('a command in a text', () => {
     );
   });
 
+  it('a command in a text is found also if it has a colour', () => {
+    expect(own(createPaint(true)('cyan', 'dpp-sync sync erp'), null)).toBe(
+      createPaint(true)('cyan', 'npm run -s dpp-sync -- sync erp'),
+    );
+  });
+
   it('a command in a text names no config where the command reads none', () => {
     expect(own('dpp-sync init --from FILE')).toBe('npm run -s dpp-sync -- init --from FILE');
   });
@@ -54,6 +60,17 @@ describe('a line in a narrow terminal', () => {
       'Look, then run',
       '`dpp-sync settle --ignore A-1`.',
     ]);
+  });
+
+  it.each([
+    'npm run -s dpp-sync -- -c my.yaml quarantine',
+    "node src/launcher.mjs -c 'my shop.yaml' quarantine --out quarantine.csv",
+    "'/my bin/dpp-sync' quarantine",
+    "node_modules/.bin/dpp-sync show product 'A 1'",
+    createPaint(true)('cyan', 'dpp-sync show passport A-1'),
+  ])('a line in a narrow terminal keeps a command at its end in one piece: %j', (command) => {
+    expect(fit(`  Which and why: ${command}`, 20).at(-1)?.trimStart()).toBe(command);
+    expect(fit(`      ${command}`, 20)).toHaveLength(1);
   });
 
   it('a line in a narrow terminal counts no colours', () => {
