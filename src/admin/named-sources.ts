@@ -13,7 +13,7 @@ export function assertSources(config: RuntimeConfig, ids: readonly string[]): vo
     if (known.includes(id)) continue;
     const likely = suggest(id, known);
     throw fault('usage', `There is no source "${id}" in ${config.file}.`, {
-      suggestion: likely === undefined ? `The sources are ${known.join(', ')}.` : `Did you mean ${likely}?`,
+      suggestion: likely === undefined ? `Name one of its sources: ${known.join(', ')}.` : `Did you mean ${likely}?`,
     });
   }
 }

@@ -5,6 +5,7 @@ import type { ItemState, ItemSummary, LedgerViews } from '../domain/ports/ledger
 import { kindWord, stateWord } from '../domain/words.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { noLedgerText } from './text/standing.ts';
 import { type Cell, type Column, formatTable, type TableStyle } from './text/table.ts';
 import { formatValue, STATE_COLOURS, STATES_IN_ORDER } from './text/words.ts';
 
@@ -52,7 +53,7 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
   if (filter.source !== undefined) assertSources(config, [filter.source]);
   return context.withViews(config, async (opened) => {
     if (opened === null) {
-      output.note(`There is no ledger yet at ${config.ledger}: nothing has been synced.`);
+      output.note(noLedgerText(config));
       return 0;
     }
     const { views } = opened;

@@ -22,7 +22,14 @@ import { careLines } from './text/care-lines.ts';
 import { NO_CONTACT_ATTENTION } from './text/contact-lines.ts';
 import { missedLines } from './text/missed-lines.ts';
 import type { Output } from './text/output.ts';
-import { contactDocument, guardedDocument, itemLines, passportLines, unpublishedLines } from './text/standing.ts';
+import {
+  contactDocument,
+  guardedDocument,
+  itemLines,
+  noLedgerText,
+  passportLines,
+  unpublishedLines,
+} from './text/standing.ts';
 import { formatBytes, formatCount, formatDuration, formatTime, plural, printable } from './text/style.ts';
 import { formatTable } from './text/table.ts';
 
@@ -274,10 +281,7 @@ function isoOrNull(at: number | null): string | null {
 function printStatus(found: Found, config: RuntimeConfig, exists: boolean, output: Output): void {
   const { paint } = output;
   if (!exists) {
-    output.print(
-      `There is no ledger yet at ${config.ledger}: nothing has been synced. Begin with \`dpp-sync sync\`.`,
-      '',
-    );
+    output.print(noLedgerText(config), '');
   } else {
     output.print(...itemLines(found.standing.items, output), '');
     const passports = passportLines(found.standing.passports, output);

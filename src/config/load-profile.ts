@@ -85,7 +85,7 @@ async function profileNames({ name, profilesDir }: ProfileQuery): Promise<string
   const names = files.flatMap((file) => (file.endsWith('.yaml') ? [file.slice(0, -'.yaml'.length)] : [])).sort();
   if (names.length === 0) return '';
   const likely = didYouMean(suggest(name, names));
-  return `; there are ${names.join(', ')}.${likely === undefined ? '' : ` ${likely}`}`;
+  return `. Name a file, or one of these profiles: ${names.join(', ')}.${likely === undefined ? '' : ` ${likely}`}`;
 }
 
 function merge(base: Record<string, unknown>, own: Record<string, unknown>): Record<string, unknown> {

@@ -63,7 +63,7 @@ function selected(id: string, stream: string | undefined, config: RuntimeConfig)
   if (!source || (stream !== undefined && !names.includes(stream))) {
     const likely = suggest(stream ?? '', names);
     throw fault('usage', `The source "${id}" has no stream "${stream}".`, {
-      suggestion: likely === undefined ? `Its streams are ${names.join(', ')}.` : `Did you mean ${likely}?`,
+      suggestion: likely === undefined ? `Name one of its streams: ${names.join(', ')}.` : `Did you mean ${likely}?`,
     });
   }
   return { source, names: stream === undefined ? names : [stream] };

@@ -8,6 +8,7 @@ import { isKeyedByContent, readableKey } from '../../domain/record.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import type { Output } from '../text/output.ts';
+import { noLedgerText } from '../text/standing.ts';
 import { plural, printable } from '../text/style.ts';
 import { formatIssue, formatValue } from '../text/words.ts';
 import { writeQuarantineFile } from './quarantine-file.ts';
@@ -60,7 +61,7 @@ async function quarantine(options: QuarantineOptions, context: CommandContext): 
       else output.print(`${plural(records, 'record')} written to ${file}`);
       return 0;
     }
-    if (opened === null) output.note(`There is no ledger yet at ${config.ledger}: nothing has been synced.`);
+    if (opened === null) output.note(noLedgerText(config));
     else await list(opened.views, options, output);
     return 0;
   });

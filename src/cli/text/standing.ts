@@ -15,6 +15,11 @@ import { formatCount, plural } from './style.ts';
 import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
+/** What people read before the first sync. */
+export function noLedgerText({ ledger }: Pick<RuntimeConfig, 'ledger'>): string {
+  return `There is no ledger yet at ${ledger}: nothing has been synced. Begin with \`dpp-sync sync\`.`;
+}
+
 /** The document about a read that the guard holds, for scripts. */
 export function guardedDocument({ since, ...read }: GuardedRead): object {
   return { ...read, since: new Date(since).toISOString() };

@@ -66,7 +66,7 @@ describe('before the first sync', () => {
     for (const command of ['items', 'quarantine']) {
       const { exitCode, stdout, stderr } = await run(command);
       expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
-      expect(stderr).toContain('no ledger yet');
+      expect(stderr).toMatch(/no ledger yet .* sync`\.$/m);
     }
     expect(existsSync(join(world.folder, 'data'))).toBe(false);
   });

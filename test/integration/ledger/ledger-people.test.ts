@@ -165,7 +165,7 @@ describe('a value that a person adds to a lookup table', () => {
   it('a value for a table that no mapping uses is refused, and the message names the tables that there are', async () => {
     await given([], []);
     await expect(world.ledger.setLookupValue({ lookup: 'nmaes', key: 'A', value: 'a', by: 'anna' })).rejects.toThrow(
-      expect.objectContaining({ code: 'lookup.unknown', suggestion: 'There are names.' }),
+      expect.objectContaining({ code: 'lookup.unknown', suggestion: 'Name one of these tables: names.' }),
     );
   });
 });
