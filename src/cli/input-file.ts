@@ -8,6 +8,9 @@ import { readBoundedFile } from '../lib/files/bounded-file.ts';
  */
 export async function readInputFile(file: string, bytesMax: number): Promise<string> {
   const content = await readBoundedFile(file, bytesMax);
-  if (!content.ok) throw fault('usage', `${file} ${content.error.reason}.`);
+  if (!content.ok) {
+    const suggestion = 'Check the path and the permissions of the file.';
+    throw fault('usage', `${file} ${content.error.reason}.`, { suggestion });
+  }
   return content.value;
 }

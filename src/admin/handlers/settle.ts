@@ -110,7 +110,9 @@ async function bindAmbiguous(
     const remoteId = inOwnType(id, kind, views);
     const other = await ledger.boundTo(kind, remoteId);
     if (other !== null) {
-      throw fault('usage', `The id ${idText(remoteId)} already belongs to the ${kindWord(kind)} "${other}".`);
+      throw fault('usage', `The id ${idText(remoteId)} already belongs to the ${kindWord(kind)} "${other}".`, {
+        suggestion: 'Look at the platform again, and name the id that this item has there.',
+      });
     }
     const adopted = await ledger.adoptAs({ name, kind, remoteId });
     if (adopted === null) continue;

@@ -3,6 +3,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 
 const TIMEOUT_MS = 10_000;
+const START = 'Start the sandbox with --control-port, and name the address that it prints with --control.';
 
 /**
  * Asks the control endpoint of a sandbox that is running.
@@ -15,7 +16,7 @@ export async function askControl(
   { path, body, signal }: { path: string; body?: object; signal: AbortSignal },
 ): Promise<JsonObject> {
   const url = URL.parse(path, baseUrl);
-  if (url === null) throw fault('usage', `${baseUrl} is no address of a control endpoint.`);
+  if (url === null) throw fault('usage', `${baseUrl} is no address of a control endpoint.`, { suggestion: START });
   const sent =
     body === undefined
       ? {}
@@ -29,7 +30,7 @@ export async function askControl(
   } catch (error) {
     signal.throwIfAborted();
     throw fault('sandbox.control', `No control endpoint of a sandbox answers at ${baseUrl}: ${messageOf(error)}.`, {
-      suggestion: 'Start the sandbox with --control-port, and name the address that it prints with --control.',
+      suggestion: START,
       cause: error,
     });
   }
@@ -43,5 +44,7 @@ export async function askControl(
 export function textIn(answer: JsonObject, name: string): string {
   const text = answer[name];
   if (typeof text === 'string') return text;
-  throw fault('sandbox.control', `The server at this address is not a sandbox: its answer has no ${name}.`);
+  throw fault('sandbox.control', `The server at this address is not a sandbox: its answer has no ${name}.`, {
+    suggestion: START,
+  });
 }

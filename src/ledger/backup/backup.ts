@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { ItemCounts, ItemState } from '../../domain/ports/ledger/ledger-views.ts';
-import { Fault, messageOf } from '../../lib/errors.ts';
+import { Fault, fileReasonOf } from '../../lib/errors.ts';
 import { assertNotGone } from '../identity/recognise.ts';
 import { isOfPresentVersion, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
@@ -64,7 +64,7 @@ export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): B
     if (error instanceof Fault) throw error;
     const damage = ledgerFaultOf(error);
     if (damage?.code === 'ledger.unreadable') throw damage;
-    throw fault('ledger.unwritable', `The backup ${backup} cannot be made: ${messageOf(error)}.`, {
+    throw fault('ledger.unwritable', `The backup ${backup} cannot be made: ${fileReasonOf(error)}.`, {
       suggestion:
         'Name a file in a folder that exists, may be written and has room. `dpp-sync ledger verify` shows whether the ledger is sound.',
       cause: error,
@@ -111,13 +111,15 @@ function countOlderItems(db: Sqlite): ItemCounts {
   return counts;
 }
 
+const OTHER_FILE = 'Name another file for the backup.';
+
 function assertFree(backup: string, { file, force }: { file: string; force: boolean }): void {
   if (!existsSync(backup)) return;
   const place = ledgerPath(file);
   if ([place, ...sidecarsOf(place)].includes(ledgerPath(backup))) {
-    throw fault('usage', `${backup} is the ledger itself, or a part of it.`);
+    throw fault('usage', `${backup} is the ledger itself, or a part of it.`, { suggestion: OTHER_FILE });
   }
-  if (!statSync(backup).isFile()) throw fault('usage', `${backup} is no file.`);
+  if (!statSync(backup).isFile()) throw fault('usage', `${backup} is no file.`, { suggestion: OTHER_FILE });
   if (force) return;
   throw fault('usage', `There is a file ${backup} already.`, {
     suggestion: 'Name another file, or replace it with --force.',

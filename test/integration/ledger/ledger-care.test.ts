@@ -180,7 +180,7 @@ describe('a backup', () => {
     for (const suffix of ['', '-wal', '.mark', '.lock']) {
       expect(() => backup(`${fixture.file}${suffix}`, true)).toThrow(/is the ledger itself/);
     }
-    expect(() => backup(beside('nowhere/backup.db'))).toThrow(/cannot be made/);
+    expect(() => backup(beside('nowhere/backup.db'))).toThrow(/cannot be made: no such file or folder \(ENOENT\)\.$/);
   });
 });
 
