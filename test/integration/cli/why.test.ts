@@ -272,7 +272,7 @@ describe('why a delivery keeps a passport back', () => {
       { kind: 'retry', dueAt: LATER, spend: false, reason: reason('denied_key') },
       /^stop: The API refuses the product: The API says so\. Correct the key .* \[dpp-sync check]$/,
     ],
-  ])('%s', async (_, decision, expected) => {
+  ])('the answer to why explains a delivery that is %s', async (_, decision, expected) => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
     await settleNext('product', decision);
     expect(open()[0]).toMatch(expected);
@@ -323,9 +323,13 @@ describe('why a passport itself stays back', () => {
 
   it.each<[string, Partial<PassportRules>, string]>([
     ['init: manual', { init: 'manual', publish: 'manual' }, '`passports.init: manual`'],
-    ['no section', { init: 'manual', publish: 'manual', isConfigured: false }, 'The config has no `passports` section'],
+    [
+      'no section `passports`',
+      { init: 'manual', publish: 'manual', isConfigured: false },
+      'The config has no `passports` section',
+    ],
     ['publish: manual', { init: 'when-complete', publish: 'manual' }, '`passports.publish: manual`'],
-  ])('%s leaves it to people', async (_, rules, words) => {
+  ])('the answer to why leaves a passport to people with %s', async (_, rules, words) => {
     await fixture.reopen(undefined, rules);
     await stageRows(fixture.ledger, P1);
     await publishAll();

@@ -98,9 +98,9 @@ describe('a batch of settlements', () => {
 
     it.each<[string, Decision]>([
       ['a retry', { kind: 'retry', dueAt: 0, spend: true, reason }],
-      ['an unconfirmed one', lost],
-      ['an acknowledged one', delivered(1)],
-    ])('a batch that settles a delivery twice in a request takes the first decision on %s', async (_what, decision) => {
+      ['unconfirmed', lost],
+      ['acknowledged', delivered(1)],
+    ])('a batch with two decisions on one delivery takes the first: %s', async (_what, decision) => {
       const claim = await claimOnly();
       const [group] = groupsOf([claim], () => decision);
       if (group === undefined) expect.unreachable();

@@ -65,7 +65,7 @@ describe('a question', () => {
 
 describe('what an outcome ends a command with', () => {
   const detail = { status: 500, message: 'Oh.' };
-  const read = { failure: 'It cannot be read', cure: 'Mend it.' };
+  const read = { failure: 'It cannot be read', cure: 'Fix it.' };
   const write = { ...read, unconfirmedCure: 'Look.' };
 
   it.each<[Outcome, string, string]>([

@@ -10,13 +10,19 @@ import { fault } from '../../../src/domain/faults.ts';
 import { armFormula, defuseFormula } from '../../../src/lib/text/formula-safety.ts';
 
 describe('values in a spreadsheet', () => {
-  it.each(['=1+1', '+cmd', '@SUM(A1)', '-2+3', '\t=1', '\r=1', "'=1", '=cmd|1'])('a file makes %j text', (value) => {
-    expect(defuseFormula(value)).toBe(`'${value}`);
-  });
+  it.each(['=1+1', '+cmd', '@SUM(A1)', '-2+3', '\t=1', '\r=1', "'=1", '=cmd|1'])(
+    'a file for a spreadsheet has %j as text',
+    (value) => {
+      expect(defuseFormula(value)).toBe(`'${value}`);
+    },
+  );
 
-  it.each(['', '-12,5', '+49 30 123', '1.234,56', '00123', 'A=B', "'quoted'", 'a-b'])('a file keeps %j', (value) => {
-    expect(defuseFormula(value)).toBe(value);
-  });
+  it.each(['', '-12,5', '+49 30 123', '1.234,56', '00123', 'A=B', "'quoted'", 'a-b'])(
+    'a file for a spreadsheet keeps %j',
+    (value) => {
+      expect(defuseFormula(value)).toBe(value);
+    },
+  );
 
   it('a value in a spreadsheet never begins a formula, and can be restored', () => {
     fc.assert(
@@ -116,22 +122,20 @@ describe('what needs a person', () => {
 describe('failures', () => {
   it('failures name code, path, message and suggestion once each', () => {
     const failure = failureOf(
-      fault('api.key', 'The key is refused.', { path: 'target.apiKey', suggestion: 'Mend it.' }),
+      fault('api.key', 'The key is refused.', { path: 'target.apiKey', suggestion: 'Fix it.' }),
     );
     expect(failure.exitCode).toBe(3);
     expect(failureDocument(failure)).toEqual({
       ok: false,
-      error: { code: 'api.key', path: 'target.apiKey', message: 'The key is refused. Mend it.' },
+      error: { code: 'api.key', path: 'target.apiKey', message: 'The key is refused. Fix it.' },
     });
     expect(failureLines(failure)).toEqual([
       'error: The key is refused.',
       '  in the config: target.apiKey',
-      '  Mend it.',
+      '  Fix it.',
     ]);
-    const told = failureOf(
-      fault('config.invalid', 'queue: wrong. Mend it.', { path: 'queue', suggestion: 'Mend it.' }),
-    );
-    expect(failureLines(told)).toEqual(['error: queue: wrong. Mend it.']);
+    const told = failureOf(fault('config.invalid', 'queue: wrong. Fix it.', { path: 'queue', suggestion: 'Fix it.' }));
+    expect(failureLines(told)).toEqual(['error: queue: wrong. Fix it.']);
   });
 
   it('failures that nobody foresaw end with 1, without a stack', () => {

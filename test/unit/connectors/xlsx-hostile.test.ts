@@ -124,7 +124,7 @@ describe('a workbook whose rows or cells are not in order stops the read, becaus
     ['<row r="abc"><c r="A2"><v>1</v></c></row>', 'a row has the number "abc"'],
     ['<row r="2"><c r="A2"><v>1</v></c><c r="A2"><v>2</v></c></row>', 'the cells of row 2 are not in order'],
     ['<row r="2"><c r="B2"><v>1</v></c><c r="A2"><v>2</v></c></row>', 'the cells of row 2 are not in order'],
-  ])('%#', async (rows, message) => {
+  ])('a workbook whose rows or cells are not in order stops the read (%#)', async (rows, message) => {
     expect((await failure(workbook({ sheet: textRow(1, 'a', 'b') + rows }))).message).toContain(message);
   });
 });

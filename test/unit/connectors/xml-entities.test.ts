@@ -101,9 +101,12 @@ describe('default attributes of a document type', () => {
     ],
     ['with entities', '<!ENTITY x "Müller"><!ATTLIST r a CDATA "&x; &#38;amp; &lt;">', { '@a': 'Müller & <' }],
     ['of other elements, which do not count', '<!ATTLIST s a CDATA "1"><!ELEMENT r EMPTY>', {}],
-  ])('%s are given to elements that have none of their own', async (_about, subset, fields) => {
-    expect(await recordOf(subset)).toEqual(fields);
-  });
+  ])(
+    'attributes of a document type %s are given to elements that have none of their own',
+    async (_about, subset, fields) => {
+      expect(await recordOf(subset)).toEqual(fields);
+    },
+  );
 
   it('default attributes of a document type give way to those of an element', async () => {
     expect(await recordOf('<!ATTLIST r mode CDATA "new">', '<r mode="old"/>')).toEqual({ '@mode': 'old' });

@@ -46,16 +46,19 @@ describe('an authorization hold', () => {
   it.each([
     ['key', 401],
     ['plan', 402],
-  ] as const)('an authorization hold closes all scopes when the %s is refused, and knows them after', (by, status) => {
-    authorization.observe(denied('scope', 403), 'publish');
-    authorization.observe(denied(by, status), 'write');
-    expect([authorization.state(), allowed()]).toMatchObject([
-      { open: false, by, reason: { code: `denied_${by}`, status } },
-      [],
-    ]);
-    authorization.reopen();
-    expect(allowed()).toEqual(['read', 'write']);
-  });
+  ] as const)(
+    'an authorization hold closes all scopes when the %s is refused, and knows afterwards which are granted',
+    (by, status) => {
+      authorization.observe(denied('scope', 403), 'publish');
+      authorization.observe(denied(by, status), 'write');
+      expect([authorization.state(), allowed()]).toMatchObject([
+        { open: false, by, reason: { code: `denied_${by}`, status } },
+        [],
+      ]);
+      authorization.reopen();
+      expect(allowed()).toEqual(['read', 'write']);
+    },
+  );
 
   it('an authorization hold asks about a scope once more where a refused request is one that others were allowed', () => {
     authorization.observe(ACCEPTED, 'write');
