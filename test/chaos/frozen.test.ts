@@ -186,7 +186,7 @@ REDIS?.describe('a failed job whose processing stalled', () => {
         expect(daemon.runtime.views.stuck(10).map(({ id }) => id)).toEqual([stuck.id]);
 
         // Until this correction a replay would have sent the faulty value again.
-        for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
+        for (const [path, content] of Object.entries(PRODUCTS.fixed)) world.write(path, content);
         const [failed] = await daemon.runtime.queues.failed('deliver');
         const job = await daemon.runtime.queues.bullQueues
           .find(({ name }) => name === 'deliver')

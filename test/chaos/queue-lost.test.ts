@@ -166,7 +166,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     async function begin(options: Partial<WorldOptions> = {}): Promise<void> {
       world = await createWorld({
         config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
-        files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+        files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
         queue: redis.url,
         ...options,
       });
@@ -218,7 +218,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
         const table = (lines: string[]) => `SKU,NAME,STATE\n${lines.join('\n')}\n`;
         await begin({
           config: { web: { port: 0, token: WEB_TOKEN }, sources: [{ ...PRODUCTS.source, schedule: '* * * * * *' }] },
-          files: { ...PRODUCTS.files, ...PRODUCTS.mended, 'products.csv': table(rows) },
+          files: { ...PRODUCTS.files, ...PRODUCTS.fixed, 'products.csv': table(rows) },
           sandbox: { faults: [{ operation: 'product.create', kind: 'latency', ms: 200 }] },
         });
         await start();

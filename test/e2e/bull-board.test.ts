@@ -16,7 +16,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     redis = queue === 'redis' ? await startRedis() : null;
     const world = await createProductsWorld({
       queue: redis?.url ?? 'embedded',
-      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
     });
     refuseCreates(world, 'A-2');
     web = await openDashboard(world);

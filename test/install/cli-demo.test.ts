@@ -88,7 +88,7 @@ describe('dpp-sync demo', () => {
     expect(sent.get('first')).toBeGreaterThan(1900);
     expect(sent.get('first')).toBeLessThan(2320);
     sent.delete('first');
-    // After a change, the line that was mended, and two requests for each passport.
+    // After a change, the corrected line, and two requests for each passport.
     expect([...sent]).toEqual([
       ['unchanged', 0],
       ['one change', 1],

@@ -27,7 +27,7 @@ const CANDIDATES: readonly (readonly [name: string, languages: readonly string[]
 ];
 
 /** At most this many characters beyond ASCII are checked. */
-const JUDGED_MAX = 20_000;
+const TRIED_MAX = 20_000;
 /** Signs that may be between two letters: apostrophes, dashes, the point of Catalan, soft hyphens. */
 const JOINING = /[’‘–—·\u00ad\s]/;
 
@@ -49,9 +49,9 @@ export function likelyEncoding(bytes: Buffer): LikelyEncoding {
 function wrongIn(text: string, languages: readonly string[]): number {
   const letters = new Map<string, number>();
   let wrong = 0;
-  let judged = 0;
+  let tried = 0;
   for (const { 0: character, index } of text.matchAll(/[^\p{ASCII}]/gu)) {
-    if ((judged += 1) > JUDGED_MAX) break;
+    if ((tried += 1) > TRIED_MAX) break;
     const before = text.slice(Math.max(0, index - 3), index);
     const after = text.slice(index + 1, index + 4);
     if (isLetter(character, before, after)) {

@@ -238,7 +238,7 @@ describe('after a sync', () => {
     expect(await dryRun('3')).toMatchObject({ ok: true, records: 1 });
   });
 
-  it('replay --dry-run says what would pass with a mended mapping and changes nothing; replay then sends it', async () => {
+  it('replay --dry-run says what would pass with a corrected mapping and changes nothing; replay then sends it', async () => {
     const before = (await run('replay', '--dry-run', '--json')).json();
     expect(before).toMatchObject({ ok: true, dryRun: true, records: 2, passing: 0 });
     const [source] = EXPORT_SOURCES;
@@ -272,7 +272,7 @@ describe('after a sync', () => {
 it('status shows since when the API could not take what is due, and ends with 0 as the next sync sends it', async () => {
   const away = await createWorld({
     config: { sources: [PRODUCTS.source] },
-    files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+    files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
     target: { firstContact: 'assume-empty' },
   });
   try {

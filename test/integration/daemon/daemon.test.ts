@@ -35,7 +35,7 @@ describe('the daemon', () => {
   async function begin(options: Partial<WorldOptions> = {}): Promise<void> {
     world = await createWorld({
       config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source, OTHER] },
-      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
       ...options,
     });
   }
@@ -224,7 +224,7 @@ describeRedis('the daemon over Redis', () => {
       const world = await createWorld({
         config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
         queue: redis.url,
-        files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+        files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
       });
       await world.sync();
       world.requests();
@@ -258,7 +258,7 @@ describeRedis('the daemon over Redis', () => {
       const world = await createWorld({
         config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
         queue: redis.url,
-        files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+        files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
       });
       const { daemon, url } = await startDaemon(world);
       const health = async () => {

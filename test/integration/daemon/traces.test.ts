@@ -90,7 +90,7 @@ async function start(options: { queue?: string; traces?: object; ratio?: number 
       },
     },
     ...(options.queue === undefined ? {} : { queue: options.queue }),
-    files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+    files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
   });
   const started = await startDaemon(world);
   stop.push(() => started.daemon.stop());

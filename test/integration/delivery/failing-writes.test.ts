@@ -20,7 +20,7 @@ it('a sync whose last rows always fail reports what was accepted and what failed
   world = await createWorld({
     queue: queue(),
     config: { sources: [PRODUCTS.source] },
-    files: { ...PRODUCTS.mended, 'products.csv': fileOf([...named('GOOD', GOOD), ...named('BAD', BAD)]) },
+    files: { ...PRODUCTS.fixed, 'products.csv': fileOf([...named('GOOD', GOOD), ...named('BAD', BAD)]) },
     profile: { imports: { creates: 'off' } },
     sandbox: { faults: [{ operation: 'product.create', match: 'BAD-', kind: 'status', status: 500 }] },
   });

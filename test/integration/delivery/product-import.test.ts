@@ -175,7 +175,7 @@ describe('a bad row costs only itself', () => {
       expect(itemOf('3')?.timeline.filter(({ what }) => what === 'read_back')).toHaveLength(1);
       // Those that arrived went out once; the one that did not as often as the profile allows.
       expect(world.requests()).toEqual({ 'product.import': 3, 'product.list': 3 });
-      // It is known that nothing of it has arrived, so a row that is mended takes its place.
+      // It is known that nothing of it has arrived, so a corrected row takes its place.
       await change(4);
       expect(states()).toEqual({ delivered: 4 });
       expect(world.names()).toEqual(names(4));

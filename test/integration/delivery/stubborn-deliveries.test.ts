@@ -31,7 +31,7 @@ describe('requests that hang', () => {
         what === 'write' && sku?.startsWith('hangs') ? { outcome: HANGS, tookMs: 30_000 } : null;
       const good = names('good', 200);
       const hanging = names('hangs', count);
-      // Among the others, each in a doorbell of its own.
+      // Among the others, each in a job of its own.
       const all = good.flatMap((name, index) => {
         const next = index % 19 === 0 ? hanging[index / 19] : undefined;
         return next === undefined ? [name] : [next, name];
@@ -120,7 +120,7 @@ describe('a delivery that cannot even be attempted', () => {
       encoded += 1;
       throw thrown;
     };
-    const full = new Error('It cannot be put aside.');
+    const full = new Error('It cannot be dead-lettered.');
     const deadLetter = world.ledger.deadLetter.bind(world.ledger);
     world.ledger.deadLetter = () => Promise.reject(full);
     await world.stage(['bad']);

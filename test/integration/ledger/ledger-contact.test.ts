@@ -125,7 +125,7 @@ describe('creates before first contact', () => {
 });
 
 describe('an entry of a list', () => {
-  it('an entry of a list that is staged later is compared before its create goes out', async () => {
+  it('an entry of a list that is staged later is compared before its create is sent', async () => {
     await stage(1);
     await readProducts([{ remoteId: 7, fields: { sku: 'SKU-1', name: 'Product 1' } }]);
     await fixture.ledger.compareListed('product');

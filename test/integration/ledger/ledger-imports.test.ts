@@ -20,7 +20,7 @@ async function stage(name: string, others: Record<string, string> = {}): Promise
   await pullAndMap(fixture.ledger, rows, (fields) => items(product(text(fields['id']), text(fields['name']))));
 }
 
-/** Claims the first due delivery, with what goes out beside it. */
+/** Claims the first due delivery, with what is sent beside it. */
 async function claimFirst(): Promise<ClaimedRequest> {
   const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
   const [claimed] = await fixture.ledger.claim([together(due)]);

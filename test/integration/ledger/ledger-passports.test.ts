@@ -28,7 +28,7 @@ async function evaluate(limit = 1000): Promise<number> {
   return staged;
 }
 
-/** Delivers everything, then judges; gives what was written for passports. */
+/** Delivers everything, then evaluates the passports; returns what was written for them. */
 async function deliverAndEvaluate(): Promise<string[]> {
   await deliverAll(fixture.ledger);
   await evaluate();

@@ -292,7 +292,7 @@ describe('since when the API could not take a delivery', () => {
     const decision = isImport
       ? decideImport(outcome, delivery, judging).decisions[0]
       : decide(outcome, { ...delivery, ...judging });
-    if (decision === undefined) throw new Error('Nothing was judged.');
+    if (decision === undefined) throw new Error('Nothing was decided.');
     const settlements = [{ ...delivery, decision }];
     await ledger.settle([{ claim: delivery, settlements, keep: false, groupMax: null }]);
     return delivery.awaySince;

@@ -83,7 +83,7 @@ test('lists of the sandbox answer any query with a decision', async () => {
   );
 });
 
-/** Sends a request as bytes, past every client that would mend it, and returns the status of the answer. */
+/** Sends a request as bytes, past every client that would correct it, and returns the status of the answer. */
 async function sendRaw(baseUrl: string, head: string, body: Buffer | string = ''): Promise<number> {
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
   const chunks: Buffer[] = [];

@@ -94,8 +94,8 @@ test.each(STYLES)('the OpenAPI document has the answers and refusals in %s', asy
     const [type = '', media] = Object.entries(described ?? {})[0] ?? [];
     expect(answer.headers['content-type'], `${name} ${answer.status}`).toContain(type === '' ? 'described' : type);
     if (type === 'application/pdf') continue;
-    const judged = z.fromJSONSchema(media?.schema ?? false).safeParse(answer.body);
-    expect(judged.error?.issues, `${name}: ${answer.text}`).toBeUndefined();
+    const checked = z.fromJSONSchema(media?.schema ?? false).safeParse(answer.body);
+    expect(checked.error?.issues, `${name}: ${answer.text}`).toBeUndefined();
 
     const refused = await call(method, succeeds.path, { key: null });
     expect(Object.keys(operation?.responses['401']?.content ?? {})).toEqual([

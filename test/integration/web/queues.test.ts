@@ -21,7 +21,7 @@ afterEach(async () => {
 
 /** A daemon of which one product was rejected, because the platform refuses it. */
 async function withRejected(): Promise<void> {
-  world = await createProductsWorld({ files: { ...PRODUCTS.files, ...PRODUCTS.mended } });
+  world = await createProductsWorld({ files: { ...PRODUCTS.files, ...PRODUCTS.fixed } });
   refuseCreates(world, 'A-2');
   await world.sync();
   const started = await startDaemon(world);

@@ -35,7 +35,7 @@ describe('a replay by cause', () => {
     const { context, cause } = await withQuarantine();
     const before = await replayCause.handle(request(cause, true), context);
     expect(before).toMatchObject({ members: 1, replayed: { records: 1, passing: 0, quarantined: 1 }, synced: null });
-    world.write('status.csv', PRODUCTS.mended['status.csv']);
+    world.write('status.csv', PRODUCTS.fixed['status.csv']);
     const after = await replayCause.handle(request(cause, true), context);
     expect(after).toMatchObject({ members: 1, replayed: { records: 1, passing: 1, quarantined: 0 }, left: 1 });
     expect(runtime.views.quarantinedCount()).toBe(1);
@@ -44,7 +44,7 @@ describe('a replay by cause', () => {
 
   it('a replay by cause sends the items that pass after their lookup file was fixed', async () => {
     const { context, cause } = await withQuarantine();
-    world.write('status.csv', PRODUCTS.mended['status.csv']);
+    world.write('status.csv', PRODUCTS.fixed['status.csv']);
     const done = await replayCause.handle(request(cause, false), context);
     expect(done).toMatchObject({ members: 1, left: 0 });
     expect(world.contents().products.map(({ sku }) => sku)).toEqual(['A-1', 'A-2']);

@@ -51,7 +51,7 @@ describe('an export', () => {
     world = await createWorld({
       queue: queue(),
       config: { sources: [PRODUCTS.source] },
-      files: { ...PRODUCTS.mended, 'products.csv': fileOf(COUNT) },
+      files: { ...PRODUCTS.fixed, 'products.csv': fileOf(COUNT) },
     });
     const { report, missing } = await pullWhile(change);
     expect([exitCodeOf(report), missing]).toEqual([3, 0]);
@@ -67,7 +67,7 @@ describe('an export', () => {
     world = await createWorld({
       queue: queue(),
       config: { sources: [PRODUCTS.source] },
-      files: { ...PRODUCTS.mended, 'products.csv': fileOf(COUNT) },
+      files: { ...PRODUCTS.fixed, 'products.csv': fileOf(COUNT) },
     });
     const { report } = await pullWhile((path) => {
       writeFileSync(`${path}.new`, fileOf(1));

@@ -39,7 +39,7 @@ it.each([
     const away = { operation: '*', kind: 'status', status: 429, retryAfterSeconds: 1 } as const;
     world = await createWorld({
       config: { sources: [PRODUCTS.source] },
-      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
       sandbox: { faults: [away] },
       target: { firstContact },
     });

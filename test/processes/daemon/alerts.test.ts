@@ -57,7 +57,7 @@ describe('the alerts of a daemon', () => {
         sources: [PRODUCTS.source],
         alerts: { channels: [{ id: 'team', webhook: { url: receiver.url } }] },
       },
-      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
     });
   });
   afterEach(async () => {

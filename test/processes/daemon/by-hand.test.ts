@@ -353,7 +353,7 @@ describe('an API that is not there', () => {
   it('a command asks the API again where the daemon knows only that the former key was refused', async () => {
     await worldWith({
       config: { sources: [PRODUCTS.source] },
-      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
     });
     world.sandbox.setPlan('acme', 'standard' as never);
     const { daemon: here } = await startDaemon(world, { version: '0.1.0' });

@@ -56,7 +56,7 @@ describe('a reload of the config', () => {
   it('a reload maps again what the changed mapping changes, and takes up a new source', async () => {
     await daemon.startRun('erp', 'cli');
     await expect.poll(products, { timeout: 30_000 }).toEqual({ 'A-1': 'Kettle DRAFT' });
-    world.write('status.csv', PRODUCTS.mended['status.csv']);
+    world.write('status.csv', PRODUCTS.fixed['status.csv']);
     world.write('more.csv', 'SKU,NAME\nM-1,Mixer\n');
     change(({ sources }) => {
       const [erp] = sources;

@@ -16,7 +16,7 @@ let world: World;
 async function given(faults: readonly (typeof A_DAY)[]): Promise<void> {
   world = await createWorld({
     config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
-    files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+    files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
     sandbox: { faults: [...faults] },
   });
 }

@@ -50,7 +50,7 @@ describeRedis('Redis', () => {
       world = await createWorld({
         config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
         queue: redis.url,
-        files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+        files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
       });
       const { daemon, log } = await startDaemon(world);
       await daemon.startRun('erp', 'schedule');
@@ -78,7 +78,7 @@ describeRedis('Redis', () => {
     world = await createWorld({
       config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
       queue: redis.url,
-      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
     });
     const { daemon, log } = await startDaemon(world);
     await redis.kill();
@@ -110,7 +110,7 @@ describeRedis('Redis', () => {
     world = await createWorld({
       config: { sources: [PRODUCTS.source] },
       queue: redis.url,
-      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      files: { ...PRODUCTS.files, ...PRODUCTS.fixed },
     });
     await world.sync();
     const run = () => runHere(['status', '--json', '-c', world?.configFile ?? '']);

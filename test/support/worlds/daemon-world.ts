@@ -33,7 +33,7 @@ export const PRODUCTS = {
     /** The API does not know the second status. */
     'status.csv': 'key,value\n10,DRAFT\n20,RETIRED\n',
   },
-  mended: { 'status.csv': 'key,value\n10,DRAFT\n20,ARCHIVED\n' },
+  fixed: { 'status.csv': 'key,value\n10,DRAFT\n20,ARCHIVED\n' },
 } as const;
 
 /** A world with the source of products and a dashboard. */
