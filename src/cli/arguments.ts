@@ -4,11 +4,12 @@ import { InvalidArgumentError } from 'commander';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 
 /** A whole number within limits. */
-export function wholeNumber(min: number, max: number): (text: string) => number {
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+    const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+    throw new InvalidArgumentError(`Expected a whole number ${range}.`);
   };
 }
 

@@ -49,7 +49,11 @@ function withSuggestion(message: string, suggestion: string | null): string {
 
 function usageMessage({ code, message }: CommanderError): string {
   if (code === 'commander.help') return 'No command was given.';
-  const plain = message.replace(/^error: /, '').replace(/\s*\n\((Did you mean .*\?)\)$/, '. $1');
+  const plain = message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\((Did you mean .*\?)\)$/, '. $1')
+    .replace(/^command-argument value '(.*)' is invalid for argument '(.*?)'/, "the argument <$2> cannot be '$1'")
+    .replace(/^option '(.*?)' argument '(.*)' is invalid/, "the option '$1' cannot be '$2'");
   const sentence = plain.charAt(0).toUpperCase() + plain.slice(1);
   return /[.?!]$/.test(sentence) ? sentence : `${sentence}.`;
 }

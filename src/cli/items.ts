@@ -42,7 +42,7 @@ export function addItemsCommand(program: Command, run: RunAction): void {
     .option('--kind <kind>', 'product, material, bom_item or passport', subjectKind)
     .option('--source <id>', 'only items of this source')
     .option('--search <text>', 'part of a key, a natural key or a name')
-    .option('--limit <n>', 'how many at most', wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option('--limit <n>', 'how many at most', wholeNumber(1))
     .addHelpText('after', EXAMPLES)
     .action((options: ItemsOptions) => run((context) => items(options, context)));
 }

@@ -40,7 +40,7 @@ export function addQuarantineCommand(program: Command, run: RunAction): void {
     .description('list the records that could not be mapped, with place, value, rule and correction')
     .option('--source <id>', 'only records of this source')
     .option('--out <file>', 'write them as CSV, for the people who own the data')
-    .option('--limit <n>', 'how many to list at most', wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option('--limit <n>', 'how many to list at most', wholeNumber(1))
     .addHelpText('after', EXAMPLES)
     .action((options: QuarantineOptions) => run((context) => quarantine(options, context)));
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
-import { HASTY_TIMING } from '../../support/cli/hasty-timing.ts';
+import { HASTY_TIMING } from '../../support/servers/hasty-timing.ts';
 
 /** `dpp-sync start` with locks on its jobs that last half a second: `node hasty-daemon-process.ts … CONFIG`. */
 const stop = new AbortController();

@@ -10,7 +10,21 @@ describe('a mistake in the command line', () => {
       message: "Missing required argument 'file'.",
       help: 'dpp-sync -- ledger backup --help',
     },
-    { argv: ['--log-level', 'loud', 'check'], message: "Option '--log-level <level>'", help: 'dpp-sync -- --help' },
+    {
+      argv: ['--log-level', 'loud', 'check'],
+      message: "The option '--log-level <level>' cannot be 'loud'. Allowed choices are trace, debug",
+      help: 'dpp-sync -- --help',
+    },
+    {
+      argv: ['show', 'widget', 'A-1'],
+      message: "The argument <kind> cannot be 'widget'. Expected one of product, material, bom_item, passport.",
+      help: 'dpp-sync -- show --help',
+    },
+    {
+      argv: ['items', '--limit', 'x'],
+      message: "The option '--limit <n>' cannot be 'x'. Expected a whole number of at least 1.",
+      help: 'dpp-sync -- items --help',
+    },
   ])(
     'a mistake in the command line ends with a command that shows the help: $argv',
     async ({ argv, message, help }) => {
