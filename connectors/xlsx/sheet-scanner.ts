@@ -95,10 +95,10 @@ function emptyCell(): SpreadsheetCell {
 }
 
 /**
- * The number of a row. Without a stated number, the number after that of the row before.
+ * The number of a row: the stated one, or else one more than the number of the row before.
  *
- * @throws Error if the number is no whole number, or is not greater than that of the row before: the places of the header and of all
- *   rows are unknown then
+ * @throws Error if the number is not a whole number, or is not greater than that of the row before. Then the places of the
+ *   header and of all rows are unknown.
  */
 function numberOfRow(stated: string | undefined, last: number): number {
   if (stated === undefined) return last + 1;

@@ -90,8 +90,8 @@ function passportDocument(passport: PassportView | null): object | null {
 }
 
 /**
- * @param known the passport, the next step where it is known better than by the state of the item, and what keeps the item from
- *   its first attempt
+ * @param known.step a next step that is more exact than the one for the state of the item, or null
+ * @param known.held what keeps the item from its first attempt, or null
  */
 function itemLines(
   item: ItemView,

@@ -11,7 +11,7 @@ export interface SettingsContext {
   /** The path of the value in the config. */
   path: readonly PathSegment[];
   findings: Findings;
-  /** True for a text from a placeholder. Its type is then decided by the setting in which it is. */
+  /** True for a text from a placeholder. The setting then decides the type of the text. */
   isExpanded(path: readonly PathSegment[]): boolean;
   /** Keys that are allowed at the top beside the schema's, for suggestions. */
   alsoKnown?: readonly string[];

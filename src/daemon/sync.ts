@@ -66,10 +66,10 @@ const LANDING_LOOK_MS = 40;
  * current state.
  */
 const LANDING_MS = 1000;
-/** How often the sync checks whether only deliveries are left that the API cannot take. */
+/** How often the sync checks whether only deliveries are left that the API cannot accept. */
 const LEFT_LOOK_MS = 1000;
 /**
- * The check for deliveries that the API cannot take reads the deliveries of all sources, so it may take no more than a
+ * The check for deliveries that the API cannot accept reads the deliveries of all sources, so it may take no more than a
  * fiftieth of the time.
  */
 const LOOK_SHARE = 50;

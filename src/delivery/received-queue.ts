@@ -31,7 +31,7 @@ export interface ReceivedQueue {
   removeAll(ids: ReadonlySet<number>): void;
   /** All deliveries in their order. The caller may remove the current delivery during the iteration. */
   inOrder(): Iterable<Received>;
-  /** How many deliveries of an operation that imports can carry wait, and since when the first one has waited. */
+  /** For an operation that imports can carry: how many deliveries wait, and since when the first one has waited. */
   waiting(operation: Importable): { count: number; since: number };
   /** Takes out at most `countMax` deliveries of this operation. */
   take(operation: Importable, countMax: number): Received[];

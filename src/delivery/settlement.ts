@@ -40,7 +40,7 @@ function decideRequest(
   now: number,
   { health, bulk, profile, clock, random }: SettlementOptions,
 ): { decisions: Decision[]; keep: boolean; groupMax: number | null } {
-  /** True if the API has taken other deliveries since this time of the wall clock. */
+  /** True if the API has accepted other deliveries since this time of the wall clock. */
   const takesOthers = (since: number | null): boolean =>
     since !== null && health.isWell() && health.hasTakenSince(ticksAt(clock, since));
 

@@ -30,7 +30,7 @@ export interface PassportPolicy {
   publish: 'manual' | 'auto';
 }
 
-/** The values besides the ledger on which the evaluation of passports and the explanation of their states depend. */
+/** The settings by which passports are evaluated and their states are explained. */
 export interface PassportRules extends PassportPolicy {
   /** False if the config has no `passports` section, so that the policy is the default. */
   isConfigured: boolean;

@@ -10,7 +10,7 @@ import { createViews } from './views/views.ts';
 /**
  * Opens the ledger for reading only, beside a process that writes it. Null if there is no ledger yet.
  *
- * @throws Fault `ledger.restored` where there was a ledger, `ledger.linked`, `ledger.unreadable`, `ledger.newer` or
+ * @throws Fault `ledger.restored` if a ledger was here and is gone, `ledger.linked`, `ledger.unreadable`, `ledger.newer` or
  *   `ledger.older`
  */
 export function openLedgerViews(options: {

@@ -23,8 +23,8 @@ export function limitHeapGrowth(): void {
  * Makes V8 keep even less memory than `limitHeapGrowth`. A command that reads an export makes many objects but keeps few,
  * and would keep 100 MB that it does not need. Call it once, as the process begins. docs/performance.md has the figures.
  *
- * - Garbage is collected before the heap has grown by half. This rule only applies after the first collection, for which
- *   V8 waits long, so the first one is requested here.
+ * - Garbage is collected before the heap has grown by half. This rule only applies after the first collection. V8 would
+ *   wait long before the first collection, so this function requests it.
  * - The HTTP parser is WebAssembly. Optimising it would take 25 MB, and these commands send few requests.
  * - The room for new objects stops growing. Options of Node's start set its greatest size, which is larger for commands
  *   that send.

@@ -1,7 +1,7 @@
 import { systemCodeOf } from './errors.ts';
 
 /**
- * A limit of this machine or process that was reached, so that no other system is at fault. Both are full sentences.
+ * A limit of this machine or process that was reached, so that no other system is at fault. `what` and `cure` are full sentences.
  */
 export interface LocalTrouble {
   what: string;

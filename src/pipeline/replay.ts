@@ -46,7 +46,7 @@ export async function replay(
 ): Promise<ReplayReport> {
   const { selection, force, dryRun } = request;
   const { ledger, mapperOf } = options;
-  // The forced deliveries are sent first: deliveries that are sent again by force are not unconfirmed any more.
+  // The forced deliveries are sent first, so that the replay does not count them as unconfirmed.
   const forced = force ? await ledger.forceUnconfirmed({ selection, dryRun }) : 0;
   const passports = await ledger.replayPassports({ selection, dryRun });
   const report: ReplayReport = {

@@ -35,8 +35,8 @@ export interface BoundedServers {
 /**
  * Bounds the connections that clients without a login can occupy. If there is no room for one more connection, the
  * oldest one without a login is closed. So slow requests can only close each other's connections. A client with the
- * token needs its connection without a login only for a few milliseconds until its request has arrived, so it
- * practically never loses it.
+ * token counts as without a login only for the few milliseconds until its request has arrived, so its connection is
+ * practically never closed.
  */
 export function createBoundedServers(connectionsMax = CONNECTIONS_MAX): BoundedServers {
   // A set remembers the order in which its members came.

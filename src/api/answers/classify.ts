@@ -56,8 +56,8 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
   401: 'key',
   402: 'plan',
   403: 'scope',
-  // The server has stopped waiting for the request, or a gateway for the server behind it. The server behind the
-  // gateway may still be working.
+  // The server has stopped waiting for the request, or a gateway has stopped waiting for the server behind it. That
+  // server may still be working.
   408: 'timeout',
   504: 'timeout',
   409: 'gate',

@@ -2,7 +2,7 @@
 
 import type { AnswerHeaders } from '../transport.ts';
 
-/** A longer wait is shortened to this if `Retry-After` asks for it. In any other field it is ignored. */
+/** The longest wait. A longer wait in `Retry-After` is shortened to this one. A longer wait in any other field is ignored. */
 export const ASKED_WAIT_MAX_MS = 31 * 86_400_000;
 
 /** Numbers from here on are a Unix time in seconds. Numbers from `MILLISECONDS_FROM` on are a Unix time in milliseconds. */

@@ -170,8 +170,8 @@ const ORDERED: ReadonlyMap<string, readonly (readonly string[])[]> = new Map(
 );
 
 /**
- * This is added to the rank of a name that only begins or ends with a name of the concept, so that it comes after all
- * others.
+ * This is added to the rank of a name that only begins or ends with a name of the concept, so that such a name comes
+ * after all whole names.
  */
 const PARTIAL = 1_000;
 /**

@@ -44,9 +44,9 @@ interface Records {
 
 /**
  * Finds the columns that identify a record: one column that is filled and different in every record, or several columns
- * that are so together. A column whose name means an article number or an id is preferred. Such a column is preferred
- * even if a few of its values are repeated or empty, over columns whose names say nothing about a key, such as a column
- * with names or GTINs. Only columns of the record itself can be a key.
+ * whose values together are different in every record. A column whose name means an article number or an id is
+ * preferred. Such a column is preferred even if a few of its values are repeated or empty, over columns whose names say
+ * nothing about a key, such as a column with names or GTINs. Only columns of the record itself can be a key.
  *
  * @returns null if there are none
  */
@@ -95,7 +95,7 @@ export function keyExampleOf(columns: readonly Column[]): Column | null {
   return best ?? null;
 }
 
-/** Pairs of columns. With an owner, its pairs and then its triples. The columns that fit best come first. */
+/** Pairs of columns. With an owner: the pairs, and then the triples, that contain the owner. The best columns come first. */
 function combinations(candidates: readonly Column[], owner: Column | null): Column[][] {
   const pairsOf = (columns: readonly Column[]) =>
     columns.flatMap((second, index) => columns.slice(0, index).map((first) => [first, second]));
@@ -130,7 +130,7 @@ function isPartlyNamed({ label }: Column): boolean {
   return rankOf(label, 'sku') !== null || rankOf(label, 'id') !== null;
 }
 
-/** The only column with codes of which few are repeated, with any name; null if there is none or more than one. */
+/** The only column whose values are codes that are rarely repeated, whatever its name is; null if there is not exactly one. */
 function repeatedCode(usable: readonly Column[], repeats: Records['repeats']): FoundKey | null {
   const [best, ...more] = usable.filter(
     (column) =>

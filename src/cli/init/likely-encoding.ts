@@ -15,7 +15,7 @@ const CENTRAL = ['ąćęłńóśźż', 'áčďéěíňóřšťúůýž', 'áäč
 const BALTIC = ['ąčęėįšųūž', 'āčēģīķļņšūž', 'äõöüšž', 'äöüß'];
 const TURKISH = ['çğıi̇öşüâîû'];
 
-/** The encodings in the order in which they are taken if they are equally plausible, with the letters of some languages. */
+/** The encodings, with the letters of some languages. Of equally plausible encodings the first one is chosen. */
 const CANDIDATES: readonly (readonly [name: string, languages: readonly string[]])[] = [
   ['windows-1252', WESTERN],
   ['windows-1250', CENTRAL],

@@ -2,8 +2,8 @@ import type { Duplicates } from '../../domain/ports/ledger/ledger-views.ts';
 import { plural } from './style.ts';
 
 /**
- * What is said of rows that make items of other rows with the same values, by preview, sync and status alike. Null where there
- * are none.
+ * The words of `preview`, `sync` and `status` for rows that make the same items as other rows, with the same values. Null
+ * if there are no such rows.
  */
 export function repeatedRows({ count, whole }: Pick<Duplicates, 'count' | 'whole'>): {
   whole: string | null;

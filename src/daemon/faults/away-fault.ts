@@ -78,7 +78,7 @@ function throttledFault(
 }
 
 /**
- * The fault for deliveries that the API cannot take (503) while it takes others. They stay due, and the next process that
+ * The fault for deliveries that the API cannot accept (503) while it accepts others. They stay due, and the next process that
  * runs tries them again.
  *
  * @param options.before counts deliveries that have failed since before this time of the wall clock

@@ -24,11 +24,11 @@ export interface PreviewCounts {
   items: Record<ItemKind, number>;
   /** Records that make the same item as an earlier record, with the same values. */
   repeating: number;
-  /** Those of `repeating` that make nothing else. */
+  /** Those of `repeating` that make no other item. */
   whole: number;
   /** Records that make the same item as an earlier record, with other values. A sync quarantines these records. */
   conflicting: number;
-  /** The first of them; null where there is none. */
+  /** The first conflicting record, with the item; null if there is none. */
   conflict: { place: Place; kind: ItemKind; key: string } | null;
   /** How many of `items` may be repetitions, because too many different items came before them. */
   uncompared: number;

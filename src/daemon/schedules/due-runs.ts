@@ -11,8 +11,8 @@ import type { Pulls } from '../sources/pulls.ts';
  */
 export interface DueRuns {
   /**
-   * Resolves when the due run is stored. A ledger that cannot be written is only logged, because the run itself can
-   * still succeed.
+   * Resolves when the due run is stored. If the ledger cannot be written, the promise resolves too and the failure is
+   * logged, because the run itself can still succeed.
    */
   add(source: string): Promise<void>;
   sources(): string[];

@@ -114,7 +114,7 @@ function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? `a ${value.constructor?.name ?? 'object'}` : String(value);
 }
 
-/** Gives the values of an iterable. After the signal it waits for them for a limited time. */
+/** Gives the values of an iterable. After the signal it waits for the next value for a limited time only. */
 async function* untilStopped<Value>(
   values: AsyncIterable<Value>,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-// What all answers show about the API: whether it is there, and what it takes. The parts are
+// What all answers show about the API: whether it is there, and which requests it accepts. The parts are
 //
 //   authorization   stops deliveries whose key, plan or scope the API refuses (401, 402, 403)
 //   outage          stops requests when no answers come or all writes fail; half-open probes find the end

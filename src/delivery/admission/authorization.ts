@@ -8,8 +8,9 @@ import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.t
 export type AuthorizationState = { open: true } | { open: false; by: 'key' | 'plan'; reason: Reason };
 
 /**
- * What a 403 is about. `scope`: the key lacks the scope. `question`: the API took the scope from other deliveries, so
- * the next request alone finds out whether it still does. `request`: only this request is refused.
+ * What a 403 is about. `scope`: the key lacks the scope. `question`: the API has granted the scope to
+ * other deliveries, so the next request is sent alone, to learn whether the API still grants the scope. `request`: only
+ * this request is refused.
  */
 export type DenialSubject = 'scope' | 'question' | 'request';
 

@@ -9,13 +9,13 @@ export interface FailureRecord {
   failedBlindly(now: number): void;
   /** The API has answered a request. Deliveries that failed before this answer may be at fault themselves. */
   answered(): void;
-  /** The API has taken a write. */
+  /** The API has accepted a write. */
   taken(): void;
   /** How many different subjects have failed since the last answer, plus the requests without a subject. */
   unanswered(): number;
   /** Since when requests have failed without an answer; null if none has. */
   unansweredSince(): number | null;
-  /** How many different writes have failed since the API last took one. */
+  /** How many different writes have failed since the API last accepted a write. */
   writes(): number;
   /** Since when writes have failed; null if none has. */
   writesSince(): number | null;
@@ -27,7 +27,7 @@ export interface FailureRecord {
 }
 
 /**
- * A delivery that has failed this many times, while the API took writes in between, no longer counts as a failing
+ * A delivery that has failed this many times, while the API accepted writes in between, no longer counts as a failing
  * write.
  */
 const STRIKES_MAX = 2;
@@ -36,7 +36,7 @@ const KNOWN_MAX = 10_000;
 
 /** @param blindMax the most requests without a subject that are counted */
 export function createFailureRecord(blindMax: number): FailureRecord {
-  /** The deliveries that have failed since the API last took a write. */
+  /** The deliveries that have failed since the API last accepted a write. */
   const failedWrites = new Set<number>();
   let failedWritesSince: number | null = null;
   /** The subjects that have failed since the last answer. */
@@ -45,7 +45,7 @@ export function createFailureRecord(blindMax: number): FailureRecord {
   let unansweredSince: number | null = null;
   /** The latest deliveries that failed and after which the API answered another request. */
   const excused = new Set<number>();
-  /** How many times each of the latest failing deliveries had failed before the API took another write. */
+  /** How many times each of the latest failing deliveries had failed before the API accepted another write. */
   const strikes = new Map<number, number>();
 
   function writeFailed(delivery: number, now: number): void {

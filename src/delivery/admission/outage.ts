@@ -5,15 +5,15 @@
 //      └──────── an answer ─────────────┴──────── an answer ────────┘
 //
 // Closed: every request may be sent. Wary: few requests are sent. Open: one half-open probe at a time is sent, every
-// second at first and every half minute at last.
+// second at first and every half minute later.
 //
 // If the API answers any request after a delivery has failed, that delivery is excused: its further failures are no
 // sign of an outage. So a few deliveries that the API cannot process start no outage, and many of them at once start one
 // that only lasts until the next answer (failure-record.ts).
 //
-// An answered read proves that the API is there, but not that it can store anything. If 30 different writes fail and
-// none is taken, there is an outage of writes, which ends when the API takes a write. A delivery that also failed while
-// others were taken does not count for this. Faulty rows often stand together in an export, so 30 of them in a row may
+// An answered read proves that the API is there, but not that it can store anything. If 30 different writes fail and none
+// is accepted, there is an outage of writes. This outage ends when the API accepts a write. A delivery that also failed
+// while others were accepted does not count for this. Faulty rows often stand together in an export, so 30 of them in a row may
 // be no outage. To find out, the dispatcher draws a due delivery from any place in the ledger (dispatcher.ts).
 
 import type { Observation } from '../observation.ts';
@@ -34,7 +34,8 @@ export interface Outage {
   /** True if only writes fail and the API can be read. */
   failsAtWrites(): boolean;
   /**
-   * How many different writes have failed since the API last took one, and when it took it; null if it has taken none.
+   * How many different writes have failed since the API last accepted a write, and the time of that write. The time is
+   * null if the API has accepted none.
    */
   writes(): { failed: number; takenAt: number | null };
   /** True if many writes in a row have failed. The next delivery should then come from another place in the ledger. */
@@ -54,7 +55,7 @@ export interface Outage {
   wasOut(at: number): boolean;
   /** True if the API has answered any request at or after this time. */
   hasAnsweredSince(at: number): boolean;
-  /** True if the API has taken a write at or after this time. */
+  /** True if the API has accepted a write at or after this time. */
   hasTakenSince(at: number): boolean;
 }
 
@@ -160,7 +161,7 @@ export function createOutage(random: () => number): Outage {
           answer(observation.by, now);
           break;
         case 'throttled':
-          // A 429 proves that the API is there, but not that it takes writes.
+          // A 429 proves that the API is there, but not that it accepts writes.
           answer('read', now);
           if (openedAt !== null) delayProbe(now);
           break;

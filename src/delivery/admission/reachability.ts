@@ -47,7 +47,7 @@ function isSilent(outcome: Outcome): boolean {
   return outcome.detail.status === null || outcome.cause === 'unreadable_answer';
 }
 
-/** The API has asked to wait, and has taken no request since. */
+/** The API has asked to wait, and has accepted no request since then. */
 export interface Throttled {
   /** In `Clock.ticks`. */
   since: number;
@@ -61,7 +61,7 @@ export interface Throttled {
 /**
  * The present wait for the API; null if the API asks for none.
  *
- * @param state.since since when the API has only asked to wait, by `ticks`; null if its last answer was another one
+ * @param state.since the time, by `ticks`, from which the API has only asked to wait; null if its last answer was another one
  * @param state.atEpoch turns ticks into milliseconds since the Unix epoch
  */
 export function throttledBy(state: {

@@ -1,7 +1,7 @@
 // Decides whether new products are sent in bulk imports, and how large the imports are.
 //
 // Imports are used where they save requests: enough new products are due, and the lists that have to be read for the
-// imports cost less than single creates. Proof comes before trust. The first import has one new product. The other
+// imports cost less than single creates. The first import has one new product. The other
 // products follow in imports only when a complete list shows the first one exactly once. Until then they are sent one
 // by one.
 

@@ -16,11 +16,11 @@ export interface AttemptContext extends DecideContext {
   /** Since when the API has answered that it is working on the delivery; null if its last answer was another one. */
   busySince: number | null;
   /**
-   * Since when the API has not been able to take the delivery; null if its last answer was another one. An answer that
+   * Since when the API has not been able to accept the delivery; null if its last answer was another one. An answer that
    * asks to wait does not change this time.
    */
   awaySince: number | null;
-  /** True if the API works and has taken other deliveries since `awaySince`. */
+  /** True if the API works and has accepted other deliveries since `awaySince`. */
   takesOthers: boolean;
   /** Whether the API refuses this delivery a scope that it grants to other deliveries. */
   forbidden: boolean;

@@ -18,7 +18,7 @@ import { readBackDelayMs } from './waits.ts';
 export interface CreatesContext {
   profile: Profile;
   now: number;
-  /** Whether the API is well and has taken other deliveries since it could not take one of the members. */
+  /** Whether the API is well and has accepted other deliveries since it could not accept one of the members. */
   takesOthers: boolean;
   /** Whether the API refuses this import a scope that it grants to other deliveries. */
   forbidden: boolean;
@@ -95,7 +95,7 @@ function unprocessed(outcome: Outcome, members: Members, context: CreatesContext
       takesOthers: members.length === 1 && context.takesOthers,
     }),
   );
-  // The API takes other deliveries, so one of the members may be at fault.
+  // The API accepts other deliveries, so one of the members may be at fault.
   const isSplit = outcome.kind === 'unavailable' && !outcome.local && context.takesOthers && members.length > 1;
   return { decisions, keep: false, groupMax: isSplit ? half(members) : null };
 }

@@ -4,7 +4,7 @@
 // A bad row stops no other row. If the answer names the members, each gets its own decision. If the API refuses an
 // import as a whole, its members are sent again in halves until the member at fault is alone. The same happens after a
 // 500, and when the same import has no usable answer for the second time. A delivery uses attempts only while it is
-// alone in its import, because nobody knows which member of a larger import is at fault. The halving bounds how often a
+// alone in its import, because it is unknown which member of a larger import is at fault. The halving bounds how often a
 // delivery is sent before that.
 
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
@@ -23,7 +23,7 @@ const SENDS_MAX = 2;
 export interface ImportContext {
   profile: Profile;
   now: number;
-  /** Whether the API is well and has taken other deliveries since it could not take one of the members. */
+  /** Whether the API is well and has accepted other deliveries since it could not accept one of the members. */
   takesOthers: boolean;
   /** Whether the API refuses this import a scope that it grants to other deliveries. */
   forbidden: boolean;
@@ -61,7 +61,7 @@ export function decideImport(outcome: Outcome, request: Request, context: Import
       if (isAlone || outcome.local || !context.takesOthers) {
         return { ...decideEach(outcome, request, context), keep: isRepeat };
       }
-      // One of the members may be the one that the API cannot take. Halving finds it, as after a refusal.
+      // One of the members may be the one that the API cannot accept. Halving finds it, as after a refusal.
       return isRepeat
         ? { ...each(members, (member) => decideAway(outcome.detail, member, context)), groupMax: half(members) }
         : { ...decideEach(outcome, request, context), groupMax: half(members) };

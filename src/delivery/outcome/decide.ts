@@ -67,7 +67,7 @@ function decideUnconfirmed(outcome: Outcome & { kind: 'ambiguous' }, context: At
 }
 
 /**
- * Defers a delivery that the API did not look at. The delivery keeps the time since which the API could not take it.
+ * Defers a delivery that the API did not look at. The delivery keeps the time since which the API could not accept it.
  * Otherwise a delivery that always fails would never reach its limit.
  */
 function decideDeferred(
@@ -79,7 +79,7 @@ function decideDeferred(
   return { kind: 'retry', dueAt: now, spend: false, reason: { ...reasonOf(code, detail), ...since } };
 }
 
-/** If the API has not taken a delivery for longer than this while it takes others, an outage is not the cause. */
+/** If the API has not accepted a delivery for longer than this while it accepts others, an outage is not the cause. */
 const AWAY_MAX_MS = 25 * 3_600_000;
 /** The upper bound of the waits after the API has been away for long. */
 const AWAY_WAIT_MAX_MS = 300_000;
@@ -93,7 +93,7 @@ export function boundedWaitMs(outcome: Outcome): number {
 
 /**
  * Handles an API that is away, or that says so about this delivery alone. The longer this lasts, the less often the
- * delivery is sent. If the API takes other deliveries, this delivery is at fault: it uses attempts and is parked at its
+ * delivery is sent. If the API accepts other deliveries, this delivery is at fault: it uses attempts and is parked at its
  * own limit. Otherwise it uses no attempt.
  */
 function decideAway(outcome: Outcome & { kind: 'unavailable' }, context: AttemptContext): Decision {
@@ -109,7 +109,7 @@ function decideAway(outcome: Outcome & { kind: 'unavailable' }, context: Attempt
   return { kind: 'retry', dueAt: now + Math.max(waitMs, askedMs), spend, reason };
 }
 
-/** Parks a write that the API never took. The write had no effect, unless an earlier attempt had one. */
+/** Parks a write that the API never accepted. The write had no effect, unless an earlier attempt had one. */
 function exhausted(reason: Reason, context: AttemptContext): Decision {
   if (context.uncertain) return { kind: 'unconfirmed', nextLookAt: context.now, spend: true, reason };
   const message = `The API was not able to accept this write for more than a day, while it accepted other writes. The last answer: ${reason.message}`;

@@ -1,8 +1,9 @@
-// Waits after a refusal that names no time. The first wait is as long as a few requests take, or as recent stops lasted.
-// Then the waits grow in steps. Most windows last one second, and end after a few refused reopen probes. During the first
-// long window, probes are sent more often, because all clients that share the window begin again when the window ends.
-// During a stop of minutes, probes are sent less and less often: each wait is a share of the length of the stop. A server
-// that also counts refused requests would never open again if the probes kept the same pace.
+// Waits after a refusal that names no time. The first wait is as long as a few requests take. If recent stops lasted
+// longer, the first wait is nearly as long as these stops, up to a second. Then the waits grow in steps. Most windows last
+// one second, and end after a few refused reopen probes. During the first long window, probes are sent more often, because
+// all clients that share the window begin again when the window ends. During a stop of minutes, probes are sent less and
+// less often: each wait is a share of the length of the stop. A server that also counts refused requests would never open
+// again if the probes kept the same pace.
 
 const BACKOFF = {
   /** The first wait while no rate is known. */

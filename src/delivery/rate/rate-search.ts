@@ -45,7 +45,7 @@ export interface RateSearch {
   hasLongWindow(): boolean;
   /** Counts an accepted request. A rate is on trial only while requests are sent; `isOpen` is true then. */
   accepted(sentAt: number, now: number, isOpen: boolean): void;
-  /** Call it after a time without answers that was not a stop. */
+  /** Call it when no answer has come for a time, and no stop was the reason. */
   paused(now: number): void;
   /** A stop has ended. */
   reopened(stop: EndedStop, now: number): void;

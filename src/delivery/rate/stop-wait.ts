@@ -31,7 +31,7 @@ export interface StopWait {
    * @returns for how long nothing is sent
    */
   refused(askedMs: number | null, backoffMs: () => number, now: number): number;
-  /** The stop as a wait beyond a minute, or null if it is shorter. @param closedUntil when the next reopen probe is sent */
+  /** The stop as a long wait; null if it lasts up to a minute. @param closedUntil when the next reopen probe is sent */
   long(closedUntil: number, now: number): LongWait | null;
 }
 

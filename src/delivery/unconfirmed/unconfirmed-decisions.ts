@@ -52,8 +52,8 @@ export interface ListRead {
   /** Milliseconds until the list has to be read again before an absence is believed; 0 to believe it. */
   waitMs: () => number;
   /**
-   * Until when the import of a new product may still make it, by the wall clock; null if that is not known. 0 for all other
-   * deliveries.
+   * Until when an import may still make its new product, by the wall clock; null if this time is unknown. 0 for all
+   * deliveries that are not new products of an import.
    */
   mayMakeUntil: number | null;
   /**

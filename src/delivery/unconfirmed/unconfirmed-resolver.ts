@@ -52,7 +52,7 @@ export interface UnconfirmedResolver {
 
 /** How many unconfirmed deliveries one listing serves. */
 const BATCH = 10_000;
-/** While only writes fail, one delivery is sent again in this time. Any other delivery would only wait. */
+/** While only writes fail, one delivery is sent again in each period of this length, because further ones would only wait. */
 const TRY_AGAIN_MS = 30_000;
 
 /** The unconfirmed deliveries, by how each is resolved. */

@@ -22,9 +22,9 @@ export type ReasonTrait =
   | 'of_another_item'
   /** The write may have been sent since the backup that the ledger was restored from. */
   | 'since_backup'
-  /** The API was not able to take the delivery. */
+  /** The API was not able to accept the delivery. */
   | 'api_away'
-  /** The reason keeps the time since which the API has not been able to take the delivery. */
+  /** The reason keeps the time since which the API has not been able to accept the delivery. */
   | 'keeps_away_since'
   /** The API is still working on an earlier send. */
   | 'api_busy'
@@ -79,7 +79,7 @@ const RESENT: readonly WrittenState[] = ['due', 'parked'];
 
 /** Every code that a delivery, a refused scope or a failed listing can carry. The codes are stable: people filter by them. */
 const CODES = {
-  // Codes of a delivery that the API has not taken and that is sent again.
+  // Codes of a delivery that the API has not accepted and that is sent again.
   throttled: settled(['due'], 'keeps_away_since'),
   /** This machine could not send the request. */
   local: settled(['due'], 'keeps_away_since'),
@@ -153,7 +153,7 @@ export interface Reason {
   afterDoubt?: true;
   /**
    * Since when the API has given this answer, for codes that need this time. For a code with `keeps_away_since`: since
-   * when the API has not been able to take the delivery. Milliseconds since the Unix epoch.
+   * when the API has not been able to accept the delivery. Milliseconds since the Unix epoch.
    */
   since?: number;
   /**
@@ -216,7 +216,7 @@ export function whenAbsent({ code, status }: Pick<Reason, 'code' | 'status'>): W
 }
 
 /**
- * Since when the API could not take the delivery; null if its last answer was another one. The time does not change
+ * Since when the API could not accept the delivery; null if its last answer was another one. The time does not change
  * while the delivery waits for the API's limit or for this machine.
  */
 export function awaySince(reason: Reason | null): number | null {

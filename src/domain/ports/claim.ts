@@ -53,7 +53,7 @@ export interface ClaimedDelivery extends DueDelivery {
   /** Since when the API has answered that it is working on this request; null if its last answer was another one. */
   busySince: number | null;
   /**
-   * Since when the API could not take this delivery; null if its last answer was another one. An answer that asks to
+   * Since when the API could not accept this delivery; null if its last answer was another one. An answer that asks to
    * wait does not change this time.
    */
   awaySince: number | null;

@@ -1,5 +1,5 @@
-// First contact: the items that the platform has before a source creates its first item there. Other systems may have
-// created them, or people.
+// First contact: the items that the platform has before a source creates its first item there. Other systems or
+// people may have created these items.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery/reason.ts';

@@ -99,9 +99,8 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   {
     name: 'item.difference',
     rule: 'If the desired content differs from the acknowledged one, the item has a delivery for the difference (I4).',
-    // The check leaves out three cases: a record that waits to be read or mapped again stages the difference later, an
-    // item without a record stages nothing, and an item that is not at the platform is staged when its missing record
-    // is back.
+    // Three cases are left out. A record that waits to be read or mapped again stages the difference later. An item
+    // without a record stages nothing. A missing item that is not at the platform is staged when its record is back.
     sql: `SELECT ${ITEM} FROM items i JOIN records r ON r.id = i.record_id
       WHERE i.kind <> 'passport' AND i.desired_hash IS NOT ${BASELINE_HASH} AND r.state NOT IN ('stale', 'pending')
         AND i.ignored_hash IS NOT i.desired_hash AND NOT (i.acknowledged = 0 AND r.missing_since IS NOT NULL) AND ${NO_OPEN}`,

@@ -32,7 +32,7 @@ const IS_SCHEDULED = `i.state IN ('due', 'in_doubt') AND i.due_at > 0
   AND CASE i.state WHEN 'due' THEN i.operation NOT IN (SELECT value FROM json_each(@operations))
       ELSE ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE END`;
 
-/** SQL condition: true if the API could not take the delivery of the item `i` since a time before `@before`. */
+/** SQL condition: true if the API could not accept the delivery of the item `i` since a time before `@before`. */
 const IS_LEFT_AWAY = `i.state = 'due' AND ${reasonHas('i', 'api_away')} AND i.reason ->> '$.since' <= @before`;
 
 type Scheduled = SuspendedUnconfirmed & Of & { operations: string };

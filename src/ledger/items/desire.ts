@@ -35,7 +35,7 @@ export function createDesire(
   const insertNew = createInsertNewItems({ db, clock }, { ...parts, insertRefs });
   const sql = {
     // Before the desired payload is replaced, the former one is stored if it is also the baseline or the payload of the
-    // open revision. Until then the same payload was not stored twice.
+    // open revision. As long as the payloads are the same, only one copy is stored.
     update: db.prepare<[Asked & { id: number; source: string }], ItemRow>(
       `UPDATE items SET natural_key = @naturalKey, record_id = @recordId, source = @source, missing_since = @missingSince,
          acknowledged = CASE WHEN baseline_hash = @desiredHash THEN 1

@@ -104,7 +104,7 @@ export function createInsertNewItems(
     return arrived;
   }
 
-  /** A new product or material may be the part to which another record refers. */
+  /** Records whose parts may be these new products or materials are mapped again. */
   function noticeParts(desires: readonly OwnedDesire[]): void {
     for (const [kind, ofKind] of Map.groupBy(desires, ({ item }) => item.kind)) {
       partRefs.appeared(

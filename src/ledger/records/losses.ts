@@ -1,4 +1,4 @@
-// Which records an export must not lose. From some records nothing comes: a quarantined row that never became an item, an
+// Which records an export must not lose. Some records make no item: a quarantined row that never became an item, an
 // excluded row, a row that repeats another one. Such a record may vanish without a loss, however small the file is.
 
 import { LOOKUP_VALUES_MAX } from '../../domain/lookup.ts';

@@ -14,7 +14,7 @@ const OF_OTHERS = 0o077;
  * An existing file is never opened here, because a process that closes any handle of a file loses all its locks on that
  * file.
  *
- * @throws Fault `ledger.unwritable` when this process may not use the file, or the name is not of a file
+ * @throws Fault `ledger.unwritable` when this process may not use the file, or the path does not name a regular file
  */
 export function makePrivateFile(path: string): void {
   try {

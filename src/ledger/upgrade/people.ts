@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { withShape } from '../deliveries/reason-text.ts';
 
 /**
- * Adds the actions, notes and values of people, the time since when a record is in quarantine, and the indexes by which
+ * Adds the actions, notes and values of people, the time from which a record is in quarantine, and the indexes by which
  * the dashboard groups stuck items and records.
  */
 export const PEOPLE = `

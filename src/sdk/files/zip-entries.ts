@@ -18,7 +18,7 @@ export interface ZipArchive {
   entries: readonly Entry[];
 }
 
-/** Every document of Microsoft Office has this entry, by which it is recognised. */
+/** Every document of Microsoft Office has this entry, and other archives do not. */
 const OFFICE_ENTRY = '[Content_Types].xml';
 
 /**

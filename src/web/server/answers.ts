@@ -38,7 +38,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
     );
   }
 
-  /** The link to the page that the person has come from, such as the one with the form; null where that is no page. */
+  /** The link to the page that the person has come from, such as the one with the form; null if it did not come from a page. */
   function backLink({ url, headers: { referer, host } }: FastifyRequest): Html | null {
     const from = URL.parse(referer ?? '');
     if (from === null || from.host !== host) return null;

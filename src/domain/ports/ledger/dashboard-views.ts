@@ -171,7 +171,7 @@ export interface PassportRow {
   name: string | null;
   source: string | null;
   state: PassportState;
-  /** The blockers of the passport, or what it waits for, with the first cause first; empty if nothing is known. */
+  /** Why the passport waits, as sentences: its blockers, or another cause. The first cause is first. Empty if unknown. */
   blockers: string[];
   reason: Reason | null;
   since: number | null;

@@ -30,8 +30,8 @@ export interface DeliveryLedger {
    */
   nextDueAt(request?: { after?: number; suspended?: SuspendedWork; of?: WorkOf | undefined }): Promise<number | null>;
   /**
-   * The remaining deliveries, if the API has not been able to take any of them since before a time; null if another delivery is
-   * scheduled and not suspended.
+   * The remaining deliveries, if the API has not been able to accept any of them since before a time. Null if another
+   * delivery is scheduled and not suspended.
    */
   leftAway(request: { before: number; suspended?: SuspendedWork; of?: WorkOf | undefined }): Promise<LeftAway | null>;
   /** How many of these deliveries are being sent. */

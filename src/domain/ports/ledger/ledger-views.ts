@@ -241,8 +241,8 @@ export interface LedgerViews {
    */
   stuck(limit: number, sources?: readonly string[]): StuckDelivery[];
   /**
-   * Unconfirmed items of these sources that do not need a person, because they are looked up or sent again without a
-   * person, and when the first of them is.
+   * The number of unconfirmed items of these sources that are looked up or sent again automatically, and the time of the
+   * first look-up.
    */
   awaitingReadBack(sources?: readonly string[]): { count: number; nextLookAt: number | null };
   /** Due deliveries at whose last attempt the API was away; null if there are none. */

@@ -11,7 +11,7 @@ import type { Step } from './step.ts';
 export interface PassportWaits {
   /** @param isComplete true if no earlier step stops the passport */
   stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[];
-  /** True if the platform has taken a change of the product since it last answered a write of the passport. */
+  /** True if the platform has accepted a change of the product since it last answered a write of the passport. */
   hasChangedSince(key: string): boolean;
   /**
    * Why the passport of a complete product does not have its desired status, in full sentences; null if no reason is

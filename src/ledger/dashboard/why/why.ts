@@ -62,8 +62,9 @@ export function createWhy(
     const published = passport.acknowledged === 'published';
     const { key, naturalKey, name } = product;
     const last = steps.at(-1);
-    // The platform has refused a write of the passport itself. Whatever else stops the product would not publish it, unless the
-    // product has changed since: then the passport is sent again as soon as nothing else stops it.
+    // The platform has refused a write of the passport itself. Then this refusal is the cause to show: the passport would not
+    // be published even if all other causes were removed. If the product has changed since the refusal, the passport is sent
+    // again as soon as no other cause is left.
     const isRefused = passport.state === 'blocked' && last?.standing === 'stop' && !waits.hasChangedSince(key);
     const refused = isRefused ? last : null;
     return answered({ key, naturalKey, name, published, steps }, refused);

@@ -70,7 +70,7 @@ const SIZE = 'Write size(row.X).';
 const CUT = 'Write row.X.substring(0, 4).';
 const NUMBER = 'Write decimal(row.X) for a field, and double(decimal(row.X)) to calculate.';
 
-/** How to write what other languages have a function for. */
+/** How to write an expression for which other languages have a function. */
 const IN_OTHER_LANGUAGES: ReadonlyMap<string, string> = new Map([
   ['replace', SUBSTITUTED],
   ['replaceall', SUBSTITUTED],

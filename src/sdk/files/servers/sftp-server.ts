@@ -43,8 +43,8 @@ export function createSftpServer(
     wrongKey = '';
     const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port: port ?? PORT });
     cutWith(() => socket.destroy());
-    // Each call reports its own error. The library also sends some errors to global listeners, so a listener has to be
-    // there that does nothing.
+    // Each call reports its own error. The library also sends some errors to global listeners. It needs such a
+    // listener, and this one does nothing.
     const ignore = () => undefined;
     const client = new SftpClient('dpp-sync', { error: ignore, end: ignore, close: ignore });
     try {

@@ -21,7 +21,7 @@ export function runBadge(run: Pick<RunView, 'result' | 'endedAt' | 'streams'>, i
   if (run.result === 'failed') return stateBadge('failed');
   if (run.streams.some(({ guarded }) => guarded !== null)) return stateBadge('guarded');
   if (run.result === 'complete') return stateBadge('complete');
-  // A run has no end and its source is not being read: then the run was interrupted when its process ended.
+  // If a run has no end and its source is not being read, the run was interrupted when its process ended.
   return stateBadge(run.endedAt === null && isRunning ? 'running' : 'interrupted');
 }
 
