@@ -211,7 +211,7 @@ describe('an outage', () => {
       away = false;
       await world.time.pass(5 * 60_000, deliveredAll(50));
       expect([world.states(), world.health.openSince()]).toEqual([{ delivered: 50 }, null]);
-      // dpp-sync has learnt that the question can fail while the API takes deliveries. So a delivery finds out that the API is
+      // dpp-sync has learnt that the question can fail while the API accepts deliveries. So a delivery finds out that the API is
       // back.
       away = true;
       await world.stage(keys(20, 'Q'));
@@ -304,7 +304,7 @@ describe('a poison item', () => {
   it.each<[number, number]>([
     [10, 0],
     [15, 0],
-    // More poison items look like an API that takes no writes, until good items were accepted between them twice.
+    // More poison items look like an API that accepts no writes, until good items were accepted between them twice.
     ...(IS_FULL ? [[60, 4] satisfies [number, number]] : []),
   ])(
     'poison items delay no other by more than a second where there are %i of them, or %i at most',

@@ -84,7 +84,7 @@ describe('dpp-sync demo', () => {
     expect(first.exitCode).toBe(0);
     const { steps, config } = first.json() as unknown as DemoDocument;
     const sent = new Map(steps.map(({ name, requests }) => [name, requests.sent]));
-    // Products are sent in bulk imports once the first of these has proven itself, so it depends on the time how many are.
+    // Products are sent in bulk imports only after the proof by the first import. So the number of requests depends on the time.
     expect(sent.get('first')).toBeGreaterThan(1900);
     expect(sent.get('first')).toBeLessThan(2320);
     sent.delete('first');
@@ -107,7 +107,7 @@ describe('dpp-sync demo', () => {
     for (const secret of ['api-key', 'web-token']) expect(statSync(join(dir, 'data', secret)).mode & 0o777).toBe(0o600);
     expect((await cli(['status', '-c', config])).stdout).toContain('344');
 
-    // More than a pipe holds, for a reader that goes away after a line.
+    // The output is larger than the buffer of a pipe, and its reader ends after one line.
     const launcher = join(import.meta.dirname, '../../src/launcher.mjs');
     const piped = `("${process.execPath}" "${launcher}" items --json -c "${config}"; echo "exit $?" >&2) | head -n 1`;
     const { stdout, stderr } = spawnSync('sh', ['-c', piped], { encoding: 'utf8' });
@@ -199,7 +199,7 @@ describe('dpp-sync sandbox', () => {
 
     const again = serve('--ids', 'numeric');
     await again.said('\n');
-    // The document is complete while the sandbox goes on serving.
+    // The document is complete while the sandbox still serves.
     const { baseUrl, keys } = documentOf(again);
     expect(keys.map(({ scopes }) => scopes.length)).toEqual([3, 2, 1]);
     expect(keys[0]?.key).toBe(key);

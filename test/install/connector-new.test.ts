@@ -1,5 +1,5 @@
-// A connector outside the repository, made by `connector new`, and those of docs/connectors/writing.md beside it: their tests
-// pass, and the program uses them by their paths.
+// Connectors outside the repository: one that `connector new` makes, and those of docs/connectors/writing.md. Their tests
+// pass, and the program loads them by their paths.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

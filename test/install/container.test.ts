@@ -42,7 +42,7 @@ const INSTRUCTIONS = text('Dockerfile')
     return match ? [{ instruction: match[1] ?? '', rest: match[2] ?? '' }] : [];
   });
 
-/** The instructions of the stage that begins so; without a beginning, of the last one. */
+/** The instructions of the stage whose FROM has this text; without a text, those of the last stage. */
 function stage(beginning = ''): typeof INSTRUCTIONS {
   const isFrom = ({ instruction, rest }: { instruction: string; rest: string }) =>
     instruction === 'FROM' && (beginning === '' || rest === beginning);
@@ -52,7 +52,7 @@ function stage(beginning = ''): typeof INSTRUCTIONS {
 }
 const finalStage = () => stage();
 
-/** Does in a folder what the COPY instructions say that take files of the repository. */
+/** Copies files of the repository into a folder, as these COPY instructions say. */
 function copyInto(folder: string, copies: string[]): void {
   for (const copy of copies) {
     const paths = copy.split(' ');
@@ -68,7 +68,7 @@ function copyInto(folder: string, copies: string[]): void {
 const image = publicFolder('dpp-image-');
 afterAll(() => rmSync(image, { recursive: true }));
 
-/** Does what a stage does to install: its files are those of the stage that it builds on and its own. */
+/** Installs packages as a stage does. Its files are those of its base stage and its own. */
 async function installAs(beginning: string): Promise<boolean> {
   for (const { instruction, rest } of [...stage('node:24-bookworm-slim AS base'), ...stage(beginning)]) {
     if (instruction === 'COPY') copyInto(image, [rest]);
@@ -303,7 +303,7 @@ describe('compose.yaml', () => {
   });
 
   describeRedis('its Redis', () => {
-    /** What compose runs, with files and a port of this test in the place of those of the container. */
+    /** A command that compose runs, with files and a port of this test in place of those of the container. */
     function here(shell: string, folder: string, port: number): string {
       return shell
         .replaceAll('$$', '$')

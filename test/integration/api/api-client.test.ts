@@ -174,7 +174,7 @@ test.each<[string, Reply, object]>([
   server.script(reply);
   const outcome = await target.ping();
   expect(outcome).toMatchObject(expected);
-  // What stands in the place of the API does not count as the API at work.
+  // An answer of a proxy or a login page does not show that the API works.
   expect(outcome).not.toHaveProperty('atWork');
 });
 
@@ -293,7 +293,7 @@ test('a client without a usable key denies everything and sends nothing', async 
   }
 });
 
-/** Answers by path what a platform of Django REST Framework would to a key with these scopes. */
+/** Answers like a platform of Django REST Framework to a key with these scopes. */
 function platform(scopes: string[], overrides: Record<string, Reply> = {}): Reply {
   const decision = (scope: string, allowed: Reply) =>
     scopes.includes(scope) ? allowed : answerWith(403, { detail: 'You do not have permission.' });

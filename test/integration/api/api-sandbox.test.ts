@@ -143,7 +143,7 @@ async function walk({ sandbox, client, keyId, write }: World, style: SandboxOpti
   expect(await target.probe()).toMatchObject({ denied: { by: 'key' }, plan: 'unknown' });
 }
 
-/** An import of one that is there, one that is new and one that is bad, and then the list for what the answer left open. */
+/** An import of an existing, a new and a bad product; then the list, for the products that the answer does not settle. */
 async function walkImport({
   client,
   style,

@@ -21,7 +21,7 @@ function twoSources(): Record<string, unknown>[] {
 }
 
 const run = (...args: string[]) => cli([...args, '-c', world.configFile]);
-/** What only reads can run in this process. */
+/** Runs a command that only reads, in this process. */
 const look = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 
 describe('why a command ends with 4', () => {

@@ -30,7 +30,7 @@ async function createFilledLedger(): Promise<void> {
 const READING = [['status'], ['items'], ['quarantine'], ['show', 'product', '1'], ['ledger', 'backup', 'to.db']];
 const WRITING = [['sync'], ['replay', '--dry-run'], ['settle', '1', '--rejected']];
 
-/** Overwrites all but the first page, as a disk that fails or a copy that went wrong would. */
+/** Overwrites all pages but the first, like a failing disk or a broken copy. */
 function damageLedger(): void {
   const file = ledgerFile();
   const { size } = statSync(file);

@@ -232,7 +232,7 @@ describe('after a sync', () => {
     }
     expect((await run('replay', '--key', 'A-')).stderr).toContain('Did you mean 1?');
     const dryRun = async (key: string) => (await run('replay', '--dry-run', '--json', '--key', key)).json();
-    // By key and by natural key: delivered, so there is nothing to do. Then the key of a quarantined record.
+    // A delivered item, named by its key and by its natural key: there is nothing to do. Then the key of a quarantined record.
     expect(await dryRun('1')).toMatchObject({ ok: true, records: 0 });
     expect(await dryRun('A-1')).toMatchObject({ ok: true, records: 0 });
     expect(await dryRun('3')).toMatchObject({ ok: true, records: 1 });

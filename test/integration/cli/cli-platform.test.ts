@@ -10,7 +10,7 @@ import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts'
 import { answerWith, type Reply, startScriptedServer } from '../api/scripted-server.ts';
 
 const KEY = 'dpp_full0123456789abcdefghijklmnop';
-/** What somebody typed where it does not belong. */
+/** A secret that a person has typed as an argument by mistake. */
 const GIVEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.signature-of-a-session';
 
 let world: World;

@@ -23,7 +23,7 @@ describe('completion in bash', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** What bash offers behind these words; the last word is the one that is being typed. */
+  /** The words that bash offers after these words. The last word is still being typed. */
   async function offered(...words: string[]): Promise<string[]> {
     const typed = ['dpp-sync', ...words].map((word) => `'${word}'`).join(' ');
     const program = `source '${script}'; COMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _dpp_sync; printf '%s\\n' "\${COMPREPLY[@]}"`;

@@ -59,7 +59,7 @@ async function evaluate(): Promise<void> {
   await fixture.ledger.evaluatePassports({ afterKey: null, limit: 100 });
 }
 
-/** Claims what is due of one item, and settles it so. */
+/** Claims the first due delivery of this kind, and settles it with this decision. */
 async function settleNext(kind: 'product' | 'material' | 'bom_item' | 'passport', decision: Decision): Promise<void> {
   const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 100 });
   for (const { id } of due) {
@@ -483,7 +483,7 @@ describe('whatever has happened to a product', () => {
   });
 });
 
-/** Settles the delivery that is due first, if there is one. Only a create gets a remote id. */
+/** Settles the first due delivery, if there is one. Only a create gets a remote id. */
 async function settleFirst(ledger: SqliteLedger, decision: Decision): Promise<void> {
   const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
   if (due === undefined) return;

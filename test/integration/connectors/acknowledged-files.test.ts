@@ -1,4 +1,4 @@
-// Which files are read, and what becomes of them afterwards: semaphores, a second look, archiving and deleting.
+// Which files are read, and what happens to them afterwards: semaphores, a second check, archiving and deleting.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The examples of docs/connectors: each is written into a folder as it stands on its page, checked, and synced.
+// The examples of docs/connectors: each is written into a folder unchanged, checked, and synced.
 
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

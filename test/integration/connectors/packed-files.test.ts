@@ -1,4 +1,4 @@
-// Files in .gz and .zip, recognised by their first bytes: what is read of them, and what is refused.
+// Files in .gz and .zip, recognised by their first bytes: which entries are read, and which files are refused.
 
 import { appendFileSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -41,7 +41,7 @@ async function idsOf(
   }
 }
 
-/** Reads a file without keeping anything of it: how many bytes came, and how it ended. */
+/** Reads a file without keeping its content. Returns the number of bytes, and the error at the end. */
 async function countOf(content: Uint8Array, unpacking: object = {}): Promise<{ bytes: number; error: unknown }> {
   let bytes = 0;
   const counting = defineFileConnector({

@@ -13,7 +13,7 @@ import { createWorld, type World } from '../../support/worlds/world.ts';
 const PLANTED = 'planted-hunter2-in-a-connector';
 const ROTATED = 'rotated-hunter3-in-a-connector';
 
-/** It gives one row that says which of the two passwords it has, or fails with the password in its message. */
+/** A connector that gives one row with the password that it has, or fails with this password in its message. */
 const connectorWith = (pull: string) => `import { defineConnector, secret, sourceFault, z } from 'dpp-sync/sdk';
 export default defineConnector({
   id: 'guarded',

@@ -1,5 +1,5 @@
-// Reads go on behind any row, whatever the columns of `page` hold: the rows that were read are compared with those of the table one by
-// one, in pages of one row. What cannot be read so is refused before rows are lost.
+// A read can continue after any row, whatever values the columns of `page` have. The tests read pages of one row, and compare the rows
+// with those of the table. A table that cannot be read in this way is refused before rows are lost.
 
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -29,14 +29,14 @@ interface TestDatabase {
 interface Case {
   about: string;
   type: string;
-  /** As they stand in a statement. */
+  /** The values in the form of an SQL statement. */
   values: readonly string[];
   query?: string;
 }
 
 const NO_SIGNAL = new AbortController().signal;
 
-/** Makes the table. Its rows stand in no order. */
+/** Makes the table. Its rows are not sorted. */
 async function fill({ run }: TestDatabase, { type, values }: Case): Promise<void> {
   await run('DROP TABLE IF EXISTS ordered');
   await run(`CREATE TABLE ordered (g INT, v ${type}, n INT)`);
@@ -44,7 +44,7 @@ async function fill({ run }: TestDatabase, { type, values }: Case): Promise<void
   await run(`INSERT INTO ordered VALUES ${rows.toSorted().join(', ')}`);
 }
 
-/** The numbers of the rows by pages of one row. Ends after twice as many rows as there are. */
+/** The numbers of the rows, read in pages of one row. Stops after twice as many rows as the table has. */
 async function walk(
   database: TestDatabase,
   stream: { query: string; page: string[] },
@@ -136,7 +136,7 @@ const TIMES = text(
   '2026-10-25 00:30:00',
   '1969-12-31 23:59:59',
 );
-/** An order that is neither that of the alphabet nor its reverse, with the last value before all others in the alphabet. */
+/** An order that is neither alphabetical nor its reverse. The last value is the first one in the alphabet. */
 const STEPS = ['b', 'c', 'e', 'd', 'a'];
 
 const startServer = (start: () => Promise<DatabaseServer>) => {
@@ -353,7 +353,7 @@ describe('SQLite goes on behind each row', () => {
       INSERT INTO ordered VALUES (1, -9e999), (1, 1)`);
     const { options } = database();
     const stream = { query: 'SELECT * FROM ordered', page: ['g', 'v'] };
-    // No statement can hold a number that is infinite, so that the row behind it is not found.
+    // No statement can contain an infinite number, so the row after it is not found.
     await expect(readRows(sql, { folder: folder.path, options, stream })).rejects.toThrow(
       'in one order and compares them in another order, at g=1, v=1.',
     );

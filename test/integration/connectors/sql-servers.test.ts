@@ -1,4 +1,4 @@
-// What is read from real PostgreSQL and MariaDB servers: exact values, changes, and faults that a person can act on.
+// Reads from real PostgreSQL and MariaDB servers: exact values, changes, and faults that a person can act on.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -59,7 +59,7 @@ const EVENTS = { query: 'SELECT * FROM event', page: ['id'], watermark: 'at', ov
 const events = (...rows: [id: number, at: string | null][]): string =>
   `INSERT INTO event VALUES ${rows.map(([id, at]) => `(${id}, ${at === null ? 'NULL' : `'${at}'`})`).join(', ')}`;
 
-/** What is the same on every server. */
+/** The tests that run on every server. */
 function onEveryServer(): void {
   it('the example of docs/connectors/sql.md passes `check`, and what it maps is delivered', async () => {
     const found = await syncExample('sql.md', {
@@ -118,7 +118,7 @@ function onEveryServer(): void {
       for await (const { cursor: at = null } of readPages(sql, setupOf(EVENTS))) {
         cursor = at;
         page += 1;
-        // A row behind the place of the snapshot changes, and a later one ahead of it.
+        // Two rows appear while the snapshot is read: one before the rows of the first page, and one after them.
         if (page === 1) await run(events([-1, '2026-01-01 11:00:00'], [900, '2026-01-01 12:00:00']));
       }
       const changed = await ids({ ...EVENTS, overlap: 0 }, { mode: 'changes', cursor });
@@ -205,14 +205,14 @@ function onEveryServer(): void {
     while ((await server.ask(RUNNING[dialect] ?? '')).length === 0) await delay(20);
     abort.abort(new Error('The test stops it.'));
     await expect(reading).rejects.toThrow('The test stops it.');
-    // The server takes a moment to stop it, and without that it would take minutes.
+    // The server needs a moment to stop the statement. Without the stop, the statement would take minutes.
     const stoppedAt = Date.now();
     while ((await server.ask(RUNNING[dialect] ?? '')).length > 0) await delay(20);
     expect(Date.now() - stoppedAt).toBeLessThan(10_000);
   });
 }
 
-/** A query of some minutes, the columns of which are known at once. */
+/** A query that takes some minutes. Its columns are known at once. */
 const SLOW: Readonly<Record<string, string>> = {
   postgresql: 'SELECT n AS id, pg_sleep(60)::text AS slept FROM generate_series(1, 3) AS n',
   mariadb: 'SELECT seq AS id, SLEEP(60) AS slept FROM seq_1_to_3',
@@ -352,7 +352,7 @@ describeMariaDb('a MariaDB server', () => {
     await expect(read({ query: 'SELECT * FROM cased', page: ['a'] })).rejects.toMatchObject(
       saying('same values', 'a=[zZ]'),
     );
-    // A read of changes may be stopped after any page, and goes on behind its last row.
+    // A read of changes may be stopped after any page. The next read continues after its last row.
     const changes = { query: 'SELECT a, IF(n = 2, 1, n) AS n FROM cased', page: ['a'], watermark: 'n' };
     const pages = readPages(sql, setupOf(changes, { mode: 'changes' }));
     await expect(pages.next()).rejects.toMatchObject(saying('same values', 'a=[zZ]'));

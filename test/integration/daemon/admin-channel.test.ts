@@ -212,7 +212,7 @@ describe('the admin channel', () => {
       },
     };
     const busy = handlerOf(async ({ runtime: at }) => {
-      // Each progress is larger than what the kernel takes for the reader.
+      // Each progress is larger than the buffer of the socket.
       for (let stream = 0; stream < 5000; stream += 1) {
         at.bus.emit({
           type: 'page',
@@ -258,7 +258,7 @@ describe('the admin channel', () => {
       },
     });
     await expect.poll(() => written, SOON).toBeGreaterThan(0);
-    // Until the reader goes on, no more is written than socket buffers hold.
+    // Until the reader continues, no more is written than the buffers of the socket can have.
     let before = -1;
     await expect
       .poll(
@@ -402,7 +402,7 @@ describe('the admin channel', () => {
     await listen(handlerOf(async () => 'done'));
     const half = connect(place()).on('error', () => {});
     half.write(`POST ${PATH}test HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`);
-    // The server answers this one after it has begun to read the first.
+    // The server answers this request, although it has begun to read the first one.
     await expect(
       client().run(
         handlerOf(async () => 'done'),

@@ -200,7 +200,7 @@ describe('mail', () => {
   });
 
   it('mail is not sent over a connection whose certificate nobody vouches for', async () => {
-    // The server has a certificate of its own making.
+    // The server has signed its certificate itself.
     const port = await listen({ disabledCommands: [] });
     await expect(mail(port, { security: 'starttls' }).send(NOTICE, NEVER)).rejects.toThrow(/certificate/i);
     expect(mails).toEqual([]);

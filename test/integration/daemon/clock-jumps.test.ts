@@ -35,7 +35,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   let fixture: LedgerFixture;
   afterEach(() => fixture.remove());
 
-  /** One delivery that was attempted, with a decision that has it wait for half a minute. */
+  /** One delivery after an attempt, whose decision lets it wait for half a minute. */
   async function waiting(kind: 'retry' | 'unconfirmed' | 'blocked'): Promise<void> {
     fixture = createLedgerFixture();
     const { ledger, clock } = fixture;

@@ -230,7 +230,7 @@ describeRedis('the daemon over Redis', () => {
       world.requests();
       world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,Toaster,20\nA-3,Mixer,10\n');
       const { daemon } = await startDaemon(world);
-      // Of deliveries that are done, that never were, and of what nobody would write.
+      // Jobs of deliveries that are done or never existed, and jobs with content that dpp-sync never writes.
       const bells = [[{ id: 1 }, { id: 2 }], [{ id: 4711 }], [{ id: 'one' }, null], 'nothing'].map((deliveries) => ({
         name: 'ghost',
         data: { type: 'deliver', deliveries },
@@ -271,7 +271,7 @@ describeRedis('the daemon over Redis', () => {
       expect((await fetch(`${url}/`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).status).toBe(200);
       const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
       expect(await metrics.text()).not.toContain('dpp_sync_queue_jobs{');
-      // What has changed meanwhile waits for the map queue, whatever had been in it.
+      // The changed records wait for the `map` queue. It does not matter whether its jobs survive the restart of Redis.
       const pulling = daemon.runtime.pull('erp', { trigger: 'cli' }, new AbortController().signal);
       await expect.poll(() => daemon.runtime.mapping(), SOON).toBe(true);
       await redis.restart();

@@ -38,7 +38,7 @@ describe('the lines of the log', () => {
     const { lines, log } = recording();
     const { daemon } = await startDaemon(world, { log });
     const SOON = { timeout: 40_000 };
-    // Both at once, so that one could get the fields of the other.
+    // Both sources run at once, so that a defect could give the lines of one run the fields of the other.
     await Promise.all([daemon.startRun('erp', 'schedule'), daemon.startRun('pim', 'schedule')]);
     await expect.poll(() => daemon.runtime.views.itemCounts().product.rejected, SOON).toBeGreaterThan(0);
     await expect.poll(() => lines.filter(({ msg }) => msg.startsWith('The run of')).length, SOON).toBe(2);

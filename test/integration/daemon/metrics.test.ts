@@ -86,7 +86,7 @@ describe('the metrics of a daemon', () => {
     expect(values.get('dpp_sync_items{source="pim",kind="passport",state="blocked"}')).toBe('0');
     expect(values.get('dpp_sync_requests_total{operation="passport.publish",outcome="throttled"}')).toBe('0');
     expect(values.get('dpp_sync_guard_held{source="pim",stream="default"}')).toBe('0');
-    // What does not apply is no number, so that no rule fires for it.
+    // A value that does not apply is NaN, so that no rule fires for it.
     expect(values.get('dpp_sync_next_run_timestamp_seconds{source="pim"}')).toBe('Nan');
     expect(values.get('dpp_sync_last_backup_timestamp_seconds{}')).toBe('Nan');
     expect(values.get('dpp_sync_api_learnt_rate_per_second{}')).toBe('Nan');

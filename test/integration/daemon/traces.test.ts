@@ -27,7 +27,7 @@ interface Span {
 interface Collector {
   url: string;
   spans: Span[];
-  /** What else arrived: the texts of all requests. */
+  /** The texts of all requests. */
   texts: string[];
   tokens: Set<string | undefined>;
   close(): Promise<unknown>;
@@ -175,7 +175,7 @@ describe('the traces of deliveries', () => {
     const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
     const importing = (text: RegExp) => files.filter((file) => text.test(readFileSync(join(sources, file), 'utf8')));
     expect(importing(/'@opentelemetry\//)).toEqual(['observe/traces/create-traces.ts']);
-    // That file is imported for its types, or when the config asks for it.
+    // Other files import that file only for its types, or when the config asks for traces.
     expect(importing(/^import (?!type)[^;]*\/create-traces\.ts'/m)).toEqual([]);
   });
 

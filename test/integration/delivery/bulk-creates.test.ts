@@ -13,7 +13,7 @@ async function open(sandbox: SandboxOptions = {}, imports: NonNullable<Options['
   world = await createDeliveryWorld({ sandbox, profile: { imports: { createsMin: 5, ...imports } } });
 }
 
-/** So many new products by id, each with the fields that the function gives it. */
+/** This many new products by id, with the fields that the function gives. */
 function products(count: number, fieldsOf: (id: number) => JsonObject = () => ({})): Record<string, JsonObject> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [String(at + 1), fieldsOf(at + 1)]));
 }

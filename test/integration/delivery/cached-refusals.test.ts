@@ -155,7 +155,7 @@ describe('a platform that repeats its refusal for a key', () => {
       expect(await sendAgain(refused)).toEqual({ status: 400, replayed: 'true' });
       const selection = { states: ['rejected'] as const, sources: [], keys: [], deliveryIds: [] };
       await working(async (runtime) => {
-        // Nothing has changed, and yet the request is sent again, with a new key, so that the answer is of today.
+        // Nothing has changed. The request is sent again all the same, with a new key, so that the answer is a new one.
         await runtime.replay({ selection, force: false, dryRun: false });
         expect((await deliver(runtime)).items.product).toEqual({ delivered: 2, rejected: 1 });
         expect(lastRefused('product.create').body).toBe(refused.body);

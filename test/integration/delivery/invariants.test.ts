@@ -19,7 +19,7 @@ async function synced(): Promise<Evidence> {
     platform: world.sandbox.inspect(),
     source: SMALL,
     bomItems: 'delivered',
-    // The others lack what a gate of the platform asks of their materials.
+    // The materials of the other products lack a field that a gate of the platform requires.
     published: ['SKU-P1'],
     secrets: [API_KEY],
   };

@@ -244,7 +244,7 @@ describe('a product that is not complete', () => {
       await syncOf('boms');
       expect(publications()).toEqual(['SKU-P1', 'SKU-P2', 'SKU-P3']);
 
-      // A product that came after the parts were read waits for the next read: its own may be in it.
+      // A product that was read after the parts waits for the next read of the parts, which may have parts of this product.
       const products = [...SMALL.products, { id: 'P4', name: 'Bracket', country: 'DE' }];
       replaceExport({ ...SMALL, products });
       expect((await syncOf('products')).passports).toEqual({ published: 3, incomplete: 1 });

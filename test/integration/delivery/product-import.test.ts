@@ -11,7 +11,7 @@ afterEach(() => world.remove());
 
 type Options = Parameters<typeof createDeliveryWorld>[0];
 
-/** So many products by id, each with the fields that the function gives it. */
+/** This many products by id, with the fields that the function gives. */
 function products(count: number, fieldsOf: (id: string) => JsonObject): Record<string, JsonObject> {
   const ids = Array.from({ length: count }, (_, index) => String(index + 1));
   return Object.fromEntries(ids.map((id) => [id, fieldsOf(id)]));
@@ -19,16 +19,16 @@ function products(count: number, fieldsOf: (id: string) => JsonObject): Record<s
 
 const old = (id: string) => ({ name: `Old ${id}` });
 const renewed = (id: string) => ({ name: `New ${id}` });
-/** Every product changed, and one of them to something that the platform does not take. */
+/** Changes every product. One of them gets a value that the platform refuses. */
 const withBadRow = (bad: string) => (id: string) => ({ ...renewed(id), ...(id === bad && { status: 'NONSENSE' }) });
 
-/** The names of so many products at the platform, where only some of them were changed. */
+/** The names of this many products at the platform. Only some of the products were changed. */
 function names(count: number, isNew: (id: string) => boolean = () => true): Record<string, string> {
   const all = products(count, (id) => (isNew(id) ? renewed(id) : old(id)));
   return Object.fromEntries(Object.entries(all).map(([id, { name }]) => [`SKU-${id}`, text(name)]));
 }
 
-/** A world in which so many products were delivered, before anything of them has changed. */
+/** A world in which this many products were delivered, and none has changed yet. */
 async function delivered(count: number, sandbox: SandboxOptions = {}, profile: Options['profile'] = {}) {
   world = await createDeliveryWorld({ sandbox, profile });
   await world.stage(products(count, old));
@@ -173,9 +173,9 @@ describe('a bad row costs only itself', () => {
       expect(world.names()).toEqual(names(4, (id) => id !== '2'));
       expect(itemOf('2')?.reason).toMatchObject({ code: 'exhausted' });
       expect(itemOf('3')?.timeline.filter(({ what }) => what === 'read_back')).toHaveLength(1);
-      // Those that arrived went out once; the one that did not as often as the profile allows.
+      // The products that arrived were sent once. The other one was sent as often as the profile allows.
       expect(world.requests()).toEqual({ 'product.import': 3, 'product.list': 3 });
-      // It is known that nothing of it has arrived, so a corrected row takes its place.
+      // It is proven that this product has not arrived, so a corrected row replaces the delivery.
       await change(4);
       expect(states()).toEqual({ delivered: 4 });
       expect(world.names()).toEqual(names(4));
@@ -198,7 +198,7 @@ describe('a bad row costs only itself', () => {
     expect(world.names()).toEqual(names(4, (id) => id !== '3'));
     expect(itemOf('3')?.reason).toMatchObject({ code: 'exhausted', status: 500 });
     expect(itemOf('3')?.attempts).toBe(3);
-    // It may have arrived all the same, and is written in full by what takes its place.
+    // The write may have arrived nevertheless, so the delivery that replaces it writes all fields.
     await change(4);
     expect(states()).toEqual({ delivered: 4 });
     expect(world.names()).toEqual(names(4));

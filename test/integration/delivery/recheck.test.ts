@@ -16,7 +16,7 @@ describe('what a business rule has blocked', () => {
     await pullAndMap(fixture.ledger, [row('P1')], ({ id }) => items(product(text(id))));
   });
 
-  /** Claims what is due and has a gate block it; gives its idempotency key and revision. */
+  /** Claims the due delivery and blocks it by a business rule. Returns its idempotency key and revision. */
   async function block(recheckAt: number | undefined, reason = GATE) {
     const claimed = await claimDue(fixture.ledger);
     const decision = { kind: 'blocked' as const, reason, ...(recheckAt === undefined ? {} : { recheckAt }) };

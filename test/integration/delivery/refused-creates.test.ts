@@ -8,7 +8,7 @@ let world: VirtualWorld;
 afterEach(() => world.remove());
 
 const detail = { status: 400, message: 'Nope.' };
-/** In words that say neither that it exists nor what is wrong. */
+/** A refusal that says neither that the item exists nor what is wrong. */
 const REFUSED: Outcome = { kind: 'refused', mayExist: true, detail };
 const EXISTS: Outcome = { kind: 'exists', detail };
 const LOST: Outcome = { kind: 'ambiguous', cause: 'reset', detail: { status: null, message: 'Lost.' } };
@@ -38,7 +38,7 @@ describe('a create whose answer was lost, and whose repetition is refused', () =
     covers('answer-lost', 'I5', 'I6'),
     async (_, refusal) => {
       world = await createVirtualWorld({});
-      // Longer than two lists that are `lagMs` apart, so that it is sent once more.
+      // The platform hides the item for longer than the time between two lists, so the create is sent once more.
       losesFirst(refusal, 50_000);
       await world.stage(['P1']);
       await world.time.pass(5 * MINUTE_MS, isBound);

@@ -217,7 +217,7 @@ describe('a daemon with a key that may not publish', () => {
     grant(...EVERYTHING);
     await expect.poll(published, SOON).toEqual([...ALL, 'SKU-P4']);
     await expect.poll(() => daemon.runtime.engine.status(), SOON).toMatchObject({ outstanding: 0, nextDueAt: null });
-    // One real attempt; the others were the probe's, at products that cannot exist.
+    // One request was a real delivery. The others were probes, for products that cannot exist.
     expect(logged('The API refuses')).toHaveLength(1);
     expect(logged('no longer refuses the scope publish')).toHaveLength(1);
     expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok', api: 'ok' });

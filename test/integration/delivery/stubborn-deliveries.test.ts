@@ -11,7 +11,7 @@ import { createVirtualWorld, type VirtualWorld } from '../../support/time/virtua
 
 let world: VirtualWorld;
 
-/** In steps, so that time never runs far ahead of work that does not wait for it. */
+/** Lets time pass in small steps, so that work that does not wait for the clock can keep up. */
 async function pass({ time }: VirtualWorld, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 100) await time.pass(100);
 }
@@ -31,7 +31,7 @@ describe('requests that hang', () => {
         what === 'write' && sku?.startsWith('hangs') ? { outcome: HANGS, tookMs: 30_000 } : null;
       const good = names('good', 200);
       const hanging = names('hangs', count);
-      // Among the others, each in a job of its own.
+      // The hanging deliveries are spread among the others, each in a wake-up job of its own.
       const all = good.flatMap((name, index) => {
         const next = index % 19 === 0 ? hanging[index / 19] : undefined;
         return next === undefined ? [name] : [next, name];
@@ -61,7 +61,7 @@ describe('requests that hang', () => {
   });
 });
 
-/** How long the last of them takes where nothing hangs. */
+/** How long all these deliveries take if none hangs. */
 async function alone(keys: readonly string[]): Promise<number> {
   const calm = await createVirtualWorld({});
   const begunAt = calm.time.now();
@@ -87,7 +87,7 @@ describe('a delivery that cannot even be attempted', () => {
     await world.stage(['bad', ...names('good', 50)]);
     await pass(world, 20_000);
     expect(world.states()).toEqual({ rejected: 1, delivered: 50 });
-    // Once beside the others, and once more apart from them.
+    // Encoded once together with the others, and once more alone.
     expect(encoded).toBe(2);
     expect(world.ledger.views.item('product', 'bad')).toMatchObject({
       reason: { code: 'internal', message: 'The delivery cannot be sent: "" cannot stand for an id' },
@@ -183,7 +183,7 @@ describe('a dead-lettered member of an import', () => {
     await deadLetter(first);
     expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'rejected', reason });
 
-    // Once it has gone out, all of it may have arrived.
+    // After the import was sent, each member may have arrived.
     const left = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
     await ledger.claim([together(left)]);
     await deadLetter(left[0]);

@@ -13,7 +13,7 @@ import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
-/** What says that nothing has worked on the request. */
+/** The body of a 503 that proves that the request was not processed. */
 const body = 'no healthy upstream';
 
 const queue = quickQueue();
@@ -53,7 +53,7 @@ function replaceExport(next: SmallExport): void {
 
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
 
-/** What the sandbox holds, in terms of the export. */
+/** The content of the sandbox, by the names in the export. */
 function contents() {
   const { products, materials, bomItems } = world.contents();
   const names = (rows: JsonObject[]) => rows.map((row) => text(row['name']));
@@ -474,7 +474,7 @@ it.each([
     world.sandbox.faults.add({ operation: 'material.list', kind: 'status', status: 500 });
     const report = await world.sync({ waitMs: 500 });
     expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
-    // Both show where they stand, and go on with the next sync.
+    // Both items show their states, and the next sync continues with them.
     expect(report.items).toMatchObject({ product: { due: 1 }, material });
   },
 );
@@ -510,7 +510,7 @@ it('a sync ends where a source that shared an item has left the config, and maps
     world.write('dpp-sync.yaml', stringify({ ...(parse(readFileSync(world.configFile, 'utf8')) as object), sources }));
   expect(exitCodeOf(await world.sync())).toBe(0);
 
-  // The record of the removed source would contradict the item now.
+  // The stored record of the removed source has the former name, so it would conflict with the item.
   configure([source('erp')]);
   world.write('erp.csv', row('New'));
   const alone = await world.sync({ abort: AbortSignal.timeout(20_000) });

@@ -1,4 +1,4 @@
-// What the dashboard reads of the ledger.
+// The reads of the dashboard from the ledger.
 
 import { describe, expect, it } from 'vitest';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
@@ -370,7 +370,7 @@ describe('the list of passports', () => {
     await ledger.evaluatePassports({ afterKey: null, limit: 100 });
     const agree = () => {
       expect(views().passportCounts({})).toEqual(ledger.views.passportCounts());
-      // At first before any list was read, and afterwards from what the lists keep in memory.
+      // The first counts are read before any list. Later counts come from the catalog in memory.
       const { items: found, passports } = views().counts({ sources: ['erp'], watched: ['erp'] });
       expect([found, passports]).toEqual([ledger.views.itemCounts(), ledger.views.passportCounts()]);
       for (const state of ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const) {
@@ -397,7 +397,7 @@ describe('the list of passports', () => {
     await pullRows(ledger, { rows: ['1', '3', '4'].map((id) => row(id)) });
     expect(keys({ state: 'missing' }).sort()).toEqual(['3', 'L1']);
     agree();
-    // And the other ones, of which one has a passport that was withdrawn.
+    // The source also loses the first two products. The passport of one of them was withdrawn.
     await pullRows(ledger, { rows: ['3', '4'].map((id) => row(id)), guard: NO_GUARD });
     expect(keys({ state: 'missing' })).toContain('2');
     agree();

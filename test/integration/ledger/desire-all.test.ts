@@ -1,4 +1,4 @@
-// Staging many items at once leaves what staging them one by one leaves.
+// Staging many items at once has the same result as staging them one by one.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,7 @@ function openItems(db: Sqlite): Items {
 
 const owner = { id: 1, source: 'erp', missingSince: null };
 
-/** What pages of rows ask for, as it is when each page is staged. */
+/** The desired items of a page, with the items that the ledger has when the page is staged. */
 function desired(items: Items, page: readonly Item[]): OwnedDesire[] {
   const known = items.findAll(page);
   return page.map((item) => ({
@@ -54,7 +54,7 @@ function desired(items: Items, page: readonly Item[]): OwnedDesire[] {
   }));
 }
 
-/** Stages pages in a ledger of its own; gives what it holds then, and what came of each item. */
+/** Stages pages in a separate ledger. Returns the content of the ledger, and the result for each item. */
 function stage(pages: readonly (readonly Item[])[], stagePage: (items: Items, page: readonly Item[]) => unknown[]) {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-desire-'));
   const db = openDatabase(join(folder, 'ledger.db'));

@@ -62,7 +62,7 @@ function change(file: string, sql: string): void {
   db.close();
 }
 
-/** By check: what breaks it, and the other checks that cannot but notice. */
+/** For each check: a statement that breaks its rule, and the other checks that notice the same damage. */
 const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
   'file.refs': { sql: "INSERT INTO events (item_id, at, type) VALUES (999, 1, 'x')" },
   'meta.identity': { sql: "DELETE FROM meta WHERE name = 'epoch'" },
@@ -276,7 +276,7 @@ describe('a ledger that was put back', () => {
     const { kept } = restore(beside('backup.db'));
     expect(await reopens()).toBe('opened');
     await fixture.ledger.close();
-    // The former one, put back in its turn, knows nothing of what is written from now on.
+    // The former ledger is put back. It does not know the writes that follow.
     putBack(kept ?? '');
     expect(await reopens()).toMatch(/ledger\.restored/);
     await recoverFixture();

@@ -64,7 +64,7 @@ async function close(ledger: SqliteLedger): Promise<void> {
 const read = () => openLedgerViews({ file, passportRules: NO_PASSPORTS });
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-/** The disk as it is when the process is killed now: a copy of all files, or of all but some. */
+/** A copy of the files as they would be if the process were killed now; some files can be left out. */
 function crash({ without = [] }: { without?: readonly string[] } = {}): string {
   const copy = join(mkdtempSync(join(folder, 'crashed-')), 'ledger.db');
   for (const part of PARTS) {
@@ -236,7 +236,7 @@ describe('a ledger that changes under its writer', () => {
       expect(() => read()).toThrow(gone);
       expect(() => open()).toThrow(gone);
       expect(existsSync(file)).toBe(false);
-      // What its message names as the way to begin again.
+      // The message says that removing the mark is the way to begin again.
       rmSync(`${file}.mark`);
     }
     open();
@@ -315,7 +315,7 @@ describe('the identity of a ledger', () => {
       () => writeFileSync(`${file}.lock`, ''),
       () => writeFileSync(file, ''),
       () => openDatabase(file).close(),
-      // Its identity, but no mark yet; a mark that was cut off itself.
+      // A ledger with its identity but without a mark; then a mark that is cut off.
       () => rmSync(`${file}.mark`),
       () => writeFileSync(`${file}.mark`, readFileSync(`${file}.mark`).subarray(0, 20)),
     ];

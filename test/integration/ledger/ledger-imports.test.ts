@@ -14,13 +14,13 @@ beforeEach(async () => {
   await deliverAll(fixture.ledger);
 });
 
-/** Gives the products 1, 2 and 3 a name, or some of them another one. */
+/** Gives the products 1, 2 and 3 this name, and those in `others` another name. */
 async function stage(name: string, others: Record<string, string> = {}): Promise<void> {
   const rows = ['1', '2', '3'].map((id) => row(id, { name: others[id] ?? name }));
   await pullAndMap(fixture.ledger, rows, (fields) => items(product(text(fields['id']), text(fields['name']))));
 }
 
-/** Claims the first due delivery, with what is sent beside it. */
+/** Claims the first due delivery, with the deliveries that are sent in the same request. */
 async function claimFirst(): Promise<ClaimedRequest> {
   const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
   const [claimed] = await fixture.ledger.claim([together(due)]);
@@ -129,7 +129,7 @@ it('a kept import is sent again once the last of its members is due, and no memb
   expect(await claimDue()).toEqual([[], []]);
   fixture.clock.advance(1000);
   expect(await claimDue()).toEqual([['1'], []]);
-  // Nobody is told a second time of what could not be claimed.
+  // Deliveries that could not be claimed are reported only once.
   expect(await claimDue()).toEqual([[], []]);
   expect(await fixture.ledger.nextDueAt()).toBe(now + 3000);
   fixture.clock.advance(2000);

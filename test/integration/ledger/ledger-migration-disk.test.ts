@@ -43,7 +43,7 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
     ),
   });
 
-  /** The older version goes on with its ledger. */
+  /** Checks that the older version can still use its ledger. */
   function expectUsableByOlderVersion(): void {
     const db = new Database(file);
     try {

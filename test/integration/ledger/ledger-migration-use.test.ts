@@ -13,13 +13,13 @@ import { createOldLedger } from '../../support/ledger/old-ledger.ts';
 import { fillOldLedger, LATER } from '../../support/ledger/old-ledger-cases.ts';
 import { createManualClock, type ManualClock } from '../../support/time/manual-clock.ts';
 
-// A converted ledger is worked with until nothing goes on by itself: what is sent, and under which keys.
+// Works with a converted ledger until no automatic work is left: which requests are sent, and under which keys.
 
 let folder: string;
 let file: string;
 let ledger: SqliteLedger;
 let clock: ManualClock;
-/** What the older version had stored of each delivery that was open. */
+/** The values that the older version had stored for each open delivery. */
 let stored: Map<string, Stored>;
 
 interface Stored {
@@ -93,7 +93,7 @@ function accepted({ operation }: ClaimedRequest): Decision {
   return delivered(operation.endsWith('.create') ? nextRemoteId : null);
 }
 
-/** Says of everything that a list can show that it is not there. */
+/** Settles each unconfirmed delivery that a list can show as absent. */
 async function findNothing(): Promise<string[]> {
   const found = await ledger.unconfirmedDeliveries({ limit: 1000 });
   const decision: Decision = {
@@ -180,7 +180,7 @@ describe('a converted ledger that is worked with', () => {
     const sent = await sendAll(accepted);
     const keys = sent.map(({ idempotencyKey }) => idempotencyKey);
     expect(new Set(keys).size).toBe(keys.length);
-    // A follower of what had changed since is another write.
+    // If an item has changed since, a second write follows its delivery.
     const creates = sent.filter(({ operation }) => operation.endsWith('.create')).flatMap(({ names }) => names);
     expect(creates.toSorted()).toEqual([
       'bom_item line-waiting',

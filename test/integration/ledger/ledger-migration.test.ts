@@ -17,7 +17,7 @@ import { fillOldLedger } from '../../support/ledger/old-ledger-cases.ts';
 
 let folder: string;
 let file: string;
-/** What was reported while a ledger was brought up to date. */
+/** The messages of the upgrade of a ledger. */
 let reported: string[];
 const report = (_fields: object, message: string) => void reported.push(message);
 
@@ -40,7 +40,7 @@ function bringUpToDate(): void {
 
 type Row = Record<string, unknown>;
 
-/** Reads from a file as it is, with nothing of the code under test between. */
+/** Reads from a file without any code under test. */
 function rows(sql: string, from = file): Row[] {
   const db = new Database(from, { readonly: true });
   try {
@@ -337,7 +337,7 @@ describe('the backup before an upgrade', () => {
     const made = backups();
     expect(made).toHaveLength(1);
     expect(contentOf(made[0] ?? '')).toEqual(contentOf(file));
-    // What the older version writes then is in the log alone, and the time of the file stays as it is.
+    // The later writes of the older version are only in the log, and the time of the file does not change.
     write('DELETE FROM events WHERE id = (SELECT max(id) FROM events)');
     const before = contentOf(file);
     interruptAfterBackup();

@@ -1,4 +1,4 @@
-// What the ledger holds of an item that is desired otherwise while something of it is acknowledged or may be at the API.
+// The deliveries of an item whose desired payload changes while an earlier one is acknowledged or may be at the API.
 
 import { describe, expect, it } from 'vitest';
 import type { ClaimedRequest } from '../../../src/domain/ports/claim.ts';
@@ -58,7 +58,7 @@ const stage = (kind: ListableKind, name: string) => stageRows(fixture.ledger, { 
 const body = (kind: ListableKind, name: string) => JSON.stringify({ ...MAKE[kind]('A', name).payload });
 const sorted = (text: string | null | undefined): unknown => (text ? (JSON.parse(text) as unknown) : text);
 
-/** Each way a product or material is written: what is acknowledged before, if anything. */
+/** The operations for products and materials. `before` is the acknowledged payload, if there is one. */
 const WRITES: readonly { operation: string; kind: ListableKind; before: string | null }[] = [
   { operation: 'product.create', kind: 'product', before: null },
   { operation: 'material.create', kind: 'material', before: null },
@@ -249,7 +249,7 @@ describe('the history of an item', () => {
     expect(revisions()).toEqual([superseded]);
     await stage('material', 'C');
     expect(revisions()).toEqual([superseded, { revision: 2, operation: 'material.create', state: 'delivered' }]);
-    // Back to what the API has: nothing is open, and no revision begins.
+    // The desired payload is again the acknowledged one: no delivery is open, and no revision begins.
     await stage('material', 'B');
     expect(revisions()).toHaveLength(2);
     await stage('material', 'D');
@@ -276,7 +276,7 @@ it(
       return [items ?? 0, requests ?? 0];
     };
     expect(ids()).toEqual([3, 3]);
-    // What is excluded before it was sent is dropped.
+    // An item whose record is excluded before the first send is deleted.
     await stageRows(fixture.ledger, { C: items(product('C')) });
     expect(ids()).toEqual([4, 3]);
     await stageRows(fixture.ledger, { C: { status: 'excluded' } });

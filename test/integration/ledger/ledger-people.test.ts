@@ -1,4 +1,4 @@
-// What people leave in the ledger: the audit log, notes, and values of lookup tables.
+// The entries of people in the ledger: the audit log, notes, and values of lookup tables.
 
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -21,7 +21,7 @@ const OPEN_GATES = {
 
 const queue = quickQueue();
 let world: World;
-/** What the source has now. */
+/** The present export of the source. */
 let current: SmallExport;
 beforeEach(async () => {
   current = SMALL;
@@ -76,7 +76,7 @@ describe('a ledger that is restored from a backup', () => {
         items: { product: { delivered: 3 }, material: { delivered: 2 }, bom_item: { delivered: 4 } },
       });
 
-      // The lost time: new items, and a change that the source takes back afterwards.
+      // Writes since the backup: new items, and a change that the source takes back afterwards.
       const products = [...SMALL.products, { id: 'P4', name: 'Cable', country: 'DE' }];
       const materials = [...SMALL.materials, { id: 'M3', name: 'Rubber' }];
       const lines = [...SMALL.lines, { id: '5', product: 'P4', material: 'M3', quantity: '3' }];
@@ -84,7 +84,7 @@ describe('a ledger that is restored from a backup', () => {
       await world.sync();
       expect(byName(world.contents().products, 'sku')).toMatchObject({ 'SKU-P1': 'Blower', 'SKU-P4': 'Cable' });
 
-      // By then the source has them as they were, and something that nobody has seen before.
+      // Before the restore, the source takes its changes back, changes a new product, and gets a product that was never sent.
       exportNow({
         products: [...renamed(products, 'P4', 'Long cable'), { id: 'P5', name: 'Plug' }],
         materials,
@@ -108,13 +108,14 @@ describe('a ledger that is restored from a backup', () => {
       expect(used).toHaveLength(3);
       const sent = world.requests();
       expect([sent['product.create'], sent['material.create']]).toEqual([1, undefined]);
-      // A BOM item of what existed may have been written, and cannot be read; one of a new product cannot.
+      // The BOM item of an old product may have been written, and cannot be read back. The BOM item of a new product cannot
+      // have been written.
       expect(bomItems).toHaveLength(6);
       expect(report.items.bom_item).toEqual({ delivered: 5, in_doubt: 1 });
       expect(report.items.product).toEqual({ delivered: 5 });
       expect(report.items.material).toEqual({ delivered: 3 });
       expect((await command('ledger', 'verify')).json()).toMatchObject({ ok: true, findings: [] });
-      // Both listings held nothing unknown, so later items are sent without a look.
+      // Both listings showed only known items, so later items are sent without a look-up.
       expect(unproven()).toEqual([]);
       exportNow({ products: [...products, { id: 'P5', name: 'Plug' }, { id: 'P6', name: 'Late' }], materials, lines });
       world.requests();
@@ -156,7 +157,7 @@ describe('a ledger that is restored from a backup', () => {
       exportNow({ products: [...SMALL.products, { id: 'P4', name: 'Cable' }] });
       await world.sync();
       await command('ledger', 'restore', backupFile());
-      // What was created in the lost time has left the source for now.
+      // At present the source does not have the items that were created since the backup.
       exportNow({ products: [...SMALL.products, { id: 'P5', name: 'Plug' }] });
       await world.sync();
       expect(unproven()).toContain('unproven:product');
@@ -287,7 +288,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 });
 
-/** As after years: everything of the item's history that is not kept for good is gone. */
+/** Prunes the item's history as after years, so that only the entries that are never pruned are left. */
 async function pruneWithLongHistory(key: string): Promise<void> {
   const db = new Database(join(world.folder, 'data/ledger.db'));
   const { id } = db.prepare<[string], { id: number }>('SELECT id FROM items WHERE key = ?').get(key) ?? { id: 0 };

@@ -64,7 +64,7 @@ it.each(CASES)(
       if (wasLost) await settleOne(fixture.ledger, { id: sent.id, decision: UNCONFIRMED });
       backUp();
 
-      // The lost time: the update is acknowledged, and a newer one after it.
+      // Since the backup: the update is acknowledged, and then a newer one.
       if (wasLost) {
         await resendUnconfirmed();
         await claimOnly();

@@ -282,7 +282,7 @@ describe('since when the API could not take a delivery', () => {
   const SLOWLY: Outcome = { kind: 'throttled', retryAfterMs: null, detail: { status: 429, message: 'Slowly.' } };
   const REFUSED: Outcome = { kind: 'denied', by: 'key', detail: { status: 401, message: 'Who?' } };
 
-  /** Has the one that is due answered so, and gives since when it could not be taken before. */
+  /** Answers the due delivery with this outcome. Returns since when the API could not accept the delivery. */
   async function answered(outcome: Outcome): Promise<number | null> {
     const { ledger, clock } = fixture;
     clock.advance(600_000);
@@ -311,7 +311,7 @@ describe('since when the API could not take a delivery', () => {
       const told: (number | null)[] = [];
       for (const outcome of [AWAY, SLOWLY, AWAY, SLOWLY, SLOWLY, AWAY]) told.push(await answered(outcome));
       expect(told).toEqual([null, since, since, since, since, since]);
-      // Anything else that comes of it begins again.
+      // After any other outcome, the time begins again.
       await answered(REFUSED);
       expect(await answered(AWAY)).toBe(null);
     },
@@ -440,7 +440,7 @@ it('the ledger names the creates that were sent after an unconfirmed create and 
 });
 
 describe('a manual resolution of a delivery that has changed since it was looked up', () => {
-  /** Looks up a product that is unconfirmed, lets the daemon's own work happen, and settles by what was seen before. */
+  /** Looks up an unconfirmed product, lets the daemon's own work happen, and then settles with the earlier state. */
   async function settleAfter(happens: (deliveryId: number) => Promise<unknown>, word: ManualResolution) {
     await stageRows(fixture.ledger, { N: items(product('N')) });
     await loseAll();

@@ -1,5 +1,5 @@
-// Pages of an unchanged export are compared with what the ledger stored in their order, and each of them is found to be as
-// it is all the same when that order does not hold.
+// The pages of an unchanged export are compared with the stored records in their order. A page is also recognised as
+// unchanged if its rows have another order.
 
 import { describe, expect, it } from 'vitest';
 import type { MapResult } from '../../../src/domain/mapping.ts';
@@ -206,12 +206,12 @@ describe('pages at random', () => {
       if (kind === 0) return { status: 'excluded' };
       return kind === 1 ? without(text(id))({ id: text(id) }) : asProduct({ id: text(id) });
     };
-    /** A row as it was, now and then at another place or with another content. */
+    /** The stored row, now and then at another place or with another content. */
     const drawn = (id: string): Row => {
       if (upTo(10) === 0) lines.set(id, upTo(24));
       return row(id, upTo(100) === 0 ? { name: upTo(1000) } : {}, lines.get(id));
     };
-    /** The rows in their order, now and then without one of them, or any rows, perhaps repeated. */
+    /** Usually the next rows in their order, now and then without one of them; sometimes random rows, perhaps repeated. */
     const page = (at: number): Row[] => {
       const inOrder = ids.slice(at, at + 4).filter(() => upTo(40) > 0);
       return (upTo(10) === 0 ? inOrder.map(() => ids[upTo(ids.length)] ?? '0') : inOrder).map(drawn);

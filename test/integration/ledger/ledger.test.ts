@@ -117,7 +117,7 @@ describe('intake', () => {
     const first = { ...page, records: [row('1'), row('2')], uncounted: 0 };
     expect(await ledger.stagePage(first)).toEqual({ changed: 0, counted: false });
     expect(accounts()).toMatchObject([{ read: 0, unchanged: 0 }]);
-    // A row that was there before is another one, so that page is stored with what was read until then.
+    // The row with the id 1 occurs again, so this page is stored, with the count of the rows so far.
     const second = { ...page, records: [row('3'), row('1')], uncounted: 2 };
     expect(await ledger.stagePage(second)).toEqual({ changed: 1, counted: true });
     expect(accounts()).toMatchObject([{ read: 4, unchanged: 3 }]);
@@ -201,7 +201,7 @@ describe('intake', () => {
     expect(fixture.ledger.views.run(runId)?.streams[0]).toMatchObject({ read: 4, unchanged: 3, changed: 1 });
   });
 
-  // I5: the counts of each run add up, also where another run has taken its rows over.
+  // I5: the counts of each run add up, also if another run has taken over its rows.
   it.each([
     ['reads the same rows', ['1', '2', '3'], 'r1'],
     ['misses a row', ['2', '3'], 'r1'],
@@ -717,7 +717,7 @@ describe('deliveries', () => {
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
   });
 
-  /** Claims what is due and leaves it as after a lost answer that may be asked for again. */
+  /** Claims the due delivery, loses its answer, and lets it be sent again. */
   async function doubtAndResend(decision: { absent: boolean }): Promise<number> {
     const id = await claimFirst();
     const reason: Reason = { code: 'reset', message: 'lost' };
@@ -841,7 +841,7 @@ describe('the file', () => {
     const holder = { pid, command: 'start', since: '2027-01-14T02:30:00.000Z' };
     db.prepare("UPDATE meta SET value = ? WHERE name = 'holder'").run(JSON.stringify(holder));
     db.close();
-    // One that holds the lock, and has not written itself down.
+    // A process that has the lock and has not written its note yet.
     const lock = acquireLock(fixture.file, () => null);
     try {
       expect(() => open()).toThrow(/in use by another process, which could not be determined/);

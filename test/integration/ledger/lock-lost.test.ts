@@ -70,7 +70,7 @@ describe('a process whose ledger loses its lock file', () => {
     expect(report.fault).toMatchObject(LOST);
     expect(exitCodeOf(report)).toBe(3);
     await runtime.close();
-    // The next one takes over, and looks up what had no answer.
+    // The next process continues, and looks up the requests without an answer.
     expect((await world.sync()).items).toMatchObject({ product: { delivered: 3 } });
     expect(world.contents().products).toHaveLength(3);
   });

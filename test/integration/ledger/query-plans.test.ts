@@ -1,5 +1,5 @@
-// How SQLite looks up what the statements of the ledger ask for. A ledger may hold millions of items, so nothing that is done for each
-// item, page or request walks all of them.
+// The query plans of SQLite for the statements of the ledger. A ledger may have millions of items, so no statement that runs for each
+// item, page or request may read all of them.
 
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -137,7 +137,7 @@ describe('the statements of the ledger', () => {
     expect(statements.size).toBeGreaterThan(400);
   });
 
-  /** What may take as long as there are items or records, and when it is done. */
+  /** The statements that may read all items or records, and when they run. */
   const MAY_WALK: [text: string, when: string][] = [
     ['SELECT count(*) FROM items', 'for totals, in the smallest index'],
     ['FROM items NOT INDEXED GROUP BY source, kind', 'for the metrics, in a thread of their own'],

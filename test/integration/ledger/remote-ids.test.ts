@@ -12,7 +12,7 @@ import { mapRows, NO_GUARD, pullAndMap, pullRows, row } from '../../support/ledg
 
 const fixture = useLedger({ rules: NO_PARTS });
 
-/** Each row is a product by its id, a material where it begins with M, and a BOM item of `A` and `M1` where with B. */
+/** Each id is a row. M… is a material, B… is a BOM item of `A` and `M1`, and any other id is a product. */
 async function stage(ids: readonly string[], sku?: (id: string) => string): Promise<void> {
   await pullAndMap(
     fixture.ledger,
@@ -26,7 +26,7 @@ async function stage(ids: readonly string[], sku?: (id: string) => string): Prom
   );
 }
 
-/** Claims what is due, and settles each with the decision of its key. */
+/** Claims the due deliveries, and settles each with the decision for its key. */
 async function deliver(decisions: Record<string, Decision>): Promise<Record<string, string>> {
   const { ledger } = fixture;
   const states: Record<string, string> = {};

@@ -43,7 +43,7 @@ interface Start {
 }
 
 const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
-/** What the guard says of the next run, and how many products are missing after it. */
+/** Runs a sync. Returns the message of the guard, and how many products are missing afterwards. */
 async function synced() {
   const { guarded, missing } = (await run('sync', '--json')).json() as {
     guarded: { message: string }[];

@@ -8,7 +8,7 @@ import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../../suppo
 import '../../support/runner/property-seed.ts';
 
 const NAMES = { names: { source: 'pim', stream: 'default', key: ['code'], value: 'name' } };
-/** Rows inherit the description of the row of their own stream that they name as parent. */
+/** A row takes the note of its parent, which is another row of the same stream. */
 const OWN = { own: { stream: 'default', key: ['id'], value: 'note' } };
 
 async function erpMapper(fields: Record<string, string> = {}): Promise<Mapper> {
@@ -17,7 +17,7 @@ async function erpMapper(fields: Record<string, string> = {}): Promise<Mapper> {
   return mapperOf([definition], import.meta.dirname, { lookups: { ...NAMES, ...OWN } });
 }
 
-/** Nothing comes of its rows but what others look up. */
+/** The rows make no items. Other sources look values up in them. */
 const PIM: Mapper = { revision: 'pim', streams: [], map: () => ({ status: 'excluded' }) };
 
 const SOURCES = ['erp', 'pim'];
@@ -40,7 +40,7 @@ async function pullErp(mapper: Mapper, list: readonly JsonObject[], pageSize = 2
   await world.pull({ source: 'erp', pages: pagesOf(rows(list), pageSize), mapper });
 }
 
-/** Maps what waits for the mapping, until nothing does. */
+/** Maps stored records until none waits for the mapping. */
 async function settle(): Promise<void> {
   while (world.ledger.views.pendingSources().length > 0) {
     for (const source of world.ledger.views.pendingSources()) await world.mapStored(source);
@@ -246,7 +246,7 @@ describe('in whatever order the rows of both sources arrive', () => {
     fc.constant('settle' as const),
   );
 
-  /** What a row has to come to: the item's texts, or the code of its issue. */
+  /** The expected result of a row: the item's texts, or the code of its issue. */
   function expectedOf(row: ErpRow, erp: readonly ErpRow[], pim: readonly PimRow[]): string {
     const found = [...new Set(pim.filter((one) => one.code === row.code).map(({ name }) => name))];
     const parent = erp.find(({ id }) => id === row.parent)?.note ?? 'none';

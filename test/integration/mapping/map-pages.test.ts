@@ -304,7 +304,7 @@ describe('several sources at once', () => {
         inMemory += 1;
         most = Math.max(most, inMemory);
         yield { rows: [sourceRow({ id: `${source}${page}`, text: 'x'.repeat(BYTES) })], cursor: page };
-        // It is asked for what follows, so that page is stored.
+        // The pull asks for the next page, so this page is stored.
         inMemory -= 1;
         expect(world.ledger.views.run(lastRun(source)?.id ?? 0)?.streams).toMatchObject([{ read: page }]);
       }

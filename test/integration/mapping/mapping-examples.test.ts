@@ -1,4 +1,4 @@
-// The examples of docs/mapping.md: each is written into a folder as it stands on the page, and previewed.
+// The examples of docs/mapping.md: each is written into a folder unchanged, and previewed.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

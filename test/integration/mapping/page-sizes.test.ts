@@ -35,7 +35,7 @@ const row = fc.record({
   material: few,
 });
 const exportOf = fc.array(row, { maxLength: 30 });
-/** Several exports one after the other; whether the platform has taken what was staged before each; the mapping's revision. */
+/** Exports one after the other, each with the revision of the mapping. `delivered`: whether earlier deliveries were accepted before. */
 const nights = fc.array(
   fc.record({ rows: exportOf, delivered: fc.boolean(), revision: fc.constantFrom('r1', 'r1', 'r2') }),
   {
@@ -68,7 +68,7 @@ function mapped({ flavour, key, natural, name, material }: JsonObject): MapResul
   return flavour === 'part' ? items(bomItem(text(key), text(natural), text(material))) : items(product);
 }
 
-/** Pulls the exports in pages of a size, and gives all that the ledger holds then. */
+/** Pulls the exports in pages of this size. Returns the whole content of the ledger. */
 async function ledgerAfter(exports: readonly Night[], size: number): Promise<Record<string, unknown[]>> {
   const clock = createManualClock();
   const world = await createPageWorld({ clock });

@@ -31,7 +31,7 @@ async function pull(rows: readonly Row[], size = 2): Promise<void> {
   while (world.ledger.views.pendingSources().length > 0) await world.mapStored();
 }
 
-/** What a part refers to, or the code of its issue. */
+/** The item to which a part refers, or the code of its issue. */
 function partOf(id: string): string | undefined {
   const found = world.ledger.views.quarantined({ afterId: 0, limit: 100 }).find(({ fields }) => fields['id'] === id);
   if (found !== undefined) return found.issues[0]?.code;
@@ -91,7 +91,7 @@ describe('a part that is a product or a material', () => {
     });
     const snapshot = fc
       .uniqueArray(row, { selector: ({ id }) => id, maxLength: 5 })
-      // Two rows that make one item contend for it, which other tests show.
+      // Two rows that make the same item are left out here: other tests show contenders.
       .filter(
         (rows) => new Set(rows.map(({ id, kind, key }) => (kind === 'part' ? id : kind + key))).size === rows.length,
       );

@@ -11,7 +11,7 @@ import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const TIMING = { lockMs: 30_000, stalledCheckMs: 30_000 };
 const MIB = 1024 * 1024;
-/** Far above what waking takes, and below the five seconds for which a worker of BullMQ waits at a time. */
+/** Far longer than waking a worker takes, and shorter than the five seconds for which a worker of BullMQ waits at a time. */
 const AT_ONCE_MS = 3_000;
 
 setFlagsFromString('--expose-gc');

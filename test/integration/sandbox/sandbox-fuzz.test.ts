@@ -83,12 +83,12 @@ test('lists of the sandbox answer any query with a decision', async () => {
   );
 });
 
-/** Sends a request as bytes, past every client that would correct it, and returns the status of the answer. */
+/** Sends a request as bytes, because an HTTP client would correct it. Returns the status of the answer. */
 async function sendRaw(baseUrl: string, head: string, body: Buffer | string = ''): Promise<number> {
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  // A server that refuses a body unread may close before all of it is sent; what counts is what it answered.
+  // A server that refuses a body may close the connection before the whole body is sent. Only its answer counts.
   socket.on('error', () => socket.destroy());
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.write(head, 'latin1');
@@ -121,7 +121,7 @@ async function startWithToken(): Promise<RunningSandbox & { token: string }> {
   return { ...running, token };
 }
 
-/** What becomes of an id or a path in the hands of somebody who means no good. */
+/** Ids and parts of paths that an attacker could send. */
 const nastySegments = fc.oneof(
   fc.constantFrom(
     '..%2f..',
@@ -163,7 +163,7 @@ test.each(OPERATION_NAMES)('%s answers nasty ids, paths and queries with 4xx', a
   await fc.assert(
     fc.asyncProperty(nastySegments, fc.constantFrom('inside', 'after'), async (segment, where) => {
       const path = where === 'inside' && elsewhere ? elsewhere.replace('{}', segment) : `${succeeds.path}${segment}`;
-      // What happens to be the path itself, or another operation's, is not what is tried here.
+      // A segment that gives the path of this or another operation is left out.
       fc.pre(!/^\/*(\?|#|$)/.test(segment) && !/^[1-9]\d{0,3}$/.test(decodeURIComponentOr(segment)));
       const status = await sendRaw(running.baseUrl, headOf(running, method, path, ['Content-Length: 0']));
       expect(status, path).toBeGreaterThanOrEqual(400);

@@ -210,7 +210,7 @@ test('the sandbox cuts delays short when it closes, and answers what was in prog
   });
   const slow = call('POST', PATH, { body: { sku: 'A', name: 'x' } });
   await clock.sleepers(1);
-  // The clock stands still, so the delay does not end by itself.
+  // The clock of the test does not move, so the delay does not end by itself.
   const [answer] = await Promise.all([slow, sandbox.close()]);
   expect(answer).toMatchObject({ status: 201, headers: { connection: 'close' } });
   expect(sandbox.statistics()).toMatchObject({

@@ -55,7 +55,7 @@ test('the sandbox initialises, publishes and unpublishes a passport, and shows e
   ]);
 });
 
-/** What leads a new product to a state. */
+/** The actions that bring a new product into a state. */
 const WAYS = {
   none: [],
   initialized: ['init'],

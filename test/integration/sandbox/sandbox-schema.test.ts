@@ -152,7 +152,7 @@ test.each(VARIANTS)(
   },
 );
 
-/** A query that knows what it was asked for. */
+/** A query that remembers which parameters were read. */
 class AskedQuery extends URLSearchParams {
   readonly asked = new Set<string>();
   override get(name: string): string | null {
@@ -190,7 +190,7 @@ test('the OpenAPI document lists Idempotency-Key where it is obeyed, and nowhere
     for (const name of OPERATION_NAMES) {
       const { method, path } = ENDPOINTS[name];
       const listed = description.paths[path]?.[method.toLowerCase()]?.parameters ?? [];
-      // One that is obeyed is refused where it is too long, before anything else is looked at.
+      // If the operation obeys the header, a header that is too long is refused before all other checks.
       const headers = { authorization: `Bearer ${token}`, 'idempotency-key': 'k'.repeat(256) };
       const { text } = await call(method, CASES[name].succeeds.path, { body: { unheard_of: 1 }, headers });
       const isListed = listed.some((one) => one.name === 'Idempotency-Key' && one.in === 'header');

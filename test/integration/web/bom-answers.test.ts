@@ -1,4 +1,4 @@
-// The answer of a person about BOM items of products that were at the platform before, on the page of what needs attention.
+// The page "Needs attention": a person answers whether the BOM items of adopted products are at the platform.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,7 +6,7 @@ import type { ServedRoute } from '../../../src/web/web-server.ts';
 import { type GuardedWeb, openGuardedWeb, pathOf } from '../../support/browser/guarded-web.ts';
 
 const BODY_BYTES = 20 * 1024 * 1024;
-/** What the kernel holds of a connection beyond what the server has read. */
+/** The bytes of a connection that the kernel may buffer before the server reads them. */
 const KERNEL_BYTES = 8 * 1024 * 1024;
 
 describe('a body of 20 MB', () => {
@@ -23,7 +23,7 @@ describe('a body of 20 MB', () => {
     const socket = connect(Number(new URL(web.url).port), '127.0.0.1');
     const ended = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
     let said = '';
-    // The server ends the connection amid the body, so the rest of it cannot be written.
+    // The server ends the connection within the body, so the rest of the body cannot be written.
     socket.on('error', () => undefined);
     socket.setEncoding('utf8').on('data', (text: string) => (said += text));
     await once(socket, 'connect');
@@ -61,7 +61,7 @@ describe('a body of 20 MB', () => {
         'content-type': 'application/x-www-form-urlencoded',
         'transfer-encoding': 'chunked',
       });
-      // Where the connection was ended amid the body, the answer may be lost on its way.
+      // If the connection was ended within the body, the answer may be lost.
       expect([route.path, [0, 400, 413].includes(status)]).toEqual([route.path, true]);
       expect(sent, route.path).toBeLessThan(route.bodyBytesMax + KERNEL_BYTES);
     }

@@ -13,7 +13,7 @@ describe('the stream of changes', () => {
   });
   afterAll(() => web.remove());
 
-  /** Opens a stream and collects what comes. */
+  /** Opens a stream and collects its text. */
   function listen(cookie: string, reads = true) {
     const socket = connect(Number(new URL(web.url).port), '127.0.0.1');
     const stream = { text: '', open: true, end: () => void socket.destroy() };

@@ -1,4 +1,4 @@
-// What an operator does on the pages for runs and passports, as requests of a browser would: forms with a session.
+// The actions of an operator on the pages for runs and passports, sent like those of a browser: forms with a session.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type FormFields, type WebForms, webForms } from '../../support/browser/web-forms.ts';

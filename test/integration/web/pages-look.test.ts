@@ -1,4 +1,4 @@
-// The pages to look at, over a real daemon and the sandbox: what they show, and that nothing of a source breaks out of them.
+// The pages that only show data, over a real daemon and the sandbox: their content, and that no text of a source becomes HTML.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { itemPath } from '../../../src/web/pages/links.ts';

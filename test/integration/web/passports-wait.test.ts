@@ -1,4 +1,4 @@
-// What the pages about passports say while something keeps all of them from being published.
+// The texts of the pages about passports while one cause keeps all passports from being published.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';

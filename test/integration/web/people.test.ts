@@ -72,7 +72,7 @@ describe('people of the dashboard', () => {
     await vi.waitUntil(async () => (await actions())[0]?.outcome !== null, { timeout: 60_000 });
     expect((await operator.post('/runs/start', { source: 'nowhere' })).status).toBe(400);
     const rows = await actions();
-    // The task has no entry of its own: it has taken over the one of the request that started it.
+    // The task has no separate entry: it has taken over the entry of the request that started it.
     expect(rows.slice(0, rows.length - before)).toEqual([
       expect.objectContaining({
         who: 'the-operator',
@@ -105,7 +105,7 @@ describe('people of the dashboard', () => {
     expect((await editor.post(`${location}/stop`, {})).status).toBe(403);
     expect((await operator.get(location)).body).toContain('Stop this task');
     expect((await operator.post(`${location}/stop`, {})).status).toBe(303);
-    // What came of the form is shown once.
+    // The result of the form is shown once.
     expect((await operator.get(location)).body).toContain('The task is being stopped.');
     expect((await operator.get(location)).body).not.toContain('The task is being stopped.');
     web.world.sandbox.faults.clear();

@@ -19,7 +19,7 @@ afterEach(async () => {
   await world.remove();
 });
 
-/** A daemon of which one product was rejected, because the platform refuses it. */
+/** A daemon with a rejected product: the platform refuses it. */
 async function withRejected(): Promise<void> {
   world = await createProductsWorld({ files: { ...PRODUCTS.files, ...PRODUCTS.fixed } });
   refuseCreates(world, 'A-2');

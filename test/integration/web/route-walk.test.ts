@@ -51,7 +51,7 @@ describe('everything that the server serves', () => {
 
   it('no route is shown to anybody who has not logged in: pages, endpoints, streams and the board', async () => {
     for (const [at, route] of closed.entries()) {
-      // An address of its own, since wrong tokens are held up.
+      // Each route uses a separate address, because wrong tokens slow an address down.
       const from = `127.0.1.${at % 250}`;
       for (const headers of [
         {},

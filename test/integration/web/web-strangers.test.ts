@@ -39,7 +39,7 @@ describe('a dashboard that listens on every address', () => {
     });
   }
 
-  /** A connection that sends this and nothing more; what comes back is collected in `said`. */
+  /** A connection that sends only this text. `said` collects the answer. */
   async function hold(head: string) {
     const socket = connect(port, '127.0.0.1');
     const held = { socket, said: '', open: true };

@@ -16,7 +16,7 @@ interface Question {
   method?: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Of the loopback network, so that one test's wrong guesses hold up no other. */
+  /** An address of the loopback network, so that wrong guesses of one test slow down no other test. */
   from?: string;
 }
 

@@ -238,7 +238,7 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
   if (remote === null) return ['I8: it was acknowledged and is not at the platform.'];
   const presenceOnly = baselineHash === sha256Url(canonicalJson(baseline));
   const problems: string[] = [];
-  // The item may have got other content since the backup, which neither the API nor its source changes.
+  // Since the backup the item may have got other content at the platform. For these items no later write replaces that content.
   const isLeft = isRestored && (kind === 'bom_item' || !item.isMade || (kind === 'product' && !updatesProducts));
   if (!presenceOnly && !isLeft && !showsPayload(remote, baseline, isRestored)) {
     problems.push(`I4: the platform has ${canonicalJson(remote)} and the ledger ${canonicalJson(baseline)}.`);

@@ -157,15 +157,15 @@ export function longestWalkOf(request: Request): ChangedWalk[] {
 
 const PRODUCTS = [P1, P2, P3];
 
-/** Requests that are claimed and settled together. One of them ends in another way than the others. */
+/** Requests that are claimed and settled together. One of them, the odd request, ends in another way than the others. */
 interface Batch {
   name: string;
   keys: Keys;
   before: Step[];
   begin: Step[];
-  /** The ways in which that one can end, with the steps that lead to each. */
+  /** The ways in which the odd request can end, with the steps that lead to each. */
   ends: Record<string, Step[]>;
-  /** The row that changes: that of the request with the other end, or that of another request. */
+  /** The row that changes: the row of the odd request, or the row of another request. */
   rows: Record<string, number>;
 }
 

@@ -95,7 +95,7 @@ describe('a success', () => {
   it('a success without an id is no success of a create', () => {
     for (const body of ['', '{}', '[]', 'null', '{"id": null}', '{"id": ""}', '{"id": {"a": 1}}', '{"id": 1.5}']) {
       expect(wordOf(classified(201, body)), body).toBe('ambiguous:unreadable_answer');
-      // It may still have arrived there: such an API is at work, as one behind a page is not.
+      // The write may have arrived. Such an answer shows that the API works; a page in place of an answer does not.
       expect(classified(201, body), body).toHaveProperty('atWork', true);
     }
     expect(classified(201, '<html>Maintenance</html>')).not.toHaveProperty('atWork');
@@ -177,10 +177,10 @@ describe('an answer that repeats what was sent', () => {
     [create, { sku: 'P-2' }, { id: 1, sku: null }],
     [create, { sku: '12' }, { id: 1, sku: 12 }],
     [create, { sku: 'P-2' }, { sku: 'the type of this answer', data: { id: 1, sku: 'P-2' } }],
-    // The code decides where there is one.
+    // If there is a code, only the code is compared.
     [material, { code: 'M-2', name: 'Tin' }, { id: 1, code: 'M-2', name: 'Tin (pure)' }],
     [update, { name: 'Tin' }, { id: '7', name: 'Tin' }],
-    // What stands under the name of an id need not be one.
+    // The field of an id may have another value, such as an SKU or an address.
     [part, { product: 1, material: 5 }, { id: 9, product: 'SKU-1', material: 'https://dpp.example/materials/5/' }],
     [part, { product: id, material: id }, { id: 9, product: 'SKU-1', material: id.toUpperCase() }],
     [part, { product: 1, material: 5 }, { id: 9, product: 1, component: 4 }],
@@ -470,7 +470,7 @@ describe('an answer that is cut short', () => {
 describe('a failure on the way', () => {
   const coded = (code: string | undefined, message = 'it broke'): Error => Object.assign(new Error(message), { code });
 
-  /** Error codes by what they mean once the request may have gone out. */
+  /** The meaning of each error code if the request may have been sent. */
   const CODES: Record<string, 'timeout' | 'unreadable_answer' | 'reset'> = {
     ENOTFOUND: 'reset',
     EAI_AGAIN: 'reset',

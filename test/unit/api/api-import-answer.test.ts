@@ -20,7 +20,7 @@ function expectation(keys: (string | null)[]): Expectation {
 
 const KEYS = ['A', 'B', 'C'];
 
-/** What became of each member, in short: `created:7`, `updated`, `stored`, `refused(words)`, `untouched`, `?`. */
+/** The result of each member, in short: `created:7`, `updated`, `stored`, `refused(words)`, `untouched`, `?`. */
 function read(status: number, body: unknown, keys: (string | null)[] = KEYS): string[] | null {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const outcome = classify.outcomeOf({ kind: 'answer', status, headers: {}, body: text, cut: null }, expectation(keys));

@@ -145,7 +145,7 @@ function numbered(all: unknown[], size: number, url: URL, { name = 'page', first
   return { number, rows: all.slice(at, at + size), more: at + size < all.length };
 }
 
-/** The same of a list that is cut by a cursor under a name of its own. */
+/** The same for a list whose pages are found by a cursor; `name` is the parameter of the cursor. */
 function cut(all: unknown[], size: number, url: URL, name: string) {
   const at = Number(url.searchParams.get(name) ?? '0');
   const more = at + size < all.length;
@@ -486,7 +486,7 @@ describe('the page size', () => {
 });
 
 describe('a list that moves while it is read', () => {
-  /** Serves pages of two rows of what the list holds at each question; DRF's form, with or without a count. */
+  /** Serves pages of two rows, in the form of DRF. `states` has the list at each request. `counts`: with a count or without. */
   const moving = (states: number[][], counts = true) => {
     let question = -1;
     return (_path: string, url: URL): Page => {
@@ -498,7 +498,7 @@ describe('a list that moves while it is read', () => {
   };
 
   it('a list that moves while it is read is incomplete when a row moves behind the first count', async () => {
-    // 1 goes to the end, so that 3 comes to the page that was read; a new row makes up for it.
+    // Row 1 moves to the end, so row 3 moves to a page that was read already. A new row keeps the count the same.
     const { result, reason } = await list(
       moving([
         [1, 2, 3, 4],

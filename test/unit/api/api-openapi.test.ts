@@ -319,7 +319,7 @@ describe('a difference', () => {
 
   describe('of the idempotency header', () => {
     const WRITES = ['post', 'patch'];
-    /** What the comparison says of a document that lists the header on every write. */
+    /** The result of the comparison for a document that lists the header on every write. */
     const noted = (refusals: JsonObject, own = profile) => {
       const differences = after((document) => {
         for (const item of Object.values(document.paths)) {
@@ -396,7 +396,7 @@ describe('a difference', () => {
         const document = openApiOf(parsed.data as Profile);
         expect(compare(document, parsed.data)).toEqual([]);
         let own = profile;
-        // What is found behind a list's envelope shows once the envelope is set.
+        // The differences inside the envelope of a list are found only when the envelope is set.
         for (let round = 0; round < 3; round += 1) own = corrected(compare(document, own), own);
         expect(compare(document, own).filter(({ weight }) => weight === 'breaks')).toEqual([]);
       }),

@@ -13,7 +13,7 @@ const run = () => Promise.resolve();
 const programFor = (...argv: string[]): Promise<Command> =>
   createProgram({ version: '0', stdout: new PassThrough(), stderr: new PassThrough(), ownStart, argv, run });
 
-/** Every command as it is listed, without any loaded. */
+/** Every command of the list; none of them is loaded. */
 const program = await programFor();
 const loaded = await Promise.all(
   program.commands.map(async (listed, at) => (await programFor(listed.name())).commands[at] ?? listed),

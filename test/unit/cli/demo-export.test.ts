@@ -14,7 +14,7 @@ import { readRows } from '../../support/connectors/connector-reader.ts';
 const FOLDER = join(import.meta.dirname, '../../../config/demo');
 const README = await readFile(join(FOLDER, 'README.md'), 'utf8');
 
-/** What the shipped config makes of the shipped export. */
+/** The result of mapping the shipped export with the shipped config. */
 interface Outcome {
   counts: Map<string, { rows: number; items: number; excluded: number; quarantined: number; repeated: number }>;
   items: Map<string, MappedItem>;
@@ -209,7 +209,7 @@ async function mapExport(source: SourceConfig): Promise<Outcome> {
   return result;
 }
 
-/** The first row that claims an item has it; an identical claim is a repetition, a differing one is wrong. */
+/** The first row that makes an item has the item. A later row repeats it with the same values, and is wrong with other values. */
 function claim(result: Outcome, item: MappedItem, place: Place): 'items' | 'repeated' | 'quarantined' {
   const id = `${item.kind} ${item.key}`;
   const first = result.items.get(id);

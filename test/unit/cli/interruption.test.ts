@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 const CHILD = join(import.meta.dirname, 'interrupted-child.ts');
 
-/** Starts a process that is busy, and tells it to stop, again and again. Gives what it said and how it ended. */
+/** Starts a busy process, and sends it signals to stop, again and again. Returns its output and its exit code. */
 async function stopped(drainMs: number, again?: NodeJS.Signals): Promise<{ said: string; exitCode: number }> {
   const child = spawn(process.execPath, [CHILD, String(drainMs)], { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';

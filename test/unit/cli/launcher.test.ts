@@ -17,7 +17,7 @@ interface Manifest {
 const { scripts, version } = JSON.parse(read('package.json')) as Manifest;
 const HEAP = scripts['dpp-sync']?.split(' ').filter((word) => word.startsWith('--')) ?? [];
 
-/** A program that stands in for the real one, so that these tests see what the launcher hands to it. */
+/** A program in place of the real one, so that these tests see what the launcher passes to it. */
 const PROGRAM = `
   if (process.argv.includes('--exit')) process.exitCode = 4;
   else if (process.argv.includes('--die')) process.kill(process.pid, 'SIGKILL');
@@ -56,7 +56,7 @@ function bringNode(within: string): void {
   );
 }
 
-/** Compiled code of folders that are gone would stay in the cache of whoever runs these tests. */
+/** Without this setting, compiled code of removed folders would stay in the cache of the person who runs the tests. */
 const ENVIRONMENT = { ...process.env, ...PRETEND_OLD, NODE_DISABLE_COMPILE_CACHE: '1' };
 const run = (...args: string[]) =>
   spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', env: ENVIRONMENT });

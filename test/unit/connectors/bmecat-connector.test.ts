@@ -17,7 +17,7 @@ async function readText(text: string, stream: object = {}, options: object = {})
   return await readRows(bmecat, { folder: temporary.path, stream: { path: 'catalog.xml', ...stream }, options });
 }
 
-/** What only one of the versions can say. */
+/** Fields that only version 2005 has. */
 const OF_2005 = {
   WEIGHT: '',
   LENGTH: '',

@@ -21,7 +21,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const at = (name: string) => (name.startsWith('/') ? name : join(folder, name));
 
-/** What can stand at a path besides a regular file: a read would hang, never end, or fail. */
+/** Things at a path that are not a regular file: reading them would hang, never end, or fail. */
 const ODD = ['fifo', '/dev/zero', '/dev/null', 'sub'];
 
 describe('a file that is named to the program', () => {

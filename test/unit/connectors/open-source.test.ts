@@ -12,7 +12,7 @@ const STREAMS = SOUND_CONFIG.replace(
 
 const reading = new AbortController();
 
-/** Opens the config's source and reads one of its streams to the end; gives what it fails with. */
+/** Opens the config's source and reads one of its streams to the end. Returns the error. */
 async function failureOfReading(config: LoadedConfig<Connector>, stream: number): Promise<unknown> {
   const [source] = config.sources;
   if (!source) throw new Error('the config has no source');
@@ -35,7 +35,7 @@ async function failureOfChecking(config: LoadedConfig<Connector>): Promise<unkno
   return checkStream(source, stream, context).catch((error: unknown) => error);
 }
 
-/** A connector that fails at one step with what it is given. */
+/** A connector that fails at one step with this error. */
 function failing(step: 'open' | 'pull' | 'check', error: unknown): Connector {
   const failAt = (one: typeof step): void => {
     if (one === step) throw error;

@@ -73,7 +73,7 @@ describe('SQLite', () => {
     expect(rows.map(({ id }) => Number(id))).toEqual(Array.from({ length: 1_500 }, (_, at) => at + 1));
   });
 
-  /** The watermarks that a read of changes gives when a row comes after a snapshot, or of the snapshot if none comes. */
+  /** The watermarks that a read gives: of the changes after `later` was added to a snapshot, or else of the snapshot. */
   const changesAfter = async (values: readonly string[], later?: string) => {
     await using folder = await temporaryFolder();
     const insert = (value: string) => {

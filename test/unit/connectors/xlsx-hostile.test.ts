@@ -26,7 +26,7 @@ async function failure(
 const OLE = Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]);
 const good = { sheet: textRow(1, 'a') + textRow(2, '1') };
 
-/** The same bytes so many times, compressed without being made: each block stands for itself. */
+/** The compressed form of a block that is repeated many times. The uncompressed text is never in memory. */
 function repeated(block: Buffer, count: number): { deflated: Buffer; size: number } {
   const compressed = deflateRawSync(block, { finishFlush: constants.Z_FULL_FLUSH });
   const blocks = Array.from({ length: count }, () => compressed);

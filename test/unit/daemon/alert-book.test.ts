@@ -14,7 +14,7 @@ const FAILED: Holding = {
 const DOWN: Holding = { id: 'api_down', condition: 'api_down', source: null, stream: null, message: 'It is away.' };
 const TEAM = ['team'];
 
-/** Sends all that is due, and gives what was sent. */
+/** Sends all due notices, and returns them. */
 function sent(book: ReturnType<typeof createAlertBook>, now: number, channels = TEAM): string[] {
   return book.due(channels, now).map((notice) => {
     book.ended(notice, null, now);
@@ -56,7 +56,7 @@ describe('the book of alerts', () => {
     expect(sent(book, 2000)).toEqual([]);
     book.update([DOWN], 3000);
     sent(book, 3000);
-    // It was over and fires again, and the notice of its end did not leave in between.
+    // The alert was over and fires again before the notice of its end was sent.
     book.update([], 4000);
     book.update([DOWN], 5000);
     expect(sent(book, 5000)).toEqual([]);
@@ -78,7 +78,7 @@ describe('the book of alerts', () => {
     expect(book.view(TEAM, 4 * 3_600_000)[0]?.notices).toEqual([
       { channel: 'team', state: 'given_up', at: tries.at(-1), error: 'Nobody answers.' },
     ]);
-    // Nobody knew of it, so nobody learns that it is over. The next time is tried again.
+    // No notice of the alert has arrived, so none says that it is over. If it fires again, a notice is tried again.
     book.update([], 5 * 3_600_000);
     expect(book.due(TEAM, 5 * 3_600_000)).toEqual([]);
     book.update([DOWN], 6 * 3_600_000);

@@ -25,7 +25,7 @@ describe('the authorization watch', () => {
   let api: Authorization;
   let watch: AuthorizationWatch;
   const log = createRecordingLog();
-  /** What the target would answer, and what was asked of it. */
+  /** The answers of the target, and the requests to it. */
   let answers: { probe: Probe | Error; keyChanged: boolean };
   let asked: string[];
   let told: string[];

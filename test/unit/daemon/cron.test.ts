@@ -34,7 +34,7 @@ describe('a cron expression', () => {
       '2027-03-28T01:30',
       '2027-03-29T00:30',
     ]);
-    // Asked again at a quarter past three, when it is still to come.
+    // At a quarter past three, this run is still in the future.
     expect(times('30 2 * * *', 'Europe/Berlin', '2027-03-28T01:15Z', 1)).toEqual(['2027-03-28T01:30']);
     expect(times('30 2 * * *', 'Australia/Lord_Howe', '2027-10-02T12:00Z', 1)).toEqual(['2027-10-02T15:30']);
     // The skipped hour of Greenland is the last one of its day.

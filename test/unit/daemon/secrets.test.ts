@@ -21,7 +21,7 @@ const randomKey = fc
   })
   .map((text) => `dpp_${text}`);
 
-/** True for 6 characters that could stand in any text: a word, one sign repeated, signs in their order. */
+/** True for 6 characters that may be in any text: a word, a repeated character, or a sequence of characters. */
 function isOrdinary(text: string): boolean {
   const steps = new Set(Array.from(text.slice(1), (sign, at) => sign.charCodeAt(0) - text.charCodeAt(at)));
   return (

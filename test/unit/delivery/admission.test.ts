@@ -423,7 +423,7 @@ describe('a wait of a day', () => {
   const DAY_MS = 86_400_000;
   const MINUTE_MS = 60_000;
 
-  /** One delivery is refused, and others wait. Gives what is sent when, in minutes since the refusal. */
+  /** One delivery is refused, and others wait. Returns what is sent, and when in minutes after the refusal. */
   async function refusedForADay(answers: { ping: (count: number) => Outcome; send: () => Outcome }) {
     const time = createVirtualTime();
     const log: string[] = [];

@@ -231,7 +231,7 @@ describe('the list of products', () => {
   it('the list of products leaves a change of an import to a person if it does not show the fields', () => {
     const hidden = { kind: 'unconfirmed', nextLookAt: null, reason: { code: 'unclear' } };
     expect(readBack([listed(1, { sku: 'A' })])).toMatchObject(hidden);
-    // Where nothing is known of what was there before, equal fields may have been equal all along.
+    // If the earlier content is unknown, equal fields prove nothing: they may have been equal before the write.
     const unknown = { sent: { ...sent, changed: null } };
     expect(readBack([listed(1, { sku: 'A', name: 'New' })], unknown)).toMatchObject(hidden);
     expect(readBack([listed(1, { sku: 'A', name: 'New', gtin: null })], unknown).kind).toBe('delivered');
@@ -260,7 +260,7 @@ describe('the list of products', () => {
   it('the list of products causes another attempt of an import if it neither shows nor excludes the product', () => {
     const message = 'The answer does not name it. It hides the SKU.';
     expect(readBack([], {}, context, HIDES)).toMatchObject({ kind: 'resend', absent: false, reason: { message } });
-    // What one of them wrote may be there: what follows takes nothing of it for granted.
+    // One of the attempts may have taken effect, so the next revision assumes nothing about the content.
     const spent = { kind: 'parked', open: true, reason: { code: 'exhausted' } };
     expect(readBack([], { attempts: 8 }, context, HIDES)).toMatchObject(spent);
     expect(readBack([listed(1, { sku: 'A', name: 'New' })], {}, context, HIDES).kind).toBe('delivered');

@@ -91,7 +91,7 @@ describe('the decision on an attempt', () => {
   it('a delivery is sent less and less often while the platform works on the same key, and for ten minutes at most', () => {
     const busy: Outcome = { kind: 'in_flight', ...detail(409) };
     const after = (ms: number): Decision => decide(busy, { ...context, busySince: ms === 0 ? null : NOW - ms });
-    // What was sent before has arrived, so that nothing may take its place.
+    // The earlier request has arrived, so no other revision may replace it.
     expect(after(0)).toMatchObject({ kind: 'retry', dueAt: NOW + 250, uncertain: true, reason: { since: NOW } });
     expect(after(10_000)).toMatchObject({ kind: 'retry', dueAt: NOW + 5000, reason: { since: NOW - 10_000 } });
     expect(after(599_999)).toMatchObject({ kind: 'retry', dueAt: NOW + 30_000 });

@@ -58,7 +58,7 @@ describe('the way of deliveries', () => {
     claim?: (lists: readonly ToClaim[]) => Promise<ClaimedRequest[]>;
     settle?: (groups: readonly RequestSettlement[]) => Promise<void>;
     send?: (write: SentWrite) => Promise<Outcome>;
-    /** Whether a delivery is still as it was claimed. */
+    /** Whether a delivery has not changed since its claim. */
     isApplied?: (id: number) => boolean;
     deadLetter?: (id: number) => Promise<void>;
     random?: () => number;

@@ -124,7 +124,7 @@ const EXPLAINS: Record<ReasonCode, readonly DeliveryState[]> = {
   unknown: [],
 };
 
-/** The codes that each decision goes by. */
+/** The codes with each trait, on which decisions depend. */
 const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
   needs_reading: [
     'exists',

@@ -240,7 +240,7 @@ describe('the dispatcher', () => {
     stopping.abort();
     dispatcher.done([1]);
     expect(await job).toBe(320);
-    // Those that were received but for the one that has ended, and those of other jobs.
+    // The received deliveries without the ended one, and the deliveries of other jobs.
     expect([dispatcher.enqueued(), dispatcher.outstanding()]).toEqual([5, 324]);
   });
 });

@@ -132,7 +132,7 @@ describe('an outage', () => {
       expect(outage.openSince()).toBe(1_000_000);
       probes(1, READ);
       expect([outage.openSince(), admit(), admit()]).toEqual([null, 0, 0]);
-      // There was no outage, so that their attempts count; and they are no sign of one any more.
+      // There was no outage, so the failures use attempts. They are not a sign of an outage any more.
       expect(outage.wasOut(1_000_000)).toBe(false);
       observe(WRITTEN, ...different(29));
       expect([outage.isWell(), outage.failedLately(28), outage.failedLately(29)]).toEqual([true, true, false]);

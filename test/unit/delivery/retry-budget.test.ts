@@ -11,7 +11,7 @@ it(
   () => {
     const budget = createRetryBudget();
     const waits = Array.from({ length: 111 }, () => budget.reserve(START));
-    // What nobody took in the last second may go at once.
+    // The unused slots of the last second may be used at once.
     expect(waits.slice(0, 11)).toEqual(Array.from({ length: 11 }, () => 0));
     expect([waits[11], waits[20], waits[110]]).toEqual([100, 1000, 10_000]);
   },
@@ -26,7 +26,7 @@ it('the retry budget gives a tenth of the requests where many are sent', () => {
   // 500 requests a second: the unused places of one second and those of the next.
   expect(placed).toBeGreaterThan(99);
   expect(placed).toBeLessThan(103);
-  // What went out long ago counts no more.
+  // Requests that were sent long ago do not count any more.
   const later = now + 60_000;
   const waits = Array.from({ length: 31 }, () => budget.reserve(later));
   expect(waits[30]).toBe(2000);

@@ -32,7 +32,7 @@ describe('a scope probe', () => {
     await probe.prepare(queue, now);
     return [...queue.inOrder()].filter((one) => probe.waitMs(one, now) === 0).map(({ id }) => id);
   }
-  /** Takes deliveries out of the queue as the admission does. Gives what ends each request. */
+  /** Takes deliveries out of the queue as the admission does. Returns for each request a function that ends it. */
   async function send(): Promise<{ id: number; end: (outcome: Outcome) => void }[]> {
     const sent: { id: number; end: (outcome: Outcome) => void }[] = [];
     await probe.prepare(queue, now);

@@ -31,7 +31,7 @@ function given(
     acknowledged?: { remoteId: number; sentAt: number }[];
     listing?: Listing;
     count?: number;
-    /** Whether a delivery is still as it was when the list was read. */
+    /** Whether a delivery has not changed since the list was read. */
     isApplied?: (id: number) => boolean;
   } = {},
 ) {

@@ -37,7 +37,7 @@ const advisory = (id: number, severity: string, range: string) => ({
   vulnerable_versions: range,
 });
 
-/** Answers as npm's bulk endpoint does. What it is asked about goes to `asked`. */
+/** Answers like npm's bulk endpoint. `asked` gets the packages of each request. */
 function advising(
   advisories: Record<string, object[]>,
   asked: (packages: Record<string, string[]>) => void = () => {},

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** What is loaded at run time: `import type` is erased by the build. */
+/** Imports that are loaded at run time: the build removes `import type`. */
 const LOADED = [
   /(?:^|\n)\s*(?:import|export)\b(?!\s+type\b)[^'";]*?from\s*'([^']+)'/g,
   /(?:^|\n)\s*import\s*'([^']+)'/g,

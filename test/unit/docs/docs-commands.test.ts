@@ -1,4 +1,4 @@
-// Each command that a page names is one that the command line takes, with these options.
+// Each command that a page names exists, with these options.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const SCRIPTS = new Set(
   }),
 );
 
-/** Parses a command line as the program does. What the command does is left out. */
+/** Parses a command line as the program does, without running the command. */
 async function parse(argv: readonly string[]): Promise<void> {
   const program = await createProgram({
     version: '0',
@@ -97,7 +97,7 @@ it.each(inline)('the text at $where names `dpp-sync $text`, which exists', async
     try {
       await parse(args);
     } catch (error) {
-      // Prose may name a command without its arguments, and help ends by an error too.
+      // A page may name a command without its arguments. Commander also reports the end of its help as an error.
       expect(['commander.missingArgument', 'commander.helpDisplayed']).toContain((error as CommanderError).code);
     }
   }

@@ -13,7 +13,7 @@ const OTHER_YAML: Record<string, string> = {
   'scrape_configs:': 'It is a config of Prometheus.',
   'storage: ./uuid.db': 'It has the settings of a sandbox, which test/unit/sandbox/sandbox-docs.test.ts loads.',
 };
-/** Configs that need what is not there, by a text in them, with the reason. */
+/** Configs that need files or servers that do not exist here, by a text in them, with the reason. */
 const NOT_LOADED: Record<string, string> = {
   'connector: ./connector.ts':
     'It names the connector of the page; test/install/installed.test.ts writes both and syncs.',

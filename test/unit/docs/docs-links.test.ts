@@ -1,4 +1,4 @@
-// Each link between pages has its page and its heading, and so has each page that a message of the program names.
+// Each link between pages leads to a page and a heading that exist. Each page that a message of the program names exists.
 
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -12,7 +12,7 @@ interface Link {
   target: string;
 }
 
-/** What is wrong with a link from a file; null where nothing is. */
+/** The mistake in a link of a file; null if there is none. */
 function flawOf({ file, target }: Link): string | null {
   const [path = '', anchor] = target.split('#');
   const linked = path === '' ? file : normalize(join(dirname(file), path));

@@ -9,7 +9,7 @@ const CHECKED_FOLDERS = ['domain', 'queue', 'observe', 'daemon', 'delivery', 'le
 /** Released migrations are never edited, and names of countries are not ours. */
 const UNCHECKED_FILES = ['src/ledger/upgrade/first-migrations.ts', 'src/pipeline/mapping/functions/countries.ts'];
 
-/** What was said before, and what is said now. Words with an everyday meaning as well are left to the reader of a change. */
+/** Retired words, and the words to use. Words that also have an everyday meaning are left to the reviewer of a change. */
 const RETIRED: readonly [was: RegExp, use: string][] = [
   [/\b(?:doorbells?|bells?)\b/, 'wake-up job'],
   [/\b(?:rings?|ringing|rung)\b/, 'enqueue'],

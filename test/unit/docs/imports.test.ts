@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** What each part may import besides itself and `lib`. What stands in neither list may import nothing else. */
+/** The parts that each part may import besides itself and `lib`. A part that is not listed may import no other part. */
 const ADAPTERS = ['sdk', 'config', 'api', 'ledger', 'queue', 'observe', 'pipeline', 'delivery'];
 const ALLOWED: Record<string, string[]> = {
   lib: [],
@@ -87,14 +87,14 @@ function sources(): string[] {
   return globSync(['src/**/*.ts', 'connectors/**/*.ts'], { cwd: ROOT }).map((file) => join(ROOT, file));
 }
 
-/** The files that a file imports, by what it says; types too. */
+/** The files that the text of a file imports, also for types only. */
 function filesImportedBy(file: string): string[] {
   return importsOf(file, readFileSync(file, 'utf8'))
     .filter(({ specifier }) => specifier.startsWith('.'))
     .map(({ specifier }) => resolve(dirname(file), specifier));
 }
 
-/** Files that import each other, directly or through others: each circle once. */
+/** The circles of files that import each other, directly or through other files; each circle once. */
 function circles(files: readonly string[], importedBy: (file: string) => string[]): string[][] {
   const done = new Set<string>();
   const way: string[] = [];

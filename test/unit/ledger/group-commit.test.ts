@@ -56,7 +56,7 @@ describe('the group commit', () => {
     },
   );
 
-  /** A disk that says by `reached` when it has what was committed. */
+  /** A disk whose syncs end when the test decides. */
   function slowDisk() {
     const syncs: PromiseWithResolvers<void>[] = [];
     const marks: number[] = [];

@@ -82,7 +82,7 @@ const COSTLY = [
   'cel.bind(a, [row.A, row.A], cel.bind(b, [a, a, a, a], cel.bind(c, [b, b, b, b], [c, c, c, c] == [c, c, c, c])))',
   'cel.bind(a, [row.A], cel.bind(b, a + a + a + a + a, cel.bind(c, b + b + b + b + b, (c + c + c + c).join(","))))',
   '[row.O, row.O, row.O, row.O, row.O, row.O, row.O, row.O]',
-  // What `&&` and `||` make of an error must not hide that it was too much.
+  // `&&` and `||` may hide an error, but not that the limit was exceeded.
   'row.A.matches(".{1,200}x") || true',
   '!(row.A.matches(".{1,200}x") && false)',
 ];
@@ -172,7 +172,7 @@ describe('the work of an expression', () => {
     expect((await problemOf('bytes(row.A).json().a')).message).toContain('json() cannot be used');
   });
 
-  /** Whoever updates the library looks at what is new in it, and adds it above where it can take long. */
+  /** After an update of the library, look at its new functions, and add each function above that can take long. */
   it('each function that the library brings has its work counted', () => {
     const names = new Set(new Environment().getDefinitions().functions.map(({ name }) => name));
     expect([...names].sort().join(' ')).toMatchInlineSnapshot(

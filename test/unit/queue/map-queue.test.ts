@@ -12,7 +12,7 @@ const ledger = {
 };
 const pagesOf = (queues: Queues): PageJobs => createPageJobs({ queues, ledger, emit: () => undefined });
 
-/** Only what the map queue asks of the queues; the test receives jobs by hand and decides how mapping ends. */
+/** The methods of the queues that the map queue uses. The test hands over the jobs, and decides how mapping ends. */
 function given(mapSource: () => Promise<void>) {
   let receive: (job: ReceivedJob) => Promise<JobResult> = () => Promise.reject(new Error('Nobody listens.'));
   const part: Pick<Queues, 'clearWaiting' | 'consume' | 'enqueue'> = {

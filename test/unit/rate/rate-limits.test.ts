@@ -1,4 +1,4 @@
-// What the controller reaches on some cells of `npm run bench:rate`, in virtual time.
+// The results of the rate controller for some cells of `npm run bench:rate`, in virtual time.
 
 import { describe, expect, it } from 'vitest';
 import { type Cell, LIMITS, type LimitName, runCell, settlingSeconds } from '../../bench/rate/simulation/cells.ts';

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 
 const TESTS = join(import.meta.dirname, '../..');
-/** Without declarations of types, which no file imports. */
+/** All test files, without declarations of types: no file imports those. */
 const files = globSync('**/*.ts', { cwd: TESTS, exclude: (name) => name.endsWith('.d.ts') });
 
 /** The files of `test` that a file names: in an import, or as a script that it starts. */
