@@ -8,7 +8,7 @@ export const OPTIONS = {
     .min(1)
     .optional()
     .describe(
-      'Languages in order of preference, as `[deu, de]`, for catalogues with several languages. By default it is the first LANGUAGE of the header. The texts of all languages are in `DESCRIPTION_SHORT@lang` and similar fields.',
+      'Languages in order of preference, such as `[deu, de]`, for catalogues with several languages. By default it is the first LANGUAGE of the header. The texts of all languages are in `DESCRIPTION_SHORT@lang` and similar fields.',
     ),
   catalog: z
     .string()

@@ -78,7 +78,7 @@ const prefix = z.string().min(1);
 /** The options of a stream besides its files. */
 export const STREAM_OPTIONS = {
   columns: Columns.describe(
-    'The columns, as `{ name: MATNR, from: 1, length: 18 }`; text outside of all columns is not read. Positions count characters from 1.',
+    'The columns, such as `{ name: MATNR, from: 1, length: 18 }`; text outside of all columns is not read. Positions count characters from 1.',
   ),
   prefix: prefix
     .optional()

@@ -13,7 +13,7 @@ export const OPTIONS = {
     .min(1)
     .default(['en'])
     .describe(
-      'Languages in order of preference, as `[de, en]`. The texts of all languages are in `tradeItemDescription@lang`.',
+      'Languages in order of preference, such as `[de, en]`. The texts of all languages are in `tradeItemDescription@lang`.',
     ),
 };
 export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;

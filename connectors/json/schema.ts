@@ -30,13 +30,13 @@ export const STREAM_OPTIONS = {
       message: 'Write a path such as $, $.data.parts, $["data set"].parts, $.pages[0].items or $.parts[*].lines[*].',
     })
     .describe(
-      'The place of the list in a document. `$` means that the document is the list. Otherwise write the names of members and indexes, as `$.data.parts`, `$["data set"].parts` or `$.pages[0].items`. `[*]` stands for every element of a list, so a nested list can be a stream: `$.parts[*].lines[*]`.',
+      'The place of the list in a document. `$` means that the document is the list. Otherwise write the names of members and indexes, such as `$.data.parts`, `$["data set"].parts` or `$.pages[0].items`. `[*]` stands for every element of a list, so a nested list can be a stream: `$.parts[*].lines[*]`.',
     ),
   where: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
     .optional()
     .describe(
-      'Only elements whose members have these values are read, as `{ model: part.part }`. So a list with several kinds of records can be several streams. An element that is no object is reported in each of these streams.',
+      'Only elements whose members have these values are read, such as `{ model: part.part }`. So a list with several kinds of records can be several streams. An element that is not an object is reported in each of these streams.',
     ),
   parent: z
     .record(

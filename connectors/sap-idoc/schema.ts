@@ -11,19 +11,19 @@ export const OPTIONS = {
   messages: z
     .array(Name)
     .default([])
-    .describe('The message types (MESTYP) that are read, as `[MATMAS]`. By default all types are read.'),
+    .describe('The message types (MESTYP) that are read, such as `[MATMAS]`. By default all types are read.'),
 };
 export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 
 /** The options of a stream besides its files. */
 export const STREAM_OPTIONS = {
   ...CHANGES_BY_DEFAULT,
-  segment: Name.describe('The segment whose occurrences are the rows, as `E1MARAM`, `E1MARCM` or `E1STPOM`.'),
+  segment: Name.describe('The segment whose occurrences are the rows, such as `E1MARAM`, `E1MARCM` or `E1STPOM`.'),
   fields: z
     .array(Name)
     .default([])
     .describe(
-      'Fields that each row has, as `[HERKL, NTGEW]`. SAP leaves out empty fields; a field of this list is then empty text.',
+      'Fields that each row has, such as `[HERKL, NTGEW]`. SAP leaves out empty fields; a field of this list is then empty text.',
     ),
   parent: z
     .record(Name, z.string().regex(/^[^/]+(\/[^/]+)+$/, 'Write a path such as E1STZUM/E1MASTM/MATNR.'))

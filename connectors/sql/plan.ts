@@ -66,9 +66,9 @@ export async function planStream(
     const reason = WITHOUT_PLACE[column.kind];
     if (reason === undefined) return column;
     throw sourceFault(
-      `The column ${name} of the stream ${stream.name} ${reason}, so dpp-sync cannot use it to keep its place.`,
+      `The column ${name} of the stream ${stream.name} ${reason}, so dpp-sync cannot use it to continue a read.`,
       {
-        suggestion: `Name another column in \`${option}\`, or cast it in the query: CAST(${name} AS …) AS ${name}.`,
+        suggestion: `Name another column in \`${option}\`, or cast the column in the query: CAST(${name} AS …) AS ${name}.`,
       },
     );
   };

@@ -40,7 +40,7 @@ export const OPTIONS = z
       .min(1)
       .optional()
       .describe(
-        'Certificates in PEM form that are trusted instead of the usual ones, as `${file:/etc/ssl/erp-ca.pem}`.',
+        'Certificates in PEM form that are trusted instead of the usual ones, such as `${file:/etc/ssl/erp-ca.pem}`.',
       ),
     connectMs: z
       .int()
@@ -54,7 +54,7 @@ export const OPTIONS = z
       .max(86_400_000)
       .default(300_000)
       .describe(
-        'How long one statement may take, in milliseconds. A read has a statement for each page. The server ends a statement that takes longer; a server that does not answer is given up five seconds later.',
+        'How long one statement may take, in milliseconds. A read has a statement for each page. The server ends a statement that takes longer. If the server does not answer, dpp-sync gives up five seconds later.',
       ),
   })
   .refine(({ dialect, file }) => (dialect === 'sqlite') === (file !== undefined), {
@@ -85,7 +85,7 @@ export const STREAM_OPTIONS = z
         'The columns of the query that together identify a row and are never `NULL`. The rows are read page by page in the order of these columns, so an index on the columns makes reads fast.',
       ),
     watermark: COLUMN.optional().describe(
-      'A column that grows with every change of a row, as `updated_at` or a version number. With a watermark a read gives only changed rows. All rows are read again after `snapshotEvery` of the source.',
+      'A column that grows with every change of a row, such as `updated_at` or a version number. With a watermark a read gives only changed rows. All rows are read again after `snapshotEvery` of the source.',
     ),
     overlap: z
       .int()

@@ -35,7 +35,7 @@ export const sqlite: Dialect = {
       return { problem: 'cannot be opened', cure: 'Check the path in `file`, and whether the file may be read.' };
     }
     if (code === 'SQLITE_NOTADB') {
-      return { problem: 'is no SQLite database', cure: 'Check the path in `file`.' };
+      return { problem: 'is not an SQLite database', cure: 'Check the path in `file`.' };
     }
     if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
       return { problem: 'is locked by another program', cure: 'Pull again when the other program has ended.' };

@@ -29,7 +29,8 @@ export function earlierBy(watermark: string, overlap: number, kind: ColumnKind):
     // As text, 700 is greater than 1000. Numbers without a sign and of one length are in the same order as text and as numbers.
     if (kind === 'number' || (/^\d/.test(earlier) && earlier.length === watermark.length)) return earlier;
     throw sourceFault(`The watermark ${JSON.stringify(watermark)} is a number in a column that is compared as text.`, {
-      suggestion: 'Cast it to a number in the query, or set `overlap: 0` if all watermarks have the same length.',
+      suggestion:
+        'Cast the column to a number in the query, or set `overlap: 0` if all watermarks have the same length.',
     });
   }
   const date = DATE.exec(watermark);
@@ -41,8 +42,8 @@ export function earlierBy(watermark: string, overlap: number, kind: ColumnKind):
   }
   const time = TIME.exec(watermark);
   if (time === null) {
-    throw sourceFault(`The watermark ${JSON.stringify(watermark)} is no time, no date and no number.`, {
-      suggestion: 'Name another column as `watermark`, cast it in the query, or set `overlap: 0`.',
+    throw sourceFault(`The watermark ${JSON.stringify(watermark)} is not a time, a date or a number.`, {
+      suggestion: 'Name another column as `watermark`, cast the column in the query, or set `overlap: 0`.',
     });
   }
   const [, , , , separator = ' ', , , , rest = ''] = time;
@@ -70,7 +71,7 @@ export function assertOneZone(
     if (zone === null || typeof watermark !== 'string' || (zoneOf(watermark) ?? zone) === zone) continue;
     throw sourceFault(
       `The watermark ${column.name} of the stream ${stream} is text with several time zones: ${watermark} and ${greatest}.`,
-      { suggestion: 'Cast it in the query to a type for times, or write all watermarks in UTC.' },
+      { suggestion: 'Cast the column in the query to a type for times, or write all watermarks in UTC.' },
     );
   }
 }

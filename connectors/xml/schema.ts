@@ -14,7 +14,7 @@ export const OPTIONS = {
     .min(1)
     .optional()
     .describe(
-      'Languages in order of preference, as `[de, deu]`. If elements of one name differ in `xml:lang` or `lang`, the row has the text in the first of these languages under the name of the element, and the texts of all languages under `NAME@lang`.',
+      'Languages in order of preference, such as `[de, deu]`. If elements of one name differ in `xml:lang` or `lang`, the row has the text in the first of these languages under the name of the element, and the texts of all languages under `NAME@lang`.',
     ),
   trim: z.boolean().default(false).describe('Whether white space around the text of an element is removed.'),
 };
@@ -28,16 +28,20 @@ export const STREAM_OPTIONS = {
       message: 'Write a path such as /CATALOG/PRODUCT, //PRODUCT, /CATALOG/*/PRODUCT or //PRODUCT | //ARTICLE.',
     })
     .describe(
-      'The path of the elements that are records, as `/CATALOG/PRODUCT`. `//` stands for any number of levels, and `*` for any characters of a name. `|` separates several paths.',
+      'The path of the elements that are records, such as `/CATALOG/PRODUCT`. `//` stands for any number of levels, and `*` for any characters of a name. `|` separates several paths.',
     ),
   lists: z
     .array(Name)
     .default([])
-    .describe('Elements that are always lists, even if there is only one, so that a mapping can rely on a list.'),
+    .describe(
+      'Elements that are always a list, even if a record has only one of them, so that a mapping can rely on a list.',
+    ),
   objects: z
     .array(Name)
     .default([])
-    .describe('Elements that are always objects, even if there is only text, so that a mapping can rely on an object.'),
+    .describe(
+      'Elements that are always an object, even if they contain only text, so that a mapping can rely on an object.',
+    ),
   parent: z
     .record(
       Name,

@@ -126,7 +126,7 @@ function createAnswer(
       abort.removeEventListener('abort', stop);
     }
     if (bytes > REQUEST_BYTES_MAX) {
-      throw fault('usage', `The request has ${bytes} bytes, and the daemon takes at most ${REQUEST_BYTES_MAX}.`, {
+      throw fault('usage', `The request has ${bytes} bytes, and the daemon accepts at most ${REQUEST_BYTES_MAX}.`, {
         suggestion: 'Name fewer items in one command.',
       });
     }

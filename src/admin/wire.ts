@@ -64,7 +64,7 @@ export function socketPlace({ ledger }: Pick<RuntimeConfig, 'ledger'>): { path: 
   const bytes = Buffer.byteLength(path);
   const problem =
     bytes > SOCKET_PATH_BYTES_MAX
-      ? `The path ${path} of the daemon's admin socket has ${bytes} bytes, and the system takes at most ${SOCKET_PATH_BYTES_MAX}. Put the ledger into a folder with a shorter path.`
+      ? `The path ${path} of the daemon's admin socket has ${bytes} bytes, and the system allows at most ${SOCKET_PATH_BYTES_MAX}. Put the ledger into a folder with a shorter path.`
       : null;
   return { path, problem };
 }

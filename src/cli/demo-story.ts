@@ -66,7 +66,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       );
       say(
         `${paint('green', '✓')} ${delivered[0]}, ${delivered[1]} and ${delivered[2]} are on the platform:`,
-        `  ${plural(requests.sent, 'request')} in ${formatDuration(durationMs)}. Before the first was created, the platform's lists were read:`,
+        `  ${plural(requests.sent, 'request')} in ${formatDuration(durationMs)}. Before the first item was created, the platform's lists were read:`,
         '  dpp-sync adopts items that are there already, and never creates them again. Here the lists were empty.',
       );
       if (quarantined > 0) {
@@ -107,9 +107,9 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       heading('Passports');
       if (corrected !== null) {
         say(
-          `No passport has been published so far: ${corrected.file}, line ${corrected.line}, did not say to which product its`,
-          `${printable(corrected.name)} belongs, so it might have been a part of any. The line names`,
-          `${corrected.to} now, as the line above it does.`,
+          `No passport has been published so far: ${corrected.file}, line ${corrected.line}, named no product for its`,
+          `${printable(corrected.name)}, which might have been a part of any product. Now the line names`,
+          `${corrected.to}, as the line above it does.`,
           '',
         );
       }
@@ -126,7 +126,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       }
     },
     goOn(port) {
-      heading('How to go on');
+      heading('What to do next');
       const config = `-c ${shellValue(`${folder}/dpp-sync.yaml`)}`;
       say(`The demo and its sandbox have ended. The results are in ${folder}. Look at them:`);
       commands([
@@ -140,7 +140,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
           `${command} sandbox --port ${port} --data ${shellValue(`${folder}/data/sandbox.db`)}`,
           'in a terminal of its own',
         ],
-        [`${command} sync ${config}`, 'sends what changed, and nothing else'],
+        [`${command} sync ${config}`, 'sends the changes, and nothing else'],
       ]);
       say('', 'Or stay, with the daemon and its dashboard:');
       commands([
@@ -149,7 +149,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       print('');
     },
     serving(access) {
-      heading('The demo goes on');
+      heading('The demo continues');
       const lines = accessLines(access, paint);
       lines.push('', `Edit a file in ${folder}/exports: the daemon reads it within a minute. Ctrl-C ends everything.`);
       // The token and the key may be shown, because they were made for this demo and this reader.

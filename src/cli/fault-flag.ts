@@ -31,7 +31,7 @@ const TEXTS: ReadonlySet<string> = new Set(['match', 'body']);
  * `passport.publish:reset-after,probability=0.1`.
  */
 export function faultFlag(text: string, before: readonly FaultDraft[] | undefined): FaultDraft[] {
-  const form = 'Expected OPERATION:KIND[=NUMBER][,NAME=VALUE…], as product.create:status=500,count=2.';
+  const form = 'Expected OPERATION:KIND[=NUMBER][,NAME=VALUE…], such as product.create:status=500,count=2.';
   const match = /^([a-z_.*]+):([a-z-]+)(?:=([^,]*))?(?:,(.*))?$/.exec(text);
   if (match === null) throw new InvalidArgumentError(form);
   const [, operation = '', kind = '', value, rest] = match;

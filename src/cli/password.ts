@@ -35,7 +35,7 @@ async function printHash(context: CommandContext): Promise<number> {
   secrets.add(password);
   if (password.length < LENGTH_MIN) {
     throw fault('usage', `The password has fewer than ${LENGTH_MIN} characters.`, {
-      suggestion: 'Take a longer one: a few words that do not belong together are easy to keep.',
+      suggestion: 'Take a longer one: a few words that do not belong together are easy to remember.',
     });
   }
   const hash = await hashPassword(password);

@@ -104,7 +104,7 @@ const Web = z
       .array(HostName)
       .default([])
       .describe(
-        'The names and addresses by which people open the dashboard, without a port. `host` and the loopback names are always allowed. Required if `host` is no loopback address. A request for any other host name is refused, so that a foreign web page cannot send requests to the dashboard.',
+        'The names and addresses by which people open the dashboard, without a port. `host` and the loopback names are always allowed. Required if `host` is not a loopback address. A request for any other host name is refused, so that a foreign web page cannot send requests to the dashboard.',
       ),
     token: Secret.min(16, 'at least 16 characters')
       .optional()
@@ -169,7 +169,7 @@ export const Mapping = z
       .record(z.string().min(1, 'the name of a field'), Rule)
       .optional()
       .describe(
-        'Rules by the name of the field, for expressions and modules alike. A member of a field is named as in `mass.value`.',
+        'Rules by the name of the field, for expressions and for modules. A member of a field is named by its path, such as `mass.value`.',
       ),
     onIssue: z
       .enum(['hold', 'report'])
@@ -194,7 +194,7 @@ const Columns = z
 const Lookup = z
   .strictObject({
     stream: StreamName.optional().describe('The stream whose records are the rows. Either this or `file`.'),
-    source: Slug.optional().describe('The source of the stream. Without it, the same source.'),
+    source: Slug.optional().describe('The source of the stream. By default it is the source of this mapping.'),
     file: z
       .string()
       .min(1, 'the path of a file')
@@ -225,7 +225,7 @@ const Guard = z
 
 const Pause = z
   .strictObject({
-    from: TimeOfDay.describe('When the pause begins, as `22:00` in the time zone.'),
+    from: TimeOfDay.describe('When the pause begins, such as `22:00` in the time zone.'),
     to: TimeOfDay.describe(
       'When the pause ends. A time before `from` is on the next day. The same time as `from` makes a pause of a whole day.',
     ),
@@ -233,7 +233,7 @@ const Pause = z
       .array(z.enum(WEEKDAYS))
       .min(1, 'at least one day')
       .optional()
-      .describe('The days on which the pause begins, as `[mon, tue]`. Without this key it begins every day.'),
+      .describe('The days on which the pause begins, such as `[mon, tue]`. Without this key it begins every day.'),
     timezone: TimeZone.optional().describe(
       'The IANA time zone of the pause. Without this key, the time zone of the source applies.',
     ),
@@ -270,7 +270,7 @@ const History = z
         'How many days runs and events of items are kept. The last runs of each source always stay. Without this key only their number is limited.',
       ),
     maxBytes: Size.optional().describe(
-      'The size of the ledger, as `2 GB`, above which the oldest events of items are removed. Items and records always stay, so a ledger can be larger.',
+      'The size of the ledger above which the oldest events of items are removed, such as `2 GB`. Items and records always stay, so a ledger can be larger.',
     ),
   })
   .describe('How much history the ledger keeps.');
@@ -333,7 +333,7 @@ const Source = z
       ),
     guard: Guard.prefault({}),
     snapshotEvery: Period.prefault('7d').describe(
-      'How often a stream that gives changes is also read completely, as `12h` or `7d`. A complete read finds records that the changes have missed, and records that are gone.',
+      'How often a stream that gives changes is also read completely, such as `12h` or `7d`. A complete read finds records that the changes have missed, and records that are gone.',
     ),
   })
   .describe('One configured system to read from.');
@@ -352,7 +352,7 @@ const Passports = z
       .default('manual')
       .describe('Whether dpp-sync publishes an initialised passport automatically.'),
     publicUrl: PublicUrl.optional().describe(
-      'The public address of a published passport, as `https://passports.example.com/{sku}`. The dashboard links to it. `{sku}` is replaced by the SKU, and `{id}` by the id of the product at the platform.',
+      'The public address of a published passport, such as `https://passports.example.com/{sku}`. The dashboard links to it. `{sku}` is replaced by the SKU, and `{id}` by the id of the product at the platform.',
     ),
   })
   .describe('What happens to passports. Without this section dpp-sync initialises no passport automatically.');

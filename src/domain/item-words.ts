@@ -21,7 +21,7 @@ export function wordsOfProblem(problem: z.core.$ZodRawIssue): string | undefined
       return `the ${have} has ${length} ${what}, expected at most ${problem.maximum}`;
     }
     case 'unrecognized_keys':
-      return `${problem.keys.map((key) => JSON.stringify(key)).join(', ')} is no member of the object`;
+      return `${problem.keys.map((key) => JSON.stringify(key)).join(', ')} is not a member of the object`;
     case 'invalid_value':
       return `expected ${problem.values.length === 1 ? '' : 'one of '}${problem.values.map(String).join(', ')}`;
     case 'custom':

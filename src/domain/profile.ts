@@ -204,7 +204,7 @@ export const Profile = z
           ),
         pageParameter: memberName
           .default('page')
-          .describe('The query parameter that asks for a page by number, where the answer does not link to the next.'),
+          .describe('The query parameter that asks for a page by number, if the answer has no link to the next page.'),
         firstPage: z
           .int()
           .min(0)
@@ -232,13 +232,13 @@ export const Profile = z
             'How many entries a page should have. Null leaves the number to the API. If the API refuses the parameter, dpp-sync leaves it out.',
           ),
         nextAt: places.describe(
-          'The place of the link or the cursor to the next page in an answer: dotted paths or names of headers. An empty list means the usual places.',
+          'The place in an answer of the link or the cursor to the next page: dotted paths or names of headers. An empty list means the usual places.',
         ),
         moreAt: places.describe(
-          'The place of the value in an answer that is true or false and says whether there are more pages. An empty list means the usual places.',
+          'The place in an answer of the value, true or false, that says whether there are more pages. An empty list means the usual places.',
         ),
         countAt: places.describe(
-          'The place of the number of entries on all pages in an answer. An empty list means the usual places.',
+          'The place in an answer of the number of entries on all pages. An empty list means the usual places.',
         ),
         lagMs: ms(0)
           .default(30_000)
@@ -350,7 +350,7 @@ export const Profile = z
       }
       for (const name of Object.keys(profile.wireNames[kind])) {
         if (known.has(name)) continue;
-        const message = `"${name}" is no canonical field of a ${kind}; list it in extraFields.${kind} if mappings are to fill it.`;
+        const message = `"${name}" is not a canonical field of a ${kind}; list it in extraFields.${kind} if mappings are to fill it.`;
         context.addIssue({ code: 'custom', path: ['wireNames', kind, name], message });
       }
     }

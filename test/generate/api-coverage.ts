@@ -261,8 +261,8 @@ const MEANINGS: Record<string, string> = {
   throttle: 'Throttled: the request is sent again after `Retry-After`, and uses no attempt.',
   away: 'If the body says that the request was not processed, the API is unavailable: the request is sent again after `Retry-After`. If not, the write is unconfirmed, as after a 504.',
   refusal: 'Refused: the data is wrong. A create is looked up at the platform first.',
-  timeout: 'Unconfirmed: nobody knows whether the request took effect.',
-  server_error: 'Unconfirmed: nobody knows whether the request took effect.',
+  timeout: 'Unconfirmed: it is unknown whether the request took effect.',
+  server_error: 'Unconfirmed: it is unknown whether the request took effect.',
 };
 
 /** Every test that the page names. */

@@ -14,7 +14,7 @@ export function allRefusalsOf(operation: OperationName): number[] {
 }
 
 const STATUS_MEANINGS = [
-  [400, 'The body is no JSON, or fields of it are wrong: messages by field.'],
+  [400, 'The body is not JSON, or some of its fields are wrong: messages by field.'],
   [
     401,
     'There is no key, or the key is invalid, expired or revoked. For the revocation of keys: there is no session token, or it is not valid.',

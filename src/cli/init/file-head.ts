@@ -40,7 +40,7 @@ export async function readHead(file: string, signal: AbortSignal): Promise<FileH
     });
   });
   if (!stats.isFile()) {
-    throw fault('usage', `${path} is ${stats.isDirectory() ? 'a folder' : 'no regular file'}.`, {
+    throw fault('usage', `${path} is ${stats.isDirectory() ? 'a folder' : 'not a regular file'}.`, {
       suggestion: 'Name one exported file with --from; more files can be added to the config as further streams.',
     });
   }

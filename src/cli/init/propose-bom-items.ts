@@ -131,6 +131,6 @@ function quantityLine(choice: Choice): ProposedLine {
   if (!isAmbiguousDecimal(choice.column)) return lineOf('quantity', choice);
   const { access } = choice.column;
   const example = choice.column.values.find((value) => value.includes('.')) ?? '';
-  const reason = `is ${example} a bit more than ${example.split('.')[0]}, or ${example.replaceAll('.', '')}? Then decimal(${access}, ",")`;
+  const reason = `read as a number a little above ${example.split('.')[0]}; if ${example} means ${example.replaceAll('.', '')}, write decimal(${access}, ",")`;
   return { name: 'quantity', expression: guarded(choice.column, `decimal(${access})`), reason, isTodo: true };
 }

@@ -157,7 +157,7 @@ function headerOf({ rows }: Attempt, first: number): Pick<FoundDialect, 'options
   const names = values.map((value) => value.trim());
   const filled = names.filter((name) => !isEmptyText(name));
   const value = filled.find(looksLikeValue);
-  if (value !== undefined) return noHeader(`the first row has the value ${JSON.stringify(value)}, which is no name`);
+  if (value !== undefined) return noHeader(`the first row has the value ${JSON.stringify(value)}, which is not a name`);
   if (filled.length < names.length * 0.7) return noHeader('the first row has too many empty values for column names');
   const twice = filled.find((name, index) => filled.indexOf(name) !== index);
   if (twice === undefined) return { options: {}, reasons: {} };

@@ -47,7 +47,7 @@ export function recogniseFormat(head: FileHead): Recognised {
   }
   const encoding = recogniseEncoding(head.bytes);
   if (encoding === null) {
-    throw fault('usage', `${head.path} is no text: it has zeros and control characters in it.`, {
+    throw fault('usage', `${head.path} is not a text file: it has zeros and control characters in it.`, {
       suggestion: 'Export it as CSV, JSON, XML or XLSX.',
     });
   }

@@ -182,7 +182,7 @@ function asNumbers(column: Column): string | null {
   const checked = asDecimal(column);
   if (!hasFractions || checked.taken <= checked.of * NUMBERS_SHARE_MIN) return null;
   const unsure = isAmbiguousDecimal(column)
-    ? ` Or are they more than a thousand? Then decimal(${column.access}, ",").`
+    ? ` If the values are above a thousand, write decimal(${column.access}, ",").`
     : '';
   return `${column.label}: ${describeValues(checked)}: ${checked.expression(column.access)}.${unsure}`;
 }

@@ -85,7 +85,7 @@ async function revoke(keyId: string, options: RevokeOptions, context: CommandCon
  *   paths are logged
  */
 function assertKeyId(keyId: string, secrets: SecretStore): void {
-  if (keyId === '' || keyId === '.' || keyId === '..') throw fault('usage', `"${keyId}" is no id of a key.`);
+  if (keyId === '' || keyId === '.' || keyId === '..') throw fault('usage', `"${keyId}" is not the id of a key.`);
   if (!keyId.startsWith(KEY_START) || keyId.length <= PREFIX_LENGTH) return;
   secrets.add(keyId);
   throw fault('usage', 'This argument is a key or a part of a key, not the id of a key.', {
@@ -106,7 +106,7 @@ async function tokenOf({ tokenFile }: RevokeOptions, secrets: SecretStore): Prom
     });
   }
   if (token.startsWith(KEY_START)) {
-    throw fault('usage', `${from} holds an API key, and a key manages no keys.`, {
+    throw fault('usage', `${from} has an API key, and an API key cannot revoke keys.`, {
       suggestion: 'Use the session token of an administrator.',
     });
   }

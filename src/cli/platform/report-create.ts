@@ -37,7 +37,7 @@ export function addReportCreateCommand(report: Command, run: RunAction): void {
     .description('ask the platform to make a report')
     .option('--type <type>', 'the member "type" of the request')
     .option('--data <json>', 'the request, as a JSON object')
-    .option('--data-file <file>', 'a file that holds it')
+    .option('--data-file <file>', 'a file that has the request')
     .option('--idempotency-key <key>', 'the key of a request that you repeat; the default is a new key', idempotencyKey)
     .addHelpText('after', EXAMPLES)
     .action((options: CreateOptions) => run((context) => create(options, context)));
@@ -62,7 +62,7 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
       const { remoteId } = outcome;
       if (output.json) output.document({ ok: true, id: remoteId, idempotencyKey: key });
       output.print(
-        `The platform has taken the request${remoteId === null ? '' : ` as report ${formatValue(remoteId)}`}.`,
+        `The platform has accepted the request${remoteId === null ? '' : ` as report ${formatValue(remoteId)}`}.`,
       );
       output.print(`Idempotency-Key: ${key}`);
       return 0;
@@ -100,7 +100,7 @@ async function bodyOf({ type, data, dataFile }: CreateOptions): Promise<JsonObje
   const body = text === undefined ? {} : parseObject(text, dataFile === undefined ? '--data' : dataFile);
   if (type === undefined) return body;
   if (Object.hasOwn(body, 'type') && body['type'] !== type) {
-    throw fault('usage', '--type names another type than the data has.', { suggestion: 'Leave one out.' });
+    throw fault('usage', '--type and the data name different types.', { suggestion: 'Leave one out.' });
   }
   return { ...body, type };
 }
@@ -111,7 +111,7 @@ function parseObject(text: string, from: string): JsonObject {
     value = JSON.parse(text);
   } catch (error) {
     throw fault('usage', `${from} is not JSON: ${messageOf(error)}.`, {
-      suggestion: `Quote it for the shell, as '{"type": "summary"}'.`,
+      suggestion: `Quote it for the shell, for example '{"type": "summary"}'.`,
       cause: error,
     });
   }

@@ -45,7 +45,7 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
     );
 
   inOrganization(verb('key', 'make an API key, and print it'))
-    .argument('<name>', 'what it is called')
+    .argument('<name>', 'the name of the key')
     .option('--scopes <names>', 'some of read,write,publish; without this option, all', scopeNames)
     .option('--expires-in <seconds>', 'when the key stops working; without this option, never', seconds)
     .addHelpText('after', example('key robot --scopes read,write --expires-in 3600'))
@@ -59,15 +59,15 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
   inOrganization(verb('token', "log a user in, and print the session's token"))
     .argument('<email>', 'the user; the sandbox makes the user if there is none')
     .addOption(
-      new Option('--role <role>', 'what the user is')
+      new Option('--role <role>', 'the role of the user')
         .choices(['owner', 'administrator', 'member'])
         .default('administrator'),
     )
-    .option('--lifetime <seconds>', 'how long it works', seconds, 3600)
+    .option('--lifetime <seconds>', 'how long the token works', seconds, 3600)
     .addHelpText('after', example('token me@example.com --role owner'))
     .action((email: string, options: TokenOptions) => run((context) => token(email, options, context)));
 
-  inOrganization(verb('approve', 'approve a passport, where publishing asks for a review'))
+  inOrganization(verb('approve', 'approve a passport, if publishing asks for a review'))
     .argument('<sku>')
     .addHelpText('after', example('approve TWZ-180-LS'))
     .action((sku: string, options: Reach) => run((context) => approve(sku, options, context)));

@@ -16,7 +16,7 @@ export async function askControl(
   { path, body, signal }: { path: string; body?: object; signal: AbortSignal },
 ): Promise<JsonObject> {
   const url = URL.parse(path, baseUrl);
-  if (url === null) throw fault('usage', `${baseUrl} is no address of a control endpoint.`, { suggestion: START });
+  if (url === null) throw fault('usage', `${baseUrl} is not the address of a control endpoint.`, { suggestion: START });
   const sent =
     body === undefined
       ? {}

@@ -184,6 +184,6 @@ function gateNames(text: string): GateName[] {
 
 function assignment(text: string, before: readonly Assignment[] | undefined): Assignment[] {
   const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('Expected SETTING=VALUE, as paging=cursor or import.upserts=false.');
+  if (at < 1) throw new InvalidArgumentError('Expected SETTING=VALUE, such as paging=cursor or import.upserts=false.');
   return collect({ path: text.slice(0, at), value: text.slice(at + 1) }, before);
 }

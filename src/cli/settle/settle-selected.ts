@@ -43,7 +43,7 @@ async function ask(count: number, { state, kind, resolution }: Selection, abort:
 }
 
 function linesOf({ settled, left }: Pick<SettleSelectedResult, 'settled' | 'left'>): string[] {
-  const lines = [settled === 0 ? 'Nothing was settled.' : `Noted of ${plural(settled, 'item')}.`];
+  const lines = [settled === 0 ? 'Nothing was settled.' : `Noted for ${plural(settled, 'item')}.`];
   if (left > 0) {
     const are = left === 1 ? 'item is' : 'items are';
     lines.push(

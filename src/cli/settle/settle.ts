@@ -72,8 +72,7 @@ export function addSettleCommand(program: Command, run: RunAction): void {
 
 async function bom(keys: string[], options: SettleOptions, context: CommandContext): Promise<number> {
   const { bom: answer, all = false, ...others } = options;
-  if (all === keys.length > 0)
-    throw fault('usage', 'Say with --bom which products are meant: by their SKUs, or --all.');
+  if (all === keys.length > 0) throw fault('usage', 'With --bom, name the products by their SKUs, or use --all.');
   if (Object.values(others).some((value) => value !== undefined))
     throw fault('usage', '--bom needs products or --all, and no other option.');
   return settleBom({ products: all ? null : keys, present: answer === 'present' }, context);

@@ -137,7 +137,7 @@ function changesSince(before: WorkProgress, { paused, outage, apiWait }: WorkPro
     lines.push(outage === null ? 'the API is back' : awayLine(outage.writesAlone));
   }
   if ((apiWait === null) !== (before.apiWait === null)) {
-    lines.push(apiWait === null ? 'the API takes requests again' : describeWait(apiWait, formatTime));
+    lines.push(apiWait === null ? 'the API accepts requests again' : describeWait(apiWait, formatTime));
   }
   return lines;
 }

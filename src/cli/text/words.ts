@@ -60,11 +60,11 @@ export const NEXT_STEPS: Record<ItemState, string> = {
   in_doubt:
     'If the API has a list of such items, dpp-sync looks the write up. Otherwise look at the platform, then run `dpp-sync settle --delivered KEY` or `dpp-sync settle --rejected KEY`. `dpp-sync replay --force --key KEY` sends the write again.',
   blocked:
-    'Correct the cause in the source or the mapping, then run `dpp-sync sync`. If the cause was fixed at the platform, run `dpp-sync replay --key KEY`. If a person has made the change at the platform, run `dpp-sync settle --delivered KEY`; to leave the platform as it is, `dpp-sync settle --ignore KEY`.',
+    'Correct the cause in the source or the mapping, then run `dpp-sync sync`. If the cause is at the platform, correct it there, then run `dpp-sync replay --key KEY`. If a person has written the item at the platform by hand, run `dpp-sync settle --delivered KEY`. To leave the platform as it is, run `dpp-sync settle --ignore KEY`.',
   rejected:
     'Correct the row in the source, or the mapping: the next sync sends the item again. Or run `dpp-sync replay --key KEY`. To leave the platform as it is, run `dpp-sync settle --ignore KEY`.',
   parked:
-    'Look at the reason, then run `dpp-sync replay --key KEY`. If a person has made the change at the platform, run `dpp-sync settle --delivered KEY`.',
+    'Look at the reason, then run `dpp-sync replay --key KEY`. If a person has written the item at the platform by hand, run `dpp-sync settle --delivered KEY`.',
 };
 
 const KEY_STEP = 'Correct the key or its rights: `dpp-sync check` shows them. Then dpp-sync sends all due deliveries.';

@@ -147,7 +147,7 @@ function checkOmit(
   for (const [index, column] of source['omit'].entries()) {
     const stream = streams.find(({ key }) => key.includes(String(column)));
     if (!stream) continue;
-    const expected = `a column that is no key; the stream ${stream.name} has this column in its key`;
+    const expected = `a column that is not a key; the stream ${stream.name} has this column in its key`;
     findings.addMismatch([...path, 'omit', index], expected);
   }
 }

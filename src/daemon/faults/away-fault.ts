@@ -150,9 +150,9 @@ const THROTTLED_ADVICE =
   'Run the sync again when the wait is over, or wait longer with `--wait`; everything is still due. If the wait is a mistake, ask the operator of the platform to check the limit of the key or the organisation.';
 const LEFT_AWAY_ADVICE =
   '`dpp-sync show` shows this item and why the platform cannot accept it. Correct the cause, and run the sync again; everything else was synced.';
-const LIST_ADVICE = 'Fix what the message names and run the sync again; everything is still due.';
+const LIST_ADVICE = 'Correct the cause that the message names, and run the sync again; everything is still due.';
 const UNCONFIRMED_ADVICE =
-  'Fix what the message names and run the sync again. Or look at the platform and record what is there with `dpp-sync settle`.';
+  'Correct the cause that the message names, and run the sync again. Or look at the platform and record what is there with `dpp-sync settle`.';
 
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`;

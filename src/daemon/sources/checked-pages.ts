@@ -39,13 +39,13 @@ export async function* checkedPages(
     if (page.nothingNew === true && (count > 1 || page.rows.length > 0)) {
       throw wrong('rows together with `nothingNew: true`');
     }
-    if (page.cursor !== undefined && faultIn(page.cursor, 0) !== null) throw wrong('a cursor that is no JSON value');
+    if (page.cursor !== undefined && faultIn(page.cursor, 0) !== null) throw wrong('a cursor that is not a JSON value');
     if (mode === 'changes' && page.cursor === undefined && page.nothingNew !== true) {
       throw wrong('changes without a cursor');
     }
     yield {
       ...page,
-      rows: page.rows.map((row, at) => checkedRow(row, () => wrong(`a value that is no row at place ${at + 1}`))),
+      rows: page.rows.map((row, at) => checkedRow(row, () => wrong(`a value that is not a row at place ${at + 1}`))),
     };
   }
 }

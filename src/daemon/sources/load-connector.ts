@@ -110,7 +110,8 @@ function checked(value: unknown, what: string): Result<Connector, ConnectorFlaw>
   if (typeof value !== 'object' || value === null)
     return err({ message: `${what} has no default export.`, cure: EXPORT });
   const { sdk, id, title, options, streamOptions, reads, open } = value as Record<string, unknown>;
-  if (sdk === undefined) return err({ message: `The default export of ${lower(what)} is no connector.`, cure: EXPORT });
+  if (sdk === undefined)
+    return err({ message: `The default export of ${lower(what)} is not a connector.`, cure: EXPORT });
   if (sdk !== SDK_VERSION) {
     return err({
       message: `${what} was written for version ${JSON.stringify(sdk)} of the SDK, and this program has version ${SDK_VERSION}.`,

@@ -119,7 +119,7 @@ function assertFree(backup: string, { file, force }: { file: string; force: bool
   if ([place, ...sidecarsOf(place)].includes(ledgerPath(backup))) {
     throw fault('usage', `${backup} is the ledger itself, or a part of it.`, { suggestion: OTHER_FILE });
   }
-  if (!statSync(backup).isFile()) throw fault('usage', `${backup} is no file.`, { suggestion: OTHER_FILE });
+  if (!statSync(backup).isFile()) throw fault('usage', `${backup} is not a file.`, { suggestion: OTHER_FILE });
   if (force) return;
   throw fault('usage', `There is a file ${backup} already.`, {
     suggestion: 'Name another file, or replace it with --force.',

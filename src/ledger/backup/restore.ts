@@ -67,7 +67,7 @@ export function restoreLedger({ file, from, target, profile, clock, report = () 
 function assertUsable(file: string, target: string): void {
   const db = openDatabaseReadOnly(file);
   if (!db) {
-    throw fault('usage', `${file} is no ledger, or there is none.`, {
+    throw fault('usage', `${file} is not a ledger, or does not exist.`, {
       suggestion: 'Name a file that `dpp-sync ledger backup` has made, or a copy of a ledger.',
     });
   }

@@ -221,7 +221,8 @@ function assertTakesValue(
 ): void {
   if (named.length === 0) {
     const titles = [...new Set(all.flatMap(({ title }) => title ?? []))];
-    const known = titles.length === 0 ? 'No mapping looks anything up.' : `Name one of these tables: ${titles.join(', ')}.`;
+    const known =
+      titles.length === 0 ? 'No mapping uses a lookup table.' : `Name one of these tables: ${titles.join(', ')}.`;
     throw fault('lookup.unknown', `No mapping uses a lookup table "${lookup}".`, { suggestion: known });
   }
   if (named.some(({ columns }) => Array.isArray(storedColumns(columns)?.value))) {

@@ -98,7 +98,7 @@ function foreignOwnerOf(path: string): { place: string; owner: number; user: num
 }
 
 function notAFileFault(path: string): Fault {
-  return fault('ledger.unwritable', `${path} is no regular file.`, {
+  return fault('ledger.unwritable', `${path} is not a regular file.`, {
     path: 'ledger',
     suggestion:
       'dpp-sync creates this file itself and does not follow a link in its place. Find out who has made the link, and remove the link while no process uses the ledger.',

@@ -49,7 +49,7 @@ function lostFault(path: string, what: string): Fault {
   return fault('ledger.lost', `${path} ${what} while this process worked on it.`, {
     path: 'ledger',
     suggestion:
-      'Later writes of this process would be lost, so this process no longer sends and writes. Stop every process that uses the ledger. If the file still exists, put it back. Otherwise run `dpp-sync ledger restore BACKUP`. If the file has a second name, remove that name. Then start again.',
+      'Later writes of this process would be lost, so this process stops sending and writing. Stop every process that uses the ledger. If you still have the removed file, put it back. Otherwise run `dpp-sync ledger restore BACKUP`. If the file has a second name, remove that name. Then start again.',
   });
 }
 

@@ -106,7 +106,7 @@ function checkUnits({ units = {}, definitions }: SourceMappings, problems: Mappi
   const path = definitions[0]?.path.replace(/\.mappings\[\d+\]$/, '') ?? 'sources';
   for (const [name, code] of Object.entries(units)) {
     if (isUnitCode(code)) continue;
-    problems.push({ path: `${path}.units.${name}`, message: `"${code}" is no code of UNECE Rec 20 or 21.` });
+    problems.push({ path: `${path}.units.${name}`, message: `"${code}" is not a code of UNECE Rec 20 or 21.` });
   }
 }
 

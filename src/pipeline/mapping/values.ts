@@ -104,7 +104,7 @@ function finite(value: number): number {
   if (Number.isFinite(value)) return value === 0 ? 0 : value;
   throw new MappingError(
     'number.infinite',
-    `The result ${value} is no number: something was divided by 0, or a text was used as a number.`,
+    `The result ${value} is not a number: something was divided by 0, or a text was used as a number.`,
   );
 }
 

@@ -69,7 +69,7 @@ export function createAdmission(keys: KeyStore, sessions: SessionStore, initial:
   const withToken = (authorization: string, now: number): Result<KnownCaller, Answer> => {
     const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? '';
     if (token.startsWith('dpp_')) {
-      return err(refusal(401, 'An API key is no session token.', TOKEN_CHALLENGE));
+      return err(refusal(401, 'An API key is not a session token.', TOKEN_CHALLENGE));
     }
     const session = sessions.verify(token, now);
     if (!session.ok) return err(refusal(401, `The session token is ${session.error}.`, TOKEN_CHALLENGE));

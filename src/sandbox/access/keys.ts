@@ -14,7 +14,7 @@ const LAST_INSTANT = Date.UTC(10_000, 0) - 1;
 /** The properties of a new key. */
 export const KeyRequest = z.strictObject({
   organization: Label.describe(
-    'Name of the workspace. If there is none of this name, the sandbox creates it on the enterprise plan.',
+    'The name of the workspace. If no workspace has this name, the sandbox creates one with the enterprise plan.',
   ),
   name: Label.describe('What the key is called in the administrator panel.'),
   scopes: z.array(z.enum(SCOPES)).describe('What the key may do.'),

@@ -12,7 +12,7 @@ export type Role = (typeof ROLES)[number];
 /** The user to be signed in. If needed, the user is created or gets this role. */
 export const SessionRequest = z.strictObject({
   organization: Label.describe(
-    'Name of the workspace. If there is none of this name, the sandbox creates it on the enterprise plan.',
+    'The name of the workspace. If no workspace has this name, the sandbox creates one with the enterprise plan.',
   ),
   email: Label.describe('The email address with which the user signs in.'),
   role: z.enum(ROLES).describe('The role of the user in the organisation.'),

@@ -10,7 +10,7 @@ const ALWAYS = {
 } as const;
 
 const WRITES = {
-  400: 'The body is no JSON, or fields of it are wrong: messages by field.',
+  400: 'The body is not JSON, or some of its fields are wrong: messages by field.',
   413: 'The body is too large.',
   415: 'The body is of another type than `application/json`.',
 } as const;

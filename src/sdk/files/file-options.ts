@@ -38,7 +38,7 @@ export const FILE_STREAM = {
     .regex(/^[^/\\]+$/, 'must be an ending of a file name, such as .done')
     .optional()
     .describe(
-      'The ending of semaphore files, as `.done`: `products.csv` is read once `products.csv.done` is there and not older.',
+      'The ending of semaphore files, such as `.done`: `products.csv` is read once `products.csv.done` is there and not older.',
     ),
   stableMs: z
     .int()
@@ -84,7 +84,9 @@ const ACCESS = z.strictObject({
     .strictObject({
       user: z.string().min(1).describe('The user.'),
       password: secret().optional().describe('The password of the user.'),
-      privateKey: secret().optional().describe('A private key in OpenSSH or PEM form, as `${file:/run/secrets/id}`.'),
+      privateKey: secret()
+        .optional()
+        .describe('A private key in OpenSSH or PEM form, such as `${file:/run/secrets/id}`.'),
       passphrase: secret().optional().describe('The passphrase with which the private key is encrypted.'),
       hostKey: z
         .union([z.string(), z.array(z.string()).min(1)])

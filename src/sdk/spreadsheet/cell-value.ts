@@ -177,7 +177,7 @@ function noNumber(text: string): CellProblem {
 function noDate(text: string): CellProblem {
   return {
     code: 'cell.date',
-    message: `is formatted as a date, but its number ${text.slice(0, 40)} is no day.`,
+    message: `is formatted as a date, but its number ${text.slice(0, 40)} is not a valid day.`,
     value: text.slice(0, 200),
     cure: 'Correct the date, or format the cell as a number.',
   };

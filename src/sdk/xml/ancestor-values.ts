@@ -56,7 +56,7 @@ export class AncestorValues {
   constructor(paths: Readonly<Record<string, string>>) {
     this.paths = Object.entries(paths).map(([member, text]) => {
       const path = parseValuePath(text);
-      if (path === null) throw new RangeError(`${text} is no path of a value.`);
+      if (path === null) throw new RangeError(`${text} is not the path of a value.`);
       return [member, path];
     });
   }

@@ -62,7 +62,7 @@ export interface PathState {
  */
 export function createPathMatcher(text: string): PathState {
   const paths = parsePaths(text);
-  if (paths === null) throw new RangeError(`${text} is no record path.`);
+  if (paths === null) throw new RangeError(`${text} is not the path of records.`);
   const states = new Map<string, PathState>();
 
   const stateOf = (positions: readonly Position[]): PathState => {

@@ -17,9 +17,9 @@ export const ITEM_STATES: Record<ItemState, string> = {
   due: 'dpp-sync sends the item next.',
   sending: 'The request is in flight.',
   waiting: 'The item waits for another item to which it refers.',
-  in_doubt: 'The request went out and no answer came back.',
+  in_doubt: 'The request was sent, and no answer came back.',
   blocked: 'A business rule of the platform refuses the write.',
-  rejected: 'The platform does not take this data.',
+  rejected: 'The platform does not accept this data.',
   parked: 'The write failed too often. A person has to decide.',
 };
 

@@ -51,7 +51,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     cure: '`find FOLDER -samefile ledger.db` lists the names. Remove the other name. Make copies with `dpp-sync ledger backup`.',
   },
   'ledger.unreadable': {
-    means: 'The file is damaged, is no ledger, or does not exist.',
+    means: 'The file is damaged, is not a ledger, or does not exist.',
     cure: '`dpp-sync ledger verify` shows what is wrong. [Restore a backup](operations.md#restore-a-backup).',
   },
   'ledger.newer': {
@@ -64,7 +64,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'ledger.restored': {
     means:
-      'The ledger is an older copy, a backup or another ledger, or it is gone. So dpp-sync does not know which writes were sent since then.',
+      'The ledger is an older copy, a backup or another ledger, or it is gone. So dpp-sync may not know all writes that it has sent.',
     cure: 'Put the latest ledger back if it exists. If it does not, [restore a backup](operations.md#restore-a-backup).',
   },
   'ledger.unwritable': {

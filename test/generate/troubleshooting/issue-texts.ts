@@ -24,7 +24,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'row.cut': { means: 'The last row is shorter than the others, so the file may be cut off.', cure: WRITTEN_AGAIN },
       'row.decimal': {
-        means: 'A column of `decimalColumns` holds text that is no number with the decimal mark of the source.',
+        means: 'A column of `decimalColumns` holds text that is not a number with the decimal mark of the source.',
         cure: 'Correct the value, or remove the column from `decimalColumns`.',
       },
       'row.depth': {
@@ -51,12 +51,12 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         means: 'The row or a cell is longer than the limit of the source.',
         cure: 'Raise the limit that the message names, or shorten the text. If a quote is missing, add it: without it, many rows are read as one.',
       },
-      'row.list': { means: '`at` points to something that is no list.', cure: 'Correct `at` of the stream.' },
+      'row.list': { means: '`at` points to a value that is not a list.', cure: 'Correct `at` of the stream.' },
       'row.members': {
         means: 'The record has too many elements.',
         cure: 'Set the path of the stream to the single record, and not to the element around it.',
       },
-      'row.object': { means: 'An entry of the list is no object.', cure: 'Set `at` to a list of objects.' },
+      'row.object': { means: 'An entry of the list is not an object.', cure: 'Set `at` to a list of objects.' },
       'row.parent': {
         means: 'The record that a row belongs to is missing or too long.',
         cure: 'Check `parent` of the stream, and the order of the records in the export.',
@@ -106,7 +106,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         cure: 'Name the right country in the mapping.',
       },
       'country.unknown': {
-        means: 'The text is no country.',
+        means: 'The text is not the name or the code of a country.',
         cure: 'Correct it in the source, or translate it with `lookup()`.',
       },
       'date.format': {
@@ -120,7 +120,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         cure: 'Name the mark: `decimal(row.X, ",")`.',
       },
       'decimal.format': {
-        means: 'The text is no number.',
+        means: 'The text is not a number.',
         cure: 'Correct the value, or the decimal mark in the mapping. To remove a unit: `decimal(row.X.split("kg")[0], ",")`.',
       },
       'decimal.mark': {
@@ -128,7 +128,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         cure: 'Correct the mapping.',
       },
       'duration.format': {
-        means: 'The text is no duration such as `1h30m`.',
+        means: 'The text is not a duration such as `1h30m`.',
         cure: 'Correct the value in the source.',
       },
       'gtin.check': { means: 'A digit of the GTIN is wrong.', cure: 'Correct the number in the source.' },
@@ -180,13 +180,13 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'each.long': { means: 'The list of `each` is too long.', cure: 'Split the row in the source.' },
       'each.more': { means: 'The row has more issues than are shown.', cure: 'Correct those that are shown first.' },
-      'each.type': { means: '`each` is no list.', cure: 'Use `as_list(…)`.' },
+      'each.type': { means: '`each` is not a list.', cure: 'Use `as_list(…)`.' },
       'expression.costly': {
         means: 'The values of the row are so long that its expressions would take too long.',
         cure: 'Shorten the value, or write the mapping as a module.',
       },
       'expression.failed': { means: 'The expression failed.', cure: 'Do what the message says.' },
-      'expression.number': { means: 'The text is no number.', cure: 'Use `double(decimal(row.X))`.' },
+      'expression.number': { means: 'The text is not a number.', cure: 'Use `double(decimal(row.X))`.' },
       'expression.types': {
         means: 'A value has another type than the expression expects.',
         cure: 'Convert it: `string(…)`, `decimal(…)`, `double(…)`.',
@@ -215,7 +215,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         cure: 'Write it as text in the source.',
       },
       'number.infinite': {
-        means: 'The result is no number.',
+        means: 'The result is not a number.',
         cure: 'Look for a division by 0, or for a text in the calculation.',
       },
       'pairs.format': {

@@ -122,7 +122,7 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   },
   unlisted: {
     means:
-      'A list of the platform cannot be read, or the answers do not prove that the list was read to its end. So no item of this kind is created.',
+      'The list of a kind cannot be read from the platform, or the answers do not prove that the list was read to its end. So no item of this kind is created.',
     cure: 'Do what `dpp-sync status` says. [First contact](operations.md#before-the-first-item-is-created) describes what you can do.',
   },
   unknown: {

@@ -190,7 +190,7 @@ describe('report', () => {
     [['--data', '{'], 'is not JSON'],
     [['--data', '[]'], 'has to be a JSON object'],
     [['--data', '{}', '--data-file', 'x'], 'both give the request'],
-    [['--data', '{"type": "a"}', '--type', 'b'], 'another type'],
+    [['--data', '{"type": "a"}', '--type', 'b'], 'name different types'],
     [['--data-file', '/nowhere/x.json'], '/nowhere/x.json does not exist.'],
     [['--idempotency-key', 'a b'], '1 to 64 characters'],
   ])('report create %j is bad usage, and sends nothing', async (args, words) => {
@@ -295,7 +295,7 @@ describe('keys revoke', () => {
 
   it.each([
     ['no token at all', '', 'is not set'],
-    ['an API key in its place', KEY, 'a key manages no keys'],
+    ['an API key in its place', KEY, 'an API key cannot revoke keys'],
   ])('keys revoke ends with 2 with %s', async (_what, given, words) => {
     vi.stubEnv('DPP_ADMIN_TOKEN', given);
     const result = await run('keys', 'revoke', '1', '--yes');

@@ -240,7 +240,7 @@ describe('why a delivery keeps a passport back', () => {
     [
       'blocked by a business rule',
       { kind: 'blocked', reason: reason('gate', { status: 409 }) },
-      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Correct the cause in the source or the mapping\. The next sync then sends the item\. If the cause was fixed at the platform, send the item again\. \[dpp-sync replay --key P1]$/,
+      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Correct the cause in the source or the mapping\. The next sync then sends the item\. If the cause is at the platform, correct it there, then send the item again\. \[dpp-sync replay --key P1]$/,
     ],
     [
       'blocked, because the API has no such write',

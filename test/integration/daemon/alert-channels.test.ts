@@ -106,7 +106,7 @@ describe('a webhook', () => {
 
   it('a webhook without https is refused, except towards this machine', async () => {
     await expect(hook({ to: 'http://example.com/hook' }).check(NEVER)).rejects.toThrow('is not https');
-    await expect(hook({ to: 'no URL' }).send(NOTICE, NEVER)).rejects.toThrow('is no URL');
+    await expect(hook({ to: 'no URL' }).send(NOTICE, NEVER)).rejects.toThrow('is not a valid URL');
     await hook().check(NEVER);
     expect(asked).toEqual([]);
   });

@@ -315,7 +315,7 @@ describe('a ledger that was put back', () => {
     const before = readFileSync(fixture.file);
     writeFileSync(beside('text.db'), 'this is no database, and longer than its header would be. '.repeat(9));
     expect(() => restore(beside('text.db'))).toThrow(/is not a ledger/);
-    expect(() => restore(beside('nothing.db'))).toThrow(/is no ledger/);
+    expect(() => restore(beside('nothing.db'))).toThrow(/is not a ledger/);
     change(beside('backup.db'), "UPDATE meta SET value = 'https://elsewhere.example.com' WHERE name = 'target'");
     expect(() => restore(beside('backup.db'))).toThrow(/belongs to https:\/\/elsewhere/);
     expect(readFileSync(fixture.file)).toEqual(before);

@@ -102,7 +102,7 @@ describe('the files of a ledger', () => {
     chmodSync(target, 0o644);
     symlinkSync(target, `${file}.lock`);
     expect(() => open()).toThrow(expect.objectContaining({ code: 'ledger.unwritable', exitCode: 3 }));
-    expect(() => open()).toThrow(`${file}.lock is no regular file`);
+    expect(() => open()).toThrow(`${file}.lock is not a regular file`);
     expect(modeOf(target)).toBe('644');
   });
 

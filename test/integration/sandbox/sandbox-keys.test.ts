@@ -70,7 +70,7 @@ test('a revocation is refused for an API key in either header, whatever its scop
     body: { detail: 'An API key cannot manage API keys.' },
   });
   expect((await revoke(null, victim.id, 'dpp_unknown')).status).toBe(401);
-  expect(await revoke(key)).toMatchObject({ status: 401, body: { detail: 'An API key is no session token.' } });
+  expect(await revoke(key)).toMatchObject({ status: 401, body: { detail: 'An API key is not a session token.' } });
   // A token that is no good is not made up for by a key that is.
   expect((await revoke('nonsense', victim.id, key)).status).toBe(401);
   expect((await revoke(null)).status).toBe(401);

@@ -125,7 +125,7 @@ describe('a connector of another author', () => {
       'is something else',
       './c.ts',
       () => write('c.ts', 'export default { id: 1 };'),
-      /is no connector.*defineConnector/,
+      /is not a connector.*defineConnector/,
     ],
     [
       'was written for another SDK',

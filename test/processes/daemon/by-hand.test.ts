@@ -372,7 +372,7 @@ describe('a ledger whose path is too long for a socket', () => {
     await worldWith({ config: { sources: [PRODUCTS.source], ledger: `${deep}/ledger.db` }, files: PRODUCTS.files });
     mkdirSync(join(world.folder, deep));
     daemon = await startDaemonProcess(world.configFile);
-    expect(daemon.stderr()).toMatch(/admin socket has \d+ bytes, and the system takes at most 107/);
+    expect(daemon.stderr()).toMatch(/admin socket has \d+ bytes, and the system allows at most 107/);
     const { exitCode, json } = await run('sync', '--json');
     expect(exitCode).toBe(3);
     expect(json()).toMatchObject({

@@ -530,7 +530,7 @@ describe('a failure on the way', () => {
     expect(codes.filter((code) => !(code in CODES) && !DEFECTS.includes(code))).toEqual([]);
   });
 
-  it.each(Object.entries(CODES))('%s is unavailable before the request went out, else unconfirmed', (code, cause) => {
+  it.each(Object.entries(CODES))('%s is unavailable before the request was sent, else unconfirmed', (code, cause) => {
     const loss: Loss = { by: 'error', error: coded(code) };
     expect(silence(false, loss)).toBe('unavailable:unsent');
     expect(silence(true, loss)).toBe(`ambiguous:${cause}`);

@@ -556,7 +556,7 @@ describe('a listing that was broken off', () => {
     expect(rest.result).toEqual(whole.result);
   });
 
-  it('a listing that was interrupted begins again from a position that it does not know, or that leads elsewhere', async () => {
+  it('a listing that was interrupted begins again if its position is unknown or leads to another place', async () => {
     const position = JSON.stringify({ place: null });
     const serve = () => ({ body: { count: 7, next: null, results: all } });
     expect((await list(serve, { from: { position, ids: [0, 1] } })).ids).toHaveLength(7);

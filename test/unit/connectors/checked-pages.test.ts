@@ -60,14 +60,14 @@ describe('a page of a connector', () => {
   it.each<[string, unknown[], ReadMode, string]>([
     ['no object', [null], 'snapshot', 'a page without rows'],
     ['without rows', [{}], 'snapshot', 'a page without rows'],
-    ['with a row without a place', [{ rows: [{ fields: {} }] }], 'snapshot', 'a value that is no row at place 1'],
-    ['with a row that is null', [{ rows: [row({}), null] }], 'snapshot', 'a value that is no row at place 2'],
+    ['with a row without a place', [{ rows: [{ fields: {} }] }], 'snapshot', 'a value that is not a row at place 1'],
+    ['with a row that is null', [{ rows: [row({}), null] }], 'snapshot', 'a value that is not a row at place 2'],
     ['of changes without a cursor', [page({})], 'changes', 'changes without a cursor'],
     [
       'with a cursor that cannot be stored',
       [{ rows: [], cursor: () => 1 }],
       'changes',
-      'a cursor that is no JSON value',
+      'a cursor that is not a JSON value',
     ],
     [
       'that is empty behind another one',

@@ -31,7 +31,7 @@ describe('a watermark less the overlap', () => {
 
   it('a watermark less the overlap is refused where it has no meaning', () => {
     expect(() => earlierBy('infinity', 300, 'time')).toThrow(
-      'The watermark "infinity" is no time, no date and no number.',
+      'The watermark "infinity" is not a time, a date or a number.',
     );
   });
 });
@@ -125,7 +125,7 @@ describe('SQLite', () => {
         stream: { query: 'SELECT 1 AS id', page: ['id'] },
       });
     await expect(check('y.db')).rejects.toThrow('The SQLite database y.db cannot be opened.');
-    await expect(check('x.db')).rejects.toThrow('The SQLite database x.db is no SQLite database.');
+    await expect(check('x.db')).rejects.toThrow('The SQLite database x.db is not an SQLite database.');
   });
 });
 

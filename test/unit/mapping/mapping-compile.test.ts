@@ -208,7 +208,7 @@ describe('a mapping module', () => {
     [`return (function again() { return again(); })()`, 'module.threw', /call stack/],
     [`return context.tools.country('QQ')`, 'country.unknown', /"QQ"/],
     [`return context.tools.lookup(row.A, 'x')`, 'lookup.table', /was not loaded/],
-    [`return 5`, 'module.result', /a number that is no list of items/],
+    [`return 5`, 'module.result', /a number that is not a list of items/],
     [`return null`, 'module.result', /null/],
     [`return Promise.reject(new Error('late'))`, 'module.result', /a promise; a mapping is synchronous/],
     [`return [{ kind: 'thing', key: 'k', payload: {}, refs: [] }]`, 'module.result', /kind/],
@@ -249,7 +249,7 @@ describe('a mapping module', () => {
     expect(issuesOf(await mapperWith(body), { A: 'a' })).toMatchObject([
       {
         field: 'name',
-        message: expect.stringMatching(/^name: The result NaN is no number/),
+        message: expect.stringMatching(/^name: The result NaN is not a number/),
         cure: 'Correct the value that the module gives for name.',
       },
       { field: 'status', message: expect.stringMatching(/^status: The result is a function/) },

@@ -27,7 +27,7 @@ function suitesOf(file: string, seen = new Set<string>()): Set<string> {
   return suites;
 }
 
-it('test/support has only files that several suites use, and what one suite uses is beside its tests', () => {
+it('test/support has only files that several suites use', () => {
   const shared = files.filter((file) => file.startsWith('support/'));
   expect(shared.length).toBeGreaterThan(50);
   const usedByOne = shared.flatMap((file) => {

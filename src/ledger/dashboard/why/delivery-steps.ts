@@ -166,7 +166,7 @@ const CURES: Partial<Record<ReasonCode, Cure>> = {
 
 const CURES_OF_STATES: Record<Refused, Cure> = {
   blocked: {
-    cure: 'Correct the cause in the source or the mapping. The next sync then sends the item. If the cause was fixed at the platform, send the item again.',
+    cure: 'Correct the cause in the source or the mapping. The next sync then sends the item. If the cause is at the platform, correct it there, then send the item again.',
     command: 'dpp-sync replay --key =KEY',
   },
   rejected: {

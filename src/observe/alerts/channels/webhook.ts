@@ -8,7 +8,7 @@ type WebhookSettings = Extract<ChannelSettings, { type: 'webhook' }>;
 export function createWebhook({ id, url, format, token }: WebhookSettings): Channel {
   async function address(): Promise<URL> {
     const parsed = URL.parse(await url.read());
-    if (parsed === null) throw new Error(`The url of the channel ${id} is no URL.`);
+    if (parsed === null) throw new Error(`The url of the channel ${id} is not a valid URL.`);
     if (parsed.protocol !== 'https:' && !(parsed.protocol === 'http:' && isLoopback(parsed.hostname))) {
       throw new Error(`The url of the channel ${id} is not https.`);
     }

@@ -163,7 +163,7 @@ function nonsense(given: unknown, error: z.ZodError): Issue {
   if (promise) given.catch(() => undefined);
   const detail = promise
     ? 'a promise; a mapping is synchronous'
-    : `${kindOf(given)} that is no list of items: ${shown(complaintOf(error))}`;
+    : `${kindOf(given)} that is not a list of items: ${shown(complaintOf(error))}`;
   return {
     code: 'module.result',
     message: `The mapping module returned ${detail}.`,
