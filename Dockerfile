@@ -13,7 +13,7 @@ RUN npm run build
 
 FROM base AS dependencies
 # Nothing optional is needed: this image has a Node of its own, msgpackr works without its native part, and the TypeScript
-# compiler is an optional peer of what bull-board is built on.
+# compiler is only an optional peer of a package that bull-board uses.
 COPY src/prune-modules.ts ./src/
 RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && node src/prune-modules.ts node_modules
 
@@ -33,12 +33,12 @@ USER node
 VOLUME /data
 EXPOSE 4280
 STOPSIGNAL SIGTERM
-# Asked from inside, so it needs a web section in the config, and no token.
+# The check runs inside the container. It needs a `web` section in the config, and no token.
 ENV DPP_SYNC_HEALTH_URL=http://127.0.0.1:4280/healthz
 HEALTHCHECK --interval=30s --timeout=6s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(process.env.DPP_SYNC_HEALTH_URL).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# The process handles its signals itself and starts no others, so it needs no init before it.
-# What a record needs lives for a moment. A nursery of 8 MB holds that, and a larger one would only take memory. The scripts of package.json
-# ask for the same.
+# The process handles its signals itself and starts no other processes, so it needs no init process.
+# The objects of a record live only for a moment. They fit into a nursery of 8 MB (V8's area for new objects), and a larger one would only
+# take memory. The scripts of package.json have the same options.
 ENTRYPOINT ["node", "--min-semi-space-size=4", "--max-semi-space-size=16", "src/launcher.mjs"]
 CMD ["start", "-c", "/config/dpp-sync.yaml"]

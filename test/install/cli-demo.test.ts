@@ -88,7 +88,7 @@ describe('dpp-sync demo', () => {
     expect(sent.get('first')).toBeGreaterThan(1900);
     expect(sent.get('first')).toBeLessThan(2320);
     sent.delete('first');
-    // After a change, the corrected line, and two requests for each passport.
+    // The request for the change; then the request for the corrected line, and two for each passport.
     expect([...sent]).toEqual([
       ['unchanged', 0],
       ['one change', 1],

@@ -217,7 +217,7 @@ describe('report', () => {
     expect(stderr).toMatch(/type: .* is not a valid choice/);
   });
 
-  it('report create reports an unconfirmed request, and how to go on with the same key', async () => {
+  it('report create reports an unconfirmed request, and how to repeat it with the same key', async () => {
     world.sandbox.faults.add({ operation: 'report.create', kind: 'reset-after', count: 1 });
     const lost = await run('report', 'create', '--idempotency-key', 'again-1', '--json');
     expect(lost.exitCode).toBe(1);

@@ -351,7 +351,7 @@ describe('a sync', () => {
       streams: { [stream]: erp?.streams[stream] },
       mappings: erp?.mappings.filter((mapping) => mapping.stream === stream),
     });
-    // No product has a part, so that nothing but the time of the last read tells whether all of its parts are known.
+    // No product has a part, so only the time of the last read shows whether all of its parts are known.
     world = await createWorld({
       config: {
         sources: [of('products'), of('boms')],

@@ -40,7 +40,7 @@ describe('requests that hang', () => {
       await world.stage(all);
       await pass(world, 20_000);
       const took = good.map((name) => (world.createdAt.get(name) ?? Number.POSITIVE_INFINITY) - begunAt);
-      // The first to go out is waited for a second, since it tries the scope.
+      // The first request is the scope probe, and the others wait for it for a second.
       expect(Math.max(...took)).toBeLessThan((await alone(good)) + 2000);
     },
   );
@@ -49,7 +49,7 @@ describe('requests that hang', () => {
     world = await createVirtualWorld({});
     world.failing = () => ({ outcome: HANGS, tookMs: 30_000 });
     await world.stage(names('hangs', 400));
-    // Before the first answer a few go out each second.
+    // Before the first answer a few requests are sent each second.
     await pass(world, 15_000);
     const sent = world.requests.length;
     expect(sent).toBe(32);
@@ -76,7 +76,7 @@ describe('a delivery that cannot even be attempted', () => {
   afterEach(() => world.remove());
   const thrown = new RangeError('"" cannot stand for an id');
 
-  it('an impossible delivery is dead-lettered once, and the others go on', covers('bad-row', 'I5'), async () => {
+  it('an impossible delivery is dead-lettered once, and the others continue', covers('bad-row', 'I5'), async () => {
     world = await createVirtualWorld({});
     let encoded = 0;
     world.encode = (write) => {

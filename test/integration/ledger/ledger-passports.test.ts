@@ -28,7 +28,7 @@ async function evaluate(limit = 1000): Promise<number> {
   return staged;
 }
 
-/** Delivers everything, then evaluates the passports; returns what was written for them. */
+/** Delivers all items and evaluates the passports. Returns the writes of passports. */
 async function deliverAndEvaluate(): Promise<string[]> {
   await deliverAll(fixture.ledger);
   await evaluate();
@@ -95,7 +95,7 @@ describe('the judgement of passports', () => {
     expect(stateOf('P1')).toBe('published');
   });
 
-  it('a passport waits while a row of its product is in quarantine, and goes on when the row is mapped', async () => {
+  it('a passport waits while a row of its product is in quarantine, and continues when the row is mapped', async () => {
     const wrong: MapResult = {
       status: 'quarantined',
       issues: [{ code: 'x', message: 'wrong' }],
@@ -110,7 +110,7 @@ describe('the judgement of passports', () => {
     expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
-  it('a passport goes on when a row in quarantine no longer belongs to its product', async () => {
+  it('a passport continues when a row in quarantine no longer belongs to its product', async () => {
     const wrong = (product: string): MapResult => ({
       status: 'quarantined',
       issues: [{ code: 'x', message: 'wrong' }],

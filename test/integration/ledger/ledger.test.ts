@@ -834,7 +834,7 @@ describe('the file', () => {
     expect(() => open()).toThrow(/in use by "dpp-sync test" \(process \d+, since 2027-01-15/);
   });
 
-  it('a second writer is not told of a process that has ended', async () => {
+  it('a second writer gets no message about a process that has ended', async () => {
     await fixture.ledger.close();
     const db = openDatabase(fixture.file);
     const { pid } = spawnSync('true');

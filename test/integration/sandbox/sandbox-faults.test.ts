@@ -211,7 +211,7 @@ test('the sandbox enters a request as reset that an outage broke off amid its bo
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
   const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nExpect: 100-continue\r\n`;
   socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n`);
-  // The interim answer tells that the server has begun to wait for the body.
+  // The interim answer shows that the server has begun to wait for the body.
   await once(socket, 'data');
   const reset = once(socket, 'error');
   await expect(call('GET', PATH)).rejects.toThrow();

@@ -224,7 +224,7 @@ test('the sandbox closes although a client never finishes its request', async ()
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
   const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nExpect: 100-continue\r\n`;
   socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n`);
-  // The interim answer tells that the server has begun to wait for the body.
+  // The interim answer shows that the server has begun to wait for the body.
   await once(socket, 'data');
   socket.on('error', () => socket.destroy());
   const closed = once(socket, 'close');

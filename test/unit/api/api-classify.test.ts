@@ -112,7 +112,7 @@ describe('a success', () => {
     expect(classified(200, 'Updated.', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
     for (const page of ['<!doctype html><p>Hi', '\n<html>', '<h1>Maintenance</h1>'])
       expect(classified(200, page, UPDATE)).toEqual(expect.not.objectContaining({ atWork: true }));
-    // The API has spoken, and the list has to tell the id.
+    // The API has answered, and the list has to show the id.
     expect(classified(201, 'Created.')).toMatchObject({ kind: 'ambiguous', atWork: true });
   });
 

@@ -21,7 +21,7 @@ function undescribed(tree: SchemaTree, path: string): string[] {
   });
 }
 
-/** A small validator of JSON Schema: the keywords that the generated schema uses, and an error for any other. */
+/** A small validator of JSON Schema. It knows the keywords of the generated schema, and reports an error for any other keyword. */
 function violations(tree: SchemaTree, value: unknown, path = ''): string[] {
   const found: string[] = [];
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

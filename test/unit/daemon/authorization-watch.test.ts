@@ -161,7 +161,7 @@ describe('the authorization watch', () => {
     expect([api.state().open, api.allows('write'), api.allows('publish')]).toEqual([true, true, false]);
   });
 
-  it('the authorization watch tries once a minute where only sending can tell, and does not log that again', async () => {
+  it('the authorization watch tries once a minute if only a delivery can show the answer, and does not log that again', async () => {
     start();
     answers.probe = scopes('yes', 'unknown', 'unknown');
     api.observe(denied('scope'), 'write');

@@ -102,7 +102,7 @@ function given({
     one.endProbe();
     admission.wake();
   }
-  /** Goes on admitting until it is stopped; `answer` says how each request ends, or null for one that hangs. */
+  /** Admits deliveries until it is stopped; `answer` says how each request ends, or null for one that hangs. */
   async function run(answer: (id: number) => Outcome | null | Promise<Outcome | null>): Promise<void> {
     while (!abort.signal.aborted) {
       for (const one of await admission.next(abort.signal)) {

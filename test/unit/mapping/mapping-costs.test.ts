@@ -132,7 +132,7 @@ describe('the work of an expression', () => {
     expect(itemsOf(mapper, { ...ROW, A: 'short' })).toHaveLength(1);
   });
 
-  it('the work of an expression is counted alike for one row at any time', async () => {
+  it('the work of an expression is counted in the same way for one row at any time', async () => {
     const mapper = await mapperOf([productWith('row.A.contains("none") ? "y" : "n"')]);
     const row = { A: long };
     for (let turn = 0; turn < 50; turn += 1) expect(mapRow(mapper, row).status).toBe('mapped');
