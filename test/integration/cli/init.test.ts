@@ -215,7 +215,7 @@ describe('init --from refuses, and writes nothing,', () => {
   const hostile: [string, () => string | Buffer, string][] = [
     ['an empty file', () => '', 'is empty'],
     ['a file with a header alone', () => 'sku;name\n', 'no record'],
-    ['bytes', () => Buffer.from(Array.from({ length: 5_000 }, (_, at) => at % 256)), 'no text'],
+    ['bytes', () => Buffer.from(Array.from({ length: 5_000 }, (_, at) => at % 256)), 'not a text file'],
     ['an archive with an empty file', () => zip([{ name: 'a.csv', data: Buffer.alloc(0) }]), 'is empty'],
     [
       'an archive that is cut off',

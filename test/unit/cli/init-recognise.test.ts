@@ -225,7 +225,7 @@ describe('the format of a file', () => {
     ['JSON without records', '{"a": {"b": 1}}', 'no list of objects', 'docs/connectors'],
     ['JSON in UTF-16', Buffer.from('\ufeff[{"a": 1}]', 'utf16le'), 'JSON in UTF-16', 'UTF-8'],
     ['XML without records', '<a>text</a>', 'nothing in <a> looks like a record', 'docs/connectors'],
-    ['bytes', Buffer.alloc(300), 'no text', 'Export it as'],
+    ['bytes', Buffer.alloc(300), 'not a text file', 'Export it as'],
   ])('the file %s is refused with what to do', (_about, content, message, cure) => {
     const refused = expect(() => recogniseFormat(head(content)));
     refused.toThrow(expect.objectContaining({ code: 'usage', message: expect.stringContaining(message) }));
