@@ -109,7 +109,7 @@ export function createItemLists(
 
   return {
     items(filter, page) {
-      catalog.refresh();
+      if (needsCatalog(filter)) catalog.refresh();
       const of = phasesOf(filter);
       const accepts = restOf(filter);
       const { ids, next } = pageOfIds(of, page, accepts);
@@ -119,6 +119,16 @@ export function createItemLists(
       return { rows, next, total: isWhole ? { count: ids.length, atLeast: false } : totalOf(filter, accepts, of) };
     },
   };
+}
+
+/**
+ * False for a list that the indexes of the ledger give. After a start such a list, as those that the first page counts,
+ * does not wait until the catalog has read all items.
+ */
+function needsCatalog({ kind, source, search, state, cause, run }: ItemListFilter): boolean {
+  if (kind !== undefined || source !== undefined || search !== undefined) return true;
+  if (cause !== undefined || run !== undefined) return false;
+  return state === undefined || state === 'delivered' || state === 'incomplete';
 }
 
 function itemRow(row: SummaryRow & { since: number | null }): ItemRow {

@@ -104,6 +104,23 @@ describe('a list of items', () => {
     expect(total({ state: 'delivered', kind: 'product' })).toEqual({ count: 2, atLeast: false });
   });
 
+  it('a list of items in a state, as the first page counts them, does not wait until all items were read', async () => {
+    const many = Array.from({ length: 1001 }, (_, at) => product(String(at)));
+    await stageRows(fixture.ledger, { 1: items(...many) });
+    fixture.clock.advance(1000);
+    await stageRows(fixture.ledger, { 1: items(...many), 2: items(product('last')) });
+    const db = openDatabaseReadOnly(fixture.file);
+    if (db === null) throw new Error('There is no ledger.');
+    const isReadAfter = (filter: ItemListFilter) => {
+      const dashboard = createDashboard(db, RULES, fixture.clock);
+      dashboard.views.items(filter, { limit: 1 });
+      return !dashboard.warm();
+    };
+    for (const state of ['due', 'sending', 'waiting', 'attention'] as const) expect(isReadAfter({ state })).toBe(false);
+    for (const filter of [{}, { state: 'due', source: 'erp' }] as const) expect(isReadAfter(filter)).toBe(true);
+    db.close();
+  });
+
   it('a search in the list of items finds a part of a name, key or natural key, in lower case or upper case', async () => {
     await given();
     expect(keys({ search: 'alpine' })).toEqual(['1', '3']);
