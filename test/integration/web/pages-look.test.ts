@@ -93,6 +93,18 @@ describe('the pages to look at', () => {
       await expectAll('/items?run=1', 'Only items that run 1 changed.', `${figure} items selected`, 'P-1', 'M-1');
     });
 
+    it('the counts of runs say which rows are counted as quarantined, with a link to the rows in quarantine now', async () => {
+      const means =
+        'Quarantined rows are those that the run has put into quarantine, and not all rows that are in quarantine now';
+      for (const [path, link] of [
+        ['/runs', '/attention?type=quarantine'],
+        ['/runs?source=erp', '/attention?type=quarantine&amp;source=erp'],
+        ['/runs/1', '/attention?type=quarantine&amp;source=erp'],
+      ] as const) {
+        expect(await expectAll(path, means)).toContain(`<a href="${link}">rows that are in quarantine now</a>`);
+      }
+    });
+
     it('a run that does not exist is not found', async () => {
       expect((await page('/runs/999')).status).toBe(404);
       expect((await page('/runs/1e3')).status).toBe(404);

@@ -7,7 +7,7 @@ import { keyValues } from '../../parts/key-values.ts';
 import { card, pageHead } from '../../parts/page-head.ts';
 import { durationOf, timeOf } from '../../parts/time.ts';
 import { attentionPath, itemsPath, runsPath, withQuery } from '../links.ts';
-import { askedBy, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
+import { askedBy, quarantinedMeans, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
 
 export interface RunPageView {
   run: RunRow;
@@ -59,7 +59,7 @@ function accounts(run: RunRow): Html {
     columns: [{ name: 'stream' }, ...RUN_COUNTS.map((name) => ({ name, number: true }))],
     rows: rows.length > 1 ? [...rows, sum] : rows,
     empty: 'The run has read nothing.',
-  })}<p class="quiet">read = unchanged + changed + quarantined + excluded. Missing rows were in an earlier export.</p>`;
+  })}<p class="quiet">read = unchanged + changed + quarantined + excluded. Missing rows were in an earlier export. ${quarantinedMeans(run.source)}</p>`;
 }
 
 function changed({ run, changedItems: { count, atLeast } }: RunPageView): Html {

@@ -2,6 +2,7 @@ import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger
 import { type Html, html } from '../../html.ts';
 import { formatCount } from '../../parts/count-link.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
+import { attentionPath } from '../links.ts';
 
 /** The counts of a stream. The first is the sum of the four that follow it. */
 export const RUN_COUNTS = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
@@ -14,6 +15,12 @@ export function sumOf(streams: readonly StreamAccount[], count: RunCount): numbe
 /** A count of rows at the time of the run. The ledger has no list of these rows, so the figure is not a link. */
 export function runCount(figure: number): Html {
   return html`<span class="${figure === 0 ? 'zero' : ''}">${formatCount(figure)}</span>`;
+}
+
+/** Says which rows a run counts as quarantined, with the link to the rows of the source, or of all, in quarantine now. */
+export function quarantinedMeans(source: string | null): Html {
+  const link = html`<a href="${attentionPath({ type: 'quarantine', source })}">rows that are in quarantine now</a>`;
+  return html`Quarantined rows are those that the run has put into quarantine, and not all ${link}.`;
 }
 
 /** The result of a run. If the guard held one of its streams, this is shown in place of the result. */

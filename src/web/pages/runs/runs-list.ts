@@ -9,7 +9,7 @@ import { pager } from '../../parts/pager.ts';
 import { stateName } from '../../parts/state-badge.ts';
 import { durationOf, timeOf } from '../../parts/time.ts';
 import { runPath } from '../links.ts';
-import { askedBy, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
+import { askedBy, quarantinedMeans, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
 
 export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'interrupted', 'running'] as const;
 
@@ -54,7 +54,8 @@ export function runsPage(view: RunsView): Html {
       ),
     ],
   });
-  return html`${pageHead('Runs', { lead: 'read = unchanged + changed + quarantined + excluded' })}
+  const lead = html`read = unchanged + changed + quarantined + excluded. ${quarantinedMeans(query.get('source'))}`;
+  return html`${pageHead('Runs', { lead })}
 <div id="runs" data-live>${operates ? startForms(sources, running, csrf) : null}
 ${card(null, [filter, table(view), pager({ path: '/runs', query, listed })])}</div>`;
 }
