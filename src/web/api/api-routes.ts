@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { allowedText } from '../server/known-fields.ts';
 import type { Route, WebAnswer, WebRequest } from '../server/route.ts';
 import { WebFault } from '../server/web-fault.ts';
 import { DAEMON_OPERATIONS } from './daemon-operations.ts';
@@ -73,6 +74,12 @@ async function answer(operation: ApiOperation, request: WebRequest, context: Api
 function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'body'): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const errors = parsed.error.issues.map(({ path, message }) => ({ path: [part, ...path].join('.'), message }));
+  const errors = parsed.error.issues.map(({ code, path, message }) => {
+    const allowed =
+      code === 'unrecognized_keys' && path.length === 0 && schema instanceof z.ZodObject
+        ? `. ${allowedText(Object.keys(schema.shape))}`
+        : '';
+    return { path: [part, ...path].join('.'), message: `${message}${allowed}` };
+  });
   throw new WebFault(422, `The ${part} of the request does not have the form that this operation needs.`, { errors });
 }

@@ -7,6 +7,7 @@ import type { Logger } from '../../lib/logging/logging.ts';
 import { type CurrentAction, withAction } from '../audit/current-action.ts';
 import type { Answers, Visit } from './answers.ts';
 import { answerOf } from './fault-status.ts';
+import { refuseUnknownFields } from './known-fields.ts';
 import { type FormBody, readMultipart } from './read-form.ts';
 import type { Person, Role, Route, WebAnswer, WebRequest } from './route.ts';
 import { WebFault } from './web-fault.ts';
@@ -52,6 +53,7 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts:
         if (lost !== null) throw lost;
         const asked = await webRequest(request, reply);
         if (isForged(request, route, asked)) throw new WebFault(403, OLD_FORM);
+        if (route.fields !== undefined) refuseUnknownFields(route.method, asked, route.fields);
         const answer = route.method === 'GET' ? await route.handle(asked) : await audited(route, asked, parts);
         return parts.answers.send(request, reply, request.visit, answer);
       },

@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { WebRole } from '../../domain/web-role.ts';
 import type { Html } from '../html.ts';
+import type { KnownFields } from './known-fields.ts';
 
 export type Role = WebRole;
 
@@ -72,6 +73,11 @@ export interface Route {
   withoutLedger?: true;
   /** The name of the action in the audit log, such as `replay.start`. A GET has none. */
   action?: string;
+  /**
+   * The fields of the address, or of the form of a POST. Other fields are refused. Leave it out for a route that neither
+   * lists anything nor acts on everything that a filter selects: such a route ignores unknown fields.
+   */
+  fields?: KnownFields;
   /** The highest number of bytes of the body. The default is 64 KiB. */
   bodyBytesMax?: number;
   handle(request: WebRequest): Promise<WebAnswer>;

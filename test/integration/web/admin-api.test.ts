@@ -246,10 +246,31 @@ describe('the admin API', () => {
       expect(await problemOf(answer)).toMatchObject({ status: 400 });
     });
 
-    it('the admin API answers with a problem document where a query parameter is unknown', async () => {
-      const answer = await ask('/items?colour=red');
+    it('the admin API answers with a problem document where a query parameter is unknown, and names the known ones', async () => {
+      const answer = await ask('/passports?stat=published');
       expect(answer.status).toBe(422);
-      await problemOf(answer);
+      const message = 'Unrecognized key: "stat". Allowed is: state, source, search, after, limit.';
+      expect((await problemOf(answer)).errors).toEqual([{ path: 'query', message }]);
+    });
+
+    it('the admin API answers with a problem document where a member of the body is unknown, and starts nothing', async () => {
+      for (const [path, body] of [
+        ['replay', { state: ['rejected'] }],
+        ['change-passports', { status: 'unpublished', products: null, filter: { stat: 'initialized' } }],
+      ] as const) {
+        const answer = await ask(`/operations/${path}`, { method: 'POST', body });
+        expect(answer.status).toBe(422);
+        const [error] = (await problemOf(answer)).errors ?? [];
+        expect(error?.message).toMatch(/^Unrecognized key: "stat/);
+      }
+    });
+
+    it('no operation of the admin API ignores a query parameter or a member of the body', () => {
+      const ignores = (schema: ApiOperation['query'] | ApiOperation['body']) =>
+        schema !== null &&
+        schema.safeParse({ colour: 'red' }).error?.issues.some(({ code }) => code === 'unrecognized_keys') !== true;
+      const lax = API_OPERATIONS.filter(({ query, body }) => ignores(query) || ignores(body));
+      expect(lax.map(({ id }) => id)).toEqual([]);
     });
   });
 

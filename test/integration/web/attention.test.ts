@@ -165,6 +165,24 @@ describe('what needs attention', () => {
   });
 });
 
+it('a cause refuses a form that names an item only in part, so that it does not act on the whole group', async () => {
+  await started();
+  const { id } = await causeOf('rejected');
+  const before = served.daemon.runtime.views.itemCounts();
+  const ignored = { resolution: 'ignored' };
+  for (const [path, fields] of [
+    ['settle', { ...ignored, kind: 'product', sku: 'B-1' }],
+    ['settle', { ...ignored, kind: 'product' }],
+    ['settle', { ...ignored, key: 'B-1' }],
+    ['settle', { ...ignored, kind: 'produkt', key: 'B-1' }],
+    ['replay', { key: 'B-1' }],
+    ['replay/try', { key: 'B-1' }],
+  ] as const) {
+    expect([fields, (await web.post(`/attention/${id}/${path}`, fields)).status]).toEqual([fields, 400]);
+  }
+  expect(served.daemon.runtime.views.itemCounts()).toEqual(before);
+});
+
 describe('the files of a cause', () => {
   it('the CSV file of a cause has the delimiter and the encoding of the source, and no cell that a spreadsheet would run', async () => {
     await started();

@@ -57,6 +57,13 @@ describe('the question about BOM items of products that were at the platform bef
     expect(action).toMatchObject({ action: 'parts.settle', outcome: expect.stringContaining(`${ITEMS} BOM items of`) });
   });
 
+  it('the question about BOM items of adopted products takes no other answer than yes and no', async () => {
+    for (const fields of [{}, { present: 'Yes' }, { presnt: 'yes' }, { present: 'no', products: 'P-1' }]) {
+      expect([fields, (await web.post('/attention/parts', fields)).status]).toEqual([fields, 400]);
+    }
+    expect(daemon.runtime.views.unansweredParts().bomItems).toBe(ITEMS);
+  });
+
   it('the question about BOM items of adopted products has those created that a person calls absent', async () => {
     const { to } = await web.post('/attention/parts', { present: 'no' });
     await web.taskPage(to);

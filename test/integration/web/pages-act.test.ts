@@ -80,6 +80,22 @@ describe('what an operator does on a page', () => {
     expect(states()).toEqual(before);
   });
 
+  it('a filter with an unknown name selects nothing: the forms that act on all of it refuse it, in the address as well', async () => {
+    const before = states();
+    const all = { of: 'filter', status: 'unpublished' };
+    const names = 'Allowed is: status, of, product, state, source, search.';
+    for (const path of ['/passports/confirm', '/passports/change']) {
+      const { status, text } = await web.post(path, { ...all, stat: 'initialized' });
+      expect(status).toBe(400);
+      expect(text).toContain(`The field “stat” is unknown. ${names}`);
+      expect(text).toContain('<a href="/passports">All passports</a>');
+      const inAddress = await web.post(`${path}?state=initialized`, all);
+      expect(inAddress.status).toBe(400);
+      expect(inAddress.text).toContain('The parameter “state” is unknown.');
+    }
+    expect(states()).toEqual(before);
+  });
+
   it('the page of the passports publishes all that a filter selects, beyond the page, and leaves the others', async () => {
     const rows = Array.from({ length: MORE }, (_, at) => `Z-${at};Lamp ${at};DRAFT;DE`);
     served.world.write('products.csv', productsFile([...ALL_PRODUCTS, ...rows]));

@@ -12,11 +12,12 @@ import { badRequest, notFound } from '../../server/web-fault.ts';
 import { causePath } from '../links.ts';
 import { causePage } from './cause-page.ts';
 import { targetOf } from './cause-rows.ts';
-import { CAUSE_TYPE_FILTER, membersText } from './causes.ts';
+import { ALL_CAUSES, CAUSE_TYPE_FILTER, membersText } from './causes.ts';
 import { fileRoutes, noUploadReason } from './file-routes.ts';
 import { inboxPage } from './inbox-page.ts';
 import { lookupNames, lookupRoutes, storeLookupValue } from './lookup-routes.ts';
 
+const LIST_FIELDS = { names: ['type', 'source'], all: ALL_CAUSES };
 const MEMBERS_SHOWN = 100;
 const TRIED_WITHIN_MS = 2_000;
 const LOOK_MS = 50;
@@ -109,8 +110,7 @@ export function attentionRoutes(context: PageContext): Route[] {
     const cause = await causeOf(request);
     const resolution = form.get('resolution') ?? '';
     if (!isResolution(resolution)) throw badRequest('Choose whether the write arrived.');
-    const [kind, key] = [form.get('kind'), form.get('key')];
-    const item = kind !== null && key !== null && isSubjectKind(kind) ? { kind, key } : null;
+    const item = itemOf(form);
     const what = item === null ? membersText(cause) : item.key;
     const by = { who: person.name, via: 'web' as const, title: `Settling ${what} as ${resolution}: ${cause.title}` };
     const task = await tasks.start(settleCause, { cause: cause.id, resolution, item }, by);
@@ -118,7 +118,9 @@ export function attentionRoutes(context: PageContext): Route[] {
   }
 
   async function parts({ form, person }: WebRequest): Promise<WebAnswer> {
-    const present = form.get('present') === 'yes';
+    const answer = form.get('present');
+    if (answer !== 'yes' && answer !== 'no') throw badRequest('Choose whether the BOM items are at the platform.');
+    const present = answer === 'yes';
     const title = `BOM items of adopted products are ${present ? 'there' : 'not there'}`;
     const task = await tasks.start(settleParts, { products: null, present }, { who: person.name, via: 'web', title });
     return { type: 'redirect', to: `/tasks/${task.id}` };
@@ -132,14 +134,17 @@ export function attentionRoutes(context: PageContext): Route[] {
     handle,
   });
   return [
-    { method: 'GET', path: '/attention', role: 'viewer', handle: inbox },
+    { method: 'GET', path: '/attention', role: 'viewer', fields: LIST_FIELDS, handle: inbox },
     ...lookupRoutes(context),
-    post('/attention/parts', 'operator', 'parts.settle', parts),
-    { method: 'GET', path: '/attention/:id', role: 'viewer', handle: onePage },
-    post('/attention/:id/replay/try', 'editor', 'replay.try', tryReplay),
-    post('/attention/:id/replay', 'editor', 'replay.start', replay),
+    { ...post('/attention/parts', 'operator', 'parts.settle', parts), fields: { names: ['present'] } },
+    { method: 'GET', path: '/attention/:id', role: 'viewer', fields: { names: ['after', 'tried'] }, handle: onePage },
+    { ...post('/attention/:id/replay/try', 'editor', 'replay.try', tryReplay), fields: { names: [] } },
+    { ...post('/attention/:id/replay', 'editor', 'replay.start', replay), fields: { names: [] } },
     post('/attention/:id/note', 'editor', 'cause.note', note),
-    post('/attention/:id/settle', 'operator', 'settle.start', settle),
+    {
+      ...post('/attention/:id/settle', 'operator', 'settle.start', settle),
+      fields: { names: ['resolution', 'kind', 'key'] },
+    },
     post('/attention/:id/lookup', 'editor', 'lookup.set', async (request) => ({
       type: 'redirect',
       to: causePath((await causeOf(request)).id),
@@ -151,6 +156,20 @@ export function attentionRoutes(context: PageContext): Route[] {
 
 function isResolution(text: string): text is Resolution {
   return RESOLUTIONS.some((one) => one === text);
+}
+
+/**
+ * The item to settle; null for all items of the cause.
+ *
+ * @throws WebFault for a form that names an item only in part
+ */
+function itemOf(form: URLSearchParams): { kind: SubjectKind; key: string } | null {
+  const [kind, key] = [form.get('kind'), form.get('key')];
+  if (kind === null && key === null) return null;
+  if (kind === null || key === null || !isSubjectKind(kind)) {
+    throw badRequest('The form does not name the item with its kind and its key. Load the page again.');
+  }
+  return { kind, key };
 }
 
 function isSubjectKind(text: string): text is SubjectKind {

@@ -26,11 +26,11 @@ export const CAUSE_TYPES: Record<CauseType, { name: string; badge: string; means
   run: { name: 'Failed runs', badge: 'failed', means: 'The source could not be read.' },
 };
 
+/** The link to the list of causes without a filter. */
+export const ALL_CAUSES = { path: attentionPath(), name: 'Everything that needs attention' };
+
 /** The values of the filter by kind of the list of causes. */
-export const CAUSE_TYPE_FILTER = {
-  values: Object.keys(CAUSE_TYPES) as CauseType[],
-  all: { path: attentionPath(), name: 'Everything that needs attention' },
-};
+export const CAUSE_TYPE_FILTER = { values: Object.keys(CAUSE_TYPES) as CauseType[], all: ALL_CAUSES };
 
 /** The number of members in words: `9 rows`. */
 export function membersText({ type, count }: Pick<Cause, 'type' | 'count'>): string {

@@ -102,12 +102,14 @@ export function fileRoutes({ runtime, dashboard, tasks, clock, log }: PageContex
       method: 'GET',
       path: '/attention/:id/rows.csv',
       role: 'viewer',
+      fields: { names: [] },
       handle: (request) => download(request, 'csv'),
     },
     {
       method: 'GET',
       path: '/attention/:id/rows.xlsx',
       role: 'viewer',
+      fields: { names: [] },
       handle: (request) => download(request, 'xlsx'),
     },
     {

@@ -45,6 +45,7 @@ export function lookupRoutes(context: PageContext): Route[] {
       method: 'GET',
       path: PATH,
       role: 'viewer',
+      fields: { names: [], all: { path: PATH, name: 'All values' } },
       async handle(request) {
         const view = { values: await dashboard.lookupValues(), names: lookupNames(context, null) };
         return { type: 'page', title: 'Values of lookup tables', at: '/attention', body: valuesPage(view, request) };

@@ -15,6 +15,7 @@ export function auditRoutes({ dashboard }: Pick<PageContext, 'dashboard'>): Rout
       method: 'GET',
       path: '/audit',
       role: 'operator',
+      fields: { names: ['after'], all: { path: '/audit', name: 'The whole audit log' } },
       async handle({ query }) {
         const listed = await dashboard.actions({ limit: PAGE_ROWS, after: query.get('after') ?? undefined });
         const rows = listed.rows.map(({ at, who, via, action, detail, outcome }) => [

@@ -24,6 +24,8 @@ const STATE_FILTER = {
   all: ALL,
 };
 
+const LIST_FIELDS = { names: ['kind', 'state', 'source', 'search', 'cause', 'run', 'after'], all: ALL };
+
 /** The routes for the list of items, and for the page of each item. */
 export function itemsRoutes(context: PageContext): Route[] {
   const { runtime, dashboard } = context;
@@ -100,7 +102,7 @@ export function itemsRoutes(context: PageContext): Route[] {
   }
 
   return [
-    { method: 'GET', path: '/items', role: 'viewer', handle: list },
+    { method: 'GET', path: '/items', role: 'viewer', fields: LIST_FIELDS, handle: list },
     {
       // Browsers change a path with a key of dots, and the server limits the length of a path. So the key may be in the
       // query instead.

@@ -102,7 +102,7 @@ export function passportsRoutes(context: PageContext): Route[] {
   }
 
   return [
-    { method: 'GET', path: '/passports', role: 'viewer', handle: list },
+    { method: 'GET', path: '/passports', role: 'viewer', fields: LIST_FIELDS, handle: list },
     {
       method: 'GET',
       path: '/passports/pdf',
@@ -119,6 +119,7 @@ export function passportsRoutes(context: PageContext): Route[] {
       method: 'POST',
       path: '/passports/confirm',
       role: 'operator',
+      fields: SELECTION_FIELDS,
       bodyBytesMax: BODY_BYTES_MAX,
       handle: confirm,
     },
@@ -127,13 +128,18 @@ export function passportsRoutes(context: PageContext): Route[] {
       path: '/passports/change',
       role: 'operator',
       action: 'passports.change',
+      fields: SELECTION_FIELDS,
       bodyBytesMax: BODY_BYTES_MAX,
       handle: change,
     },
   ];
 }
 
-const STATE_FILTER = { values: PASSPORT_STATES, all: { path: passportsPath(), name: 'All passports' } };
+const ALL = { path: passportsPath(), name: 'All passports' };
+const STATE_FILTER = { values: PASSPORT_STATES, all: ALL };
+const FILTER = ['state', 'source', 'search'];
+const LIST_FIELDS = { names: [...FILTER, 'after'], all: ALL };
+const SELECTION_FIELDS = { names: ['status', 'of', 'product', ...FILTER], all: ALL };
 
 /** @throws WebFault for an unknown state */
 function filterOf(query: URLSearchParams): PassportFilter {

@@ -10,6 +10,7 @@ import { badRequest, notFound } from '../../server/web-fault.ts';
 import { type QueueView, queuesPage } from './queues-page.ts';
 
 const WAIT_MS = 60_000;
+const FIELDS = { names: [], all: { path: '/queues', name: 'All queues' } };
 
 /** The routes of the page about the queues, which shows the failed jobs. The board shows every job. */
 export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | 'tasks'>): Route[] {
@@ -104,12 +105,13 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
       method: 'GET',
       path: '/queues',
       role: 'operator',
+      fields: FIELDS,
       async handle(request) {
         return { type: 'page', title: 'Queues', at: '/queues', body: queuesPage(await views(), request) };
       },
     },
     post('/queues/:queue/retry', 'queue.retry', retryOne),
-    post('/queues/:queue/retry-all', 'queue.retry_all', retryAll),
+    { ...post('/queues/:queue/retry-all', 'queue.retry_all', retryAll), fields: FIELDS },
     post('/queues/:queue/pause', 'queue.pause', (request) => setPaused(request, true)),
     post('/queues/:queue/resume', 'queue.resume', (request) => setPaused(request, false)),
   ];

@@ -90,7 +90,7 @@ export function runsRoutes(context: PageContext): Route[] {
   }
 
   return [
-    { method: 'GET', path: '/runs', role: 'viewer', handle: list },
+    { method: 'GET', path: '/runs', role: 'viewer', fields: LIST_FIELDS, handle: list },
     { method: 'GET', path: '/runs/accept', role: 'operator', handle: acceptForm },
     { method: 'GET', path: '/runs/:id', role: 'viewer', handle: one },
     {
@@ -111,7 +111,9 @@ export function runsRoutes(context: PageContext): Route[] {
   ];
 }
 
-const RESULT_FILTER = { values: RUN_RESULTS, all: { path: runsPath(), name: 'All runs' } };
+const ALL = { path: runsPath(), name: 'All runs' };
+const RESULT_FILTER = { values: RUN_RESULTS, all: ALL };
+const LIST_FIELDS = { names: ['source', 'stream', 'result', 'after'], all: ALL };
 
 /** @throws WebFault for an unknown result */
 function filterOf(query: URLSearchParams): RunFilter {

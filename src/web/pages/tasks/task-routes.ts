@@ -28,6 +28,7 @@ export function taskRoutes({ tasks, clock }: Pick<PageContext, 'tasks' | 'clock'
       method: 'GET',
       path: '/tasks',
       role: 'viewer',
+      fields: { names: [], all: { path: '/tasks', name: 'All tasks' } },
       async handle() {
         const rows = tasks
           .list()
