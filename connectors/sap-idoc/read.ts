@@ -12,18 +12,24 @@ import {
   xmlTextOf,
 } from '../../src/sdk/index.ts';
 import type { Options, StreamOptions } from './schema.ts';
-import { CONTROL, type FoundSegment, fieldAround, findSegments, segmentOf } from './segments.ts';
+import { addSegmentNames, CONTROL, type FoundSegment, fieldAround, findSegments, segmentOf } from './segments.ts';
 
 /** How many numbers of IDocs of one file are remembered. A usual file of one night has thousands. */
 const IDOCS_MAX = 1_000_000;
+/** How many names the message about a file without rows has. */
+const NAMES_SHOWN = 12;
 
 /** Reads the rows of one file. */
-export function readIdocs(
+export async function* readIdocs(
   file: OpenFile,
-  { options, stream, signal }: FileRequest<Options, StreamOptions>,
+  { options, stream, signal, onNoRecords }: FileRequest<Options, StreamOptions>,
 ): AsyncGenerator<Page> {
   const { encoding, entities, maxRecordBytes } = options;
   const numbers = new Set<string>();
+  let hasRows = false;
+  /** The names of the segments, and the message types of the IDocs that are left out, while there is no row. */
+  const segments = new Set<string>();
+  const types = new Set<string>();
 
   const rowsOf = function* (record: XmlRecord): Generator<SourceRow> {
     const idoc = record.fields;
@@ -31,19 +37,37 @@ export function readIdocs(
     const number = xmlTextOf(control['DOCNUM']);
     const place = { ...record.place, path: `${record.place.path ?? ''}[DOCNUM=${number}]/${stream.segment}` };
     if (record.issues !== undefined) {
+      hasRows = true;
       yield { fields: idoc, place, issues: record.issues };
       return;
     }
-    if (options.messages.length > 0 && !options.messages.includes(xmlTextOf(control['MESTYP']))) return;
+    const type = xmlTextOf(control['MESTYP']);
+    if (options.messages.length > 0 && !options.messages.includes(type)) {
+      if (types.size < NAMES_SHOWN) types.add(type);
+      return;
+    }
     // If a middleware sends an IDoc again, it has the same number, so it is skipped.
     if (number !== '' && numbers.has(number)) return;
     if (number !== '') numbers.add(number);
     if (numbers.size > IDOCS_MAX) throw tooMany(file);
     const body = segmentOf(idoc);
-    for (const found of findSegments(body, stream.segment)) yield { ...rowOf(found, body, stream), place };
+    for (const found of findSegments(body, stream.segment)) {
+      hasRows = true;
+      yield { ...rowOf(found, body, stream), place };
+    }
+    if (!hasRows) addSegmentNames(body, segments, NAMES_SHOWN);
   };
 
-  return readXmlPages(file, { at: '//IDOC', trim: true, encoding, entities, maxRecordBytes }, signal, rowsOf);
+  yield* readXmlPages(file, { at: '//IDOC', trim: true, encoding, entities, maxRecordBytes }, signal, rowsOf);
+  if (hasRows) return;
+  // SAP leaves out segments without content, so a file without the segment may be complete.
+  if (segments.size > 0) {
+    const message = `${file.name} has no segment ${stream.segment}. It has ${[...segments].join(', ')}.`;
+    onNoRecords(`${message} If there should be such segments, correct \`segment\`.`);
+  } else if (types.size > 0) {
+    const message = `${file.name} has no IDoc of the types ${options.messages.join(', ')}. It has ${[...types].join(', ')}.`;
+    onNoRecords(`${message} If there should be such IDocs, correct \`messages\`.`);
+  }
 }
 
 function rowOf(found: FoundSegment, idoc: JsonObject, { fields, parent }: StreamOptions): Omit<SourceRow, 'place'> {

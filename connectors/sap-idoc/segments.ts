@@ -34,6 +34,16 @@ export function* findSegments(
   }
 }
 
+/** Adds the names of the segments at any depth of an IDoc to a set, as long as it has fewer than `max`. */
+export function addSegmentNames(segment: JsonObject, names: Set<string>, max: number): void {
+  for (const [name, value] of Object.entries(segment)) {
+    if (names.size >= max) return;
+    if (!isSegment(value) || name === CONTROL) continue;
+    names.add(name);
+    for (const child of listOf(value)) addSegmentNames(child, names, max);
+  }
+}
+
 /**
  * A field of the segments around a row, such as `E1STZUM/E1MASTM/MATNR`: each step is a segment around the row, or the
  * first segment of its name beside such a segment. Empty text if there is no such segment.

@@ -22,7 +22,14 @@ export const xml = defineFileConnector({
   },
 });
 
-function recordOptions({ options, stream }: FileRequest<Options, StreamOptions>): XmlRecordOptions {
+function recordOptions({ options, stream, onNoRecords }: FileRequest<Options, StreamOptions>): XmlRecordOptions {
   const { at, lists, objects, parent } = stream;
-  return { ...options, at, lists, objects, ...(parent === undefined ? {} : { parent }) };
+  return {
+    ...options,
+    at,
+    lists,
+    objects,
+    ...(parent === undefined ? {} : { parent }),
+    onNoRecords: (message) => onNoRecords(`${message} If there should be records, correct \`at\`.`),
+  };
 }

@@ -20,8 +20,9 @@ export interface StreamFinding {
   /** Describes the stream in a line; null if it cannot be read. */
   found: string | null;
   /**
-   * Names in mappings that look like misspelt ones. They may be correct nevertheless, because rows of documents need
-   * not have all members.
+   * What may be wrong although the stream can be read: a stream without records whose files have other content, and
+   * names in mappings that look like misspelt ones. Such names may be correct, because rows of documents need not have
+   * all members.
    */
   warnings: string[];
   problem: Fault | null;
@@ -82,11 +83,15 @@ export async function* checkStreams({ config, log, signal }: CheckOptions): Asyn
     for (const stream of source.streams) {
       const place = { source: source.id, stream: stream.name };
       try {
-        const { found, columns = [] } = await checkStream(source, stream, { config, log, signal });
+        const {
+          found,
+          columns = [],
+          warnings: ofStream = [],
+        } = await checkStream(source, stream, { config, log, signal });
         const needed = columns.length === 0 ? [] : neededColumns(source, stream, config.sources);
         const isTable = source.connector.fixedColumns === true;
         const problem = isTable ? missingColumns(needed, columns, `${source.id}/${stream.name}`) : null;
-        const warnings = isTable ? [] : likelyMisspelt(needed, columns);
+        const warnings = [...ofStream, ...(isTable ? [] : likelyMisspelt(needed, columns))];
         yield { ...place, found: problem === null ? found : null, warnings, problem };
       } catch (error) {
         yield { ...place, found: null, warnings: [], problem: asFault(error, 'source.unreadable', stream.path) };

@@ -36,6 +36,8 @@ export interface StreamCheck {
    * The names of the columns or members, if they are known without reading all rows. Mappings are compared with them.
    */
   columns?: readonly string[];
+  /** What may be wrong although the stream can be read, in full sentences. */
+  warnings?: readonly string[];
 }
 
 /** The state of the data that a read of the stream would find now, for sources with `watch: true`. */

@@ -7,6 +7,7 @@ import { createFileProgress } from './file-progress.ts';
 import { type FoundFiles, openFileSource, type SourceFiles } from './file-source.ts';
 import { formatFiles } from './find-files.ts';
 import { locate } from './location.ts';
+import { createNoRecords } from './no-records.ts';
 import type { OpenFile } from './open-file.ts';
 
 type OptionsOf<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;
@@ -16,6 +17,12 @@ export interface FileRequest<Options, StreamOptions> {
   options: Options;
   stream: StreamOptions;
   signal: AbortSignal;
+  /**
+   * Call it for a file that gives no row, if the file has other content from which people see that the config may be
+   * wrong. The message says what is missing, what the file has instead, and what to do. If no file of the read gives a
+   * row, the first message is logged, and `check` shows it.
+   */
+  onNoRecords: (message: string) => void;
 }
 
 /** The parts of a connector for files that its author writes. */
@@ -63,11 +70,16 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     name: string;
     source: SourceFiles;
     found: FoundFiles;
+    noRecords: ReturnType<typeof createNoRecords>;
   }
   const { id, title, fixedColumns = false } = format;
 
   const pagesOf = (file: FoundFiles['files'][number], request: Read): AsyncGenerator<SizedPage> =>
-    request.source.read(file, { ...request, store: request.found.store, read: (open) => format.read(open, request) });
+    request.source.read(file, {
+      ...request,
+      store: request.found.store,
+      read: (open) => request.noRecords.counted(format.read(open, request)),
+    });
 
   async function* readSnapshot(request: Read): AsyncGenerator<SizedPage> {
     const { files } = request.found;
@@ -144,22 +156,29 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
         async *pull({ name, options: stream, mode, cursor, signal }) {
           const found = await source.find(name, stream, signal);
           host.log.debug({ stream: name, files: found.files.map((file) => file.name) }, 'Reading files.');
-          const request = { name, source, found, options, stream, signal };
+          const noRecords = createNoRecords();
+          const request = { name, source, found, options, stream, signal, noRecords, onNoRecords: noRecords.add };
           if (found.isSkipped) yield* nothingNew(request);
           else if (mode === 'snapshot') yield* sharedPages(readSnapshot(request));
           else yield* readChanges(request, cursor);
+          const message = noRecords.message();
+          if (message !== null) host.log.warn({ stream: name }, `No record was read. ${message}`);
           source.wasRead(name, stream, found);
         },
         async check({ name, options: stream, signal }) {
           signal.throwIfAborted();
           const found = await source.find(name, { ...stream, stableMs: 0 }, signal);
           if (found.isSkipped) return { found: found.absent?.message ?? 'nothing to read' };
-          const columns = await columnsOf({ name, source, found, options, stream, signal });
+          const noRecords = createNoRecords();
+          const request = { name, source, found, options, stream, signal, noRecords, onNoRecords: noRecords.add };
+          const columns = await columnsOf(request);
+          const message = columns.length === 0 ? noRecords.message() : null;
           const shown = columns.slice(0, COLUMNS_SHOWN).join(', ');
           const more = columns.length > COLUMNS_SHOWN ? ', …' : '';
           return {
             found: `${formatFiles(found.files)}, ${shown === '' ? 'no columns' : `columns ${shown}${more}`}`,
             columns,
+            ...(message === null ? {} : { warnings: [`No record was found. ${message}`] }),
           };
         },
         async look({ name, options: stream, signal }) {

@@ -1,7 +1,8 @@
 /** One step of a path: an element's name, and whether other elements may be between it and the step before. */
 interface Step {
   deep: boolean;
-  /** A name. A name with `*` is a pattern. */
+  name: string;
+  /** The name. A name with `*` is a pattern. */
   test: string | RegExp;
 }
 
@@ -26,7 +27,7 @@ function parsePaths(text: string): Step[][] | null {
       const match = STEP.exec(rest);
       if (match === null) return null;
       const [whole, separator, name = ''] = match;
-      steps.push({ deep: separator === '//', test: name.includes('*') ? patternOf(name) : name });
+      steps.push({ deep: separator === '//', name, test: name.includes('*') ? patternOf(name) : name });
       rest = rest.slice(whole.length);
     }
     if (steps.length === 0) return null;
@@ -44,12 +45,24 @@ export function isRecordPath(text: string): boolean {
   return parsePaths(text) !== null;
 }
 
+/** The step of a path that follows on the steps that were found. */
+export interface NextStep {
+  /** The part of the path before this step; empty before the first step. */
+  after: string;
+  name: string;
+  isPattern: boolean;
+  /** True if this step is the last one and names children, so that the element before it is the list of the records. */
+  isRecordOfParent: boolean;
+}
+
 /** The state of the paths after some open tags of a document. */
 export interface PathState {
   /** True if the innermost open element is a record. */
   readonly matched: boolean;
-  /** True if records can be children of the innermost open element. */
-  readonly holdsRecords: boolean;
+  /** The most steps of one path that lead to the innermost open element; -1 if no path leads into it. */
+  readonly steps: number;
+  /** The next steps of the paths with this number of steps. */
+  readonly next: readonly NextStep[];
   /** The state after one more open tag. */
   enter(name: string): PathState;
 }
@@ -72,9 +85,11 @@ export function createPathMatcher(text: string): PathState {
     const known = states.get(key);
     if (known !== undefined) return known;
     const after = new Map<string, PathState>();
+    const most = reached.reduce((max, [, steps]) => Math.max(max, steps), -1);
     const state: PathState = {
       matched: reached.some(([path, steps]) => steps === paths[path]?.length),
-      holdsRecords: reached.some(([path, steps]) => steps > 0 && isParent(paths[path] ?? [], steps)),
+      steps: most,
+      next: reached.flatMap(([path, steps]) => (steps === most ? nextStep(paths[path] ?? [], steps) : [])),
       enter(name) {
         if (reached.length === 0) return state;
         const next = after.get(name);
@@ -92,8 +107,18 @@ export function createPathMatcher(text: string): PathState {
   return stateOf(paths.map((_path, index): Position => [index, 0]));
 }
 
-function isParent(steps: readonly Step[], reached: number): boolean {
-  return reached === steps.length - 1 && steps[reached]?.deep === false;
+function nextStep(steps: readonly Step[], reached: number): NextStep[] {
+  const step = steps[reached];
+  if (step === undefined) return [];
+  const after = steps.slice(0, reached).map(({ deep, name }) => `${deep ? '//' : '/'}${name}`);
+  return [
+    {
+      after: after.join(''),
+      name: step.name,
+      isPattern: typeof step.test !== 'string',
+      isRecordOfParent: !step.deep && reached === steps.length - 1,
+    },
+  ];
 }
 
 function positionsAfter([path, steps]: Position, paths: readonly Step[][], name: string): Position[] {

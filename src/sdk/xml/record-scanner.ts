@@ -17,6 +17,7 @@ import {
 import { createEntities } from './entities.ts';
 import { describeMalformed } from './malformed.ts';
 import { createNames, type Names } from './names.ts';
+import { PathProgress } from './path-progress.ts';
 import { encodingIssues, partialFields, takenIssue } from './record-issues.ts';
 import { createPathMatcher, type PathState } from './record-path.ts';
 import { TextBounds } from './text-bounds.ts';
@@ -29,8 +30,6 @@ const ATTRIBUTES_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 1_000;
 /** The most elements and attributes of one record. */
 const RECORD_MEMBERS_MAX = 100_000;
-/** At most this many paths are in the message that no element is a record. */
-const PATHS_SHOWN = 12;
 
 /** A record that is being read, perhaps within another one. */
 interface OpenRecord {
@@ -68,8 +67,8 @@ export class RecordScanner {
   private open: OpenRecord[] = [];
   private members = 0;
   private done: XmlRecord[] = [];
-  private found = false;
-  private readonly pathsSeen = new Set<string>();
+  /** Null from the first record on. */
+  private progress: PathProgress | null;
   private tagLine = 1;
   /** The column of the last tag; null if the name of the tag ends the line. */
   private tagColumn: number | null = 1;
@@ -100,7 +99,9 @@ export class RecordScanner {
     this.languageAttributes = new Set(options.language === undefined ? [] : attributes);
     this.names = createNames(options.prefixes ?? 'strip');
     this.ancestors = options.parent === undefined ? null : new AncestorValues(options.parent);
-    this.states = [createPathMatcher(options.at)];
+    const start = createPathMatcher(options.at);
+    this.states = [start];
+    this.progress = new PathProgress(start);
     this.listen();
   }
 
@@ -114,10 +115,11 @@ export class RecordScanner {
   /** @throws a `sourceFault` when the document is cut off, or cannot hold the records */
   end(): void {
     this.parse(() => this.parser.close());
-    if (this.found) return;
-    throw sourceFault(`${this.file} has no element ${this.options.at}. It has ${[...this.pathsSeen].join(', ')}.`, {
-      suggestion: 'Check the path, and whether this is the right file. Names are compared with upper and lower case.',
-    });
+    const none = this.progress?.explain() ?? null;
+    if (none === null) return;
+    const message = `${this.file} has no element ${this.options.at}: ${none.message}`;
+    if (!none.isFault) this.options.onNoRecords?.(message);
+    else throw sourceFault(message, { suggestion: CURE_WRONG_PATH });
   }
 
   /** The records that were read since the last call, in the order in which they end. */
@@ -215,13 +217,12 @@ export class RecordScanner {
     }
     if (this.path.length === 1) this.checkRoot(name);
     if (this.path.length <= 2) this.options.onOutline?.(`/${this.path.join('/')}`);
-    const state = (this.states.at(-1) ?? this.states[0])?.enter(name);
-    if (state === undefined) return;
+    const parent = this.states.at(-1);
+    if (parent === undefined) return;
+    const state = parent.enter(name);
     this.states.push(state);
-    if (state.matched || state.holdsRecords) this.found = true;
-    if (!this.found && this.pathsSeen.size < PATHS_SHOWN && this.path.length <= 4) {
-      this.pathsSeen.add(`/${this.path.join('/')}`);
-    }
+    if (state.matched) this.progress = null;
+    else this.progress?.enter(name, state, parent);
     this.ancestors?.open(name, (attribute) => this.attributeOf(tag, attribute));
     if (state.matched) this.beginRecord();
     if (this.open.length > 0) this.openElement(name, tag);
@@ -365,6 +366,8 @@ export class RecordScanner {
 }
 
 const CURE_CHECK = 'Check the export: a catalogue does not have this form.';
+const CURE_WRONG_PATH =
+  'Correct the path, or check whether this is the right file. Names are compared with upper and lower case.';
 const CURE_PATH = 'Set the path to smaller elements.';
 
 function objectOf(value: JsonValue): JsonObject {

@@ -32,6 +32,11 @@ export interface XmlRecordOptions {
   parent?: Readonly<Record<string, string>> | undefined;
   /** Called with the path of the root element and of each of its children when they begin. It may refuse the document. */
   onOutline?: ((path: string) => void) | undefined;
+  /**
+   * Called at the end of a document in which no element is a record, if other elements are in the place of the records.
+   * The message names the missing step of the path and these elements. It is not called if the list of records is empty.
+   */
+  onNoRecords?: ((message: string) => void) | undefined;
 }
 
 /** One element of a document. */

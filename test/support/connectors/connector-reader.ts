@@ -5,9 +5,10 @@ import type { Connector, ConnectorHost, JsonValue, Page, ReadMode, SourceRow } f
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A host whose config file is in `folder`. */
-function connectorHost(folder: string): ConnectorHost {
-  return { resolvePath: (path) => resolve(folder, path), log: SILENT };
+/** A host whose config file is in the folder of the setup. */
+function connectorHost({ folder, onWarning }: SourceSetup): ConnectorHost {
+  const log = { ...SILENT, warn: (_fields: object, message: string) => onWarning?.(message) };
+  return { resolvePath: (path) => resolve(folder, path), log };
 }
 
 export interface SourceSetup {
@@ -17,11 +18,13 @@ export interface SourceSetup {
   mode?: ReadMode;
   cursor?: JsonValue;
   signal?: AbortSignal;
+  /** Called with each warning that the connector logs. */
+  onWarning?: (message: string) => void;
 }
 
 /** Opens a source as the pipeline does and reads one stream of it. */
 export async function* readPages(connector: Connector, setup: SourceSetup): AsyncGenerator<Page> {
-  const source = await connector.open(connector.options.parse(setup.options ?? {}), connectorHost(setup.folder));
+  const source = await connector.open(connector.options.parse(setup.options ?? {}), connectorHost(setup));
   try {
     const { mode = 'snapshot', cursor = null } = setup;
     yield* source.pull({
@@ -43,7 +46,7 @@ export async function readRows(connector: Connector, setup: SourceSetup): Promis
 }
 
 export async function probe(connector: Connector, setup: SourceSetup): Promise<string> {
-  const source = await connector.open(connector.options.parse(setup.options ?? {}), connectorHost(setup.folder));
+  const source = await connector.open(connector.options.parse(setup.options ?? {}), connectorHost(setup));
   try {
     const { found } = await source.check({
       name: 'default',

@@ -123,6 +123,16 @@ describe('the bmecat connector', () => {
     expect(await readText('<BMECAT><T_NEW_CATALOG/></BMECAT>')).toEqual([]);
   });
 
+  it('the bmecat connector reads a catalogue without products, and without any elements', async () => {
+    const group = '<CATALOG_GROUP_SYSTEM><CATALOG_STRUCTURE type="root"/></CATALOG_GROUP_SYSTEM>';
+    const header = '<HEADER><CATALOG><CATALOG_ID>X</CATALOG_ID></CATALOG></HEADER>';
+    for (const start of ['<BMECAT>', `<BMECAT>${header}`]) {
+      expect(await readText(`${start}<T_NEW_CATALOG>${group}</T_NEW_CATALOG></BMECAT>`)).toEqual([]);
+      expect(await readText(`${start}<T_NEW_CATALOG/></BMECAT>`)).toEqual([]);
+      expect(await readText(`${start}<T_NEW_CATALOG/></BMECAT>`, { records: 'groups' })).toEqual([]);
+    }
+  });
+
   it('the bmecat connector reports a product that is too long in every stream', async () => {
     const text = fixture('catalog-1.2.xml').replace('Rohrventilator', 'x'.repeat(5_000));
     for (const records of ['products', 'references', 'prices']) {

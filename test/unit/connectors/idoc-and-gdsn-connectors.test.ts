@@ -64,6 +64,28 @@ describe('the sap-idoc connector', () => {
     expect(await read(stream, { messages: ['MATMAS'] })).toHaveLength(0);
   });
 
+  it('the sap-idoc connector warns of a segment or a message type that no file has, and names those that are there', async () => {
+    const warningsOf = async (stream: object, options: object = {}) => {
+      const warnings: string[] = [];
+      const onWarning = (message: string) => void warnings.push(message);
+      await readRows(sapIdoc, {
+        folder,
+        options,
+        stream: { path: '*mat.xml', contents: 'snapshot', ...stream },
+        onWarning,
+      });
+      return warnings;
+    };
+    expect(await warningsOf({ segment: 'E1MARAX', path: 'matmas.xml' })).toEqual([
+      'No record was read. matmas.xml has no segment E1MARAX. It has E1MARAM, E1MAKTM, E1MARCM. If there should be such segments, correct `segment`.',
+    ]);
+    expect(await warningsOf({ segment: 'E1MARAM' }, { messages: ['MATMSA'] })).toEqual([
+      'No record was read. bommat.xml has no IDoc of the types MATMSA. It has BOMMAT. If there should be such IDocs, correct `messages`.',
+    ]);
+    // The segment is in one of two files.
+    expect(await warningsOf({ segment: 'E1STPOM' })).toEqual([]);
+  });
+
   it('the sap-idoc connector reports an IDoc that is too long, and reads those after it', async () => {
     const rows = await read({ path: 'matmas.xml', segment: 'E1MARAM' }, { maxRecordBytes: 900 });
     expect(rows.map((row) => row.issues?.[0]?.code)).toContain('row.length');
