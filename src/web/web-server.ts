@@ -32,6 +32,8 @@ export interface ServedRoute {
   method: string;
   path: string;
   role: Role | 'open';
+  /** The names of the fields that the route knows; null if it ignores unknown ones. */
+  fields: readonly string[] | null;
   bodyBytesMax: number;
 }
 
@@ -94,7 +96,8 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   const served: ServedRoute[] = [];
   app.addHook('onRoute', ({ method, url: path, config, bodyLimit = BODY_BYTES_MAX }) => {
     const role = config?.role ?? DEFAULT_ROLE;
-    for (const one of [method].flat()) served.push({ method: one, path, role, bodyBytesMax: bodyLimit });
+    const fields = config?.fields ?? null;
+    for (const one of [method].flat()) served.push({ method: one, path, role, fields, bodyBytesMax: bodyLimit });
   });
   addErrorPages(app, answers, log);
   addGuard(app, { isMeantHost: (headers) => isMeantHost(headers), access, servers, wrongTokens, answers });

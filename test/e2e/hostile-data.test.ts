@@ -142,7 +142,9 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     let looked = 0;
     let marked = 0;
     for (const route of routes) {
-      const queries = route.path.includes(':') ? [''] : ['', ...HOSTILE.slice(0, 4).map(queryOf)];
+      const queries = route.path.includes(':')
+        ? ['']
+        : ['', ...HOSTILE.slice(0, 4).map((text) => queryOf(route, text))];
       for (const path of await pathsOf(route)) {
         for (const query of queries) {
           const answer = await page.goto(`${web.url}${path}${query}`);
@@ -199,21 +201,23 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
   });
 });
 
-/** A query with each filter that lists know, with a hostile value. */
-function queryOf(text: string): string {
-  const names = [
-    'search',
-    'state',
-    'kind',
-    'source',
-    'after',
-    'cause',
-    'run',
-    'stream',
-    'result',
-    'type',
-    'next',
-    'keys',
-  ];
+const FILTERS = [
+  'search',
+  'state',
+  'kind',
+  'source',
+  'after',
+  'cause',
+  'run',
+  'stream',
+  'result',
+  'type',
+  'next',
+  'keys',
+];
+
+/** A query with each filter that the route knows, with a hostile value. For a list without filters, the name is hostile too. */
+function queryOf({ fields }: ServedRoute, text: string): string {
+  const names = fields === null ? FILTERS : fields.length === 0 ? [text] : fields;
   return `?${new URLSearchParams(names.map((name): [string, string] => [name, text])).toString()}`;
 }

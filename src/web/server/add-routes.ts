@@ -16,6 +16,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Who may send requests to the route. Without it only operators may. */
     role?: Role | 'open';
+    fields?: readonly string[] | undefined;
   }
   interface FastifyRequest {
     /** Set by the guard; null for a stranger. */
@@ -47,7 +48,7 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts:
       method: route.method,
       url: route.path,
       bodyLimit: route.bodyBytesMax ?? BODY_BYTES_MAX,
-      config: { role: route.role },
+      config: { role: route.role, fields: route.fields?.names },
       handler: async (request, reply) => {
         const lost = route.withoutLedger === true ? null : parts.ledgerLost();
         if (lost !== null) throw lost;
