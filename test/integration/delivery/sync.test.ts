@@ -384,7 +384,7 @@ describe('when answers are lost', () => {
 
 describe('when the API does not want', () => {
   it('a sync waits out 429s and loses nothing', async () => {
-    const rateLimit = { kind: 'fixed-window' as const, limit: 2, windowMs: 300, retryAfter: 'none' as const };
+    const rateLimit = { kind: 'fixed-window' as const, limit: 2, windowMs: 1000, retryAfter: 'none' as const };
     await given({ sandbox: { rateLimit } });
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(0);
