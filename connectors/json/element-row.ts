@@ -9,6 +9,7 @@ import {
 import { formatDocumentPath, type ParentValue, type PathStep } from './document-path.ts';
 import { countMembers, matches, parseExactly, repeatedName } from './json-text.ts';
 import { type NestedRecord, nestedRecords, parentValues } from './nested-records.ts';
+import type { RecordSearch } from './record-search.ts';
 
 const DEPTH_MAX = 100;
 const RAW_CHARACTERS_MAX = 1_000;
@@ -45,9 +46,10 @@ export interface SizedRow {
  * certain whether `where` excludes an element, the element becomes a row with an issue, so that nothing is dropped
  * unnoticed.
  *
+ * @param search collects why there is no record; null if the file has given a record
  * @throws SyntaxError when the text is not JSON; its message ends with the reason.
  */
-export function* elementRows(element: Element, rules: ElementRules): Generator<SizedRow> {
+export function* elementRows(element: Element, rules: ElementRules, search: RecordSearch | null): Generator<SizedRow> {
   const { place } = element;
   const bytes = element.bytes.length;
   const text = element.bytes.toString('utf8');
@@ -59,16 +61,16 @@ export function* elementRows(element: Element, rules: ElementRules): Generator<S
   const value = parseExactly(text);
   const issues = textIssues(text, value, element.members);
   if (rules.inner === null) {
-    const row = recordRow(value, { place, text, issues, rules });
+    const row = recordRow(value, { place, text, issues, rules, search });
     if (row !== null) yield { row, bytes };
     return;
   }
   // If the name of a member occurs twice, only its last list is kept. So the element itself is reported too.
   const [issue] = issues;
   if (issue !== undefined) yield { row: brokenRow(place, text.slice(0, RAW_CHARACTERS_MAX), issue), bytes };
-  for (const record of nestedRecords(value, rules.inner)) {
+  for (const record of nestedRecords(value, rules.inner, search)) {
     const text = JSON.stringify(record.value);
-    const row = nestedRow(record, { place, text, issues, rules });
+    const row = nestedRow(record, { place, text, issues, rules, search });
     if (row !== null) yield { row, bytes: text.length };
   }
 }
@@ -110,9 +112,10 @@ interface RecordContext {
   text: string;
   issues: readonly Issue[];
   rules: ElementRules;
+  search: RecordSearch | null;
 }
 
-function recordRow(value: JsonValue, { place, text, issues, rules }: RecordContext): SourceRow | null {
+function recordRow(value: JsonValue, { place, text, issues, rules, search }: RecordContext): SourceRow | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return brokenRow(place, text, {
       code: 'row.object',
@@ -120,7 +123,10 @@ function recordRow(value: JsonValue, { place, text, issues, rules }: RecordConte
       cure: 'Set `at` to a list of objects.',
     });
   }
-  if (!matches(value, rules.where)) return null;
+  if (!matches(value, rules.where)) {
+    search?.excluded(value);
+    return null;
+  }
   if (issues.length > 0) return { fields: { ...value, [RAW_FIELD]: text }, place, issues: [...issues] };
   if (text.includes('\uFFFD')) return { fields: value, place, issues: encodingIssues(value) };
   return { fields: value, place };

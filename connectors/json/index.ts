@@ -26,7 +26,7 @@ export const json = defineFileConnector({
   },
 });
 
-function jsonRequest({ options, stream, signal }: FileRequest<Options, StreamOptions>): JsonRequest {
+function jsonRequest({ options, stream, signal, onNoRecords }: FileRequest<Options, StreamOptions>): JsonRequest {
   const at = parseDocumentPath(stream.at) ?? [];
   const { outer, inner } = recordPathOf(at);
   return {
@@ -39,6 +39,7 @@ function jsonRequest({ options, stream, signal }: FileRequest<Options, StreamOpt
       parent: stream.parent === undefined ? undefined : parentValuesOf(at, stream.parent),
     },
     signal,
+    onNoRecords,
   };
 }
 

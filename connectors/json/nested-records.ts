@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../src/sdk/index.ts';
 import { EACH, type ParentValue, type PathStep } from './document-path.ts';
+import type { RecordSearch } from './record-search.ts';
 
 /** The longest value that is copied to every row. */
 const VALUE_CHARACTERS_MAX = 10_000;
@@ -19,13 +20,25 @@ export interface NestedRecord {
  * Finds the records within an element. A list that is absent or null has no records. If there is another value in the
  * place of the list, or of an object on the path to it, this value is returned as a record, so that it is reported and
  * not skipped.
+ *
+ * @param search collects what is missing; null if the file has given a record
  */
-export function* nestedRecords(element: JsonValue, inner: readonly PathStep[]): Generator<NestedRecord> {
-  yield* descend({ value: element, steps: [], around: new Map([[0, element]]) }, inner, 0);
+export function* nestedRecords(
+  element: JsonValue,
+  inner: readonly PathStep[],
+  search: RecordSearch | null,
+): Generator<NestedRecord> {
+  yield* descend({ value: element, steps: [], around: new Map([[0, element]]) }, { inner, search }, 0);
 }
 
-function* descend(at: NestedRecord, inner: readonly PathStep[], depth: number): Generator<NestedRecord> {
+function* descend(
+  at: NestedRecord,
+  path: { inner: readonly PathStep[]; search: RecordSearch | null },
+  depth: number,
+): Generator<NestedRecord> {
   const { value, steps, around } = at;
+  const { inner, search } = path;
+  search?.reached(depth);
   if (value === null) return;
   const step = inner[depth];
   if (step === undefined || step === EACH) {
@@ -36,7 +49,7 @@ function* descend(at: NestedRecord, inner: readonly PathStep[], depth: number): 
     for (const [index, entry] of value.entries()) {
       const next = { value: entry, steps: [...steps, index], around: new Map([...around, [depth + 1, entry]]) };
       if (step === undefined) yield next;
-      else yield* descend(next, inner, depth + 1);
+      else yield* descend(next, path, depth + 1);
     }
     return;
   }
@@ -46,7 +59,8 @@ function* descend(at: NestedRecord, inner: readonly PathStep[], depth: number): 
     return;
   }
   const member = memberOf(value, step);
-  if (member !== undefined) yield* descend({ value: member, steps: [...steps, step], around }, inner, depth + 1);
+  if (member === undefined) search?.missing(value, depth);
+  else yield* descend({ value: member, steps: [...steps, step], around }, path, depth + 1);
 }
 
 /**

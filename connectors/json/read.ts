@@ -11,6 +11,7 @@ import { detectFormat, type JsonFormat, withoutByteOrderMark } from './detect-fo
 import { DocumentScanner } from './document-scanner.ts';
 import { brokenRow, type Element, type ElementRules, elementRows, type SizedRow } from './element-row.ts';
 import { LineScanner } from './line-scanner.ts';
+import { RecordSearch } from './record-search.ts';
 
 export interface JsonRequest {
   format: 'auto' | JsonFormat;
@@ -18,6 +19,8 @@ export interface JsonRequest {
   outer: readonly (string | number)[];
   rules: ElementRules;
   signal: AbortSignal;
+  /** See `FileRequest`. */
+  onNoRecords: (message: string) => void;
 }
 
 /** Reads the elements of one file. */
@@ -26,6 +29,7 @@ export async function* readJson(file: OpenFile, request: JsonRequest): AsyncGene
   const { maxRecordBytes } = request.rules;
   let format = request.format;
   let scanner: DocumentScanner | LineScanner | undefined;
+  let search: RecordSearch | null = new RecordSearch(file.name, request.outer, request.rules);
   for await (const chunk of readBytes(file, request.signal)) {
     if (scanner === undefined) {
       if (format === 'auto') {
@@ -38,7 +42,8 @@ export async function* readJson(file: OpenFile, request: JsonRequest): AsyncGene
     }
     scanner.feed(chunk.bytes, chunk.final);
     for (let element = scanner.next(); element !== null; element = scanner.next()) {
-      for (const { row, bytes } of rowsOf(element, request.rules, format)) {
+      for (const { row, bytes } of rowsOf(element, request.rules, { format, search })) {
+        search = null;
         if (!page.add(row, bytes)) continue;
         request.signal.throwIfAborted();
         yield page.take({ done: file.position(), total: file.bytes });
@@ -46,6 +51,20 @@ export async function* readJson(file: OpenFile, request: JsonRequest): AsyncGene
     }
   }
   if (!page.empty) yield page.take({ done: file.position(), total: file.bytes });
+  if (search !== null) reportNoRecords(search, request);
+}
+
+function reportNoRecords(search: RecordSearch, { onNoRecords }: JsonRequest): void {
+  const none = search.explain();
+  if (none === null) return;
+  const { message, option, isFault } = none;
+  if (!isFault) {
+    onNoRecords(`${message} If there should be records, correct \`${option}\`.`);
+    return;
+  }
+  throw sourceFault(message, {
+    suggestion: `Correct \`${option}\`, or check whether this is the right file. Upper and lower case are different.`,
+  });
 }
 
 async function* readBytes(file: OpenFile, signal: AbortSignal): AsyncGenerator<{ bytes: Buffer; final: boolean }> {
@@ -64,9 +83,13 @@ function assertJson(file: string, head: Buffer): void {
   if (/^(?:ï»¿)?\s*</.test(head.toString('latin1', 0, 100))) throw contentFault(file, 'xml', 'JSON');
 }
 
-function* rowsOf(element: Element, rules: ElementRules, format: JsonRequest['format']): Generator<SizedRow> {
+function* rowsOf(
+  element: Element,
+  rules: ElementRules,
+  { format, search }: { format: JsonRequest['format']; search: RecordSearch | null },
+): Generator<SizedRow> {
   try {
-    yield* elementRows(element, rules);
+    yield* elementRows(element, rules, search);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     if (format !== 'ndjson') throw brokenDocument(element, error);

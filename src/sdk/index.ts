@@ -9,6 +9,7 @@ export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
 export { isJsonObject } from '../lib/json.ts';
 export type { Logger } from '../lib/logging/logging.ts';
+export { isMisspelt } from '../lib/text/misspelt.ts';
 export { findOddCharacter } from '../lib/text/odd-character.ts';
 export type {
   Connector,

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../lib/json.ts';
 import { type Connector, defineConnector, type Page } from '../connector.ts';
 import { type SizedPage, sharedPages } from '../page-buffer.ts';
 import { FILE_SOURCE, FILE_STREAM, type FileSource, type FileStream } from './file-options.ts';
-import { createFileProgress } from './file-progress.ts';
+import { createFileProgress, type FileProgress } from './file-progress.ts';
 import { type FoundFiles, openFileSource, type SourceFiles } from './file-source.ts';
 import { formatFiles } from './find-files.ts';
 import { locate } from './location.ts';
@@ -92,22 +92,12 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     }
   }
 
-  /** The consumer may ask for no page after this one, so the files are recorded before this page. */
-  function* nothingNew({ name, source, found, stream }: Read): Generator<Page> {
-    source.wasRead(name, stream, found);
-    yield { rows: [], nothingNew: true };
-  }
-
-  async function* readChanges(request: Read, cursor: JsonValue): AsyncGenerator<Page> {
-    const read = createFileProgress(request.found.files, cursor);
+  async function* readChanges(request: Read, read: FileProgress): AsyncGenerator<Page> {
     const left = read.unread();
-    if (left.length === 0) {
-      yield* nothingNew(request);
-      return;
-    }
     const progress = createByteCount(left);
     for (const file of left) {
       const known = read.rowsOf(file);
+      const messages = request.noRecords.count();
       let rows = 0;
       for await (const { page } of pagesOf(file, request)) {
         const within = progress.within(page.progress);
@@ -116,7 +106,8 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
         if (given.length === 0) continue;
         yield { rows: given, cursor: read.partOf(file, rows), progress: within };
       }
-      yield { rows: [], cursor: read.wholeOf(file), progress: progress.end() };
+      const isWithoutRecords = rows === 0 && request.noRecords.count() > messages;
+      yield { rows: [], cursor: read.wholeOf(file, isWithoutRecords), progress: progress.end() };
     }
   }
 
@@ -158,12 +149,32 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
           host.log.debug({ stream: name, files: found.files.map((file) => file.name) }, 'Reading files.');
           const noRecords = createNoRecords();
           const request = { name, source, found, options, stream, signal, noRecords, onNoRecords: noRecords.add };
-          if (found.isSkipped) yield* nothingNew(request);
-          else if (mode === 'snapshot') yield* sharedPages(readSnapshot(request));
-          else yield* readChanges(request, cursor);
-          const message = noRecords.message();
-          if (message !== null) host.log.warn({ stream: name }, `No record was read. ${message}`);
-          source.wasRead(name, stream, found);
+          const wasRead = (): void => {
+            const message = noRecords.message();
+            // Files that may have been read with wrong options are not deleted.
+            const stay = message !== null && stream.after === 'delete';
+            if (message !== null) {
+              host.log.warn(
+                { stream: name },
+                `No record was read. ${message}${stay ? ' The files are not deleted.' : ''}`,
+              );
+            }
+            source.wasRead(name, stream, stay ? { ...found, files: [], outdated: [] } : found);
+          };
+          const read =
+            mode === 'changes' && !found.isSkipped
+              ? createFileProgress(found.files, textOfOptions(format, options, stream), cursor)
+              : null;
+          if (found.isSkipped || read?.unread().length === 0) {
+            const message = read === null ? null : messageWithoutRecords(read, found);
+            if (message !== null) noRecords.add(message);
+            // The consumer may ask for no page after this one.
+            wasRead();
+            yield { rows: [], nothingNew: true };
+            return;
+          }
+          yield* read === null ? sharedPages(readSnapshot(request)) : readChanges(request, read);
+          wasRead();
         },
         async check({ name, options: stream, signal }) {
           signal.throwIfAborted();
@@ -194,6 +205,22 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
       };
     },
   });
+}
+
+/** A text of the options on which the rows of a file depend. */
+function textOfOptions(format: { options: object; streamOptions: object }, options: object, stream: object): string {
+  const names = [Object.keys(format.options), ['entry', ...Object.keys(format.streamOptions)]];
+  return JSON.stringify(
+    [options, stream].map((all, at) => Object.entries(all).filter(([name]) => names[at]?.includes(name))),
+  );
+}
+
+/** Why a read of changes has nothing new, if no file that is there had a record when it was read. */
+function messageWithoutRecords(read: FileProgress, { files }: FoundFiles): string | null {
+  const [first, ...others] = read.withoutRecords();
+  if (first === undefined || others.length + 1 < files.length) return null;
+  const more = others.length === 0 ? '' : ` and ${others.length} other ${others.length === 1 ? 'file' : 'files'}`;
+  return `${first.label}${more} had none when dpp-sync read them. If there should be records, correct the options of the stream: then the files are read again.`;
 }
 
 /**

@@ -9,7 +9,10 @@ const FILES_MAX = 5_000;
 const ID_LENGTH = 16;
 
 const Cursor = z.strictObject({
-  /** The files that were read to their end, by hashes of their names and versions. */
+  /**
+   * The files that were read to their end, by hashes of their names and versions. The hash of a file without records
+   * covers the options too.
+   */
   read: z.array(z.string().length(ID_LENGTH)).max(FILES_MAX),
   /** The file that was being read, and how many of its rows were passed on. */
   part: z.strictObject({ file: z.string().length(ID_LENGTH), rows: z.int().min(0) }).nullable(),
@@ -17,7 +20,8 @@ const Cursor = z.strictObject({
 
 /**
  * Remembers which files of changes were read. Files are recognised by name and version and not by age, because a copied file may
- * have an old time.
+ * have an old time. A file without records, and a file of which a part was read, are recognised by the options too: with other
+ * options they are read again, because these options may find records.
  */
 export interface FileProgress {
   /**
@@ -29,33 +33,40 @@ export interface FileProgress {
   rowsOf(file: SourceFile): number;
   /** The cursor after this many rows of a file. */
   partOf(file: SourceFile, rows: number): JsonValue;
-  /** The cursor after a whole file. */
-  wholeOf(file: SourceFile): JsonValue;
+  /**
+   * The cursor after a whole file.
+   *
+   * @param isWithoutRecords true for a file that has no record with these options, although it has other content
+   */
+  wholeOf(file: SourceFile, isWithoutRecords: boolean): JsonValue;
+  /** The files that had no record when they were read with these options. */
+  withoutRecords(): SourceFile[];
 }
 
 /**
  * @param files all files that exist; the cursor forgets files that do not
+ * @param options a text that differs for options with which a file may have other records
  * @throws a `sourceFault` for a cursor that this code did not write, or too many files
  */
-export function createFileProgress(files: readonly SourceFile[], cursor: JsonValue): FileProgress {
+export function createFileProgress(files: readonly SourceFile[], options: string, cursor: JsonValue): FileProgress {
   if (files.length > FILES_MAX) {
     throw sourceFault(`${files.length} files of changes are too many: at most ${FILES_MAX} are read.`, {
       suggestion: 'Let dpp-sync move or delete the files that were read: set `after: archive` or `after: delete`.',
     });
   }
   const stored = cursor === null ? { read: [], part: null } : parse(cursor);
-  const idByFile = new Map(files.map((file) => [file, idOf(file)]));
-  const present = new Set(idByFile.values());
+  const idWithOptions = (file: SourceFile): string => idOf(file, options);
+  const present = new Set(files.flatMap((file) => [idOf(file), idWithOptions(file)]));
   const read = new Set(stored.read.filter((id) => present.has(id)));
-  const id = (file: SourceFile): string => idByFile.get(file) ?? idOf(file);
   return {
-    unread: () => files.filter((file) => !read.has(id(file))).toSorted(byAge),
-    rowsOf: (file) => (stored.part?.file === id(file) ? stored.part.rows : 0),
-    partOf: (file, rows) => ({ read: [...read], part: { file: id(file), rows } }),
-    wholeOf(file) {
-      read.add(id(file));
+    unread: () => files.filter((file) => !read.has(idOf(file)) && !read.has(idWithOptions(file))).toSorted(byAge),
+    rowsOf: (file) => (stored.part?.file === idWithOptions(file) ? stored.part.rows : 0),
+    partOf: (file, rows) => ({ read: [...read], part: { file: idWithOptions(file), rows } }),
+    wholeOf(file, isWithoutRecords) {
+      read.add(isWithoutRecords ? idWithOptions(file) : idOf(file));
       return { read: [...read], part: null };
     },
+    withoutRecords: () => files.filter((file) => read.has(idWithOptions(file))),
   };
 }
 
@@ -72,6 +83,7 @@ function parse(cursor: JsonValue): z.infer<typeof Cursor> {
   });
 }
 
-function idOf(file: SourceFile): string {
-  return sha256Hex(`${file.name}\n${file.version}`).slice(0, ID_LENGTH);
+function idOf(file: SourceFile, options?: string): string {
+  const parts = [file.name, file.version, ...(options === undefined ? [] : [options])];
+  return sha256Hex(parts.join('\n')).slice(0, ID_LENGTH);
 }

@@ -6,11 +6,15 @@ import type { Page } from '../connector.ts';
  */
 export function createNoRecords() {
   let rows = 0;
+  let count = 0;
   let first: string | null = null;
   return {
     add: (message: string): void => {
+      count += 1;
       first ??= message;
     },
+    /** How many messages there are so far. */
+    count: (): number => count,
     async *counted(pages: AsyncIterable<Page>): AsyncGenerator<Page> {
       for await (const page of pages) {
         rows += page.rows.length;
