@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
+import { makeFolderSync } from '../../lib/files/make-folder.ts';
 
 /** npm does not pack a `.gitignore`, so the template has this file under another name. */
 const RENAMED: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
@@ -33,7 +34,7 @@ export function writeTemplate({
     const files = names.map((name) => {
       const text = readFileSync(join(template, name), 'utf8');
       const to = RENAMED[name] ?? name;
-      mkdirSync(dirname(join(folder, to)), { recursive: true });
+      makeFolderSync(dirname(join(folder, to)));
       // `wx` never replaces a file: one that has appeared meanwhile belongs to another process or person.
       writeFileSync(join(folder, to), withValues(text, values), { flag: 'wx' });
       return to;
@@ -71,7 +72,7 @@ function unwritable(folder: string, error: unknown): Error {
 function link(folder: string, root: string): boolean {
   const modules = join(folder, 'node_modules');
   try {
-    mkdirSync(modules, { recursive: true });
+    makeFolderSync(modules);
     symlinkSync(root, join(modules, 'dpp-sync'), 'junction');
     return true;
   } catch {

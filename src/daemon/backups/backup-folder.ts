@@ -1,6 +1,7 @@
-import { lstat, mkdir, readdir, unlink } from 'node:fs/promises';
+import { lstat, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCodeOf } from '../../lib/errors.ts';
+import { makeFolder } from '../../lib/files/make-folder.ts';
 import { syncFolder } from '../../lib/files/sync-folder.ts';
 import type { BackupFile } from '../care.ts';
 
@@ -61,7 +62,7 @@ export function createBackupFolder({ folder, ledgerId }: { folder: string; ledge
       join(folder, `${prefix}${new Date(at).toISOString().replaceAll(/[-:]/g, '').replace(/\.\d+/, '')}.db`),
     list,
     async prepare() {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder, 0o700);
       for (const name of await names()) {
         if (!name.startsWith('.') || !name.endsWith('.part')) continue;
         if (madeAt(name.slice(1, -'.part'.length)) !== null) await unlink(join(folder, name));

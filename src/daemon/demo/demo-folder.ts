@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { acquireLock } from '../../ledger/store/lock.ts';
 import { Fault, fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
+import { makeFolder } from '../../lib/files/make-folder.ts';
 
 /** The folder of a demo: a copy of the shipped example, and the files that the demo writes. */
 export interface DemoFolder {
@@ -51,13 +52,13 @@ export async function openDemoFolder(path: string, shipped: string): Promise<Dem
 
 function isUnwritable(error: unknown): boolean {
   const code = systemCodeOf(error) ?? '';
-  // Node's recursive mkdir reports ENOENT on a file system that is read-only.
+  // File systems without places for files, such as /proc, report ENOENT.
   const isMkdir = error instanceof Error && 'syscall' in error && error.syscall === 'mkdir';
   return UNWRITABLE.has(code) || (code === 'ENOENT' && isMkdir);
 }
 
 async function prepare(folder: string, shipped: string): Promise<DemoFolder> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const entries = await readdir(folder);
   if (entries.length > 0 && !entries.includes(MARKER)) {
     throw fault('usage', `${folder} is not empty, and no demo has made it.`, {
@@ -67,7 +68,7 @@ async function prepare(folder: string, shipped: string): Promise<DemoFolder> {
   await writeFile(join(folder, MARKER), MARKER_TEXT);
   await copyMissing(shipped, folder);
   const data = join(folder, 'data');
-  await mkdir(data, { recursive: true, mode: 0o700 });
+  await makeFolder(data, 0o700);
   await removeData(data);
 
   const apiKey = await secretIn(join(data, 'api-key'), 'dpp_');
@@ -99,7 +100,7 @@ async function copyMissing(from: string, to: string): Promise<void> {
     const source = join(entry.parentPath, entry.name);
     const target = join(to, relative(from, source));
     if (existsSync(target)) continue;
-    await mkdir(dirname(target), { recursive: true });
+    await makeFolder(dirname(target));
     if (entry.name === 'dpp-sync.yaml') await writeFile(target, ownConfig(await readFile(source, 'utf8')));
     else await copyFile(source, target);
   }

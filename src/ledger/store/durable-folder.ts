@@ -1,7 +1,8 @@
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { makeFolderSync } from '../../lib/files/make-folder.ts';
 
 /** Error codes of systems that cannot fsync a folder, or do not let this user open it. */
 const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
@@ -13,7 +14,7 @@ const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES'
  * @throws Fault `ledger.unwritable` when the disk fails, and the system's error when a folder cannot be made
  */
 export function makeDurableFolder(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const first = makeFolderSync(folder, 0o700);
   if (first === undefined) return;
   // The name of a folder is stored in the folder above it.
   for (let made = resolve(folder); ; made = dirname(made)) {

@@ -1,7 +1,8 @@
 import type { BigIntStats } from 'node:fs';
-import { constants, copyFile, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { constants, copyFile, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCodeOf } from '../../lib/errors.ts';
+import { makeFolder } from '../../lib/files/make-folder.ts';
 import { syncFolder } from '../../lib/files/sync-folder.ts';
 import type { Entry, FileStore } from './file-store.ts';
 import type { Location } from './location.ts';
@@ -32,7 +33,7 @@ export function createLocalStore({ pattern }: Pick<Location, 'pattern'>): FileSt
     },
     copy: async (file) => ({ file: { ...file, bytes: file.bytes ?? 0 }, async release() {} }),
     async move(file, path) {
-      await mkdir(dirname(path), { recursive: true });
+      await makeFolder(dirname(path));
       return await moveFile(file.path, path);
     },
     remove: (file) => unlink(file.path),
