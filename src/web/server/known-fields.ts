@@ -3,6 +3,8 @@ import { WebFault } from './web-fault.ts';
 /** The fields of an address or a form that a route reads. */
 export interface KnownFields {
   names: readonly string[];
+  /** The names that may be given more than once, as the ids of a selection. */
+  several?: readonly string[];
   /** The page without a filter, with which the person can go on. */
   all?: { path: string; name: string };
 }
@@ -11,26 +13,31 @@ export interface KnownFields {
 const CSRF = 'csrf';
 
 /**
- * Refuses a field that the route does not read, such as a filter with a mistyped name. If the field was ignored, the list
- * would have all entries, and so would an action on the list.
+ * Refuses a field that the route does not read, such as a filter with a mistyped name, and a second value of a field. If
+ * they were ignored, the list would have other entries than the person asked for, and so would an action on the list.
  *
  * @param method a GET reads the address, and every other method reads the form
- * @throws WebFault for an unknown field
+ * @throws WebFault for an unknown or a repeated field
  */
 export function refuseUnknownFields(
   method: string,
   { query, form }: { query: URLSearchParams; form: URLSearchParams },
-  { names, all }: KnownFields,
+  { names, several = [], all }: KnownFields,
 ): void {
   const parts = [
     { what: 'parameter', given: query, known: method === 'GET' ? names : [] },
     { what: 'field', given: form, known: names },
   ];
   for (const { what, given, known } of parts) {
+    const link = all === undefined ? {} : { link: all };
     const unknown = [...given.keys()].find((name) => name !== CSRF && !known.includes(name));
-    if (unknown === undefined) continue;
-    const message = `The ${what} “${unknown}” is unknown. ${allowedText(known)}`;
-    throw new WebFault(400, message, all === undefined ? {} : { link: all });
+    if (unknown !== undefined) {
+      throw new WebFault(400, `The ${what} “${unknown}” is unknown. ${allowedText(known)}`, link);
+    }
+    const repeated = known.find((name) => !several.includes(name) && given.getAll(name).length > 1);
+    if (repeated !== undefined) {
+      throw new WebFault(400, `The ${what} “${repeated}” is given more than once. Give it once.`, link);
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import type { ServedWorld } from '../../support/worlds/daemon-world.ts';
 import { serveDashboardWorld } from '../../support/worlds/dashboard-world.ts';
 
-const REFUSED = /The (?:parameter|field) “[^”]*” is unknown\./;
+const REFUSED = /The (?:parameter|field) “[^”]*” is (?:unknown|given more than once)\./;
 /** More pages than the links of this world lead to. */
 const PAGES_MAX = 1000;
 
@@ -33,7 +33,7 @@ function attribute(tag: string, name: string): string | null {
   return value === null ? null : plain(value);
 }
 
-/** The forms of a page with the values that a person finds in them, once for each option of a list. */
+/** The forms of a page with the values that a person finds in them, once for each value of a list or a group of buttons. */
 function formsOf(markup: string, method: 'get' | 'post'): Form[] {
   const forms = [...markup.matchAll(/<form[^>]*>.*?<\/form>/gs)].filter(
     ([text]) => attribute(text, 'method') === method,
@@ -41,21 +41,31 @@ function formsOf(markup: string, method: 'get' | 'post'): Form[] {
   return forms.flatMap(([text]) => {
     const [begin = ''] = /<form[^>]*>/.exec(text) ?? [];
     const action = attribute(begin, 'action') ?? '';
-    const inputs = [...text.matchAll(/<(?:input|textarea|button)[^>]*\sname="[^>]*>/g)].map(
-      ([tag]): [string, string] => [attribute(tag, 'name') ?? '', attribute(tag, 'value') ?? ''],
-    );
+    const tags = [...text.matchAll(/<(?:input|textarea|button)[^>]*\sname="[^>]*>/g)].map(([tag]) => tag);
+    // A browser sends one value of all buttons, or radio buttons, with the same name.
+    const isButton = (tag: string): boolean => tag.startsWith('<button') || attribute(tag, 'type') === 'radio';
+    const inputs = tags.filter((tag) => !isButton(tag)).map(nameAndValue);
+    const buttons = Map.groupBy(tags.filter(isButton).map(nameAndValue), ([name]) => name);
     const lists = [...text.matchAll(/<select[^>]*\sname="([^"]*)"[^>]*>(.*?)<\/select>/gs)].map(
       ([, name = '', list = '']) => ({
         name,
         options: [...list.matchAll(/<option[^>]*>/g)].map(([tag]) => attribute(tag, 'value') ?? ''),
       }),
     );
-    const firsts = lists.map(({ name, options }): [string, string] => [name, options[0] ?? '']);
-    const chosen = lists.flatMap(({ name, options }, at) =>
+    const choices = [
+      ...lists,
+      ...[...buttons].map(([name, tags]) => ({ name, options: tags.map(([, value]) => value) })),
+    ];
+    const firsts = choices.map(({ name, options }): [string, string] => [name, options[0] ?? '']);
+    const chosen = choices.flatMap(({ name, options }, at) =>
       options.slice(1).map((option) => firsts.with(at, [name, option])),
     );
     return [firsts, ...chosen].map((values) => ({ action, fields: [...inputs, ...values] }));
   });
+}
+
+function nameAndValue(tag: string): [string, string] {
+  return [attribute(tag, 'name') ?? '', attribute(tag, 'value') ?? ''];
 }
 
 function linksOf(markup: string): string[] {
@@ -107,6 +117,18 @@ describe('the fields of an address or a form', () => {
       expect(text).toMatch(/The parameter “(?:state|name|lookup)” is unknown\. No name is allowed here\./);
     },
   );
+
+  it('a filter that is given twice is refused by a list and by an action', async () => {
+    const link = '<a href="/passports">All passports</a>';
+    const listed = await web.get('/passports?state=published&state=unpublished');
+    expect(listed.status).toBe(400);
+    expect(listed.text).toContain('The parameter “state” is given more than once. Give it once.');
+    expect(listed.text).toContain(link);
+    const fields: [string, string][] = ['of', 'source', 'source'].map((name) => [name, 'filter']);
+    const acted = await web.post('/passports/confirm', [['status', 'published'], ...fields], '/passports');
+    expect(acted.status).toBe(400);
+    expect(acted.text).toContain('The field “source” is given more than once. Give it once.');
+  });
 
   it('a cause and its files refuse a filter, because they always have all rows of the cause', async () => {
     const [cause] = await served.daemon.runtime.dashboard.causes({ type: 'quarantine' });

@@ -139,7 +139,7 @@ const ALL = { path: passportsPath(), name: 'All passports' };
 const STATE_FILTER = { values: PASSPORT_STATES, all: ALL };
 const FILTER = ['state', 'source', 'search'];
 const LIST_FIELDS = { names: [...FILTER, 'after'], all: ALL };
-const SELECTION_FIELDS = { names: ['status', 'of', 'product', ...FILTER], all: ALL };
+const SELECTION_FIELDS = { names: ['status', 'of', 'product', ...FILTER], several: ['product'], all: ALL };
 
 /** @throws WebFault for an unknown state */
 function filterOf(query: URLSearchParams): PassportFilter {
