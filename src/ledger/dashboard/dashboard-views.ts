@@ -7,7 +7,7 @@ import { createItemCounts } from '../views/item-counts.ts';
 import { createItemTotals, type ItemTotals } from '../views/item-totals.ts';
 import { createSourceCounts } from '../views/source-counts.ts';
 import { createViews } from '../views/views.ts';
-import { type Catalog, createCatalog } from './catalog.ts';
+import { type Catalog, createCatalog } from './catalog/catalog.ts';
 import { createCauseMembers } from './cause-members.ts';
 import { createCauses } from './causes.ts';
 import { createFailedRuns } from './failed-runs.ts';

@@ -3,7 +3,7 @@ import type { DashboardViews, ItemListFilter, ItemRow } from '../../domain/ports
 import { itemState } from '../deliveries/delivery-states.ts';
 import type { Sqlite } from '../store/database.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog } from './catalog/catalog.ts';
 import { countIds, type Phase, pageOfIds } from './id-list.ts';
 import { createItemPhases } from './item-phases.ts';
 import type { StuckGroups } from './stuck-groups.ts';

@@ -4,7 +4,8 @@ import { OPERATIONS } from '../../domain/delivery/delivery.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
 import type { Sqlite } from '../store/database.ts';
-import type { Catalog, ItemChoice } from './catalog.ts';
+import type { Catalog } from './catalog/catalog.ts';
+import type { ItemChoice } from './catalog/catalog-entries.ts';
 import { type Found, type Phase, phaseOfIds } from './id-list.ts';
 import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, NEEDS_PERSON, SHAPE, type StuckGroup } from './stuck-groups.ts';
 

@@ -2,7 +2,7 @@ import type { PassportStatus } from '../../domain/passport.ts';
 import type { PassportCounts, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { ItemTotals } from '../views/item-totals.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog } from './catalog/catalog.ts';
 import { type Presence, passportState, STANDING, standingOf } from './standing.ts';
 
 interface StandingCount {

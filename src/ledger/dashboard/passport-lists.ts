@@ -7,7 +7,7 @@ import { isOpen } from '../deliveries/delivery-states.ts';
 import { createCompleteness, type EvaluatedProduct } from '../passports/completeness.ts';
 import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog } from './catalog/catalog.ts';
 import { countIds, type Phase, pageOfIds, phaseOfIds } from './id-list.ts';
 import type { createPassportCounts } from './passport-counts.ts';
 import { IS_PRESENT, type PassportPhases } from './passport-phases.ts';

@@ -3,7 +3,7 @@
 import type { PassportStatus } from '../../domain/passport.ts';
 import type { PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Sqlite } from '../store/database.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog } from './catalog/catalog.ts';
 import type { Found, Phase } from './id-list.ts';
 import { type Presence, passportState, STANDING, STANDINGS, standingOf } from './standing.ts';
 
