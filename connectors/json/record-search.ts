@@ -24,8 +24,10 @@ export class RecordSearch {
   private readonly where: readonly [string, JsonValue][];
   /** The most steps of the inner path that lead to a value. */
   private furthest = 0;
-  /** The members in the place of the next step, in the first objects without it. */
+  /** The members in the place of the next step, in the first values without it. */
   private readonly members = new Set<string>();
+  /** A member in the place of the next step whose name is nearly that of the step, and whose value fits the path. */
+  private meant: string | null = null;
   /** The most conditions of `where`, in their order, that a record fulfils; and the values of the next member. */
   private fulfilled = 0;
   private readonly values = new Set<string>();
@@ -44,8 +46,14 @@ export class RecordSearch {
 
   /** Call it for a value that has nothing at the next step. `depth` is the number of inner steps to the value. */
   missing(value: JsonObject | JsonValue[], depth: number): void {
-    if (depth < this.furthest || Array.isArray(value)) return;
-    for (const name of Object.keys(value)) addText(this.members, name);
+    if (depth < this.furthest) return;
+    const step = this.inner[depth];
+    for (const [name, member] of Object.entries(value)) {
+      addText(this.members, Array.isArray(value) ? `[${name}]` : shownName(name));
+      // An optional list `images` may be absent where each element has a text `image`.
+      if (!isOnPath(member, this.inner[depth + 1])) continue;
+      if (typeof step === 'string' && isMisspelt(step, name)) this.meant ??= name;
+    }
   }
 
   /** Call it for each value on the path. */
@@ -53,6 +61,7 @@ export class RecordSearch {
     if (depth <= this.furthest) return;
     this.furthest = depth;
     this.members.clear();
+    this.meant = null;
   }
 
   /** Call it for a record that `where` excludes. */
@@ -61,8 +70,8 @@ export class RecordSearch {
     if (fulfilled < this.fulfilled) return;
     if (fulfilled > this.fulfilled) this.values.clear();
     this.fulfilled = fulfilled;
-    const value = record[this.where[fulfilled]?.[0] ?? ''];
-    addText(this.values, value === undefined ? '(no value)' : JSON.stringify(value));
+    const [name = ''] = this.where[fulfilled] ?? [];
+    addText(this.values, Object.hasOwn(record, name) ? JSON.stringify(record[name]) : '(no value)');
   }
 
   /** Null if the list that the path names was found empty, or if there was no element at all. */
@@ -75,17 +84,27 @@ export class RecordSearch {
     }
     if (this.members.size === 0) return null;
     const step = this.inner[this.furthest];
-    const missing = String(typeof step === 'symbol' ? '' : step);
-    const meant = [...this.members].find((name) => isMisspelt(missing, name));
-    const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+    const missing = typeof step === 'string' ? shownName(step) : `[${String(step)}]`;
+    const hint = this.meant === null ? '.' : `; did you mean ${shownName(this.meant)}?`;
     const place = formatDocumentPath([...this.outer, ...this.inner.slice(0, this.furthest)]);
-    const message = `${this.file} has no list ${path}: ${place} has no ${missing}${hint || '.'} It has ${shown(this.members)}.`;
-    return { message, option: 'at', isFault: meant !== undefined };
+    const message = `${this.file} has no list ${path}: ${place} has no ${missing}${hint} It has ${shown(this.members)}.`;
+    return { message, option: 'at', isFault: this.meant !== null };
   }
 }
 
+/** True for a value into which the next step leads: a list also where the path ends. */
+function isOnPath(value: JsonValue | undefined, next: PathStep | undefined): boolean {
+  return typeof value === 'object' && value !== null && Array.isArray(value) === (typeof next !== 'string');
+}
+
 function addText(texts: Set<string>, text: string): void {
-  if (texts.size < TEXTS_MAX) texts.add(text.slice(0, TEXT_SHOWN));
+  if (texts.size >= TEXTS_MAX) return;
+  texts.add(text.length > TEXT_SHOWN ? `${text.slice(0, TEXT_SHOWN)}…` : text);
+}
+
+/** A name with blanks, commas or control characters is put into quotes, so that people see where it ends. */
+function shownName(name: string): string {
+  return /^[^\s,"\p{C}]+$/u.test(name) ? name : JSON.stringify(name);
 }
 
 function shown(texts: ReadonlySet<string>): string {

@@ -48,11 +48,33 @@ describe('a path of nested JSON records that is wrong', () => {
     expect(await read(DEEP, { at: '$.boms[*].items.lines[*]' })).toEqual({ rows: 0, warnings: [message] });
   });
 
+  it('a member that is no list is no misspelt name of an optional list', async () => {
+    const { warnings } = await read([{ id: 1, image: 'a.jpg' }], { at: '$[*].images[*]' });
+    expect(warnings).toEqual([
+      'No record was read. in.json has no list $[*].images: $[*] has no images. It has id, image. If there should be records, correct `at`.',
+    ]);
+    const { warnings: deep } = await read([{ items: [1] }], { at: '$[*].item.lines[*]' });
+    expect(deep).toEqual([expect.stringContaining('$[*] has no item. It has items. If there should be records')]);
+    await expect(read([{ items: { lines: [] } }], { at: '$[*].item.lines[*]' })).rejects.toThrow('did you mean items?');
+  });
+
+  it('an index that no list reaches is a warning with the indexes that are there', async () => {
+    const { warnings } = await read([{ pages: [{ rows: [] }, {}] }], { at: '$[*].pages[2].rows[*]' });
+    expect(warnings).toEqual([
+      'No record was read. in.json has no list $[*].pages[2].rows: $[*].pages has no [2]. It has [0], [1]. If there should be records, correct `at`.',
+    ]);
+  });
+
+  it('an odd name of a JSON member is shown in quotes', async () => {
+    const { warnings } = await read([{ '': 1, 'a\nb': 2, 'c, d': 3, größe: 4 }], { at: '$[*]["my lines"][*]' });
+    expect(warnings[0]).toContain('$[*] has no "my lines". It has "", "a\\nb", "c, d", größe. If');
+  });
+
   it('a JSON object with many members is shown with twelve of them', async () => {
     const element = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`m${at}${'x'.repeat(100)}`, at]));
     const { warnings } = await read([element], { at: '$[*].lines[*]' });
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(/ It has m0x+, (?:m\d+x+, ){10}m11x+ and others\. /);
+    expect(warnings[0]).toMatch(/ It has m0x+…, (?:m\d+x+…, ){10}m11x+… and others\. /);
     expect(warnings[0]?.length).toBeLessThan(1_000);
   });
 
@@ -75,6 +97,16 @@ describe('a condition that no JSON record fulfils', () => {
     expect(warnings).toEqual([
       'No record was read. in.json has no record at $ with model = "part.prat". The values of model in it are "part.part", (no value). If there should be records, correct `where`.',
     ]);
+  });
+
+  it('a condition may have a name that each object of JavaScript has', async () => {
+    const { warnings } = await read([{ constructor: 'Lotus' }, { id: 2 }], { where: { constructor: 'Ferrari' } });
+    expect(warnings[0]).toContain('The values of constructor in it are "Lotus", (no value). If');
+  });
+
+  it('a long value of a record that is excluded is cut off visibly', async () => {
+    const { warnings } = await read([{ kind: { text: 'x'.repeat(100) } }], { where: { kind: 'a' } });
+    expect(warnings[0]).toMatch(/The values of kind in it are \{"text":"x{51}…\. If/);
   });
 
   it('a condition for a number is told from one for a text, also within a nested list', async () => {
