@@ -19,6 +19,8 @@ export interface StreamRead {
   store: FileStore;
   /** The files by their paths. */
   read: ReadonlyMap<string, SourceFile>;
+  /** True if no file gave a record and the options may be the reason. Then no stream deletes these files. */
+  mayBeMisread: boolean;
 }
 
 const NAMES_MAX = 10_000;
@@ -42,13 +44,19 @@ export async function acknowledgeFiles(
     const files = await matchingFiles(read.store, read.location, signal);
     present.set(read, new Map(files.map((file) => [file.label, file])));
   }
+  const fileOf = (read: StreamRead, label: string): SourceFile | undefined => {
+    const file = present.get(read)?.get(label);
+    return file === undefined || isSemaphore(read, file) ? undefined : file;
+  };
+  const isMisread = ({ label }: SourceFile): boolean =>
+    reads.some((one) => one.mayBeMisread && fileOf(one, label) !== undefined);
   /**
    * Every stream whose pattern matches the file must have read this version of it, and its read must have been
    * accepted.
    */
   const allows = (read: StreamRead, label: string): boolean => {
-    const file = present.get(read)?.get(label);
-    if (file === undefined || isSemaphore(read, file)) return true;
+    const file = fileOf(read, label);
+    if (file === undefined) return true;
     return passed.includes(read.name) && read.read.get(file.path)?.version === file.version;
   };
   // A file that one stream archives and another deletes is archived, so its content is not lost.
@@ -57,8 +65,12 @@ export async function acknowledgeFiles(
     const files = [...(present.get(read)?.values() ?? [])].filter(
       (file) => !done.has(file.label) && !isSemaphore(read, file) && reads.every((one) => allows(one, file.label)),
     );
-    const semaphores = await semaphoresFor(read, files, signal);
-    for (const file of files) {
+    const staying = read.stream.after === 'delete' ? files.filter(isMisread) : [];
+    const leaving = files.filter((file) => !staying.includes(file));
+    const [first] = staying;
+    if (first !== undefined) log.warn({ stream: read.name }, notDeleted(first, staying.length));
+    const semaphores = await semaphoresFor(read, leaving, signal);
+    for (const file of leaving) {
       signal.throwIfAborted();
       done.add(file.label);
       // The file is moved before its semaphore: a semaphore without a file does no harm, but a file without its
@@ -68,6 +80,11 @@ export async function acknowledgeFiles(
       if (semaphore !== undefined) await carryOut(read, semaphore, { log, signal });
     }
   }
+}
+
+function notDeleted({ label }: SourceFile, count: number): string {
+  const files = count === 1 ? `${label} is` : `${label} and ${count - 1} more are`;
+  return `${files} not deleted, because a stream that reads the same files found no record.`;
 }
 
 async function semaphoresFor(read: StreamRead, files: readonly SourceFile[], signal: AbortSignal) {

@@ -151,15 +151,8 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
           const request = { name, source, found, options, stream, signal, noRecords, onNoRecords: noRecords.add };
           const wasRead = (): void => {
             const message = noRecords.message();
-            // Files that may have been read with wrong options are not deleted.
-            const stay = message !== null && stream.after === 'delete';
-            if (message !== null) {
-              host.log.warn(
-                { stream: name },
-                `No record was read. ${message}${stay ? ' The files are not deleted.' : ''}`,
-              );
-            }
-            source.wasRead(name, stream, stay ? { ...found, files: [], outdated: [] } : found);
+            if (message !== null) host.log.warn({ stream: name }, `No record was read. ${message}`);
+            source.wasRead(name, stream, found, message !== null);
           };
           const read =
             mode === 'changes' && !found.isSkipped
@@ -219,8 +212,11 @@ function textOfOptions(format: { options: object; streamOptions: object }, optio
 function messageWithoutRecords(read: FileProgress, { files }: FoundFiles): string | null {
   const [first, ...others] = read.withoutRecords();
   if (first === undefined || others.length + 1 < files.length) return null;
-  const more = others.length === 0 ? '' : ` and ${others.length} other ${others.length === 1 ? 'file' : 'files'}`;
-  return `${first.label}${more} had none when dpp-sync read them. If there should be records, correct the options of the stream: then the files are read again.`;
+  const had =
+    others.length === 0
+      ? `${first.label} had no record when dpp-sync read it.`
+      : `${first.label} and ${others.length} more had no record when dpp-sync read them.`;
+  return `${had} If there should be records, correct the options of the stream: then dpp-sync reads the files again.`;
 }
 
 /**

@@ -32,8 +32,12 @@ export interface SourceFiles {
   read(file: SourceFile, from: ReadFrom): AsyncGenerator<SizedPage>;
   /** Calls `look` with the first part of a file and returns the result. */
   first<T>(file: SourceFile, from: Omit<ReadFrom, 'read'>, look: (file: OpenFile) => Promise<T>): Promise<T>;
-  /** Remembers that a stream was read to its end in this run. */
-  wasRead(name: string, stream: FileStream, found: FoundFiles): void;
+  /**
+   * Remembers that a stream was read to its end in this run.
+   *
+   * @param mayBeMisread see `StreamRead`
+   */
+  wasRead(name: string, stream: FileStream, found: FoundFiles, mayBeMisread: boolean): void;
   acknowledge(passed: readonly string[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
@@ -102,9 +106,9 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
         await copy.release();
       }
     },
-    wasRead(name, stream, { location, store, files, outdated }) {
+    wasRead(name, stream, { location, store, files, outdated }, mayBeMisread) {
       const read = new Map([...files, ...outdated].map((file) => [file.path, file]));
-      reads.set(name, { name, stream, location, store, read });
+      reads.set(name, { name, stream, location, store, read, mayBeMisread });
     },
     acknowledge: (passed, signal) => acknowledgeFiles([...reads.values()], { passed, log: host.log, signal }),
     async close() {

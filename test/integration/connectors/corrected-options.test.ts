@@ -70,21 +70,47 @@ describe('files of changes and corrected options', () => {
     const first = await run(WRONG);
     const { pages, log } = await open(WRONG);
     expect(await pages('default', { cursor: first.cursor })).toEqual([{ rows: [], nothingNew: true }]);
-    const files = `${folder.path}/1.json and 1 other file`;
+    const files = `${folder.path}/1.json and 1 more`;
     expect(log).toEqual([
-      `No record was read. ${files} had none when dpp-sync read them. If there should be records, correct the options of the stream: then the files are read again.`,
+      `No record was read. ${files} had no record when dpp-sync read them. If there should be records, correct the options of the stream: then dpp-sync reads the files again.`,
     ]);
   });
 
   it('a file of changes that gave no record stays where read files are deleted, until the options are corrected', async () => {
     await put('1.json', [{ lines: [{ id: 'a' }] }], 1);
     const first = await run({ ...WRONG, after: 'delete' });
-    expect(first.log).toEqual([expect.stringMatching(/^No record was read\. .* The files are not deleted\.$/)]);
+    const NOT_DELETED = `${folder.path}/1.json is not deleted, because a stream that reads the same files found no record.`;
+    expect(first.log).toEqual([NO_RECORD, NOT_DELETED]);
     const second = await run({ ...WRONG, after: 'delete' }, first.cursor);
-    expect(second.log).toEqual([expect.stringMatching(/^No record was read\. .* The files are not deleted\.$/)]);
+    expect(second.log).toEqual([expect.stringContaining('No record was read.'), NOT_DELETED]);
     expect(there()).toEqual(['1.json']);
     expect(await run({ ...RIGHT, after: 'delete' }, second.cursor)).toMatchObject({ ids: ['a'] });
     expect(there()).toEqual([]);
+  });
+
+  it('a file from which one of two streams got no record is not deleted by the other one, but may be archived by it', async () => {
+    const connector = json as unknown as Connector<never, never>;
+    const shared = { path: '*.json', contents: 'changes' };
+    const openBoth = async (right: object, wrong: object) => {
+      await world?.close();
+      const streams = { right: { ...shared, ...RIGHT, ...right }, wrong: { ...shared, ...WRONG, ...wrong } };
+      world = await openFileWorld({ folder: folder.path, streams, connector });
+      await world.pages('right');
+      await world.pages('wrong');
+      await world.acknowledge();
+      return world.log;
+    };
+    await put('1.json', [{ lines: [{ id: 'a' }] }], 1);
+    await put('2.json', [{ lines: [{ id: 'b' }] }], 2);
+    const log = await openBoth({ after: 'delete' }, {});
+    expect(there()).toEqual(['1.json', '2.json']);
+    expect(log).toEqual([
+      NO_RECORD,
+      `${folder.path}/1.json and 1 more are not deleted, because a stream that reads the same files found no record.`,
+    ]);
+    await openBoth({ after: 'archive', archive: 'read' }, { after: 'delete' });
+    expect(there()).toEqual(['read']);
+    expect(readdirSync(join(folder.path, 'read')).toSorted()).toEqual(['1.json', '2.json']);
   });
 
   it('a file of changes that gave no record is deleted with the others where one of them gave a record, or if its list is empty', async () => {
