@@ -205,7 +205,14 @@ function textOfOptions(format: { options: object; streamOptions: object }, optio
   const names = [Object.keys(format.options), ['entry', ...Object.keys(format.streamOptions)]];
   return JSON.stringify(
     [options, stream].map((all, at) => Object.entries(all).filter(([name]) => names[at]?.includes(name))),
+    textOfOther,
   );
+}
+
+/** A schema may turn an option into a value that JSON cannot carry. */
+function textOfOther(_name: string, value: unknown): unknown {
+  if (value instanceof Set || value instanceof Map) return [...value];
+  return typeof value === 'bigint' || value instanceof RegExp ? String(value) : value;
 }
 
 /** Why a read of changes has nothing new, if no file that is there had a record when it was read. */

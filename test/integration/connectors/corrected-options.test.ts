@@ -4,8 +4,9 @@ import { readdirSync } from 'node:fs';
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { json } from '../../../connectors/json/index.ts';
-import type { Connector, JsonValue } from '../../../src/sdk/index.ts';
+import { type Connector, defineFileConnector, type JsonValue } from '../../../src/sdk/index.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
 
@@ -132,4 +133,36 @@ describe('files of changes and corrected options', () => {
     const rest = await run({ ...RIGHT, where: { kind: 'b' } }, page?.cursor ?? null);
     expect(rest.ids).toEqual(lines.filter(({ kind }) => kind === 'b').map(({ id }) => id));
   });
+
+  it.each([
+    ['a pattern', z.string().transform((text) => new RegExp(text))],
+    ['a set', z.string().transform((text) => new Set([text]))],
+    ['a large number', z.string().transform((text) => BigInt(text))],
+  ])(
+    'a file of changes is read again if an option that its connector turns into %s is corrected',
+    async (_kind, only) => {
+      const connector = defineFileConnector({
+        id: 'own',
+        title: 'Own',
+        options: {},
+        streamOptions: { only },
+        async *read(file, { stream, onNoRecords }) {
+          if (/1/.test(JSON.stringify([String(stream.only), stream.only instanceof Set ? [...stream.only] : []]))) {
+            onNoRecords('None.');
+          } else yield { rows: [{ fields: { id: 'a' }, place: { file: file.name, line: 1 } }] };
+        },
+      }) as unknown as Connector<never, never>;
+      const read = async (text: string, cursor: JsonValue) => {
+        await world?.close();
+        const streams = { default: { path: '*.json', contents: 'changes', only: text } };
+        world = await openFileWorld({ folder: folder.path, streams, connector });
+        return await world.pages('default', { cursor });
+      };
+      await put('1.json', [], 1);
+      const [none] = await read('1', null);
+      expect(none?.rows).toEqual([]);
+      const [page] = await read('2', none?.cursor ?? null);
+      expect(page?.rows).toHaveLength(1);
+    },
+  );
 });
