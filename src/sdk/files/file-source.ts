@@ -30,8 +30,8 @@ export interface SourceFiles {
    * @param read reads the rows of a file of this machine
    */
   read(file: SourceFile, from: ReadFrom): AsyncGenerator<SizedPage>;
-  /** Calls `look` with the first part of a file and returns the result. */
-  first<T>(file: SourceFile, from: Omit<ReadFrom, 'read'>, look: (file: OpenFile) => Promise<T>): Promise<T>;
+  /** The names that `look` returns for the first part of a file that has any, as an entry of an archive may have none. */
+  first(file: SourceFile, from: Omit<ReadFrom, 'read'>, look: (file: OpenFile) => Promise<string[]>): Promise<string[]>;
   /**
    * Remembers that a stream was read to its end in this run.
    *
@@ -100,8 +100,14 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
       const copy = await store.copy(file, signal);
       try {
         const unpacking = { entry: stream.entry, limits: options.unpacking, temporary, document };
-        for await (const part of openParts(copy.file, unpacking)) return await look(part.file);
-        throw sourceFault(`${file.label} is empty.`);
+        let isEmpty = true;
+        for await (const part of openParts(copy.file, unpacking)) {
+          isEmpty = false;
+          const names = await look(part.file);
+          if (names.length > 0) return names;
+        }
+        if (isEmpty) throw sourceFault(`${file.label} is empty.`);
+        return [];
       } finally {
         await copy.release();
       }

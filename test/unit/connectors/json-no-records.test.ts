@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { json } from '../../../connectors/json/index.ts';
-import { readRows, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { probe, readRows, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { zip } from '../../support/connectors/workbook.ts';
 
 /** Reads a stream of JSON files, and returns what a run would store and log. */
 async function read(content: unknown, stream: object): Promise<{ rows: number; warnings: string[] }> {
@@ -87,6 +88,18 @@ describe('a path of nested JSON records that is wrong', () => {
   ])('a JSON file whose lists are empty is read without a warning: %j with %s', async (content, at) => {
     expect(await read(content, { at })).toEqual({ rows: 0, warnings: [] });
   });
+});
+
+it('check looks into each entry of an archive until one has a record, as a read does', async () => {
+  const parts = { 'a.json': [{ id: 1 }], 'b.json': [{ lines: [{ no: 1 }] }] };
+  const entries = Object.entries(parts).map(([name, content]) => ({
+    name,
+    data: Buffer.from(JSON.stringify(content)),
+  }));
+  await using folder = await temporaryFolder({ 'in.zip': zip(entries) });
+  const setup = { folder: folder.path, stream: { path: 'in.zip', at: '$[*].lines[*]' } };
+  expect(await readRows(json, setup)).toHaveLength(1);
+  expect(await probe(json, setup)).toContain('columns no');
 });
 
 describe('a condition that no JSON record fulfils', () => {
