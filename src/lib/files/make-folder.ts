@@ -1,8 +1,8 @@
 // Node's own recursive mkdir never ends if the system refuses a folder with ENOENT although the folder above it exists.
 // The file systems of automounters do this, and /proc.
 
-import { mkdirSync, statSync } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 const MODE = 0o777;
@@ -15,12 +15,10 @@ const MODE = 0o777;
 export async function makeFolder(path: string, mode = MODE): Promise<void> {
   const folder = resolve(path);
   const parent = dirname(folder);
-  if (await isFolder(folder)) return;
-  if (parent !== folder) await makeFolder(parent, mode);
+  if (parent !== folder && !(await exists(parent))) await makeFolder(parent, mode);
   try {
     await mkdir(folder, { mode });
   } catch (error) {
-    // Another process may have made it meanwhile.
     if (!(await isFolder(folder))) throw error;
   }
 }
@@ -33,28 +31,26 @@ export async function makeFolder(path: string, mode = MODE): Promise<void> {
 export function makeFolderSync(path: string, mode = MODE): string | undefined {
   const folder = resolve(path);
   const parent = dirname(folder);
-  if (isFolderSync(folder)) return undefined;
-  const first = parent === folder ? undefined : makeFolderSync(parent, mode);
+  const first = parent === folder || existsSync(parent) ? undefined : makeFolderSync(parent, mode);
   try {
     mkdirSync(folder, { mode });
+    return first ?? folder;
   } catch (error) {
-    if (!isFolderSync(folder)) throw error;
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+    return first;
   }
-  return first ?? folder;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch {
-    return false; // The system says why when the folder is made.
-  }
-}
-
-function isFolderSync(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { JsonValue } from '../../lib/json.ts';
 import { type Connector, defineConnector, type Page } from '../connector.ts';
 import { type SizedPage, sharedPages } from '../page-buffer.ts';
 import { FILE_SOURCE, FILE_STREAM, type FileSource, type FileStream } from './file-options.ts';

@@ -30,7 +30,11 @@ describe.each([
   });
 
   it(`a folder below a file is an error that names the file, ${how}`, async () => {
-    await expect(make(join(folder.path, 'file', 'x'))).rejects.toThrow(join(folder.path, 'file'));
+    await expect(make(join(folder.path, 'file', 'x'))).rejects.toMatchObject({
+      code: 'ENOTDIR',
+      path: join(folder.path, 'file', 'x'),
+    });
+    await expect(make(join(folder.path, 'file'))).rejects.toMatchObject({ code: 'EEXIST' });
   });
 
   it.skipIf(!existsSync('/proc/self'))(
