@@ -1,4 +1,4 @@
-import { kindOf } from '../domain/delivery/delivery.ts';
+import { kindOf } from '../domain/delivery/operation.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type ItemKind, REF_ROLES, type RefRole } from '../domain/item.ts';
 import type { EncodedImport, EncodedWrite, Write } from '../domain/ports/target.ts';

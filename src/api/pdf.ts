@@ -2,7 +2,7 @@ import type { ByteSink, PdfResult, RemoteId } from '../domain/ports/platform.ts'
 import { isUnfinished, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './answers/classify.ts';
 import { retryAfterMs } from './answers/retry-after.ts';
 import { ENDPOINTS, pathOf } from './endpoints.ts';
-import { type Attempt, withRetries } from './retry-policy.ts';
+import { type Attempt, withRetries } from './read-retries.ts';
 import { keyless, type Session } from './session.ts';
 import type { AnswerHeaders, BodyReceiver } from './transport.ts';
 

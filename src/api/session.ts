@@ -13,7 +13,7 @@ import type { ListShape } from './listing/list-page.ts';
 import { readListing } from './listing/listing.ts';
 import { createListingPath } from './listing/listing-path.ts';
 import { type KnownPaging, NOTHING_KNOWN } from './listing/paging-ways.ts';
-import type { RetryPolicy } from './retry-policy.ts';
+import type { RetryPolicy } from './read-retries.ts';
 import { createTransport, type Exchange, type Transport } from './transport.ts';
 
 export interface ApiOptions {

@@ -1,4 +1,4 @@
-import { kindOf } from '../domain/delivery/delivery.ts';
+import { kindOf } from '../domain/delivery/operation.ts';
 import { fault } from '../domain/faults.ts';
 import type { ListableKind, SentWrite, Target } from '../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../domain/profile.ts';

@@ -1,4 +1,4 @@
-import { OPERATIONS, type Operation } from '../domain/delivery/delivery.ts';
+import { OPERATIONS, type Operation } from '../domain/delivery/operation.ts';
 import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { DueDelivery, SuspendedWork } from '../domain/ports/due.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';

@@ -1,4 +1,4 @@
-import type { Operation } from '../domain/delivery/delivery.ts';
+import type { Operation } from '../domain/delivery/operation.ts';
 import { type Scope, writesThatTake } from '../domain/delivery/scope.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
 import { createLinkedList, type LinkedList } from '../lib/collections/linked-list.ts';

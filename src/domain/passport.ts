@@ -1,4 +1,4 @@
-import type { Operation } from './delivery/delivery.ts';
+import type { Operation } from './delivery/operation.ts';
 import { fault } from './faults.ts';
 import type { MappedFields } from './unmapped-fields.ts';
 

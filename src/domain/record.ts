@@ -34,9 +34,9 @@ export function recordKey(identity: string, occurrence: number): string {
 }
 
 /**
- * The identity of a row, from the stream's key columns. Null if one of them is absent, empty, or has a character that
- * no text contains. With such characters different keys could become equal: the separator is one of them, and SQLite
- * stores U+FFFD for each lone surrogate.
+ * The identity of a row, from the values of the stream's key columns. Null if a value is absent or empty, or has an odd
+ * character (see `findOddCharacter`). Odd characters could make different keys equal: the separator is an odd character,
+ * and SQLite stores U+FFFD for each lone surrogate.
  */
 export function identityOf(fields: JsonObject, keyColumns: readonly string[]): string | null {
   const parts: string[] = [];

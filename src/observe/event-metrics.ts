@@ -1,4 +1,4 @@
-import { OPERATIONS } from '../domain/delivery/delivery.ts';
+import { OPERATIONS } from '../domain/delivery/operation.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Instruments } from './instruments.ts';
 import { createRowsRead } from './rows-read.ts';

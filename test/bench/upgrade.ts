@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { MIGRATIONS } from '../../src/ledger/upgrade/first-migrations.ts';
+import { MIGRATIONS } from '../../src/ledger/upgrade/steps/first-migrations.ts';
 import { sha256Url } from '../../src/lib/hash.ts';
 import { table, writeBetween } from './support/document.ts';
 import { machine } from './support/machine.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Runtime } from '../../daemon/runtime.ts';
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { ItemState, StuckDelivery } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import { type Classifier, foreignAnswer, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from '../answers/classify.ts';
 import { parseJson } from '../answers/json-text.ts';
-import { type Attempt, type RetryPolicy, withRetries } from '../retry-policy.ts';
+import { type Attempt, type RetryPolicy, withRetries } from '../read-retries.ts';
 import type { Exchange } from '../transport.ts';
 import { type ListPage, type ListShape, readListPage } from './list-page.ts';
 import type { PagingPlaces } from './paging-words.ts';

@@ -1,4 +1,4 @@
-import { kindOf } from '../../domain/delivery/delivery.ts';
+import { kindOf } from '../../domain/delivery/operation.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import { REF_ROLES } from '../../domain/item.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';

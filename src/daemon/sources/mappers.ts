@@ -28,7 +28,10 @@ export interface Mappers {
   replace(source: string, mapper: Mapper | null): void;
   /** The lookup tables of every source by its id. */
   lookups(): ReadonlyMap<string, readonly LookupTable[]>;
-  /** The values that people have given for keys of lookup tables. All mappers use them at once. */
+  /**
+   * Sets the values that people have given for keys of lookup tables, in place of all values that were set before. Every
+   * mapper uses them from its next lookup on, without a refresh.
+   */
   useValues(values: readonly ValueByHand[]): void;
   /** Null for a source that is not in the config any more. */
   of(source: string): Mapper | null;

@@ -94,8 +94,9 @@ async function formatOf(
 }
 
 /**
- * True for text in UTF-8 with characters beyond ASCII. Text in another encoding is hardly ever valid UTF-8, and
- * spreadsheets often save UTF-8 even if they have read another encoding.
+ * True for text in UTF-8 with characters beyond ASCII. Such a file is read as UTF-8, whatever encoding the stream has: a
+ * spreadsheet may open an export in another encoding and save it as UTF-8. Text in another encoding is hardly ever valid
+ * UTF-8.
  */
 function isUtf8(bytes: Uint8Array): boolean {
   // Text in UTF-16 has zero bytes, and may be valid UTF-8.

@@ -5,7 +5,7 @@
 // Urgent deliveries are sent before the others. While the API is failing, deliveries that have failed are sent last,
 // because they may be at fault themselves.
 
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import { scopeOfWrite } from '../../domain/delivery/scope.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';

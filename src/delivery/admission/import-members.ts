@@ -1,4 +1,4 @@
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { BulkCreates } from '../imports/bulk-creates.ts';
 import { isImportable, type Received, type ReceivedQueue } from '../received-queue.ts';
 

@@ -1,4 +1,4 @@
-import { OPERATIONS, type Operation } from '../../domain/delivery/delivery.ts';
+import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
 import { codesWith } from '../../domain/delivery/reason.ts';
 import { type Scope, writesThatTake } from '../../domain/delivery/scope.ts';
 import { unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';

@@ -1,4 +1,4 @@
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { OutcomeDetail } from '../../domain/delivery/outcome.ts';
 import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
 import type { Attempted } from './waits.ts';

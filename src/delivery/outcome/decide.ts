@@ -109,7 +109,10 @@ function decideAway(outcome: Outcome & { kind: 'unavailable' }, context: Attempt
   return { kind: 'retry', dueAt: now + Math.max(waitMs, askedMs), spend, reason };
 }
 
-/** Parks a write that the API never accepted. The write had no effect, unless an earlier attempt had one. */
+/**
+ * Ends the attempts of a delivery that the API was not able to accept. If an earlier attempt may have had an effect, the
+ * delivery is unconfirmed. Otherwise its state is `parked`, and a person has to decide.
+ */
 function exhausted(reason: Reason, context: AttemptContext): Decision {
   if (context.uncertain) return { kind: 'unconfirmed', nextLookAt: context.now, spend: true, reason };
   const message = `The API was not able to accept this write for more than a day, while it accepted other writes. The last answer: ${reason.message}`;

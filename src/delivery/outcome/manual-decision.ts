@@ -1,4 +1,4 @@
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, type Reason } from '../../domain/delivery/reason.ts';
 import type { Decision, RequestSettlement } from '../../domain/ports/decision.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';

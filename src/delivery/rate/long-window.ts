@@ -20,9 +20,10 @@ export interface LongWindow {
   paused(now: number): void;
   afterLongStop(stop: EndedStop, refusedRate: number, now: number): void;
   /**
-   * Handles a short stop: the window has ended, or there is a second limit.
+   * Handles a short stop while a long window is assumed. Such a stop has one of these causes: the window ends, the window
+   * refills, or there is a second limit.
    *
-   * @returns false if the limit has no long window after all
+   * @returns false if refusals have continued for so long that the limit cannot have a long window
    */
   afterShortStop(stop: EndedStop, refusedRate: number, now: number): boolean;
 }

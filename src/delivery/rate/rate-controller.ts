@@ -1,4 +1,5 @@
-// Decides how fast requests are sent. The limit of an API is real and unknown. This file learns it from refusals.
+// Decides how fast requests are sent. The limit of an API is real and unknown. The search (rate-search.ts) learns it
+// from refusals.
 //
 //            429, or a 503 that names a time          a reopen probe was accepted
 //   open ─────────────────────────────────────► stopped ─────────────────────────► open

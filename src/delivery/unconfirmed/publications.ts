@@ -1,4 +1,4 @@
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';

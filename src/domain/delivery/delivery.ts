@@ -22,7 +22,7 @@
 
 import { sha256Url } from '../../lib/hash.ts';
 import { fault } from '../faults.ts';
-import type { ItemKind } from '../item.ts';
+import type { Operation } from './operation.ts';
 
 export const DELIVERY_STATES = [
   'waiting',
@@ -137,30 +137,6 @@ export function transition(state: DeliveryState, event: DeliveryEvent): Delivery
   const next = TRANSITIONS[state][event];
   if (next === null) throw fault('internal', `A delivery that is ${state} cannot take the event "${event}".`);
   return next;
-}
-
-/**
- * The writes that the API knows or that an item can need. `product.update` and `bom_item.update` have no endpoint:
- * changed products are sent together as one `product.import` if the profile says that an import updates.
- */
-export const OPERATIONS = [
-  'product.create',
-  'product.update',
-  'product.import',
-  'material.create',
-  'material.update',
-  'bom_item.create',
-  'bom_item.update',
-  'passport.init',
-  'passport.publish',
-  'passport.unpublish',
-] as const;
-export type Operation = (typeof OPERATIONS)[number];
-
-/** The kind of item that an operation is about. An operation on a passport is about its product. */
-export function kindOf(operation: Operation): ItemKind {
-  const subject = operation.slice(0, operation.indexOf('.'));
-  return subject === 'passport' ? 'product' : (subject as ItemKind);
 }
 
 /** The values on which an idempotency key depends. None of them changes between the attempts of one revision. */

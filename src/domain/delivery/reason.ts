@@ -152,8 +152,10 @@ export interface Reason {
   /** An earlier attempt of the same write may have arrived before this answer. */
   afterDoubt?: true;
   /**
-   * Since when the API has given this answer, for codes that need this time. For a code with `keeps_away_since`: since
-   * when the API has not been able to accept the delivery. Milliseconds since the Unix epoch.
+   * Milliseconds since the Unix epoch; absent if the reason needs no time. For a code with the trait `keeps_away_since`:
+   * since when the API has not been able to accept the delivery. For a member of an import of new products that is looked
+   * up: when the import was answered or lost. For any other delivery with `in_flight`: since when the API has said that
+   * it is working on the delivery.
    */
   since?: number;
   /**
@@ -238,7 +240,7 @@ function isReasonCode(code: string): code is ReasonCode {
  */
 export function storedReason(text: string | null): Reason | null {
   if (text === null) return null;
-  // Only the ledger uses the shape.
+  // The ledger groups items by the stored shape of their reasons. The reason itself has no shape.
   const { code, shape: _, ...rest } = JSON.parse(text) as JsonObject & Omit<Reason, 'code'>;
   return { ...rest, code: typeof code === 'string' && isReasonCode(code) ? code : 'unknown' };
 }

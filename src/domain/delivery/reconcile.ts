@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import type { ItemKind } from '../item.ts';
 import type { Profile } from '../profile.ts';
-import type { Operation } from './delivery.ts';
+import type { Operation } from './operation.ts';
 import type { Reason } from './reason.ts';
 
 /** The desired content of an item, and its content at the API. */

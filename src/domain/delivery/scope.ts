@@ -1,4 +1,4 @@
-import { OPERATIONS, type Operation } from './delivery.ts';
+import { OPERATIONS, type Operation } from './operation.ts';
 
 /** The scopes that an API key can have. */
 export const SCOPES = ['read', 'write', 'publish'] as const;

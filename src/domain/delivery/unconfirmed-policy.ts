@@ -1,5 +1,5 @@
 import type { Profile } from '../profile.ts';
-import type { Operation } from './delivery.ts';
+import type { Operation } from './operation.ts';
 
 /** How an unconfirmed write can be resolved. */
 export type UnconfirmedPolicy =

@@ -1,7 +1,7 @@
 // Deliveries that are claimed to be sent.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Operation } from '../delivery/delivery.ts';
+import type { Operation } from '../delivery/operation.ts';
 import type { DueDelivery } from './due.ts';
 import type { EncodedImport, EncodedWrite, Write } from './target.ts';
 

@@ -1,6 +1,6 @@
 // Deliveries that are due, and those that are suspended while the API refuses their scope.
 
-import type { Operation } from '../delivery/delivery.ts';
+import type { Operation } from '../delivery/operation.ts';
 import type { Reason, ReasonCode } from '../delivery/reason.ts';
 import type { SubjectKind } from '../item.ts';
 

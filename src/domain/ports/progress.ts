@@ -1,5 +1,6 @@
 import type { ApiWait } from '../delivery/api-wait.ts';
-import type { DeliveryState, Operation } from '../delivery/delivery.ts';
+import type { DeliveryState } from '../delivery/delivery.ts';
+import type { Operation } from '../delivery/operation.ts';
 import type { Reason } from '../delivery/reason.ts';
 import type { Scope } from '../delivery/scope.ts';
 import type { SubjectKind } from '../item.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Operation } from '../delivery/delivery.ts';
+import type { Operation } from '../delivery/operation.ts';
 import type { Outcome, OutcomeDetail } from '../delivery/outcome.ts';
 import type { Scope } from '../delivery/scope.ts';
 import type { RefRole } from '../item.ts';

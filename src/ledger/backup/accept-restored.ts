@@ -10,7 +10,8 @@
 //   missing from its source is written when it comes back.
 
 import { randomUUID } from 'node:crypto';
-import type { DeliveryState, Operation } from '../../domain/delivery/delivery.ts';
+import type { DeliveryState } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -7,7 +7,7 @@
 // since the restore, one whose product or component was created since then, and one that a person has confirmed as
 // absent.
 
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { LedgerContext } from '../store/context.ts';

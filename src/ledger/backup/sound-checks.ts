@@ -1,4 +1,5 @@
-import { DELIVERY_STATES, OPEN_STATES, OPERATIONS } from '../../domain/delivery/delivery.ts';
+import { DELIVERY_STATES, OPEN_STATES } from '../../domain/delivery/delivery.ts';
+import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import { REF_KINDS, REF_ROLES, SUBJECT_KINDS } from '../../domain/item.ts';
 
 /** A rule of the ledger, and the query that finds the rows that break it. */

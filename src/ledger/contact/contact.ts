@@ -3,7 +3,7 @@
 // The table `contacts` has one row for each source and kind, which says whether that source may create. No row is written
 // for a single item: a batch counts its creates at its end, and a claim reads one row.
 
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { ContactEntry, ContactStep } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';

@@ -1,6 +1,6 @@
 // The indexes by which items are listed.
 
-import { OPERATIONS } from '../../domain/delivery/delivery.ts';
+import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
 import type { Sqlite } from '../store/database.ts';

@@ -4,10 +4,10 @@ import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledge
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
-import { reasonText } from './reason-text.ts';
 import type { Imports } from './requests/imports.ts';
 import type { Requests } from './requests/requests.ts';
 import type { Settles } from './settling/settles.ts';
+import { reasonText } from './stored-reason.ts';
 
 /**
  * Dead-letters a delivery that throws unexpectedly before it is sent. The delivery then waits for a person. Call it

@@ -1,4 +1,5 @@
-import type { DeliveryState, Operation } from '../../domain/delivery/delivery.ts';
+import type { DeliveryState } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import { awaySince, busySince, storedReason } from '../../domain/delivery/reason.ts';
 import type { RefRole } from '../../domain/item.ts';
 import type { ClaimedDelivery } from '../../domain/ports/claim.ts';

@@ -1,7 +1,7 @@
 // Finds deliveries that are due now, without those that are suspended. remaining.ts finds all other deliveries that are
 // left.
 
-import { OPERATIONS, type Operation } from '../../domain/delivery/delivery.ts';
+import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
 import type { Denials, DueDelivery, SuspendedWork } from '../../domain/ports/due.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Contact } from '../contact/contact.ts';

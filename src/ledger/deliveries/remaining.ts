@@ -1,4 +1,4 @@
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import type { DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../../domain/ports/due.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';

@@ -152,8 +152,8 @@ export function createReplay(
       if (dryRun) return unconfirmed.length;
       for (const item of unconfirmed) {
         const { id, revision } = item;
-        // The resolution only concerns this delivery. Its request is not sent again, not even for other members of the
-        // import.
+        // A person has decided about this delivery alone. But its stored request is never sent again. If the request is
+        // an import of changed products, its other members leave the import too, and get new requests.
         requests.release(item);
         // A person has confirmed that the write had no effect. The revision ends, because a server that stores its
         // failures would repeat the failure for ever under the same key.

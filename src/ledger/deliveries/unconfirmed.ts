@@ -18,7 +18,7 @@ import {
   SELECT_LISTED_REFS,
 } from './delivery-row.ts';
 import { IS_SUSPENDED_UNCONFIRMED, suspendedUnconfirmed } from './due.ts';
-import { reasonText } from './reason-text.ts';
+import { reasonText } from './stored-reason.ts';
 
 /** The unconfirmed deliveries: it is unknown whether they arrived. */
 export interface Unconfirmed {

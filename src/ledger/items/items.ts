@@ -1,4 +1,5 @@
-import type { DeliveryState, Operation } from '../../domain/delivery/delivery.ts';
+import type { DeliveryState } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { Restored } from '../backup/restored.ts';

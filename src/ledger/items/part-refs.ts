@@ -21,10 +21,11 @@ export interface PartRefs {
   appeared(kind: ItemKind, keys: readonly string[]): void;
 }
 
-/** The record and the stored item for whose parts the kinds are decided. */
+/** The owner of parts whose kinds have to be decided. */
 export interface PartOwner {
+  /** The record that makes the item with these parts. */
   recordId: number;
-  /** The stored item. */
+  /** The item in the ledger; undefined for a new item. */
   known: ItemRow | undefined;
   /** True if the record still makes the item. Items that it no longer makes do not count as parts. */
   isMade: (name: ContestedPart) => boolean;

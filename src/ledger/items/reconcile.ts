@@ -1,10 +1,11 @@
-import { type DeliveryState, type Operation, transition } from '../../domain/delivery/delivery.ts';
+import { type DeliveryState, transition } from '../../domain/delivery/delivery.ts';
+import { type Operation } from '../../domain/delivery/operation.ts';
 import { hasRefs } from '../../domain/item.ts';
 import type { Restored, WhyUnconfirmed } from '../backup/restored.ts';
 import { ADOPTED_BOM, type AdoptedBom } from '../contact/adopted-bom.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
 import { hasReason } from '../deliveries/reason-conditions.ts';
-import { reasonText } from '../deliveries/reason-text.ts';
+import { reasonText } from '../deliveries/stored-reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { GivenIds } from './given-ids.ts';
 import { gaveIdAway, ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';

@@ -1,4 +1,5 @@
-import { type Operation, transition } from '../../domain/delivery/delivery.ts';
+import { transition } from '../../domain/delivery/delivery.ts';
+import { type Operation } from '../../domain/delivery/operation.ts';
 import { hasRefs, type SubjectKind } from '../../domain/item.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { ItemName } from './item-name.ts';

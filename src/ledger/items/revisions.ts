@@ -1,7 +1,7 @@
 import { type DeliveryState, transition } from '../../domain/delivery/delivery.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import { reasonText } from '../deliveries/reason-text.ts';
 import type { Requests } from '../deliveries/requests/requests.ts';
+import { reasonText } from '../deliveries/stored-reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { type ItemRow, isOpenState, revisionContent } from './item-row.ts';
 import type { WantedWrite } from './wanted.ts';

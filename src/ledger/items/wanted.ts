@@ -1,5 +1,5 @@
 import { adoptedReason } from '../../domain/adoption.ts';
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import { difference } from '../../domain/delivery/reconcile.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';

@@ -1,4 +1,4 @@
-import { kindOf, type Operation } from '../../domain/delivery/delivery.ts';
+import { kindOf, type Operation } from '../../domain/delivery/operation.ts';
 import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import type { ItemCounts, ItemState, LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';

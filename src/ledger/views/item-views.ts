@@ -1,4 +1,4 @@
-import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { ItemKind, RefRole, SubjectKind } from '../../domain/item.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ApiClient, createApiClient } from '../../../src/api/api-client.ts';
 import { compareOpenApi } from '../../../src/api/openapi/compare.ts';
-import type { Operation } from '../../../src/domain/delivery/delivery.ts';
+import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { Publication, Report } from '../../../src/domain/ports/platform.ts';
 import type { RemoteItem, Write } from '../../../src/domain/ports/target.ts';

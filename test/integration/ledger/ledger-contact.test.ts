@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { ContactEntry } from '../../../src/domain/ports/first-contact.ts';
-import { MIGRATIONS } from '../../../src/ledger/upgrade/first-migrations.ts';
+import { MIGRATIONS } from '../../../src/ledger/upgrade/steps/first-migrations.ts';
 import { claimOne, deliverAll, settleOne } from '../../support/ledger/deliveries.ts';
 import { items, material, product, text } from '../../support/ledger/items.ts';
 import { TARGET, useLedger } from '../../support/ledger/ledger.ts';

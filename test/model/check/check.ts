@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import type { DeliveryState, Operation } from '../../../src/domain/delivery/delivery.ts';
+import type { DeliveryState } from '../../../src/domain/delivery/delivery.ts';
+import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import { itemHash } from '../../../src/domain/item.ts';

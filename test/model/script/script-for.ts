@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Operation } from '../../../src/domain/delivery/delivery.ts';
+import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { ReplayState } from '../../../src/domain/ports/replay.ts';
 import type { Death } from '../world/fence.ts';
 import type { JobFault } from '../world/lossy-queues.ts';

@@ -1,4 +1,4 @@
-import type { Operation } from '../../../src/domain/delivery/delivery.ts';
+import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Fault } from '../world/model-api.ts';
 import type { ChangeStep, KeyMode, Setup, Step } from './script.ts';
 import type { Walk } from './walk.ts';

@@ -1,9 +1,10 @@
 // Makes ledgers of older versions with the SQL of these versions.
 
 import Database from 'better-sqlite3';
-import { idempotencyKey, type Operation } from '../../../src/domain/delivery/delivery.ts';
+import { idempotencyKey } from '../../../src/domain/delivery/delivery.ts';
+import { type Operation } from '../../../src/domain/delivery/operation.ts';
 import { type ItemRef, itemHash, type SubjectKind } from '../../../src/domain/item.ts';
-import { MIGRATIONS } from '../../../src/ledger/upgrade/first-migrations.ts';
+import { MIGRATIONS } from '../../../src/ledger/upgrade/steps/first-migrations.ts';
 import { dropViews } from '../../../src/ledger/upgrade/views-for-people.ts';
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';

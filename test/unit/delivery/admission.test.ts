@@ -5,7 +5,7 @@ import { createScopeProbe } from '../../../src/delivery/admission/scope-probe.ts
 import { createSlots } from '../../../src/delivery/admission/slots.ts';
 import { createRateController, type RateController } from '../../../src/delivery/rate/rate-controller.ts';
 import { createReceivedQueue } from '../../../src/delivery/received-queue.ts';
-import type { Operation } from '../../../src/domain/delivery/delivery.ts';
+import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { Scope } from '../../../src/domain/delivery/scope.ts';
 import type { Clock } from '../../../src/lib/clock.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createReceivedQueue, type Received, type ReceivedQueue } from '../../../src/delivery/received-queue.ts';
-import type { Operation } from '../../../src/domain/delivery/delivery.ts';
+import type { Operation } from '../../../src/domain/delivery/operation.ts';
 
 const received = (id: number, operation: Operation = 'product.create', urgent = false): Received => ({
   id,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isSupported, scopeOf } from '../../../src/api/endpoints.ts';
-import { OPERATIONS } from '../../../src/domain/delivery/delivery.ts';
+import { OPERATIONS } from '../../../src/domain/delivery/operation.ts';
 import { scopeOfWrite, writesThatTake } from '../../../src/domain/delivery/scope.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 

@@ -2,8 +2,9 @@
 
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import type { ApiWait } from '../../delivery/api-wait.ts';
-import type { DeliveryState, Operation } from '../../delivery/delivery.ts';
+import type { DeliveryState } from '../../delivery/delivery.ts';
 import type { ImportProof } from '../../delivery/import-proof.ts';
+import type { Operation } from '../../delivery/operation.ts';
 import type { Reason } from '../../delivery/reason.ts';
 import type { Issue } from '../../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../../item.ts';

@@ -7,10 +7,10 @@ export interface CatalogReader {
   /** Reads the next items; false if there are no more. */
   readOn(entries: CatalogEntries): boolean;
   /**
-   * Reads what is new in one transaction.
+   * Reads the items that are new or have a new revision since the last read. The whole read is one transaction.
    *
    * @param rowsMax how many new items, and how many changed ones of each source, are read at most
-   * @returns false if there is more
+   * @returns false if more items are left to read
    */
   readNew(entries: CatalogEntries, rowsMax: number): boolean;
   /** True if the ledger was changed since the last call. */

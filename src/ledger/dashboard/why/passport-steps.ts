@@ -1,4 +1,4 @@
-import type { Operation } from '../../../domain/delivery/delivery.ts';
+import type { Operation } from '../../../domain/delivery/operation.ts';
 import {
   type PassportDesire,
   type PassportRules,

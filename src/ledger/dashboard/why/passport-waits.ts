@@ -1,4 +1,4 @@
-import type { Operation } from '../../../domain/delivery/delivery.ts';
+import type { Operation } from '../../../domain/delivery/operation.ts';
 import type { PassportRules } from '../../../domain/passport.ts';
 import type { ItemView, LedgerViews, PassportView } from '../../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../../deliveries/delivery-states.ts';

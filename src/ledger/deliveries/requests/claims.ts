@@ -1,4 +1,5 @@
-import { type Operation, transition } from '../../../domain/delivery/delivery.ts';
+import { transition } from '../../../domain/delivery/delivery.ts';
+import { type Operation } from '../../../domain/delivery/operation.ts';
 import type { ClaimedRequest, Encode, ToClaim } from '../../../domain/ports/claim.ts';
 import type { Contact } from '../../contact/contact.ts';
 import type { Passports } from '../../passports/passports.ts';

@@ -1,5 +1,5 @@
-import type { Operation } from '../../../domain/delivery/delivery.ts';
 import { SETTLE_STATES, type SettleState } from '../../../domain/delivery/manual-resolution.ts';
+import type { Operation } from '../../../domain/delivery/operation.ts';
 import { NO_REASON, storedReason } from '../../../domain/delivery/reason.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
 import { naturalKeyOf } from '../../../domain/natural-key.ts';

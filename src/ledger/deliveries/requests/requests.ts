@@ -1,4 +1,4 @@
-import type { Operation } from '../../../domain/delivery/delivery.ts';
+import type { Operation } from '../../../domain/delivery/operation.ts';
 import type { ItemRow } from '../../items/item-row.ts';
 import type { Sqlite } from '../../store/database.ts';
 import { createInsertMany, createNextId } from '../../store/insert-many.ts';

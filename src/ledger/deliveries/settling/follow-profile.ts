@@ -1,4 +1,4 @@
-import { OPERATIONS, type Operation } from '../../../domain/delivery/delivery.ts';
+import { OPERATIONS, type Operation } from '../../../domain/delivery/operation.ts';
 import { mayExplain, type Reason, storedReason } from '../../../domain/delivery/reason.ts';
 import { type UnconfirmedPolicy, unconfirmedPolicy } from '../../../domain/delivery/unconfirmed-policy.ts';
 import type { Profile } from '../../../domain/profile.ts';

@@ -9,9 +9,9 @@ import type { RemoteIds } from '../../items/remote-ids.ts';
 import type { Passports } from '../../passports/passports.ts';
 import type { LedgerContext } from '../../store/context.ts';
 import { type DeliveryRow, isImportedCreate, SELECT_DELIVERY } from '../delivery-row.ts';
-import { reasonText } from '../reason-text.ts';
 import type { Imports } from '../requests/imports.ts';
 import type { Requests } from '../requests/requests.ts';
+import { reasonText } from '../stored-reason.ts';
 import { DECISION_CHANGES } from './decision-changes.ts';
 import type { Deliver } from './deliver.ts';
 

@@ -6,8 +6,8 @@
 // loses its stored key: the claim computes it again from the same ids.
 
 import type Database from 'better-sqlite3';
-import { fault } from '../../domain/faults.ts';
-import { TABLES } from '../store/schema.ts';
+import { fault } from '../../../domain/faults.ts';
+import { TABLES } from './tables-of-items.ts';
 
 /** Called with the number of converted rows, and the number of all rows. */
 export type ConvertProgress = (done: number, all: number) => void;

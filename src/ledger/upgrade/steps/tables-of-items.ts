@@ -1,4 +1,5 @@
-// The tables of items, requests, history and events, where the open delivery is part of its item's row.
+// The tables of items, requests, history and events as one step of the upgrade made them. This text never changes: a
+// later change of a table is a step of its own. The open delivery is part of its item's row.
 //
 // A delivery has no separate id: the item's id and the revision name it. The ids of items and requests are
 // AUTOINCREMENT, because idempotency keys are made from them. So an id is never used a second time, not even after a

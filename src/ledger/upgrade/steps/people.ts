@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { withShape } from '../deliveries/reason-text.ts';
+import { withShape } from '../../deliveries/stored-reason.ts';
 
 /**
  * Adds the actions, notes and values of people, the time from which a record is in quarantine, and the indexes by which
