@@ -126,7 +126,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     // For a server one file is checked, because each file has to be downloaded.
     const files = found.location.server === null ? found.files : found.files.slice(-1);
     for (const file of files) {
-      for (const name of await source.first(file, { ...request, store: found.store }, columnsIn)) {
+      for (const name of await source.firstNames(file, { ...request, store: found.store }, columnsIn)) {
         if (name !== '' && !columns.includes(name)) columns.push(name);
       }
     }

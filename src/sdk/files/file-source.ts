@@ -30,8 +30,15 @@ export interface SourceFiles {
    * @param read reads the rows of a file of this machine
    */
   read(file: SourceFile, from: ReadFrom): AsyncGenerator<SizedPage>;
-  /** The names that `look` returns for the first part of a file that has any, as an entry of an archive may have none. */
-  first(file: SourceFile, from: Omit<ReadFrom, 'read'>, look: (file: OpenFile) => Promise<string[]>): Promise<string[]>;
+  /**
+   * Calls `look` with the parts of a file until it finds names, and returns these names. An entry of an archive may have
+   * none.
+   */
+  firstNames(
+    file: SourceFile,
+    from: Omit<ReadFrom, 'read'>,
+    look: (file: OpenFile) => Promise<string[]>,
+  ): Promise<string[]>;
   /**
    * Remembers that a stream was read to its end in this run.
    *
@@ -96,7 +103,7 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
         await copy.release();
       }
     },
-    async first(file, { store, stream, signal }, look) {
+    async firstNames(file, { store, stream, signal }, look) {
       const copy = await store.copy(file, signal);
       try {
         const unpacking = { entry: stream.entry, limits: options.unpacking, temporary, document };
