@@ -68,7 +68,7 @@ function failedCard({ name, failed, counts }: QueueView, request: Pick<WebReques
     .map((job) => [
       nameOf(job),
       job.reason,
-      html`<form method="post" action="/queues/${name}/retry">${csrfField(request)}<input type="hidden" name="job" value="${job.id}" /><button class="plain" aria-label="Retry ${job.name}">Retry</button></form>`,
+      html`<form method="post" action="/queues/${name}/retry">${csrfField(request)}${nameField(job)}<button class="plain" aria-label="Retry ${job.name}">Retry</button></form>`,
     ]);
   const all =
     failed.length < 2
@@ -94,6 +94,19 @@ function failedCard({ name, failed, counts }: QueueView, request: Pick<WebReques
 
 const RETRY_DELIVERIES =
   'The stored records are mapped again with the present mapping, and the items that pass are sent as new revisions. The next page shows the result of each.';
+
+/** The delivery that a failed job shows, by its id; null for another job. */
+export function shownDelivery({ data }: Pick<FailedJob, 'data'>): number | null {
+  return typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
+}
+
+/** What Retry is about. A delivery that is refused again gets a new job, so the page names the delivery and not its job. */
+function nameField(job: FailedJob): Html {
+  const delivery = shownDelivery(job);
+  return delivery === null
+    ? html`<input type="hidden" name="job" value="${job.id}" />`
+    : html`<input type="hidden" name="delivery" value="${delivery}" />`;
+}
 
 function nameOf({ name, data }: FailedJob): Html | string {
   const { item } = data;

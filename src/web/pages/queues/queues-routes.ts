@@ -7,7 +7,7 @@ import { counted } from '../../parts/count-link.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';
-import { type QueueView, queuesPage } from './queues-page.ts';
+import { type QueueView, queuesPage, shownDelivery } from './queues-page.ts';
 
 const WAIT_MS = 60_000;
 const FIELDS = { names: [], all: { path: '/queues', name: 'All queues' } };
@@ -40,27 +40,27 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
     return { name, bull };
   }
 
-  async function retry(request: WebRequest, jobs: readonly FailedJob[]): Promise<WebAnswer> {
+  async function retryDelivery(
+    { person }: WebRequest,
+    deliveries: readonly number[],
+    what: string,
+  ): Promise<WebAnswer> {
+    const by = { who: person.name, via: 'web' as const, title: `Retry of ${what}` };
+    const task = await tasks.start(retryDeliveries, { deliveries: [...deliveries], waitMs: WAIT_MS }, by);
+    return { type: 'redirect', to: `/tasks/${task.id}` };
+  }
+
+  async function retryJobs(request: WebRequest, jobs: readonly FailedJob[]): Promise<WebAnswer> {
     const { name, bull } = queueOf(request);
-    const { person } = request;
-    const by = (title: string) => ({ who: person.name, via: 'web' as const, title });
     if (name === 'deliver') {
-      const deliveries = jobs.flatMap(({ data }) =>
-        typeof data['deliveryId'] === 'number' ? [data['deliveryId']] : [],
-      );
+      const deliveries = [...new Set(jobs.flatMap((job) => shownDelivery(job) ?? []))];
       if (deliveries.length === 0) throw badRequest('These jobs name no delivery. They end without a person.');
-      const [only] = jobs;
-      const title =
-        jobs.length === 1
-          ? `Retry of ${only?.name ?? ''}`
-          : `Retry of ${counted(deliveries.length, 'delivery', 'deliveries')}`;
-      const task = await tasks.start(retryDeliveries, { deliveries, waitMs: WAIT_MS }, by(title));
-      return { type: 'redirect', to: `/tasks/${task.id}` };
+      return retryDelivery(request, deliveries, counted(deliveries.length, 'delivery', 'deliveries'));
     }
     if (name === 'pull') {
       const sources = jobs.flatMap(({ data }) => (typeof data['source'] === 'string' ? [data['source']] : []));
-      const title = `Repeated run of ${sources.join(', ')}`;
-      const task = await tasks.start(syncSources, { sources, accept: [], waitMs: WAIT_MS }, by(title));
+      const by = { who: request.person.name, via: 'web' as const, title: `Repeated run of ${sources.join(', ')}` };
+      const task = await tasks.start(syncSources, { sources, accept: [], waitMs: WAIT_MS }, by);
       return { type: 'redirect', to: `/tasks/${task.id}` };
     }
     for (const { id } of jobs) await (await bull.getJob(id))?.retry('failed');
@@ -70,16 +70,25 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
 
   async function retryOne(request: WebRequest): Promise<WebAnswer> {
     const { name } = queueOf(request);
+    const asked = request.form.get('delivery');
+    if (name === 'deliver' && asked !== null) {
+      const delivery = runtime.views.delivery(Number(asked));
+      if (delivery?.needsPerson === true) {
+        const { id, operation, naturalKey, key } = delivery;
+        return retryDelivery(request, [id], `${operation} ${naturalKey ?? key}`);
+      }
+      return noLongerFailed('The delivery no longer needs a person: it was sent, or is about to be sent.');
+    }
     const id = request.form.get('job') ?? '';
     const job = (await queues.failed(name)).find((one) => one.id === id);
-    if (job !== undefined) return retry(request, [job]);
-    const text = 'The job is no longer a failed job: its work was done, or has failed again.';
-    return { type: 'redirect', to: '/queues', notice: { text, tone: 'warn' } };
+    return job === undefined
+      ? noLongerFailed('The job is no longer a failed job: its work was done, or has failed again.')
+      : retryJobs(request, [job]);
   }
 
   async function retryAll(request: WebRequest): Promise<WebAnswer> {
     const jobs = await queues.failed(queueOf(request).name);
-    if (jobs.length > 0) return retry(request, jobs);
+    if (jobs.length > 0) return retryJobs(request, jobs);
     return { type: 'redirect', to: '/queues', notice: { text: 'There is no failed job any more.', tone: 'good' } };
   }
 
@@ -115,4 +124,8 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
     post('/queues/:queue/pause', 'queue.pause', (request) => setPaused(request, true)),
     post('/queues/:queue/resume', 'queue.resume', (request) => setPaused(request, false)),
   ];
+}
+
+function noLongerFailed(text: string): WebAnswer {
+  return { type: 'redirect', to: '/queues', notice: { text, tone: 'warn' } };
 }

@@ -203,7 +203,9 @@ function retriedText({ needless, replayed, outcomes, delivered, stillStuck, sync
   const stuck =
     stillStuck === 0 ? '' : `, and ${formatCount(stillStuck)} still ${stillStuck === 1 ? 'needs' : 'need'} a person`;
   return [
-    html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${formatCount(delivered)} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b> ${counted(replayed.records, 'stored row')} ${replayed.records === 1 ? 'was' : 'were'} mapped again, and ${sum}.</p>`,
+    outcomes.length === 0
+      ? null
+      : html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${formatCount(delivered)} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b> ${counted(replayed.records, 'stored row')} ${replayed.records === 1 ? 'was' : 'were'} mapped again, and ${sum}.</p>`,
     needless === 0 ? null : html`<p>${counted(needless, 'delivery', 'deliveries')} no longer needed a person.</p>`,
     outcomes.length === 0 ? null : html`<ul>${outcomes.map(retriedLine)}</ul>`,
     synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
