@@ -86,6 +86,24 @@ export const settle: Handler<SettleRequest, SettleResult> = {
   },
 };
 
+/**
+ * Settles the delivery of an item that a person has looked at.
+ *
+ * @throws Fault `item.changed` if the item no longer has the delivery of this revision, and the faults of `settle`
+ */
+export async function settleSeen(
+  { kind, key, revision }: Pick<NamedDelivery, 'kind' | 'key' | 'revision'>,
+  resolution: Resolution,
+  context: Pick<HandlerContext, 'runtime' | 'abort'>,
+): Promise<{ released: number }> {
+  const meant = await look(key, { resolution, given: null, kind }, context);
+  const isSeen = 'delivery' in meant && meant.delivery.key === key && meant.delivery.revision === revision;
+  if (isSeen) return carryOutAll([meant], context.runtime);
+  throw fault('item.changed', `The ${kindWord(kind)} "${key}" has changed since it was shown, so it was not settled.`, {
+    suggestion: 'Look at the item and at the platform again, and settle it if it still needs a person.',
+  });
+}
+
 interface Asked {
   resolution: Resolution;
   given: string | null;
@@ -154,7 +172,10 @@ async function delivered(
 }
 
 /** @throws Fault `item.changed` after all other deliveries are settled */
-async function carryOutAll(meant: readonly Meant[], runtime: Runtime): Promise<SettleResult> {
+async function carryOutAll(
+  meant: readonly Meant[],
+  runtime: Runtime,
+): Promise<Extract<SettleResult, { settled: unknown }>> {
   const changed: Meant[] = [];
   let released = 0;
   try {

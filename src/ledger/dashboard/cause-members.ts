@@ -36,7 +36,9 @@ interface ItemRow {
   key: string;
   naturalKey: string | null;
   name: string | null;
+  revision: number;
   state: ItemState;
+  since: number | null;
   reason: string | null;
 }
 
@@ -55,8 +57,8 @@ export function createCauseMembers(
          AND r.id > @after ORDER BY r.id LIMIT @limit`,
     ),
     items: db.prepare<[Pick<ItemGroup, 'state' | 'shape' | 'source'> & Bounds], ItemRow>(
-      `SELECT i.id, i.kind, i.key, i.natural_key AS naturalKey, i.desired ->> '$.name' AS name, ${itemState('i')} AS state,
-         i.reason
+      `SELECT i.id, i.kind, i.key, i.natural_key AS naturalKey, i.desired ->> '$.name' AS name, i.revision,
+         ${itemState('i')} AS state, i.settled_at AS since, i.reason
        FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} AND i.state = @state AND ${SHAPE} = @shape
          AND i.source = @source AND i.id > @after ORDER BY i.id LIMIT @limit`,
     ),
@@ -132,13 +134,15 @@ function recordOf(
   };
 }
 
-function itemOf({ kind, key, naturalKey, name, state, reason }: ItemRow): CauseMember['item'] {
+function itemOf({ kind, key, naturalKey, name, revision, state, since, reason }: ItemRow): CauseMember['item'] {
   return {
     kind,
     key,
     naturalKey,
     name,
+    revision,
     state,
+    since,
     reason: storedReason(reason) ?? { ...NO_REASON, message: 'No reason was kept.' },
   };
 }

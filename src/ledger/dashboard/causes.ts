@@ -27,22 +27,24 @@ export function createCauses(
   };
 
   function ofRecords(group: RecordGroup): Omit<Cause, 'note' | 'passportsHeld'> {
-    const { id, type, source, stream, count, since, firstId } = group;
+    const { id, type, source, stream, count, since, until, firstId } = group;
     const code = group.code ?? 'unknown';
     const [first] = parseJsonOrNull<Issue[]>(sql.issues.get(firstId) ?? null) ?? [];
     const issue: Issue = first ?? { code, message: 'No reason was kept.' };
     const value = issue.value === undefined ? null : shown(foundText(issue));
-    const common = { id, type, source, stream, code, field: group.field, count, firstSeenAt: since };
-    return { ...common, title: titleOfIssue(issue), cure: issue.cure ?? null, example: value };
+    const common = { id, type, source, stream, code, field: group.field, count };
+    const seen = { firstSeenAt: since, lastSeenAt: until };
+    return { ...common, ...seen, title: titleOfIssue(issue), cure: issue.cure ?? null, example: value };
   }
 
   function ofItems(group: ItemGroup): Omit<Cause, 'note' | 'passportsHeld'> {
-    const { id, type, source, count, since, firstId } = group;
+    const { id, type, source, count, since, until, firstId } = group;
     const item = sql.item.get(firstId);
     const reason = storedReason(item?.reason ?? null) ?? { ...NO_REASON, message: 'No reason was kept.' };
     const [field = null] = Object.keys(reason.fields ?? {});
-    const common = { id, type, source, stream: null, code: reason.code, field, count, firstSeenAt: since };
-    return { ...common, title: titleOfReason(reason), cure: cureOfReason(reason), example: item?.key ?? null };
+    const common = { id, type, source, stream: null, code: reason.code, field, count };
+    const seen = { firstSeenAt: since, lastSeenAt: until };
+    return { ...common, ...seen, title: titleOfReason(reason), cure: cureOfReason(reason), example: item?.key ?? null };
   }
 
   function all(): Cause[] {
@@ -52,13 +54,14 @@ export function createCauses(
       const cause = group.type === 'quarantine' ? ofRecords(group) : ofItems(group);
       return { ...cause, passportsHeld: held(group, budget), note: notes.get(cause.id) ?? null };
     });
-    const runs = failedRuns().map(({ id, source, error, count, since }): Cause => {
+    const runs = failedRuns().map(({ id, source, error, count, since, until }): Cause => {
       const note = notes.get(id) ?? null;
       const title = `The last run of ${source} failed.`;
       const common = { id, type: 'run' as const, source, stream: null, code: 'run.failed', field: null };
       const cure = 'Correct the cause that the error names, and run the source again.';
       const example = error === null ? null : shown(sentence(error));
-      return { ...common, title, cure, count, passportsHeld: null, firstSeenAt: since, note, example };
+      const seen = { firstSeenAt: since, lastSeenAt: until };
+      return { ...common, ...seen, title, cure, count, passportsHeld: null, note, example };
     });
     return [...stuck, ...runs].sort((a, b) => b.count - a.count || (a.id < b.id ? -1 : 1));
   }

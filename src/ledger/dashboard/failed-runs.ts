@@ -7,7 +7,9 @@ export interface FailedRuns {
   source: string;
   error: string | null;
   count: number;
+  /** When the first of these runs began, and when the last one did. */
   since: number;
+  until: number;
   /** The newest first. */
   runs: number[];
 }
@@ -42,6 +44,7 @@ export function createFailedRuns(db: Sqlite): () => FailedRuns[] {
           error: last.error,
           count: failed.length,
           since: first.startedAt,
+          until: last.startedAt,
           runs: failed.map(({ id }) => id),
         },
       ];

@@ -21,6 +21,8 @@ interface Group {
   count: number;
   /** When the first member came into the group; null if that was not stored. */
   since: number | null;
+  /** The same for the last member. */
+  until: number | null;
   firstId: number;
 }
 
@@ -78,14 +80,15 @@ export interface StuckGroups {
  */
 export function createStuckGroups(db: Sqlite): StuckGroups {
   const records = db.prepare<[], Omit<RecordGroup, 'id' | 'type'>>(
-    `SELECT g.streamId, s.source, s.name AS stream, g.code, g.field, g.count, g.since, g.firstId FROM (
+    `SELECT g.streamId, s.source, s.name AS stream, g.code, g.field, g.count, g.since, g.until, g.firstId FROM (
        SELECT r.stream_id AS streamId, ${FIRST_CODE} AS code, ${FIRST_FIELD} AS field, count(*) AS count,
-         min(r.quarantined_at) AS since, min(r.id) AS firstId
+         min(r.quarantined_at) AS since, max(r.quarantined_at) AS until, min(r.id) AS firstId
        FROM records r INDEXED BY records_by_issue WHERE ${IS_QUARANTINED} GROUP BY 1, 2, 3) g
      JOIN streams s ON s.id = g.streamId`,
   );
   const items = db.prepare<[], Omit<ItemGroup, 'id' | 'type'>>(
-    `SELECT i.state, ${SHAPE} AS shape, i.source, count(*) AS count, min(i.settled_at) AS since, min(i.id) AS firstId
+    `SELECT i.state, ${SHAPE} AS shape, i.source, count(*) AS count, min(i.settled_at) AS since,
+       max(i.settled_at) AS until, min(i.id) AS firstId
      FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} GROUP BY 1, 2, 3`,
   );
 

@@ -162,6 +162,7 @@ export const Cause = z.strictObject({
   count: Count,
   passportsHeld: Count.nullable(),
   firstSeenAt: Time.nullable(),
+  lastSeenAt: Time.nullable().describe('When the last member came into the cause.'),
   note: z.strictObject({ text: z.string(), owner: z.string(), by: z.string(), at: Time }).nullable(),
   example: z.string().nullable(),
 });
@@ -209,7 +210,9 @@ export const CauseMember = z.strictObject({
       key: z.string(),
       naturalKey: z.string().nullable(),
       name: z.string().nullable(),
+      revision: z.number().int(),
       state: ItemState,
+      since: Time.nullable().describe('When the item came into the cause.'),
       reason: Reason,
     })
     .nullable(),

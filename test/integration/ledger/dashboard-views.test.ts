@@ -187,6 +187,7 @@ describe('the causes of what is stuck', () => {
       count: 2,
       passportsHeld: 2,
       firstSeenAt: fixture.clock.now(),
+      lastSeenAt: fixture.clock.now(),
       example: 'Narnia',
       note: null,
     });

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { decodeXML } from 'entities/decode';
 import { WEB_TOKEN } from '../worlds/daemon-world.ts';
 
 /** The fields of a form. A list may have a name several times. */
@@ -18,11 +19,36 @@ export interface WebForms {
     path: string,
     file: { name: string; bytes: Uint8Array },
   ): Promise<{ status: number; to: string; text: string }>;
+  /**
+   * Sends a form of a page that was loaded before, with its hidden fields.
+   *
+   * @param fields the fields that the person fills in
+   */
+  press(
+    page: string,
+    form: PressedForm,
+    fields?: Record<string, string>,
+  ): Promise<{ status: number; to: string; text: string }>;
   /** The page of a task when it has ended. */
   taskPage(path: string): Promise<string>;
 }
 
+/** A form, by its action and by a text that it contains, such as that of its button. */
+export interface PressedForm {
+  action: string;
+  with?: string;
+}
+
 const LOOK_MS = 50;
+
+/** The hidden fields of a form of a page. */
+function hiddenFields(page: string, { action, with: text = '' }: PressedForm): [name: string, value: string][] {
+  const forms = page.match(/<form [\s\S]*?<\/form>/g) ?? [];
+  const form = forms.find((one) => one.includes(`action="${action}"`) && one.includes(text));
+  if (form === undefined) throw new Error(`The page has no form for ${action} with “${text}”.`);
+  const inputs = form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g);
+  return [...inputs].map(([, name = '', value = '']) => [name, decodeXML(value)]);
+}
 
 export function webForms(url: string): WebForms {
   const headers = { authorization: `Bearer ${WEB_TOKEN}`, accept: 'text/html' };
@@ -46,6 +72,8 @@ export function webForms(url: string): WebForms {
       return { status: answer.status, bytes: await answer.bytes(), headers: answer.headers };
     },
     post: (path, fields = {}, from) => send(path, new URLSearchParams(fields), from),
+    press: (page, form, fields = {}) =>
+      send(form.action, new URLSearchParams([...hiddenFields(page, form), ...Object.entries(fields)])),
     upload(path, { name, bytes }) {
       const form = new FormData();
       form.append('file', new Blob([new Uint8Array(bytes)]), name);

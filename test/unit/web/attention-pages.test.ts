@@ -22,6 +22,7 @@ const CAUSE: Cause = {
   count: 9,
   passportsHeld: 4,
   firstSeenAt: Date.UTC(2026, 10, 20),
+  lastSeenAt: Date.UTC(2026, 10, 20),
   note: { text: HOSTILE, owner: 'Ada', by: 'token', at: 0 },
   example: HOSTILE,
 };

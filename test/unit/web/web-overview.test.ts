@@ -51,6 +51,7 @@ const cause: Cause = {
   count: 9,
   passportsHeld: 4,
   firstSeenAt: NOW - 86_400_000,
+  lastSeenAt: NOW - 86_400_000,
   note: null,
   example: null,
 };

@@ -127,7 +127,9 @@ export interface Cause {
   count: number;
   /** How many passports cannot be published because of this cause; null if that is not known. */
   passportsHeld: number | null;
+  /** When the first member came into the cause, and when the last one did; null if that was not stored. */
   firstSeenAt: number | null;
+  lastSeenAt: number | null;
   note: CauseNote | null;
   /** The value of the first member that shows the fault. */
   example: string | null;
@@ -148,7 +150,11 @@ export interface CauseMember {
     key: string;
     naturalKey: string | null;
     name: string | null;
+    /** The revision of the delivery that is stuck. */
+    revision: number;
     state: ItemState;
+    /** When the item came into the cause; null if that was not stored. */
+    since: number | null;
     reason: Reason;
   } | null;
   run: RunView | null;

@@ -111,9 +111,10 @@ export function attentionRoutes(context: PageContext): Route[] {
     const resolution = form.get('resolution') ?? '';
     if (!isResolution(resolution)) throw badRequest('Choose whether the write arrived.');
     const item = itemOf(form);
+    const until = numberOf(form, 'until') ?? null;
     const what = item === null ? membersText(cause) : item.key;
     const by = { who: person.name, via: 'web' as const, title: `Settling ${what} as ${resolution}: ${cause.title}` };
-    const task = await tasks.start(settleCause, { cause: cause.id, resolution, item }, by);
+    const task = await tasks.start(settleCause, { cause: cause.id, resolution, item, until }, by);
     return { type: 'redirect', to: `/tasks/${task.id}` };
   }
 
@@ -143,7 +144,7 @@ export function attentionRoutes(context: PageContext): Route[] {
     post('/attention/:id/note', 'editor', 'cause.note', note),
     {
       ...post('/attention/:id/settle', 'operator', 'settle.start', settle),
-      fields: { names: ['resolution', 'kind', 'key'] },
+      fields: { names: ['resolution', 'kind', 'key', 'revision', 'until'] },
     },
     post('/attention/:id/lookup', 'editor', 'lookup.set', async (request) => ({
       type: 'redirect',
@@ -163,13 +164,21 @@ function isResolution(text: string): text is Resolution {
  *
  * @throws WebFault for a form that names an item only in part
  */
-function itemOf(form: URLSearchParams): { kind: SubjectKind; key: string } | null {
+function itemOf(form: URLSearchParams): { kind: SubjectKind; key: string; revision?: number | undefined } | null {
   const [kind, key] = [form.get('kind'), form.get('key')];
   if (kind === null && key === null) return null;
   if (kind === null || key === null || !isSubjectKind(kind)) {
     throw badRequest('The form does not name the item with its kind and its key. Load the page again.');
   }
-  return { kind, key };
+  return { kind, key, revision: numberOf(form, 'revision') };
+}
+
+/** @throws WebFault for a text that is no whole number */
+function numberOf(form: URLSearchParams, name: string): number | undefined {
+  const text = form.get(name);
+  if (text === null) return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw badRequest(`The field “${name}” of the form is no number. Load the page again.`);
 }
 
 function isSubjectKind(text: string): text is SubjectKind {

@@ -143,7 +143,7 @@ function settleCard({ cause, mayDecide }: CauseView, request: Pick<WebRequest, '
     ({ value, name, text }) =>
       confirmForm(request, {
         action: `${causePath(cause.id)}/settle`,
-        fields: { resolution: value },
+        fields: { resolution: value, ...(cause.lastSeenAt === null ? {} : { until: String(cause.lastSeenAt) }) },
         button: `${name}: ${membersText(cause)}`,
         text: `${text} This is done for ${membersText(cause)}, not only for those on this page.`,
       }),
@@ -157,13 +157,13 @@ function settleCard({ cause, mayDecide }: CauseView, request: Pick<WebRequest, '
 function settleForm(
   { id, type }: Cause,
   request: Pick<WebRequest, 'csrf'>,
-  { kind, key, naturalKey }: NonNullable<CauseMember['item']>,
+  { kind, key, naturalKey, revision }: NonNullable<CauseMember['item']>,
 ): Html {
   const name = naturalKey ?? key;
   const options = SETTLED.filter(({ value }) => type !== 'unconfirmed' || value !== 'ignored').map(
     ({ value, name: text }) => html`<option value="${value}">${text}</option>`,
   );
-  return html`<form class="inline" method="post" action="${causePath(id)}/settle">${csrfField(request)}<input type="hidden" name="kind" value="${kind}" /><input type="hidden" name="key" value="${key}" /><select name="resolution" aria-label="Result of ${name}">${options}</select> <button class="plain" aria-label="Settle ${name}">Settle</button></form>`;
+  return html`<form class="inline" method="post" action="${causePath(id)}/settle">${csrfField(request)}<input type="hidden" name="kind" value="${kind}" /><input type="hidden" name="key" value="${key}" /><input type="hidden" name="revision" value="${revision}" /><select name="resolution" aria-label="Result of ${name}">${options}</select> <button class="plain" aria-label="Settle ${name}">Settle</button></form>`;
 }
 
 function fileCard({ cause, hasRows, noUpload, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {

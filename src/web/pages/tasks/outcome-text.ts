@@ -152,11 +152,15 @@ function syncedText(synced: Synced | null): Sentences {
   ];
 }
 
-function settledText({ cause, title, members, settled, failed, failedCount, released }: CauseSettled): Sentences {
+function settledText(result: CauseSettled): Sentences {
+  const { cause, title, members, settled, failed, failedCount, later, released } = result;
   const more = failedCount - failed.length;
   return [
     html`<p><b>${counted(settled, 'item')} of ${formatCount(members)} settled.</b> <a href="${causePath(cause)}">${title}</a></p>`,
     releasedText(released),
+    later === 0
+      ? null
+      : html`<p class="warn">${counted(later, 'item')} got stuck for this cause after the page was loaded, and ${later === 1 ? 'was' : 'were'} not settled.</p>`,
     failedCount === 0
       ? null
       : html`<p class="bad">${counted(failedCount, 'item')} could not be settled in this way:</p><ul>${failed.map(
