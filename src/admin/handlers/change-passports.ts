@@ -12,6 +12,11 @@ export interface PassportsSelected {
   /** The keys of the products; null for all products that the filter selects. */
   products: string[] | null;
   filter: PassportFilter;
+  /**
+   * Leaves passports that came into their state after this time, such as the time when the person has looked at the
+   * selection; null leaves none. Named products are not left.
+   */
+  until: number | null;
   waitMs: number;
 }
 
@@ -23,6 +28,8 @@ export interface PassportsOfSelection {
   changed: number;
   /** Passports of incomplete products, and of products that have disappeared since they were selected. */
   refused: number;
+  /** Passports that came into their state after `until`, and were left as they are. */
+  later: number;
   /** The first passports that do not have the wanted state, each with the reason. */
   left: PassportOutcome[];
   leftCount: number;
@@ -45,14 +52,17 @@ export const changeSelected: Handler<PassportsSelected, PassportsOfSelection> = 
       source: z.string().optional(),
       search: z.string().optional(),
     }),
+    until: z.number().nullable().default(null),
     waitMs: z.number().nonnegative(),
   }),
-  async handle({ status, products, filter, waitMs }, context) {
+  async handle({ status, products, filter, until, waitMs }, context) {
     const { runtime, abort } = context;
     const answers: PassportAnswer[] = [];
-    for await (const page of pagesOf({ products, filter }, context)) {
+    let later = 0;
+    for await (const page of pagesOf({ products, filter, until }, context)) {
       abort.throwIfAborted();
-      answers.push(...(await runtime.ledger.askForPassports({ products: page, status })));
+      later += page.later;
+      answers.push(...(await runtime.ledger.askForPassports({ products: page.products, status })));
       runtime.engine.wake();
     }
     const synced = await settlePassports(answers, waitMs, context);
@@ -66,7 +76,8 @@ export const changeSelected: Handler<PassportsSelected, PassportsOfSelection> = 
       if (left.length < LISTED_MAX) left.push({ ...answer, passport });
     }
     const refused = answers.filter(({ result }) => result === 'incomplete' || result === 'unknown').length;
-    return { status, selected: answers.length, changed: answers.length - leftCount, refused, left, leftCount, synced };
+    const changed = answers.length - leftCount;
+    return { status, selected: answers.length, changed, refused, later, left, leftCount, synced };
   },
 };
 
@@ -76,22 +87,27 @@ function isAsWanted(status: PassportsSelected['status'], acknowledged: string | 
 }
 
 /**
- * The keys of the selected products, page by page. The position for the next page stays correct while their states
- * change.
+ * The keys of the selected products, page by page, with the number of products that are left. The position for the next
+ * page stays correct while their states change.
  */
 async function* pagesOf(
-  { products, filter }: Pick<PassportsSelected, 'products' | 'filter'>,
+  { products, filter, until }: Pick<PassportsSelected, 'products' | 'filter' | 'until'>,
   { runtime }: Pick<HandlerContext, 'runtime'>,
-): AsyncGenerator<string[]> {
+): AsyncGenerator<{ products: string[]; later: number }> {
   if (products !== null) {
     const asked = [...new Set(products)];
-    for (let at = 0; at < asked.length; at += PAGE) yield asked.slice(at, at + PAGE);
+    for (let at = 0; at < asked.length; at += PAGE) yield { products: asked.slice(at, at + PAGE), later: 0 };
     return;
   }
+  // A passport that was asked for changes its state, and may come again under the new one.
+  const found = new Set<string>();
   let after: string | undefined;
   do {
     const { rows, next } = await runtime.dashboard.passports(filter, { after, limit: PAGE });
-    if (rows.length > 0) yield rows.map(({ product }) => product);
+    const fresh = rows.filter(({ product }) => !found.has(product));
+    for (const { product } of fresh) found.add(product);
+    const seen = fresh.filter(({ since }) => until === null || (since ?? until) <= until);
+    if (fresh.length > 0) yield { products: seen.map(({ product }) => product), later: fresh.length - seen.length };
     after = next ?? undefined;
   } while (after !== undefined);
 }

@@ -5,7 +5,7 @@ import type { SubjectKind } from '../../domain/item.ts';
 type Filter = Record<string, string | number | null | undefined>;
 
 /** A path with the parts of a filter that are set. */
-export function withQuery(path: string, filter: Filter): string {
+function withQuery(path: string, filter: Filter): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(filter)) {
     if (value !== null && value !== undefined && value !== '') query.set(name, String(value));
@@ -18,6 +18,7 @@ export const runsPath = (filter: Filter = {}): string => withQuery('/runs', filt
 export const passportsPath = (filter: Filter = {}): string => withQuery('/passports', filter);
 export const attentionPath = (filter: Filter = {}): string => withQuery('/attention', filter);
 export const causePath = (id: string): string => `/attention/${encodeURIComponent(id)}`;
+export const acceptPath = (source: string): string => withQuery('/runs/accept', { source });
 export const runPath = (id: number): string => `/runs/${id}`;
 
 /** The longest key in a path. A longer key is put into the query, because the server limits the parts of a path. */

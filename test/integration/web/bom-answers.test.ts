@@ -42,13 +42,14 @@ afterEach(async () => {
   await world.remove();
 });
 
+const THERE = { action: '/attention/parts', with: 'They are there' };
 const atPlatform = () => world.contents().bomItems.length;
 
 describe('the question about BOM items of products that were at the platform before', () => {
   it('the question about BOM items of adopted products is asked with its counts, and present BOM items are not sent', async () => {
     const asked = (await web.get('/attention')).text;
     expect(asked).toContain(`They are there: ${ITEMS} BOM items of `);
-    const { to } = await web.post('/attention/parts', { present: 'yes' });
+    const { to } = await web.press(asked, THERE);
     expect(await web.taskPage(to)).toMatch(new RegExp(`${ITEMS} BOM items of \\d products? settled\\.`));
     expect((await web.get('/attention')).text).not.toContain('They are there');
     expect(daemon.runtime.views.itemCounts().bom_item).toEqual({ delivered: ITEMS });
@@ -65,9 +66,22 @@ describe('the question about BOM items of products that were at the platform bef
   });
 
   it('the question about BOM items of adopted products has those created that a person calls absent', async () => {
-    const { to } = await web.post('/attention/parts', { present: 'no' });
+    const asked = (await web.get('/attention')).text;
+    const { to } = await web.press(asked, { ...THERE, with: 'They are not there' });
     await web.taskPage(to);
     await vi.waitUntil(() => daemon.runtime.views.itemCounts().bom_item.delivered === ITEMS, SOON);
     expect(atPlatform()).toBe(2 * ITEMS);
+  });
+
+  it('the question about BOM items of adopted products takes no answer from a page that has shown another question', async () => {
+    const asked = (await web.get('/attention')).text;
+    const [line] = SMALL.lines;
+    await daemon.runtime.ledger.answerParts({ products: [line?.product ?? ''], present: true });
+    const left = daemon.runtime.views.unansweredParts();
+    expect(left.bomItems).toBeLessThan(ITEMS);
+    const answered = await web.press(asked, { ...THERE, with: 'They are not there' });
+    expect(answered).toMatchObject({ status: 303, to: '/attention' });
+    expect(daemon.runtime.views.unansweredParts()).toEqual(left);
+    expect(atPlatform()).toBe(ITEMS);
   });
 });

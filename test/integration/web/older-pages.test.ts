@@ -6,6 +6,12 @@ import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboar
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { attentionExport, createAttentionWorld } from '../../support/worlds/attention-world.ts';
 import { type ServedWorld, startDaemon } from '../../support/worlds/daemon-world.ts';
+import {
+  ALL_PRODUCTS,
+  productsFile,
+  publicationsOf,
+  serveDashboardWorld,
+} from '../../support/worlds/dashboard-world.ts';
 
 const SOON = { timeout: 30_000 };
 
@@ -27,8 +33,7 @@ async function causeOf(type: CauseType): Promise<Cause> {
 /** Syncs a new export to its end. */
 async function exported(rows: readonly string[]): Promise<void> {
   served.world.write('products.csv', attentionExport(rows));
-  await served.daemon.startRun('erp', 'schedule');
-  await expect.poll(async () => (await served.daemon.runtime.engine.status()).outstanding, SOON).toBe(0);
+  await web.taskPage((await web.post('/runs/start', { source: 'erp' })).to);
 }
 
 const item = (key: string) => served.daemon.runtime.views.item('product', key);
@@ -39,7 +44,7 @@ describe('settling from a page that is older than the state', () => {
     const { id } = await causeOf('rejected');
     const page = (await web.get(`/attention/${id}`)).text;
     await exported(['B-1;Alt;20;DE', 'B-2;Uralt;20;DE']);
-    await expect.poll(() => item('B-2')?.state, SOON).toBe('rejected');
+    expect(item('B-2')?.state).toBe('rejected');
     const { to } = await web.press(page, { action: `/attention/${id}/settle`, with: 'Ignore: 1 item' });
     const task = await web.taskPage(to);
     expect(task).toContain('1 item of 1 settled.');
@@ -53,7 +58,7 @@ describe('settling from a page that is older than the state', () => {
     const page = (await web.get(`/attention/${id}`)).text;
     const before = item('B-1')?.revision;
     await exported(['B-1;Neu;20;DE']);
-    await expect.poll(() => [item('B-1')?.state, item('B-1')?.revision], SOON).toEqual(['rejected', (before ?? 0) + 1]);
+    expect([item('B-1')?.state, item('B-1')?.revision]).toEqual(['rejected', (before ?? 0) + 1]);
     const one = { action: `/attention/${id}/settle`, with: 'aria-label="Settle B-1"' };
     const { to } = await web.press(page, one, { resolution: 'ignored' });
     expect(await web.taskPage(to)).toContain('The product &quot;B-1&quot; has changed since it was shown');
@@ -61,5 +66,62 @@ describe('settling from a page that is older than the state', () => {
     const fresh = (await web.get(`/attention/${id}`)).text;
     await web.taskPage((await web.press(fresh, one, { resolution: 'ignored' })).to);
     expect(item('B-1')?.state).toBe('superseded');
+  });
+});
+
+describe('accepting an export from a page that is older than the state', () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, at) => `A-${at};Kessel;10;DE`);
+  const heldRows = () => served.daemon.runtime.views.guardedReads().map(({ missing }) => missing);
+  const lastRun = () => served.daemon.runtime.views.runs({ limit: 1 })[0]?.id;
+
+  it('an export that the guard holds is accepted only from a page that has shown this export', async () => {
+    await started(rows(10));
+    await exported(rows(7));
+    expect(heldRows()).toEqual([3]);
+    const page = (await web.get('/runs/accept?source=erp')).text;
+    await exported(rows(2));
+    expect(heldRows()).toEqual([8]);
+    const run = lastRun();
+    const older = await web.press(page, { action: '/runs/accept' });
+    expect(older).toMatchObject({ status: 303, to: '/runs/accept?source=erp' });
+    expect([heldRows(), lastRun()]).toEqual([[8], run]);
+    const fresh = (await web.get(older.to)).text;
+    expect(fresh).toContain('At most 8 records');
+    await web.taskPage((await web.press(fresh, { action: '/runs/accept' })).to);
+    expect(heldRows()).toEqual([]);
+    expect(served.daemon.runtime.views.missingCounts().product).toBe(8);
+    expect(await web.press(fresh, { action: '/runs/accept' })).toMatchObject({ to: '/runs/accept?source=erp' });
+  });
+
+  it('the page of a run offers to accept its export only while the guard holds the export of this run', async () => {
+    await started(rows(10));
+    await exported(rows(7));
+    expect(heldRows()).toEqual([3]);
+    const first = lastRun();
+    expect((await web.get(`/runs/${first}`)).text).toContain('Accept this export');
+    await exported(rows(2));
+    expect(heldRows()).toEqual([8]);
+    expect((await web.get(`/runs/${first}`)).text).not.toContain('Accept this export');
+    expect((await web.get(`/runs/${lastRun()}`)).text).toContain('Accept this export');
+  });
+});
+
+describe('publishing from a page that is older than the state', () => {
+  it('what a filter selects is published as the page has shown it, without the passports that came later', async () => {
+    served = await serveDashboardWorld();
+    web = webForms(served.url);
+    const { views } = served.daemon.runtime;
+    const page = (await web.post('/passports/confirm', { status: 'published', of: 'filter', search: 'P-' })).text;
+    served.world.write('products.csv', productsFile([...ALL_PRODUCTS, 'P-9;Lamp;DRAFT;DE']));
+    await served.daemon.startRun('erp', 'schedule');
+    await expect.poll(() => views.passport('P-9')?.state, SOON).toBe('initialized');
+    const { to } = await web.press(page, { action: '/passports/change' });
+    const task = await web.taskPage(to);
+    expect(task).toContain('1 passport has changed after the page was loaded, and was left.');
+    expect(publicationsOf(served.world).filter((one) => one.endsWith(' published'))).toEqual([
+      'P-1 published',
+      'P-2 published',
+      'P-3 published',
+    ]);
   });
 });

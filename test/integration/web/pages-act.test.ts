@@ -83,7 +83,7 @@ describe('what an operator does on a page', () => {
   it('a filter with an unknown name selects nothing: the forms that act on all of it refuse it, in the address as well', async () => {
     const before = states();
     const all = { of: 'filter', status: 'unpublished' };
-    const names = 'Allowed is: status, of, product, state, source, search.';
+    const names = 'Allowed is: status, of, product, until, state, source, search.';
     for (const path of ['/passports/confirm', '/passports/change']) {
       const { status, text } = await web.post(path, { ...all, stat: 'initialized' });
       expect(status).toBe(400);
@@ -124,7 +124,8 @@ describe('what an operator does on a page', () => {
     expect(await get('/')).toContain('href="/runs/accept?source=erp"');
     const shown = await get('/runs/accept?source=erp');
     expect(shown).toContain(`At most ${MORE + 4} records that the export lacks then count as missing.`);
-    await done('/runs/accept', { source: 'erp' });
+    const accepted = await web.press(shown, { action: '/runs/accept' });
+    await web.taskPage(accepted.to);
     expect(served.daemon.runtime.views.guardedReads()).toEqual([]);
     expect(served.daemon.runtime.views.missingCounts().product).toBeGreaterThanOrEqual(MORE);
     expect(await get('/runs/accept?source=erp')).toContain('Nothing of erp waits for a decision.');

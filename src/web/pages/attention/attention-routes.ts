@@ -4,12 +4,14 @@ import { settleParts } from '../../../admin/handlers/settle-parts.ts';
 import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/manual-resolution.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { SHOWN, shownMark } from '../../parts/shown-mark.ts';
 import { mayDo } from '../../server/answers.ts';
+import { numberOf } from '../../server/field-number.ts';
 import { filterValue } from '../../server/filter-value.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';
-import { causePath } from '../links.ts';
+import { attentionPath, causePath } from '../links.ts';
 import { causePage } from './cause-page.ts';
 import { targetOf } from './cause-rows.ts';
 import { ALL_CAUSES, CAUSE_TYPE_FILTER, membersText } from './causes.ts';
@@ -121,6 +123,10 @@ export function attentionRoutes(context: PageContext): Route[] {
   async function parts({ form, person }: WebRequest): Promise<WebAnswer> {
     const answer = form.get('present');
     if (answer !== 'yes' && answer !== 'no') throw badRequest('Choose whether the BOM items are at the platform.');
+    if (form.get(SHOWN) !== shownMark(runtime.views.unansweredParts())) {
+      const text = 'The question has changed since the page was loaded, so nothing was stored.';
+      return { type: 'redirect', to: attentionPath(), notice: { text, tone: 'warn' } };
+    }
     const present = answer === 'yes';
     const title = `BOM items of adopted products are ${present ? 'there' : 'not there'}`;
     const task = await tasks.start(settleParts, { products: null, present }, { who: person.name, via: 'web', title });
@@ -137,7 +143,7 @@ export function attentionRoutes(context: PageContext): Route[] {
   return [
     { method: 'GET', path: '/attention', role: 'viewer', fields: LIST_FIELDS, handle: inbox },
     ...lookupRoutes(context),
-    { ...post('/attention/parts', 'operator', 'parts.settle', parts), fields: { names: ['present'] } },
+    { ...post('/attention/parts', 'operator', 'parts.settle', parts), fields: { names: ['present', SHOWN] } },
     { method: 'GET', path: '/attention/:id', role: 'viewer', fields: { names: ['after', 'tried'] }, handle: onePage },
     { ...post('/attention/:id/replay/try', 'editor', 'replay.try', tryReplay), fields: { names: [] } },
     { ...post('/attention/:id/replay', 'editor', 'replay.start', replay), fields: { names: [] } },
@@ -171,14 +177,6 @@ function itemOf(form: URLSearchParams): { kind: SubjectKind; key: string; revisi
     throw badRequest('The form does not name the item with its kind and its key. Load the page again.');
   }
   return { kind, key, revision: numberOf(form, 'revision') };
-}
-
-/** @throws WebFault for a text that is no whole number */
-function numberOf(form: URLSearchParams, name: string): number | undefined {
-  const text = form.get(name);
-  if (text === null) return undefined;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw badRequest(`The field “${name}” of the form is no number. Load the page again.`);
 }
 
 function isSubjectKind(text: string): text is SubjectKind {

@@ -5,6 +5,7 @@ import { counted } from '../../parts/count-link.ts';
 import { emptyState } from '../../parts/data-table.ts';
 import { filterForm } from '../../parts/filter-form.ts';
 import { card, pageHead } from '../../parts/page-head.ts';
+import { SHOWN, shownMark } from '../../parts/shown-mark.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
 import { timeOf } from '../../parts/time.ts';
 import type { WebRequest } from '../../server/route.ts';
@@ -78,7 +79,7 @@ function partsCard({ parts, mayDecide }: InboxView, request: Pick<WebRequest, 'c
   const form = (present: boolean) =>
     confirmForm(request, {
       action: '/attention/parts',
-      fields: { present: present ? 'yes' : 'no' },
+      fields: { present: present ? 'yes' : 'no', [SHOWN]: shownMark(parts) },
       button: present ? `They are there: ${what}` : `They are not there: ${what}`,
       text: present
         ? 'They count as delivered, and nothing is sent.'

@@ -4,7 +4,7 @@ import { type Html, html } from '../../html.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
 import { timeOf } from '../../parts/time.ts';
-import { attentionPath, causePath, itemPath, itemsPath, withQuery } from '../links.ts';
+import { acceptPath, attentionPath, causePath, itemPath, itemsPath } from '../links.ts';
 import { KINDS } from '../words.ts';
 import type { OverviewView } from './overview-view.ts';
 
@@ -42,7 +42,7 @@ function causeRow({ id, count, title, source, passportsHeld, firstSeenAt, note }
 function guardNotes({ standing, operates }: AttentionView): Html[] {
   return standing.guarded.map(({ source, stream, message }) => {
     const accept = operates
-      ? html`<a class="button" href="${withQuery('/runs/accept', { source })}">Accept this export…</a>`
+      ? html`<a class="button" href="${acceptPath(source)}">Accept this export…</a>`
       : html`<span class="quiet">An operator can accept it.</span>`;
     return html`<div class="note bad"><p>The guard holds ${source}/${stream}: ${message} Write the whole export again, or accept this one.</p><p>${accept}</p></div>`;
   });

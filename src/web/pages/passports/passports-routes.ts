@@ -2,6 +2,7 @@ import { changeSelected } from '../../../admin/handlers/change-passports.ts';
 import type { PassportFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES, type PassportCounts } from '../../../domain/ports/ledger/ledger-views.ts';
 import { counted } from '../../parts/count-link.ts';
+import { numberOf } from '../../server/field-number.ts';
 import { filterValue } from '../../server/filter-value.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
@@ -20,7 +21,7 @@ const BODY_BYTES_MAX = 512 * 1024;
 
 /** The routes for the list of passports, their PDFs, and publishing and withdrawing selected passports. */
 export function passportsRoutes(context: PageContext): Route[] {
-  const { runtime, dashboard, tasks } = context;
+  const { runtime, dashboard, tasks, clock } = context;
 
   async function list({ query, person, csrf }: WebRequest): Promise<WebAnswer> {
     const filter = filterOf(query);
@@ -46,7 +47,8 @@ export function passportsRoutes(context: PageContext): Route[] {
   }
 
   async function confirm({ form, csrf }: WebRequest): Promise<WebAnswer> {
-    const selection = selectionOf(form);
+    // The time is read before the counts, so that it is never later than what the page shows.
+    const selection = { ...selectionOf(form), until: clock.now() };
     const { status, products, filter } = selection;
     const view = products === null ? await ofFilter(filter) : ofProducts(products, status);
     const body = confirmPage({ ...view, hold: sendingHold(runtime), status, fields: fieldsOf(selection), csrf });
@@ -91,11 +93,11 @@ export function passportsRoutes(context: PageContext): Route[] {
   }
 
   async function change({ form, person }: WebRequest): Promise<WebAnswer> {
-    const { status, products, filter } = selectionOf(form);
+    const { status, products, filter, until } = selectionOf(form);
     const of = products === null ? 'all passports that a filter selects' : counted(products.length, 'passport');
     const task = await tasks.start(
       changeSelected,
-      { status, products, filter, waitMs: WAIT_MS },
+      { status, products, filter, until, waitMs: WAIT_MS },
       { who: person.name, via: 'web', title: `${status === 'published' ? 'Publishing' : 'Withdrawal'} of ${of}.` },
     );
     return { type: 'redirect', to: `/tasks/${task.id}` };
@@ -139,7 +141,7 @@ const ALL = { path: passportsPath(), name: 'All passports' };
 const STATE_FILTER = { values: PASSPORT_STATES, all: ALL };
 const FILTER = ['state', 'source', 'search'];
 const LIST_FIELDS = { names: [...FILTER, 'after'], all: ALL };
-const SELECTION_FIELDS = { names: ['status', 'of', 'product', ...FILTER], several: ['product'], all: ALL };
+const SELECTION_FIELDS = { names: ['status', 'of', 'product', 'until', ...FILTER], several: ['product'], all: ALL };
 
 /** @throws WebFault for an unknown state */
 function filterOf(query: URLSearchParams): PassportFilter {
@@ -158,6 +160,8 @@ interface Selection {
   /** The keys of the selected products; null for all products that the filter selects. */
   products: string[] | null;
   filter: PassportFilter;
+  /** When the page that the person has confirmed was loaded; null for named products. */
+  until: number | null;
 }
 
 /** @throws WebFault if nothing is selected */
@@ -165,13 +169,19 @@ function selectionOf(form: URLSearchParams): Selection {
   const status = form.get('status');
   if (status !== 'published' && status !== 'unpublished')
     throw badRequest('The form has no action. Go back, and choose Publish or Withdraw.');
-  if (form.get('of') === 'filter') return { status, products: null, filter: filterOf(form) };
+  if (form.get('of') === 'filter') {
+    return { status, products: null, filter: filterOf(form), until: numberOf(form, 'until') ?? null };
+  }
   const products = form.getAll('product');
   if (products.length === 0) throw badRequest('No passport is selected. Go back and select passports, or choose all.');
-  return { status, products, filter: {} };
+  return { status, products, filter: {}, until: null };
 }
 
-function fieldsOf({ products, filter }: Selection): [string, string][] {
+function fieldsOf({ products, filter, until }: Selection): [string, string][] {
   if (products !== null) return products.map((product) => ['product', product]);
-  return [['of', 'filter'], ...Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)])];
+  return [
+    ['of', 'filter'],
+    ['until', String(until)],
+    ...Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]),
+  ];
 }

@@ -5,6 +5,7 @@ import { confirmForm } from '../../parts/confirm-form.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';
 import { dataTable } from '../../parts/data-table.ts';
 import { card, pageHead } from '../../parts/page-head.ts';
+import { SHOWN, shownMark } from '../../parts/shown-mark.ts';
 import { timeOf } from '../../parts/time.ts';
 import { runPath } from '../links.ts';
 import { KINDS } from '../words.ts';
@@ -45,12 +46,17 @@ ${changes === 0 ? null : html`<li>${counted(changes, 'item')} that ${changes ===
     { csrf },
     {
       action: '/runs/accept',
-      fields: { source },
+      fields: { source, [SHOWN]: waitingMark(view) },
       button: `Accept this export of ${source}`,
       tone: 'grave',
     },
   ),
 ])}`;
+}
+
+/** The mark of everything of a source that waits for the person's decision. */
+export function waitingMark({ guarded, adopted }: Pick<AcceptView, 'guarded' | 'adopted'>): string {
+  return shownMark([guarded, adopted]);
 }
 
 function held(guarded: readonly GuardedRead[]): Html {

@@ -6,7 +6,7 @@ import { dataTable } from '../../parts/data-table.ts';
 import { keyValues } from '../../parts/key-values.ts';
 import { card, pageHead } from '../../parts/page-head.ts';
 import { durationOf, timeOf } from '../../parts/time.ts';
-import { attentionPath, itemsPath, runsPath, withQuery } from '../links.ts';
+import { acceptPath, attentionPath, itemsPath, runsPath } from '../links.ts';
 import { askedBy, quarantinedMeans, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
 
 export interface RunPageView {
@@ -14,7 +14,7 @@ export interface RunPageView {
   isRunning: boolean;
   /** How many items were last changed by this run. */
   changedItems: Listed<unknown>['total'];
-  /** True if the guard holds the source at present, so that its export can be accepted. */
+  /** True if the guard holds the export of this run at present, so that the export can be accepted. */
   isHeld: boolean;
   /** False for a source that the config does not have any more. */
   isConfigured: boolean;
@@ -71,9 +71,7 @@ function changed({ run, changedItems: { count, atLeast } }: RunPageView): Html {
 function actions({ run, isRunning, isHeld, isConfigured, operates, csrf }: RunPageView): Html[] {
   if (!operates || !isConfigured) return [];
   const { source } = run;
-  const accept = isHeld
-    ? [html`<a class="button" href="${withQuery('/runs/accept', { source })}">Accept this export…</a>`]
-    : [];
+  const accept = isHeld ? [html`<a class="button" href="${acceptPath(source)}">Accept this export…</a>`] : [];
   if (isRunning) {
     const stop = {
       action: '/runs/stop',

@@ -1,11 +1,12 @@
 import { syncSources } from '../../../admin/handlers/sync.ts';
 import type { RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { SHOWN } from '../../parts/shown-mark.ts';
 import { filterValue } from '../../server/filter-value.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';
-import { runsPath } from '../links.ts';
-import { acceptPage } from './accept-page.ts';
+import { acceptPath, runsPath } from '../links.ts';
+import { type AcceptView, acceptPage, waitingMark } from './accept-page.ts';
 import { runPage } from './run-page.ts';
 import { RUN_RESULTS, runsPage } from './runs-list.ts';
 
@@ -46,7 +47,7 @@ export function runsRoutes(context: PageContext): Route[] {
       run,
       changedItems,
       isRunning: run.endedAt === null && context.running().includes(run.source),
-      isHeld: runtime.views.guardedReads([run.source]).length > 0,
+      isHeld: runtime.views.guardedReads([run.source]).some(({ runId }) => runId === run.id),
       isConfigured: configured(run.source) !== null,
       operates: person.role === 'operator',
       csrf,
@@ -55,12 +56,17 @@ export function runsRoutes(context: PageContext): Route[] {
     return { type: 'page', title: `Run ${run.id} of ${run.source}`, body, at: '/runs' };
   }
 
+  /** What of a source waits for the person's decision. */
+  function waiting(source: string): Pick<AcceptView, 'guarded' | 'adopted'> {
+    const { views } = runtime;
+    return { guarded: views.guardedReads([source]), adopted: views.adoptedChanges([source]) };
+  }
+
   async function acceptForm(request: WebRequest): Promise<WebAnswer> {
     const source = sourceOf(request);
     const body = acceptPage({
       source,
-      guarded: runtime.views.guardedReads([source]),
-      adopted: runtime.views.adoptedChanges([source]),
+      ...waiting(source),
       onMissing: configured(source)?.onMissing ?? 'flag',
       csrf: request.csrf,
     });
@@ -79,6 +85,13 @@ export function runsRoutes(context: PageContext): Route[] {
       },
     );
     return { type: 'redirect', to: `/tasks/${task.id}` };
+  }
+
+  async function acceptShown(request: WebRequest): Promise<WebAnswer> {
+    const source = sourceOf(request);
+    if (request.form.get(SHOWN) === waitingMark(waiting(source))) return start(request, { accept: true });
+    const text = 'What waits for your decision has changed since the page was loaded, so nothing was accepted.';
+    return { type: 'redirect', to: acceptPath(source), notice: { text, tone: 'warn' } };
   }
 
   async function stop(request: WebRequest): Promise<WebAnswer> {
@@ -106,7 +119,7 @@ export function runsRoutes(context: PageContext): Route[] {
       path: '/runs/accept',
       role: 'operator',
       action: 'export.accept',
-      handle: (request) => start(request, { accept: true }),
+      handle: acceptShown,
     },
   ];
 }

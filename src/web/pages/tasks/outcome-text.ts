@@ -222,7 +222,8 @@ function retriedLine({ kind, key, naturalKey, operation, state, reason }: Retrie
   return html`<li><a href="${itemPath(kind, key)}">${operation} ${naturalKey ?? key}</a>: ${standing}.${reason === null ? null : ` ${reason}`}</li>`;
 }
 
-function passportsText({ selected, status, changed, left, leftCount, synced }: PassportsOfSelection): Sentences {
+function passportsText(result: PassportsOfSelection): Sentences {
+  const { selected, status, changed, later, left, leftCount, synced } = result;
   const are = changed === 1 ? 'is' : 'are';
   const lines = left.map(({ asked, key, naturalKey, result, blockers, passport }) => {
     const why = result === 'unknown' ? 'The ledger no longer has this product.' : blockers.join(' ');
@@ -231,6 +232,9 @@ function passportsText({ selected, status, changed, left, leftCount, synced }: P
   const more = leftCount - left.length;
   return [
     html`<p><b class="${leftCount === 0 ? 'good' : 'warn'}">${formatCount(changed)} of ${counted(selected, 'passport')} ${are} ${status === 'published' ? 'published' : 'not public'} now.</b></p>`,
+    later === 0
+      ? null
+      : html`<p class="warn">${counted(later, 'passport')} ${later === 1 ? 'has' : 'have'} changed after the page was loaded, and ${later === 1 ? 'was' : 'were'} left.</p>`,
     leftCount === 0
       ? null
       : html`<p>${counted(leftCount, 'passport')} ${leftCount === 1 ? 'is' : 'are'} not:</p><ul>${lines}${more > 0 ? html`<li>and ${formatCount(more)} more</li>` : null}</ul>`,
