@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
-import { createProductsWorld } from '../support/worlds/daemon-world.ts';
+import { createProductsWorld, PRODUCTS } from '../support/worlds/daemon-world.ts';
 import { openDashboard, type WatchedDashboard } from './support/watched-page.ts';
 
 /** A page with the script of the dashboard and with content from the test, so that the test knows each change. */
@@ -49,6 +49,21 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     await page.locator('body').evaluate((element) => element.setAttribute('data-mark', 'kept'));
     await web.daemon.startRun('erp', 'schedule');
     await page.getByText('is not a valid choice').first().waitFor();
+    expect(await page.getAttribute('body', 'data-mark')).toBe('kept');
+  });
+
+  it('a live page of the queues has the failed jobs that its counts have', async () => {
+    await web.daemon.startRun('erp', 'schedule');
+    await expect.poll(() => web.daemon.runtime.queues.failed('deliver'), { timeout: 20_000 }).toHaveLength(1);
+    const stream = page.waitForResponse(`${web.url}/live`);
+    await page.goto(`${web.url}/queues`);
+    await stream;
+    await page.click('button[aria-label^="Retry product.create"]', { trial: true });
+    await page.locator('body').evaluate((element) => element.setAttribute('data-mark', 'kept'));
+    web.world.write('status.csv', PRODUCTS.fixed['status.csv']);
+    await web.daemon.startRun('erp', 'schedule');
+    await page.getByText('No job has failed.').waitFor();
+    expect(await page.locator('button[aria-label^="Retry product.create"]').count()).toBe(0);
     expect(await page.getAttribute('body', 'data-mark')).toBe('kept');
   });
 

@@ -12,6 +12,8 @@ export interface DataTable {
   columns: readonly Column[];
   /** The cells of each row; the first one is the row's heading. */
   rows: readonly (readonly (string | number | Html | null)[])[];
+  /** What each row is about. With a key, a row of a live page stays the same element when rows before it are removed. */
+  keys?: readonly string[];
   /** The text below the caption if there are no rows. */
   empty?: string;
   /** True for a list whose cells need no names of columns. On a narrow screen a row then takes few lines. */
@@ -19,7 +21,7 @@ export interface DataTable {
 }
 
 /** A table. If the screen is too narrow for it, it becomes a list of its rows. */
-export function dataTable({ caption, columns, rows, empty = 'Nothing.', isCompact = false }: DataTable): Html {
+export function dataTable({ caption, columns, rows, keys, empty = 'Nothing.', isCompact = false }: DataTable): Html {
   if (rows.length === 0) return emptyState(empty);
   const look = (at: number) => (columns[at]?.number === true ? html` class="number"` : null);
   const heads = columns.map(({ name }, at) => html`<th scope="col"${look(at)}>${name}</th>`);
@@ -29,8 +31,8 @@ export function dataTable({ caption, columns, rows, empty = 'Nothing.', isCompac
     return typeof name === 'string' && name !== '' ? html` data-label="${name}"` : null;
   };
   const body = rows.map(
-    (cells) =>
-      html`<tr>${cells.map((cell, at) =>
+    (cells, row) =>
+      html`<tr${keys === undefined ? null : html` data-key="${keys[row] ?? ''}"`}>${cells.map((cell, at) =>
         at === 0 ? html`<th scope="row"${look(at)}>${cell}</th>` : html`<td${look(at)}${label(at)}>${cell}</td>`,
       )}</tr>`,
   );

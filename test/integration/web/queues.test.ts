@@ -1,3 +1,5 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
@@ -9,6 +11,8 @@ import {
   startDaemon,
 } from '../../support/worlds/daemon-world.ts';
 import type { World } from '../../support/worlds/world.ts';
+
+const SOON = { timeout: 20_000 };
 
 let world: World;
 let daemon: Daemon;
@@ -27,7 +31,7 @@ async function withRejected(): Promise<void> {
   const started = await startDaemon(world);
   daemon = started.daemon;
   web = webForms(started.url);
-  await expect.poll(() => daemon.runtime.queues.failed('deliver'), { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(() => daemon.runtime.queues.failed('deliver'), SOON).toHaveLength(1);
 }
 
 const skus = () => world.contents().products.map(({ sku }) => sku);
@@ -40,9 +44,7 @@ async function failedJob() {
 
 /** Presses the first button Retry of a page that was loaded before. */
 function pressRetry(page: string): ReturnType<WebForms['post']> {
-  const form = page.slice(page.indexOf('action="/queues/deliver/retry"'));
-  const [, field = '', value = ''] = /name="(job|delivery)" value="([^"]*)"/.exec(form) ?? [];
-  return web.post('/queues/deliver/retry', { [field]: value });
+  return web.press(page, { action: '/queues/deliver/retry' });
 }
 
 describe('the page of the queues', () => {
@@ -81,12 +83,30 @@ describe('the page of the queues', () => {
     const { text: page } = await web.get('/queues');
     await web.taskPage((await pressRetry(page)).to);
     await expect
-      .poll(async () => (await daemon.runtime.queues.failed('deliver')).map((job) => job.id), { timeout: 20_000 })
+      .poll(async () => (await daemon.runtime.queues.failed('deliver')).map((job) => job.id), SOON)
       .toEqual([expect.not.stringMatching(new RegExp(`^${id}$`))]);
     world.sandbox.faults.clear();
     expect(await web.taskPage((await pressRetry(page)).to)).toContain('1 of 1 delivery arrived.');
     expect(skus()).toEqual(['A-1', 'A-2']);
     expect(await pressRetry(page)).toMatchObject({ status: 303, to: '/queues' });
+  });
+
+  it('the page of the queues reads a source again from a page that was loaded before the source failed again', async () => {
+    await withRejected();
+    const failedRuns = async () => (await daemon.runtime.queues.failed('pull')).map(({ id }) => id);
+    const file = join(world.folder, 'products.csv');
+    renameSync(file, `${file}.away`);
+    await daemon.startRun('erp', 'schedule');
+    await expect.poll(failedRuns, SOON).toHaveLength(1);
+    const [first] = await failedRuns();
+    const { text: page } = await web.get('/queues');
+    await daemon.startRun('erp', 'schedule');
+    await expect.poll(failedRuns, SOON).toEqual([expect.not.stringMatching(new RegExp(`^${first}$`))]);
+    renameSync(`${file}.away`, file);
+    const form = { action: '/queues/pull/retry' };
+    expect(await web.taskPage((await web.press(page, form)).to)).toContain('erp/default: 2 rows read');
+    await expect.poll(failedRuns, SOON).toEqual([]);
+    expect(await web.press(page, form)).toMatchObject({ status: 303, to: '/queues' });
   });
 
   it('the page of the queues pauses a queue and resumes it', async () => {

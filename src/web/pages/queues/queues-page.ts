@@ -44,7 +44,7 @@ export function queuesPage(queues: readonly QueueView[] | null, request: Pick<We
   const failed = queues.filter((queue) => queue.failed.length > 0);
   return html`${head}
 <div id="queues" data-live class="columns">${queues.map((queue) => countsCard(queue, request))}</div>
-${failed.length === 0 ? card('Failed jobs', emptyState('No job has failed.')) : failed.map((queue) => failedCard(queue, request))}`;
+<div id="failed" data-live>${failed.length === 0 ? card('Failed jobs', emptyState('No job has failed.')) : failed.map((queue) => failedCard(queue, request))}</div>`;
 }
 
 function countsCard({ name, counts, paused }: QueueView, request: Pick<WebRequest, 'csrf'>): Html {
@@ -63,13 +63,12 @@ function countsCard({ name, counts, paused }: QueueView, request: Pick<WebReques
 
 function failedCard({ name, failed, counts }: QueueView, request: Pick<WebRequest, 'csrf'>): Html {
   const total = Math.max(counts.failed, failed.length);
-  const rows = failed
-    .slice(0, FAILED_SHOWN)
-    .map((job) => [
-      nameOf(job),
-      job.reason,
-      html`<form method="post" action="/queues/${name}/retry">${csrfField(request)}${nameField(job)}<button class="plain" aria-label="Retry ${job.name}">Retry</button></form>`,
-    ]);
+  const shown = failed.slice(0, FAILED_SHOWN);
+  const rows = shown.map((job) => [
+    nameOf(job),
+    job.reason,
+    html`<form method="post" action="/queues/${name}/retry">${csrfField(request)}${subjectField(name, job)}<button class="plain" aria-label="Retry ${job.name}">Retry</button></form>`,
+  ]);
   const all =
     failed.length < 2
       ? null
@@ -85,6 +84,7 @@ function failedCard({ name, failed, counts }: QueueView, request: Pick<WebReques
       caption: `Failed jobs of ${TITLES[name].title.toLowerCase()}`,
       columns: [{ name: 'job' }, { name: 'why' }, { name: html`<span class="unseen">what to do</span>` }],
       rows,
+      keys: shown.map((job) => [name, ...subjectOf(name, job)].join(' ')),
     }),
     rest > 0
       ? html`<p class="quiet">${counted(rest, 'further one')} ${rest === 1 ? 'is' : 'are'} not shown.</p>`
@@ -100,12 +100,25 @@ export function shownDelivery({ data }: Pick<FailedJob, 'data'>): number | null 
   return typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
 }
 
-/** What Retry is about. A delivery that is refused again gets a new job, so the page names the delivery and not its job. */
-function nameField(job: FailedJob): Html {
+/** The source that a failed job reads; null for another job. */
+export function readSource({ data }: Pick<FailedJob, 'data'>): string | null {
+  return typeof data['source'] === 'string' ? data['source'] : null;
+}
+
+/**
+ * What Retry is about: the name and the value of its field. A delivery that is refused again gets a new job, and so does
+ * a source that cannot be read again, so the page names the delivery or the source and not the job.
+ */
+function subjectOf(name: QueueName, job: FailedJob): [field: string, value: string] {
   const delivery = shownDelivery(job);
-  return delivery === null
-    ? html`<input type="hidden" name="job" value="${job.id}" />`
-    : html`<input type="hidden" name="delivery" value="${delivery}" />`;
+  if (name === 'deliver' && delivery !== null) return ['delivery', String(delivery)];
+  const source = readSource(job);
+  return name === 'pull' && source !== null ? ['source', source] : ['job', job.id];
+}
+
+function subjectField(name: QueueName, job: FailedJob): Html {
+  const [field, value] = subjectOf(name, job);
+  return html`<input type="hidden" name="${field}" value="${value}" />`;
 }
 
 function nameOf({ name, data }: FailedJob): Html | string {

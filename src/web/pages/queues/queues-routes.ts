@@ -7,7 +7,7 @@ import { counted } from '../../parts/count-link.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';
-import { type QueueView, queuesPage, shownDelivery } from './queues-page.ts';
+import { type QueueView, queuesPage, readSource, shownDelivery } from './queues-page.ts';
 
 const WAIT_MS = 60_000;
 const FIELDS = { names: [], all: { path: '/queues', name: 'All queues' } };
@@ -58,7 +58,7 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
       return retryDelivery(request, deliveries, counted(deliveries.length, 'delivery', 'deliveries'));
     }
     if (name === 'pull') {
-      const sources = jobs.flatMap(({ data }) => (typeof data['source'] === 'string' ? [data['source']] : []));
+      const sources = jobs.flatMap((job) => readSource(job) ?? []);
       const by = { who: request.person.name, via: 'web' as const, title: `Repeated run of ${sources.join(', ')}` };
       const task = await tasks.start(syncSources, { sources, accept: [], waitMs: WAIT_MS }, by);
       return { type: 'redirect', to: `/tasks/${task.id}` };
@@ -73,16 +73,21 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
     const asked = request.form.get('delivery');
     if (name === 'deliver' && asked !== null) {
       const delivery = runtime.views.delivery(Number(asked));
-      if (delivery?.needsPerson === true) {
-        const { id, operation, naturalKey, key } = delivery;
-        return retryDelivery(request, [id], `${operation} ${naturalKey ?? key}`);
-      }
-      return noLongerFailed('The delivery no longer needs a person: it was sent, or is about to be sent.');
+      if (delivery?.needsPerson !== true) return nothingToRetry('The delivery no longer needs a person.');
+      const { id, operation, naturalKey, key } = delivery;
+      return retryDelivery(request, [id], `${operation} ${naturalKey ?? key}`);
     }
-    const id = request.form.get('job') ?? '';
-    const job = (await queues.failed(name)).find((one) => one.id === id);
+    const jobs = await queues.failed(name);
+    const source = request.form.get('source');
+    if (name === 'pull' && source !== null) {
+      const job = jobs.find((one) => readSource(one) === source);
+      return job === undefined
+        ? nothingToRetry(`The last run of ${source} has not failed any more.`)
+        : retryJobs(request, [job]);
+    }
+    const job = jobs.find((one) => one.id === request.form.get('job'));
     return job === undefined
-      ? noLongerFailed('The job is no longer a failed job: its work was done, or has failed again.')
+      ? nothingToRetry('The job is no longer a failed job: its work was done, or has failed again.')
       : retryJobs(request, [job]);
   }
 
@@ -126,6 +131,6 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
   ];
 }
 
-function noLongerFailed(text: string): WebAnswer {
-  return { type: 'redirect', to: '/queues', notice: { text, tone: 'warn' } };
+function nothingToRetry(text: string): WebAnswer {
+  return { type: 'redirect', to: '/queues', notice: { text: `${text} Nothing was retried.`, tone: 'warn' } };
 }
