@@ -106,6 +106,42 @@ describe('accepting an export from a page that is older than the state', () => {
   });
 });
 
+describe('stopping a run from a page that is older than the state', () => {
+  const run = () => served.daemon.runtime.views.runs({ limit: 1 })[0];
+  const many = (name: string) => Array.from({ length: 30_000 }, (_, at) => `S-${at};${name};99;DE`);
+
+  /** Starts a run, and waits until it has read a page. */
+  async function begun(rows: readonly string[]): Promise<void> {
+    served.world.write('products.csv', attentionExport(rows));
+    const read = new Promise<void>((resolve) => {
+      const end = served.daemon.runtime.bus.subscribe(({ type }) => {
+        if (type !== 'page') return;
+        end();
+        resolve();
+      });
+    });
+    await web.post('/runs/start', { source: 'erp' });
+    await read;
+  }
+
+  it('the button that stops a run does not stop a later run of the same source', async () => {
+    await started(['A-1;Kessel;10;DE']);
+    await begun(many('Kessel'));
+    const page = (await web.get('/runs')).text;
+    expect((await web.get(`/runs/${run()?.id}`)).text).toContain(`name="run" value="${run()?.id}"`);
+    await web.press(page, { action: '/runs/stop' });
+    await expect.poll(() => run()?.result, SOON).toBe('interrupted');
+    const stopped = run()?.id ?? 0;
+    await begun(many('Kanne'));
+    expect(await web.press(page, { action: '/runs/stop' })).toMatchObject({ status: 303, to: '/runs' });
+    const [action] = (await served.daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    expect(action?.outcome).toBe(`Run ${stopped} of erp has already ended. Nothing was stopped.`);
+    await web.press((await web.get('/runs')).text, { action: '/runs/stop' });
+    await expect.poll(() => run()?.result, SOON).toBe('interrupted');
+    expect(run()?.id).toBe(stopped + 1);
+  });
+});
+
 describe('publishing from a page that is older than the state', () => {
   it('what a filter selects is published as the page has shown it, without the passports that came later', async () => {
     served = await serveDashboardWorld();

@@ -48,7 +48,7 @@ describe('what a page offers', () => {
     const view = { query: new URLSearchParams(), sources: [{ id: 'erp', streams: [] }], csrf: 'c', now: 5000 };
     const runs = { rows: [RUN], next: null, total: { count: 1, atLeast: false } };
     const shown = (operates: boolean, running: string[]) =>
-      runsPage({ ...view, listed: runs, running, operates }).markup;
+      runsPage({ ...view, listed: runs, running: new Map(running.map((source) => [source, 1])), operates }).markup;
     expect(shown(false, [])).not.toContain('method="post"');
     expect(shown(true, [])).toContain('action="/runs/start"');
     expect(shown(true, ['erp'])).toContain('action="/runs/stop"');

@@ -7,7 +7,7 @@ import { keyValues } from '../../parts/key-values.ts';
 import { card, pageHead } from '../../parts/page-head.ts';
 import { durationOf, timeOf } from '../../parts/time.ts';
 import { acceptPath, attentionPath, itemsPath, runsPath } from '../links.ts';
-import { askedBy, quarantinedMeans, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
+import { askedBy, quarantinedMeans, RUN_COUNTS, runBadge, runCount, stopForm, sumOf } from './run-parts.ts';
 
 export interface RunPageView {
   run: RunRow;
@@ -72,14 +72,6 @@ function actions({ run, isRunning, isHeld, isConfigured, operates, csrf }: RunPa
   if (!operates || !isConfigured) return [];
   const { source } = run;
   const accept = isHeld ? [html`<a class="button" href="${acceptPath(source)}">Accept this export…</a>`] : [];
-  if (isRunning) {
-    const stop = {
-      action: '/runs/stop',
-      fields: { source },
-      button: `Stop the run of ${source}`,
-      tone: 'grave' as const,
-    };
-    return [confirmForm({ csrf }, stop)];
-  }
+  if (isRunning) return [stopForm({ source, run: run.id }, csrf)];
   return [...accept, confirmForm({ csrf }, { action: '/runs/start', fields: { source }, button: `Run ${source} now` })];
 }

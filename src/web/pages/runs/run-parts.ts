@@ -1,5 +1,6 @@
 import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
+import { confirmForm } from '../../parts/confirm-form.ts';
 import { formatCount } from '../../parts/count-link.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
 import { attentionPath } from '../links.ts';
@@ -43,4 +44,10 @@ const TRIGGERS: Record<RunView['trigger'], string> = {
 /** Who asked for a run. */
 export function askedBy({ trigger, askedBy: who }: { trigger: RunView['trigger']; askedBy: string | null }): Html {
   return who === null ? html`${TRIGGERS[trigger]}` : html`${who}`;
+}
+
+/** The button that stops the run of a source. It names the run, because a later run may be in progress when it is pressed. */
+export function stopForm({ source, run }: { source: string; run: number | null }, csrf: string): Html {
+  const fields = run === null ? { source } : { source, run: String(run) };
+  return confirmForm({ csrf }, { action: '/runs/stop', fields, button: `Stop the run of ${source}`, tone: 'grave' });
 }

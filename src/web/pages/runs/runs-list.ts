@@ -9,7 +9,7 @@ import { pager } from '../../parts/pager.ts';
 import { stateName } from '../../parts/state-badge.ts';
 import { durationOf, timeOf } from '../../parts/time.ts';
 import { runPath } from '../links.ts';
-import { askedBy, quarantinedMeans, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
+import { askedBy, quarantinedMeans, RUN_COUNTS, runBadge, runCount, stopForm, sumOf } from './run-parts.ts';
 
 export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'interrupted', 'running'] as const;
 
@@ -18,7 +18,8 @@ export interface RunsView {
   query: URLSearchParams;
   /** The sources of the config with their streams. */
   sources: readonly { id: string; streams: readonly string[] }[];
-  running: readonly string[];
+  /** The sources that are being read, each with its run; null for a run that is not in the ledger yet. */
+  running: ReadonlyMap<string, number | null>;
   operates: boolean;
   csrf: string;
   now: number;
@@ -61,13 +62,10 @@ ${card(null, [filter, table(view), pager({ path: '/runs', query, listed })])}</d
 }
 
 /** One button for each source that is not being read, and one button to stop each source that is being read. */
-function startForms(sources: RunsView['sources'], running: readonly string[], csrf: string): Html {
+function startForms(sources: RunsView['sources'], running: RunsView['running'], csrf: string): Html {
   const forms = sources.map(({ id }) =>
-    running.includes(id)
-      ? confirmForm(
-          { csrf },
-          { action: '/runs/stop', fields: { source: id }, button: `Stop the run of ${id}`, tone: 'grave' },
-        )
+    running.has(id)
+      ? stopForm({ source: id, run: running.get(id) ?? null }, csrf)
       : confirmForm({ csrf }, { action: '/runs/start', fields: { source: id }, button: `Run ${id} now` }),
   );
   return html`<div class="actions wrap">${forms}</div>`;
@@ -87,7 +85,7 @@ function table({ listed, running, now }: RunsView): Html {
       { name: 'asked for by' },
     ],
     rows: listed.rows.map((run) => {
-      const isRunning = run.endedAt === null && running.includes(run.source) && !newest.has(run.source);
+      const isRunning = run.endedAt === null && running.has(run.source) && !newest.has(run.source);
       newest.add(run.source);
       const lasted = run.endedAt === null ? (isRunning ? now - run.startedAt : null) : run.endedAt - run.startedAt;
       return [

@@ -1,9 +1,10 @@
 import { syncSources } from '../../../admin/handlers/sync.ts';
 import type { RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { SHOWN } from '../../parts/shown-mark.ts';
+import { numberOf } from '../../server/field-number.ts';
 import { filterValue } from '../../server/filter-value.ts';
 import type { PageContext } from '../../server/page-context.ts';
-import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import type { Notice, Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';
 import { acceptPath, runsPath } from '../links.ts';
 import { type AcceptView, acceptPage, waitingMark } from './accept-page.ts';
@@ -26,10 +27,17 @@ export function runsRoutes(context: PageContext): Route[] {
     return source;
   }
 
+  /** The run of a source that has not ended; null if there is none. */
+  function presentRun(source: string): number | null {
+    const [run] = runtime.views.runs({ source, limit: 1 });
+    return run !== undefined && run.endedAt === null ? run.id : null;
+  }
+
   async function list({ query, person, csrf }: WebRequest): Promise<WebAnswer> {
     const listed = await dashboard.runs(filterOf(query), { after: query.get('after') ?? undefined, limit: PAGE_ROWS });
     const sources = runtime.config.sources.map(({ id, streams }) => ({ id, streams: streams.map(({ name }) => name) }));
-    const view = { listed, query, sources, running: context.running(), now: clock.now() };
+    const running = new Map(context.running().map((source) => [source, presentRun(source)]));
+    const view = { listed, query, sources, running, now: clock.now() };
     return {
       type: 'page',
       title: 'Runs',
@@ -96,10 +104,15 @@ export function runsRoutes(context: PageContext): Route[] {
 
   async function stop(request: WebRequest): Promise<WebAnswer> {
     const source = sourceOf(request);
-    const text = runtime.stopRun(source)
-      ? `The run of ${source} ends after the page that it reads now.`
-      : `No run of ${source} is in progress.`;
-    return { type: 'redirect', to: '/runs', notice: { text, tone: 'good' } };
+    const run = numberOf(request.form, 'run');
+    const isMeant = run === undefined || presentRun(source) === run;
+    const what =
+      run === undefined ? `No run of ${source} is in progress.` : `Run ${run} of ${source} has already ended.`;
+    const notice: Notice =
+      isMeant && runtime.stopRun(source)
+        ? { text: `The run of ${source} ends after the page that it reads now.`, tone: 'good' }
+        : { text: `${what} Nothing was stopped.`, tone: 'warn' };
+    return { type: 'redirect', to: '/runs', notice };
   }
 
   return [
