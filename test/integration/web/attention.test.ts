@@ -132,7 +132,7 @@ describe('what needs attention', () => {
     await expect.poll(() => skus().toSorted(), { timeout: 20_000 }).toEqual(['007', 'A-1', 'A-2', 'A-3']);
     const list = await web.get('/attention/lookup-values');
     expect(list.text).toMatch(/states[\s\S]*99[\s\S]*ACTIVE[\s\S]*token/);
-    await web.post('/attention/lookup-values/remove', { lookup: 'states', key: '99' });
+    await web.press(list.text, { action: '/attention/lookup-values/remove' });
     await expect.poll(() => served.daemon.runtime.views.quarantinedCount(), { timeout: 20_000 }).toBe(4);
     expect((await web.get('/attention/lookup-values')).text).toContain('Nobody has added a value.');
     expect(await web.post('/attention/lookup-values', { lookup: 'none', key: 'a', value: 'b' })).toMatchObject({
@@ -143,12 +143,14 @@ describe('what needs attention', () => {
   it('a cause keeps a note and an owner, and removes them', async () => {
     await started();
     const { id } = await causeOf('quarantine', 'lookup.unknown');
-    await web.post(`/attention/${id}/note`, { owner: 'Ada', text: 'Asked the ERP team <b>today</b>.' });
+    const save = async (fields: Record<string, string>) =>
+      web.press((await web.get(`/attention/${id}`)).text, { action: `/attention/${id}/note` }, fields);
+    await save({ owner: 'Ada', text: 'Asked the ERP team <b>today</b>.' });
     const noted = await web.get('/attention');
     expect(noted.text).toContain('Ada');
     expect(noted.text).toContain('Asked the ERP team &lt;b&gt;today&lt;/b&gt;.');
     expect((await causeOf('quarantine', 'lookup.unknown')).note).toMatchObject({ owner: 'Ada', by: 'token' });
-    await web.post(`/attention/${id}/note`, { owner: '', text: '' });
+    await save({ owner: '', text: '' });
     expect((await causeOf('quarantine', 'lookup.unknown')).note).toBeNull();
   });
 

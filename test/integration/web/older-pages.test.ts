@@ -106,6 +106,66 @@ describe('accepting an export from a page that is older than the state', () => {
   });
 });
 
+describe('values and notes from a page that is older than the state', () => {
+  const VALUES = '/attention/lookup-values';
+  const set = (key: string, value: string) => web.post(VALUES, { lookup: 'states', key, value });
+  const values = () => served.daemon.runtime.dashboard.lookupValues();
+  const lastOutcome = async () => (await served.daemon.runtime.dashboard.actions({ limit: 1 })).rows[0]?.outcome;
+
+  it('a value of a lookup table is removed only if it is the value that the page has shown', async () => {
+    await started(['A-1;Kessel;99;DE']);
+    await set('99', 'DRAFT');
+    const page = (await web.get(VALUES)).text;
+    await set('99', 'ARCHIVED');
+    expect(await lastOutcome()).toContain('A person had set “DRAFT” before.');
+    const remove = { action: `${VALUES}/remove` };
+    await web.press(page, remove);
+    expect(await values()).toMatchObject([{ key: '99', value: 'ARCHIVED' }]);
+    expect(await lastOutcome()).toBe('“99” in states means “ARCHIVED” now, so nothing was removed.');
+    const fresh = (await web.get(VALUES)).text;
+    await web.press(fresh, remove);
+    expect(await values()).toEqual([]);
+    await web.press(fresh, remove);
+    expect(await lastOutcome()).toBe('The value of “99” in states was removed before, so nothing was removed.');
+  });
+
+  it('a value of a lookup table that is sent twice does not say that no row has used its key', async () => {
+    await started(['A-1;Kessel;99;DE']);
+    await set('99', 'DRAFT');
+    expect(await lastOutcome()).toContain('1 row that has used it is mapped again.');
+    await set('99', 'DRAFT');
+    expect(await lastOutcome()).toBe('“99” in states means “DRAFT” now. No stored row has to be mapped again.');
+  });
+
+  it('a note does not replace a note that its page has not shown', async () => {
+    await started(['B-1;Alt;20;DE']);
+    const { id } = await causeOf('rejected');
+    const page = (await web.get(`/attention/${id}`)).text;
+    const form = { action: `/attention/${id}/note` };
+    expect((await web.press(page, form, { owner: 'anna', text: 'I ask sales.' })).status).toBe(303);
+    const late = await web.press(page, form, { owner: 'ben', text: 'I ask the platform.' });
+    expect([late.status, (await causeOf('rejected')).note]).toEqual([
+      409,
+      expect.objectContaining({ owner: 'anna', text: 'I ask sales.' }),
+    ]);
+    expect(late.text).toContain('I ask the platform.');
+    const fresh = (await web.get(`/attention/${id}`)).text;
+    await web.press(fresh, form, { owner: 'ben', text: 'I ask the platform.' });
+    expect((await causeOf('rejected')).note).toMatchObject({ owner: 'ben' });
+  });
+
+  it('an upload that newer uploads have replaced is not called stored', async () => {
+    await started(['A-1;Kessel;99;DE']);
+    const { id } = await causeOf('quarantine');
+    const file = { name: 'rows.csv', bytes: attentionExport(['A-1;Kessel;10;DE']) };
+    const { to } = await web.upload(`/attention/${id}/upload`, file);
+    const page = (await web.get(to)).text;
+    for (let more = 0; more < 10; more += 1) await web.upload(`/attention/${id}/upload`, file);
+    const { status, text } = await web.press(page, { action: to });
+    expect([status, text]).toEqual([404, expect.stringContaining('newer uploads have replaced it')]);
+  });
+});
+
 describe('stopping a run from a page that is older than the state', () => {
   const run = () => served.daemon.runtime.views.runs({ limit: 1 })[0];
   const many = (name: string) => Array.from({ length: 30_000 }, (_, at) => `S-${at};${name};99;DE`);

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
@@ -88,5 +88,16 @@ describe('the settings', () => {
     expect(text).toContain('The former settings stay in use.');
     expect(text).toContain('The file cannot be read as a config.');
     expect(await web.post('/settings/backup')).toMatchObject({ status: 303 });
+  });
+
+  it('the page of the settings sends no test notice where the config has no channel any more, and says so', async () => {
+    await started({ alerts: { channels: [{ id: 'chat', webhook: { url: 'http://127.0.0.1:9/' } }] } });
+    const { text } = await web.get('/settings');
+    const file = world.configFile;
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^alerts:\n(?: .*\n)+/m, ''));
+    await web.post('/settings/reload');
+    await web.press(text, { action: '/settings/alerts/test' });
+    const [action] = (await daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    expect(action?.outcome).toBe('The config has no channel for alerts, so no test notice was sent.');
   });
 });

@@ -10,7 +10,7 @@ import { numberOf } from '../../server/field-number.ts';
 import { filterValue } from '../../server/filter-value.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
-import { badRequest, notFound } from '../../server/web-fault.ts';
+import { badRequest, notFound, WebFault } from '../../server/web-fault.ts';
 import { attentionPath, causePath } from '../links.ts';
 import { causePage } from './cause-page.ts';
 import { targetOf } from './cause-rows.ts';
@@ -100,8 +100,14 @@ export function attentionRoutes(context: PageContext): Route[] {
 
   async function note(request: WebRequest): Promise<WebAnswer> {
     const { form, person } = request;
-    const { id } = await causeOf(request);
+    const { id, note: present } = await causeOf(request);
     const [text = '', owner = ''] = ['text', 'owner'].map((name) => (form.get(name) ?? '').trim());
+    if ((numberOf(form, 'noted') ?? 0) !== (present?.at ?? 0)) {
+      const message = 'Somebody has changed the note since the page was loaded, so your note was not saved';
+      throw new WebFault(409, `${message}: ${[owner, text].filter((one) => one !== '').join(': ')}`, {
+        link: { path: causePath(id), name: 'The note as it is now' },
+      });
+    }
     await people.noteCause(id, { text: text.slice(0, 4000), owner: owner.slice(0, 200), by: person.name });
     const done = text === '' && owner === '' ? 'The note was removed.' : 'The note was saved.';
     return { type: 'redirect', to: causePath(id), notice: { text: done, tone: 'good' } };

@@ -191,7 +191,7 @@ function noteCard({ cause, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf
       : card('Note', [html`<p>${note.owner === '' ? null : html`<b>${note.owner}</b>: `}${note.text}</p>`, by]);
   }
   return card('Note and owner', [
-    html`<form class="stack" method="post" action="${causePath(id)}/note">${csrfField(request)}
+    html`<form class="stack" method="post" action="${causePath(id)}/note">${csrfField(request)}<input type="hidden" name="noted" value="${note?.at ?? 0}" />
 <div class="field"><label for="owner">Who takes care of the cause</label><input id="owner" name="owner" maxlength="200" value="${note?.owner ?? ''}" /></div>
 <div class="field"><label for="note">Note</label><textarea id="note" name="text" rows="3" maxlength="4000">${note?.text ?? ''}</textarea></div>
 <button class="plain">Save the note</button></form>`,

@@ -55,7 +55,7 @@ export function fileRoutes({ runtime, dashboard, tasks, clock, log }: PageContex
     const upload = uploads.get(params['upload'] ?? '');
     if (upload === null || upload.cause !== params['id'] || upload.who !== person.name) {
       throw notFound(
-        'This upload was stored already, or has waited for more than half an hour. Upload the file again.',
+        'This upload is no longer kept: it was stored, it has waited for more than half an hour, newer uploads have replaced it, or the daemon was started again. Upload the file again if its rows are still stuck.',
       );
     }
     return upload;

@@ -27,13 +27,27 @@ export async function storeLookupValue(
   const [lookup = '', key = '', value = ''] = ['lookup', 'key', 'value'].map((name) => form.get(name) ?? '');
   if (lookup === '' || key.trim() === '' || value.trim() === '')
     throw badRequest('Give the table, the key and the value.');
-  const { records } = await people.setLookupValue({ lookup, key: key.trim(), value: value.trim(), by: person.name });
+  const given = { lookup, key: key.trim(), value: value.trim() };
+  const before = await valueByHand(given, people);
+  const { records } = await people.setLookupValue({ ...given, by: person.name });
   runtime.engine.wake();
-  return { text: `“${key.trim()}” in ${lookup} means “${value.trim()}” now. ${mappedAgain(records)}`, tone: 'good' };
+  // Somebody else may have added the former value after this person's page was loaded.
+  const former = before === null || before === given.value ? '' : ` A person had set “${before}” before.`;
+  const text = `“${given.key}” in ${lookup} means “${given.value}” now.${former} ${mappedAgain(records)}`;
+  return { text, tone: 'good' };
+}
+
+/** The value that a person has given for a key; null if there is none. */
+async function valueByHand(
+  { lookup, key }: Pick<LookupValue, 'lookup' | 'key'>,
+  people: Pick<PageContext['people'], 'valuesByHand'>,
+): Promise<string | null> {
+  const values = await people.valuesByHand();
+  return values.find((one) => one.lookup === lookup && one.key === key)?.value ?? null;
 }
 
 function mappedAgain(records: number): string {
-  if (records === 0) return 'No stored row has used this key yet.';
+  if (records === 0) return 'No stored row has to be mapped again.';
   return `${counted(records, 'row')} that ${records === 1 ? 'has' : 'have'} used it ${records === 1 ? 'is' : 'are'} mapped again.`;
 }
 
@@ -66,7 +80,15 @@ export function lookupRoutes(context: PageContext): Route[] {
       role: 'editor',
       action: 'lookup.remove',
       async handle({ form }) {
-        const [lookup = '', key = ''] = ['lookup', 'key'].map((name) => form.get(name) ?? '');
+        const [lookup = '', key = '', value = ''] = ['lookup', 'key', 'value'].map((name) => form.get(name) ?? '');
+        const present = await valueByHand({ lookup, key }, people);
+        if (present !== value) {
+          const what =
+            present === null
+              ? `The value of “${key}” in ${lookup} was removed before`
+              : `“${key}” in ${lookup} means “${present}” now`;
+          return { type: 'redirect', to: PATH, notice: { text: `${what}, so nothing was removed.`, tone: 'warn' } };
+        }
         const { records } = await people.removeLookupValue(lookup, key);
         runtime.engine.wake();
         const text = `“${key}” in ${lookup} has the value of its file or stream again. ${mappedAgain(records)}`;
@@ -90,7 +112,7 @@ function valuesPage(
     mayEdit
       ? confirmForm(request, {
           action: `${PATH}/remove`,
-          fields: { lookup, key },
+          fields: { lookup, key, value },
           button: 'Remove',
           text: 'The file or stream of the table decides the value again. Rows that have used the key are mapped again.',
         })

@@ -72,6 +72,10 @@ export function settingsRoutes(context: PageContext): Route[] {
 
   async function testAlerts({ abort }: WebRequest): Promise<WebAnswer> {
     const results = (await runtime.alerts?.test(abort)) ?? [];
+    if (results.length === 0) {
+      const text = 'The config has no channel for alerts, so no test notice was sent.';
+      return { type: 'redirect', to: PATH, notice: { text, tone: 'warn' } };
+    }
     const failed = results.filter(({ ok }) => !ok).map(({ channel, error }) => `${channel}: ${error ?? 'failed'}`);
     const notice: Notice =
       failed.length === 0
