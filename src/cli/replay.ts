@@ -92,16 +92,21 @@ function replayDocument(replayed: ReplayReport, synced: Synced): object {
 }
 
 function replayLines(
-  { records, passing, passports, staged, leftUnconfirmed }: ReplayReport,
+  { records, passing, unmapped, passports, staged, leftUnconfirmed }: ReplayReport,
   dryRun: boolean,
 ): string[] {
   const { asked, incomplete } = passports;
-  if (records + asked + incomplete + leftUnconfirmed === 0) return ['No record matches: there is nothing to replay.'];
+  if (records + unmapped + asked + incomplete + leftUnconfirmed === 0)
+    return ['No record matches: there is nothing to replay.'];
   const failing = records - passing;
   const looked = `${plural(records, 'record')} mapped again: ${passing} ${dryRun ? 'would pass' : 'passed'}, ${failing} still ${failing === 1 ? 'fails' : 'fail'}.`;
   const lines = [
     dryRun ? `${looked} Nothing was stored or sent.` : `${looked} ${plural(staged, 'delivery', 'deliveries')} staged.`,
   ];
+  if (unmapped > 0) {
+    const verb = dryRun ? 'would not be' : unmapped === 1 ? 'was not' : 'were not';
+    lines.push(`${plural(unmapped, 'record')} ${verb} mapped, because the config no longer has the source.`);
+  }
   if (asked > 0) {
     const verb = dryRun ? 'would be' : asked === 1 ? 'is' : 'are';
     lines.push(`${plural(asked, 'passport', 'passports')} ${verb} sent again.`);

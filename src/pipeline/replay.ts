@@ -28,6 +28,8 @@ export interface ReplayReport extends ReplayOutcome {
   records: number;
   /** How many of the mapped records have no issue any more. */
   passing: number;
+  /** How many of the selected records were not mapped, because the config no longer has their source. */
+  unmapped: number;
   /** How many passports are sent again, and how many are not because their products are incomplete. */
   passports: { asked: number; incomplete: number };
 }
@@ -52,6 +54,7 @@ export async function replay(
   const report: ReplayReport = {
     records: 0,
     passing: 0,
+    unmapped: 0,
     passports: { asked: passports.asked, incomplete: passports.incomplete },
     staged: forced + passports.asked,
     quarantined: 0,
@@ -67,7 +70,8 @@ export async function replay(
     }
     mapped.sort((a, b) => a.id - b.id);
     const outcome = await ledger.replay({ records: mapped, dryRun });
-    report.records += records.length;
+    report.records += mapped.length;
+    report.unmapped += records.length - mapped.length;
     // The ledger leaves out records whose lookup entries have changed meanwhile. A dry run counts them by their mapping
     // only.
     const failing = mapped.filter(({ result }) => result.status === 'quarantined').length;

@@ -77,6 +77,7 @@ export const retryDeliveries: Handler<RetryAsked, Retried> = {
 const NOTHING: ReplayReport = {
   records: 0,
   passing: 0,
+  unmapped: 0,
   staged: 0,
   quarantined: 0,
   leftUnconfirmed: 0,

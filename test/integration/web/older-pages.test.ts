@@ -1,6 +1,7 @@
 // A person acts on a page that is older than the state of the ledger. The action then is about what the page has shown,
 // or is refused.
 
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
@@ -103,6 +104,25 @@ describe('accepting an export from a page that is older than the state', () => {
     expect(heldRows()).toEqual([8]);
     expect((await web.get(`/runs/${first}`)).text).not.toContain('Accept this export');
     expect((await web.get(`/runs/${lastRun()}`)).text).toContain('Accept this export');
+  });
+});
+
+describe('replaying from a page that is older than the config', () => {
+  it('a replay does not say that it has mapped rows of a source that the config no longer has', async () => {
+    await started(['A-1;Kessel;99;DE', 'B-1;Alt;20;DE']);
+    const quarantine = await causeOf('quarantine');
+    const page = (await web.get(`/attention/${quarantine.id}`)).text;
+    const { configFile } = served.world;
+    writeFileSync(configFile, readFileSync(configFile, 'utf8').replace('id: erp', 'id: sap'));
+    expect(await served.daemon.reload('person')).toMatchObject({ ok: true });
+    const path = `/attention/${quarantine.id}/replay`;
+    const task = await web.taskPage((await web.press(page, { action: path })).to);
+    const why = '1 stored row cannot be mapped again, because the config no longer has its source.';
+    expect(task).toContain(why);
+    expect(task).not.toContain('was mapped again');
+    const tried = await web.get((await web.press(page, { action: `${path}/try` })).to);
+    expect(tried.text).toMatch(/0 of 1 would pass now\.<\/b> <span class="quiet">Counted <time /);
+    expect(tried.text).toContain(why);
   });
 });
 

@@ -152,6 +152,7 @@ describe('what came of a task', () => {
   const replayed = {
     records: 9,
     passing: 7,
+    unmapped: 0,
     staged: 7,
     quarantined: 2,
     leftUnconfirmed: 0,

@@ -11,7 +11,7 @@ import { timeOf } from '../../parts/time.ts';
 import type { WebRequest } from '../../server/route.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import { causePath } from '../links.ts';
-import { formerConfigText } from '../tasks/outcome-text.ts';
+import { formerConfigText, unmappedText } from '../tasks/outcome-text.ts';
 import { CAUSE_TYPES, effectText, membersText, placeText } from './causes.ts';
 import { lookupCard } from './lookup-card.ts';
 import { memberTable } from './member-table.ts';
@@ -89,13 +89,13 @@ function triedReplay(result: unknown): CauseReplayed | null {
 
 function triedText(tried: Task | null, { type }: Pick<Cause, 'type'>, replayed: CauseReplayed | null): Html | null {
   if (tried === null) return null;
-  const { outcome, id } = tried;
+  const { outcome, id, endedAt } = tried;
   if (outcome === null)
     return html`<p role="status">dpp-sync counts the rows that would pass. <a href="/tasks/${id}">Open the task</a>, or load the page again.</p>`;
   if (!outcome.ok) return html`<p class="bad" role="status">${outcome.message} ${outcome.suggestion}</p>`;
   if (replayed === null) return null;
   const text = type === 'quarantine' ? passingText(replayed) : askedText(replayed);
-  return html`<p role="status">${text}</p>${replayed.usedFormerConfig ? formerConfigText() : null}`;
+  return html`<p role="status">${text} <span class="quiet">Counted ${timeOf(endedAt)}.</span></p>${unmappedText(replayed.replayed.unmapped)}${replayed.usedFormerConfig ? formerConfigText() : null}`;
 }
 
 /** How many quarantined rows a replay would map, in a sentence. */

@@ -89,7 +89,7 @@ function causeReplayedText(result: CauseReplayed): Sentences {
   const byThemselves = html`<p>A mapping or a lookup table has changed, so dpp-sync has mapped the rows again.</p>`;
   return [
     rest,
-    ...(replayed.records === 0 && left < members ? [byThemselves] : replayText(replayed, false)),
+    ...(replayed.records + replayed.unmapped === 0 && left < members ? [byThemselves] : replayText(replayed, false)),
     former,
     ...syncedText(synced),
   ];
@@ -101,16 +101,17 @@ export function formerConfigText(): Html {
 }
 
 function replayText(report: ReplayReport, dryRun: boolean): Sentences {
-  const { records, passing, staged, quarantined, leftUnconfirmed, passports } = report;
+  const { records, passing, unmapped, staged, quarantined, leftUnconfirmed, passports } = report;
   const would = dryRun ? 'would pass the mapping' : 'passed the mapping';
   return [
-    records === 0 && passports.asked + passports.incomplete > 0
+    records === 0 && unmapped + passports.asked + passports.incomplete > 0
       ? null
       : html`<p><b>${counted(records, 'stored row')} ${records === 1 ? 'was' : 'were'} mapped again: ${formatCount(passing)} ${would}${
           quarantined === 0
             ? null
             : `, and ${formatCount(quarantined)} still ${dryRun ? 'would fail' : quarantined === 1 ? 'fails' : 'fail'}`
         }.</b></p>`,
+    unmappedText(unmapped),
     staged === 0
       ? null
       : dryRun
@@ -129,6 +130,13 @@ function replayText(report: ReplayReport, dryRun: boolean): Sentences {
       ? null
       : html`<p class="warn">${counted(passports.incomplete, 'passport')} cannot be sent, because ${passports.incomplete === 1 ? 'its product is' : 'their products are'} incomplete.</p>`,
   ];
+}
+
+/** The sentence about rows that a replay cannot map; null if there are none. */
+export function unmappedText(unmapped: number): Html | null {
+  return unmapped === 0
+    ? null
+    : html`<p class="warn">${counted(unmapped, 'stored row')} cannot be mapped again, because the config no longer has ${unmapped === 1 ? 'its' : 'their'} source.</p>`;
 }
 
 function syncedText(synced: Synced | null): Sentences {
@@ -210,6 +218,7 @@ function retriedText({ needless, replayed, outcomes, delivered, stillStuck, sync
     outcomes.length === 0
       ? null
       : html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${formatCount(delivered)} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b> ${counted(replayed.records, 'stored row')} ${replayed.records === 1 ? 'was' : 'were'} mapped again, and ${sum}.</p>`,
+    unmappedText(replayed.unmapped),
     needless === 0 ? null : html`<p>${counted(needless, 'delivery', 'deliveries')} no longer needed a person.</p>`,
     outcomes.length === 0 ? null : html`<ul>${outcomes.map(retriedLine)}</ul>`,
     synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
