@@ -21,6 +21,8 @@ export interface Visit {
 /** Sends the answers of routes. */
 export interface Answers {
   send(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, answer: WebAnswer): unknown;
+  /** The page that the person has come from, such as the one with the form; null if the person did not come from a page. */
+  pageBefore(request: FastifyRequest): string | null;
   /** Sends an error in the form that the sender reads: a page, a problem of the admin API, or JSON. */
   sendFault(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, fault: FaultAnswer): unknown;
 }
@@ -38,17 +40,22 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
     );
   }
 
-  /** The link to the page that the person has come from, such as the one with the form; null if it did not come from a page. */
-  function backLink({ url, headers: { referer, host } }: FastifyRequest): Html | null {
+  function pageBefore({ headers: { referer, host } }: FastifyRequest): string | null {
     const from = URL.parse(referer ?? '');
     if (from === null || from.host !== host) return null;
-    const path = ownPath(`${from.pathname}${from.search}`);
     const isPage = routes().some(
       (route) =>
         route.method === 'GET' &&
         new RegExp(`^${route.path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`).test(from.pathname),
     );
-    return path === '/' || path === url || !isPage ? null : html`<a href="${path}">Back to the page before</a> · `;
+    return isPage ? ownPath(`${from.pathname}${from.search}`) : null;
+  }
+
+  function backLink(request: FastifyRequest): Html | null {
+    const path = pageBefore(request);
+    return path === null || path === '/' || path === request.url
+      ? null
+      : html`<a href="${path}">Back to the page before</a> · `;
   }
 
   function send(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, answer: WebAnswer) {
@@ -97,6 +104,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
 
   return {
     send,
+    pageBefore,
     sendFault(request, reply, visit, fault) {
       const { status, code, suggestion, link } = fault;
       const message = fault.message ?? 'Something went wrong. The log has the reason.';

@@ -5,6 +5,7 @@ import { BOARD_POLICY, isOwnPage, SECURITY_HEADERS } from '../guard.ts';
 import type { BoundedServers } from '../server-limits.ts';
 import type { WrongTokens } from '../wrong-tokens.ts';
 import { type Answers, mayDo, wantsPage } from './answers.ts';
+import type { FaultAnswer } from './fault-status.ts';
 import type { Role } from './route.ts';
 
 export interface Guard {
@@ -23,12 +24,19 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
   const { access, servers, wrongTokens, answers } = guard;
   app.decorateRequest('visit', null);
 
-  const refuse = (request: FastifyRequest, reply: FastifyReply, status: number, message: string) =>
+  const refuse = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    status: number,
+    message: string,
+    link?: FaultAnswer['link'],
+  ) =>
     answers.sendFault(request, reply.header('connection', 'close'), request.visit, {
       status,
       code: 'request',
       message,
       suggestion: null,
+      ...(link === undefined ? {} : { link }),
     });
 
   app.addHook('onRequest', async (request, reply) => {
@@ -62,9 +70,13 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
   });
 
   function askToLogIn(request: FastifyRequest, reply: FastifyReply) {
-    const { method, url } = request;
+    const { method, url, headers } = request;
     if (method === 'GET' && wantsPage(request)) {
-      return reply.header('connection', 'close').redirect(`/login?next=${encodeURIComponent(url)}`, 303);
+      return reply.header('connection', 'close').redirect(loginPath(url), 303);
+    }
+    if (wantsPage(request) && isOwnPage(headers)) {
+      const link = { path: loginPath(answers.pageBefore(request) ?? '/'), name: 'Log in' };
+      return refuse(request, reply, 401, LOGIN_OVER, link);
     }
     return refuse(
       request,
@@ -73,6 +85,14 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
       'The token is missing or wrong, or there is no login.',
     );
   }
+}
+
+const LOGIN_OVER =
+  'Your login is over: its time has ended, or the daemon was started again. The form was not carried out. Log in, and send it again.';
+
+/** The page to log in, which then leads to a page of this server. */
+function loginPath(next: string): string {
+  return `/login?next=${encodeURIComponent(next)}`;
 }
 
 const FOREIGN_HOST =

@@ -5,8 +5,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
 import { attentionExport, createAttentionWorld } from '../../support/worlds/attention-world.ts';
-import { type ServedWorld, startDaemon } from '../../support/worlds/daemon-world.ts';
+import { type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import {
   ALL_PRODUCTS,
   productsFile,
@@ -49,7 +50,9 @@ describe('settling from a page that is older than the state', () => {
     const { to } = await web.press(page, { action: `/attention/${id}/settle`, with: 'Ignore: 1 item' });
     const task = await web.taskPage(to);
     expect(task).toContain('1 item of 1 settled.');
-    expect(task).toContain('1 item got stuck for this cause after the page was loaded, and was not settled.');
+    expect(task).toContain(
+      '1 item came into this cause, or was refused again, after the page was loaded, and was not settled.',
+    );
     expect([item('B-1')?.state, item('B-2')?.state]).toEqual(['superseded', 'rejected']);
   });
 
@@ -239,5 +242,29 @@ describe('publishing from a page that is older than the state', () => {
       'P-2 published',
       'P-3 published',
     ]);
+  });
+});
+
+describe('a form of a page that is older than the daemon', () => {
+  it('a form that is sent after a restart does nothing, and leads to the login and back to its page', async () => {
+    const world = await createAttentionWorld({ rows: ['A-1;Kessel;10;DE'] });
+    served = await startDaemon(world);
+    const { cookie, csrf } = await visitWeb(served.url, { password: WEB_TOKEN });
+    await served.daemon.stop();
+    served = await startDaemon(world);
+    const { url } = served;
+    const send = (of: string) => {
+      const headers = { cookie: of, origin: url, referer: `${url}/runs?source=erp`, host: new URL(url).host };
+      return askWeb(url, '/runs/start', {
+        form: { csrf, source: 'erp' },
+        headers: { ...headers, accept: 'text/html' },
+      });
+    };
+    const after = await send(cookie);
+    expect([after.status, after.body]).toEqual([401, expect.stringContaining('Your login is over')]);
+    expect(after.body).toContain('<a href="/login?next=%2Fruns%3Fsource%3Derp">Log in</a>');
+    const again = await send((await visitWeb(url, { password: WEB_TOKEN })).cookie);
+    expect([again.status, again.body]).toEqual([403, expect.stringContaining('older than your login')]);
+    expect(served.daemon.runtime.views.runs({ limit: 10 })).toHaveLength(1);
   });
 });

@@ -168,7 +168,7 @@ function settledText(result: CauseSettled): Sentences {
     releasedText(released),
     later === 0
       ? null
-      : html`<p class="warn">${counted(later, 'item')} got stuck for this cause after the page was loaded, and ${later === 1 ? 'was' : 'were'} not settled.</p>`,
+      : html`<p class="warn">${counted(later, 'item')} came into this cause, or ${later === 1 ? 'was' : 'were'} refused again, after the page was loaded, and ${later === 1 ? 'was' : 'were'} not settled.</p>`,
     failedCount === 0
       ? null
       : html`<p class="bad">${counted(failedCount, 'item')} could not be settled in this way:</p><ul>${failed.map(
