@@ -225,6 +225,19 @@ describe('stopping a run from a page that is older than the state', () => {
   });
 });
 
+it('the button that starts a run starts one run where it is pressed twice, and another one afterwards', async () => {
+  await started(['A-1;Kessel;10;DE']);
+  const page = (await web.get('/runs')).text;
+  const press = () => web.press(page, { action: '/runs/start' });
+  const [first, second] = await Promise.all([press(), press()]);
+  expect([first.status, second.to]).toEqual([303, first.to]);
+  await web.taskPage(first.to);
+  const runs = () => served.daemon.runtime.views.runs({ limit: 10 }).length;
+  expect(runs()).toBe(2);
+  await web.taskPage((await press()).to);
+  expect(runs()).toBe(3);
+});
+
 describe('publishing from a page that is older than the state', () => {
   it('what a filter selects is published as the page has shown it, without the passports that came later', async () => {
     served = await serveDashboardWorld();

@@ -6,6 +6,7 @@ import { filterValue } from '../../server/filter-value.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Notice, Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';
+import type { Task } from '../../tasks/tasks.ts';
 import { acceptPath, runsPath } from '../links.ts';
 import { type AcceptView, acceptPage, waitingMark } from './accept-page.ts';
 import { runPage } from './run-page.ts';
@@ -83,16 +84,25 @@ export function runsRoutes(context: PageContext): Route[] {
 
   async function start(request: WebRequest, { accept }: { accept: boolean }): Promise<WebAnswer> {
     const source = sourceOf(request);
-    const task = await tasks.start(
-      syncSources,
-      { sources: [source], accept: accept ? [source] : [], waitMs: WAIT_MS },
-      {
-        who: request.person.name,
-        via: 'web',
-        title: accept ? `Acceptance of the export of ${source}.` : `Run of ${source}.`,
-      },
-    );
+    const title = accept ? `Acceptance of the export of ${source}.` : `Run of ${source}.`;
+    const task =
+      (accept ? undefined : tasks.list().find((one) => one.title === title && stillReads(one, source))) ??
+      (await tasks.start(
+        syncSources,
+        { sources: [source], accept: accept ? [source] : [], waitMs: WAIT_MS },
+        { who: request.person.name, via: 'web', title },
+      ));
     return { type: 'redirect', to: `/tasks/${task.id}` };
+  }
+
+  /**
+   * True if the task runs and has not read the source to its end yet. A second run at the same time would find the same
+   * rows, so a button that is pressed twice leads to the first run.
+   */
+  function stillReads({ startedAt, endedAt }: Task, source: string): boolean {
+    const [run] = runtime.views.runs({ source, limit: 1 });
+    const wasRead = run !== undefined && run.startedAt >= startedAt && run.endedAt !== null;
+    return endedAt === null && !wasRead;
   }
 
   async function acceptShown(request: WebRequest): Promise<WebAnswer> {
