@@ -19,6 +19,7 @@ export default defineConfig({
     // A machine that is shared with others may be several times slower at times. So these are far above what a test takes.
     testTimeout: 300_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 60_000 } },
     // The files of a worker share what it has loaded, because loading takes a good part of their CPU time.
     isolate: false,
     pool: 'forks',

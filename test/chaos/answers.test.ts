@@ -99,9 +99,7 @@ function expectWhole(report: SyncReport, unconfirmedBomItems: number, source = S
   expect(world.sandbox.faults.unused()).toEqual([]);
 }
 
-const LIMIT = { timeout: 300_000 };
-
-describe('an answer of a gateway after the effect', LIMIT, () => {
+describe('an answer of a gateway after the effect', () => {
   it.each([503, 504] as const)(
     'a gateway that answers with %i after the effect doubles and loses nothing: creates are read back, BOM items are left to a person',
     covers(['answer-lost', 'server-error'], ...ORACLE),
@@ -120,7 +118,7 @@ describe('an answer of a gateway after the effect', LIMIT, () => {
   );
 });
 
-describe('the answer of another request', LIMIT, () => {
+describe('the answer of another request', () => {
   it(
     'creates that get the answer of another request are bound each to its own id, and BOM items are left to a person',
     covers('answer-lost', ...ORACLE),
@@ -147,7 +145,7 @@ describe('the answer of another request', LIMIT, () => {
   );
 });
 
-describe('an import that is answered in plain text', LIMIT, () => {
+describe('an import that is answered in plain text', () => {
   it('an import answered in plain text is read back and not repeated', covers('answer-lost', ...ORACLE), async () => {
     await given();
     expectWhole(await sync(), 0);
@@ -165,7 +163,7 @@ describe('an import that is answered in plain text', LIMIT, () => {
   });
 });
 
-describe('a create that is refused because the item exists', LIMIT, () => {
+describe('a create that is refused because the item exists', () => {
   it.each([
     [400, 'Nope.'],
     [409, 'Artikel bereits vorhanden'],

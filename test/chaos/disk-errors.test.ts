@@ -38,7 +38,7 @@ async function exitCodeUnder(injection: Injection): Promise<number | null> {
 describeStrace('a disk that fails a sync with EIO', () => {
   const random = seededRandom(chaosSeed());
   const draw = (max: number) => 1 + Math.floor(random() * max);
-  const timeout = scaled(90_000, 900_000);
+  const timeout = scaled(300_000, 900_000);
 
   it.each(CALLS)(
     'an EIO at %s for ever ends the sync with a clear error, and nothing is lost',

@@ -21,7 +21,7 @@ const SOURCE = largeExport(COUNT);
 const ARRIVED_MAX = 25;
 const BOM_ITEMS = '/api/bom-items/';
 
-vi.setConfig({ testTimeout: scaled(120_000, 1_800_000) });
+vi.setConfig({ testTimeout: scaled(300_000, 1_800_000) });
 
 let world: World;
 let proxy: CountingProxy;

@@ -94,7 +94,7 @@ async function visit(honoured: boolean, pointsMin: number): Promise<void> {
 }
 
 describeStrace('a sync that is killed at a write or an fsync of its ledger, and finished by the next one', () => {
-  const full = { timeout: IS_FULL ? 3_600_000 : 90_000 };
+  const full = { timeout: scaled(300_000, 3_600_000) };
 
   it(
     'a sync killed at each of its writes loses and doubles nothing where the API ignores keys',
@@ -114,7 +114,7 @@ if (!straceAvailable)
       'a sync killed at random instants loses and doubles nothing (keys honoured: %s)',
       {
         ...covers('process-killed', ...ORACLE),
-        timeout: scaled(90_000, 3_600_000),
+        timeout: scaled(300_000, 3_600_000),
       },
       async (honoured) => {
         const random = seededRandom(chaosSeed());

@@ -15,7 +15,6 @@ let world: World;
 afterEach(() => world.remove());
 
 const COUNT = scaled(8, 60);
-const LIMIT = { timeout: 180_000 };
 
 /** The answer to one create of each kind is lost: that of one in the middle, and that of the last one. */
 const LOST = [
@@ -72,7 +71,7 @@ async function syncsAllOnce(): Promise<void> {
   expect(world.sandbox.faults.unused()).toEqual([]);
 }
 
-describe('a lost answer doubles nothing and loses nothing', LIMIT, () => {
+describe('a lost answer doubles nothing and loses nothing', () => {
   it.each(Object.entries(STYLES))(
     'a lost answer doubles nothing and loses nothing where lists page as %s',
     covers('answer-lost', 'I6', 'I8'),

@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 const OWN_MS = 100;
 
 // A day of virtual time takes some minutes of real time.
-vi.setConfig({ testTimeout: scaled(90_000, 900_000) });
+vi.setConfig({ testTimeout: scaled(300_000, 900_000) });
 
 let world: VirtualWorld;
 afterEach(() => world.remove());

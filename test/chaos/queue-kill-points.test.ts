@@ -128,7 +128,7 @@ async function visitOne(call: Point['call'], honoured: boolean): Promise<void> {
 
 describeStrace('a Redis that is killed at a write or an fsync of its append-only file, amid a sync', () => {
   describeRedis('and comes back with that file', () => {
-    const full = { timeout: IS_FULL ? 3_600_000 : 90_000 };
+    const full = { timeout: IS_FULL ? 3_600_000 : 300_000 };
 
     it('a Redis killed at each of its writes costs nothing and doubles nothing where the API ignores keys', {
       ...covers(['write-cut', 'redis-killed'], ...ORACLE),

@@ -147,7 +147,7 @@ function drawn(): { call: DiskCall; when: number }[] {
 describeStrace('an upgrade of a ledger that is killed at a write or an fsync', () => {
   it('a killed upgrade leaves the former ledger or the present one, one backup, and nothing else once repeated', {
     ...covers('write-cut', 'I1', 'I2', 'I8'),
-    timeout: IS_FULL ? 3_600_000 : 90_000,
+    timeout: IS_FULL ? 3_600_000 : 300_000,
   }, async () => {
     if (!IS_FULL) {
       for (const { call, when } of drawn()) expect(await killedAt(call, when), `${call} ${when}`).toBe(true);

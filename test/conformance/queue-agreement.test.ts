@@ -94,7 +94,7 @@ describeRedis('the embedded queue and Redis', () => {
     }
   }
 
-  test('both queues show the same after any sequence of operations', { timeout: 240_000 }, async () => {
+  test('both queues show the same after any sequence of operations', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(STEP, { minLength: 8, maxLength: 40, size: 'max' }), (steps) => agree(numbered(steps))),
       { numRuns: 40 },

@@ -13,9 +13,6 @@ import { copyCheckout, createOrdinaryUser, describeInstalled, npmRan, publicFold
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
 const TARBALL = `${name}-${version}.tgz`;
 
-/** Each kit makes and reads some thousands of rows a few dozen times. */
-const KITS_MS_MAX = 180_000;
-
 const checkout = copyCheckout();
 const unbuilt = publicFolder('dpp-unbuilt-');
 const empty = publicFolder('dpp-installed-');
@@ -109,9 +106,7 @@ describeHere('the packed tarball, for the author of a connector', () => {
   const program = join(empty, 'node_modules/.bin/dpp-sync');
   const folder = join(user.folder, 'acme');
 
-  it('the installed program makes a connector outside of it; its tests and those of docs/connectors/writing.md pass', {
-    timeout: KITS_MS_MAX,
-  }, () => {
+  it('the installed program makes a connector outside of it; its tests and those of docs/connectors/writing.md pass', () => {
     expect(user.run([program, 'connector', 'new', 'acme', '--dir', 'acme'])).toMatchObject({ status: 0, stderr: '' });
     for (const [path, text] of Object.entries(filesOfPage('writing.md'))) user.write(`acme/page/${path}`, text);
     const tested = user.run([process.execPath, '--test', 'connector.test.ts', 'page/connector.test.ts'], folder);

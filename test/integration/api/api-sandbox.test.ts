@@ -196,9 +196,7 @@ const style = fc.record(
   { requiredKeys: [] },
 );
 
-test('the client does everything that the document describes, with each style of server', {
-  timeout: 120_000,
-}, async () => {
+test('the client does everything that the document describes, with each style of server', async () => {
   await fc.assert(
     fc.asyncProperty(style, async (options) => {
       const world = await openWorld(options);

@@ -306,7 +306,7 @@ describe('when answers are lost', () => {
     expect(exitCodeOf(await report)).toBe(0);
     await runtime.close();
     expect(contents()).toEqual(ALL);
-  }, 180_000);
+  });
 
   it('a sync gives up on a queue that a person has paused, and delivers once the queue is resumed', async () => {
     await given();
@@ -463,10 +463,7 @@ it.each([
   ['to be created', {}, { due: 2 }],
 ])(
   'a sync ends where one item cannot be accepted and another one, %s, waits for a list that cannot be read',
-  {
-    ...covers(['api-down', 'server-error', 'answer-lost'], 'I5'),
-    timeout: 60_000,
-  },
+  covers(['api-down', 'server-error', 'answer-lost'], 'I5'),
   async (_, target, material) => {
     await given({ target });
     world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, body, match: 'SKU-P1' });

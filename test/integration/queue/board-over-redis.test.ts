@@ -7,8 +7,6 @@ import { createWorld, type World } from '../../support/worlds/world.ts';
 
 const QUEUE = '/queues/board/api/queues/deliver';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 describeRedis('the board over Redis', () => {
   let redis: RedisServer;
   let world: World;
@@ -24,7 +22,7 @@ describeRedis('the board over Redis', () => {
     });
     ({ daemon, url } = await startDaemon(world));
     await daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 30_000 });
+    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 60_000 });
   });
   afterEach(async () => {
     await daemon.stop();
@@ -63,7 +61,7 @@ describeRedis('the board over Redis', () => {
     expect(paused.status).toBe(503);
     expect(await paused.json()).toMatchObject({ code: 'queue.unreachable' });
     await redis.restart();
-    await expect.poll(async () => (await ask()).status, { timeout: 30_000 }).toBe(200);
+    await expect.poll(async () => (await ask()).status, { timeout: 60_000 }).toBe(200);
   });
 
   it('the board reports where somebody else was faster with the same job', async () => {

@@ -11,11 +11,9 @@ import { QUEUE_BACKENDS, type QueuePlace } from '../../support/servers/queue-bac
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 60_000 };
 const DROPPED =
   'Dropped: another version of dpp-sync wrote this job. dpp-sync enqueues all due work again from the ledger.';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** Job data as version 0.1.0 wrote them before they carried the mark of a format. */
 const OLD = {

@@ -12,7 +12,7 @@ for (const backend of QUEUE_BACKENDS) {
       const place = await backend.start();
       try {
         // A process that does not end is killed, and then this rejects.
-        const child = promisify(execFile)(process.execPath, [CHILD, place.url], { timeout: 25_000 });
+        const child = promisify(execFile)(process.execPath, [CHILD, place.url], { timeout: 120_000 });
         expect(await child).toEqual({ stdout: 'received 1', stderr: '' });
       } finally {
         await place.stop();

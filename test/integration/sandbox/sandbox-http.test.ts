@@ -272,7 +272,7 @@ test('the sandbox takes a bounded number of connections', async () => {
     state.socket.on('error', () => undefined).on('close', () => (state.ended = true));
     return state;
   });
-  await vi.waitUntil(() => states.filter(({ ended }) => ended).length >= 700 - 512, { timeout: 20_000 });
+  await vi.waitUntil(() => states.filter(({ ended }) => ended).length >= 700 - 512, { timeout: 60_000 });
   expect(states.filter(({ ended }) => !ended)).toHaveLength(512);
   for (const { socket } of states) socket.destroy();
 });

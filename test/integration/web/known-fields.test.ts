@@ -139,7 +139,7 @@ describe('the fields of an address or a form', () => {
     }
   });
 
-  it('no page has a link or a form with a name that the server refuses', { timeout: 120_000 }, async () => {
+  it('no page has a link or a form with a name that the server refuses', async () => {
     const pages = await walkPages();
     expect(pages.size).toBeGreaterThan(60);
     const forms = new Map<string, Form & { from: string }>();

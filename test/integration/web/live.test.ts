@@ -4,7 +4,7 @@ import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
 import { createProductsWorld, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 
 /** The machine may be busy with other tests. */
-const soon = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 20_000 });
+const soon = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 60_000 });
 
 describe('the stream of changes', () => {
   let web: ServedWorld;

@@ -133,7 +133,7 @@ describe('everything that the server serves', () => {
     }
   });
 
-  it('no route reads a file that a path leads to, or fails at a parameter', { timeout: 120_000 }, async () => {
+  it('no route reads a file that a path leads to, or fails at a parameter', async () => {
     const hostile = [
       '..%2f..%2f..%2f..%2f..%2fetc%2fpasswd',
       '%2e%2e%2f%2e%2e%2fetc%2fpasswd',

@@ -14,8 +14,6 @@ import { describeMariaDb, startMariaDb } from '../../support/servers/mariadb-ser
 import { describePostgres, startPostgres } from '../../support/servers/postgres-server.ts';
 import { createWorld } from '../../support/worlds/world.ts';
 
-const TEST_MS_MAX = 120_000;
-
 /** Syncs twice. Returns the content of the platform, without the ids that it assigns, and the counts of the second sync. */
 async function delivered(sources: unknown[], change?: () => Promise<void>) {
   const sandbox = { gates: { materialData: { enabled: false } } };
@@ -63,9 +61,9 @@ describeRealExport('adventureworks', 'AdventureWorks out of tables', (folder) =>
     }
   };
   describePostgres('of PostgreSQL', () => {
-    it('PostgreSQL gives the same items as the files', { timeout: TEST_MS_MAX }, () => test(startPostgres, '"'));
+    it('PostgreSQL gives the same items as the files', () => test(startPostgres, '"'));
   });
   describeMariaDb('of MariaDB', () => {
-    it('MariaDB gives the same items as the files', { timeout: TEST_MS_MAX }, () => test(startMariaDb, '`'));
+    it('MariaDB gives the same items as the files', () => test(startMariaDb, '`'));
   });
 });
