@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type WebForms, webForms } from '../support/browser/web-forms.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { freePort } from '../support/servers/redis.ts';
+import { freePort } from '../support/servers/free-port.ts';
 import { createDashboardWorld, productsFile } from '../support/worlds/dashboard-world.ts';
 import type { World } from '../support/worlds/world.ts';
 

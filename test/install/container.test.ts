@@ -25,7 +25,8 @@ import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { readPdf } from '../support/browser/read-pdf.ts';
 import { buildInto } from '../support/cli/build.ts';
 import { startDaemonProcess } from '../support/cli/daemon-process.ts';
-import { describeRedis, freePort, redisTraceable } from '../support/servers/redis.ts';
+import { freePort } from '../support/servers/free-port.ts';
+import { describeRedis, redisTraceable } from '../support/servers/redis.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { API_KEY, createWorld } from '../support/worlds/world.ts';
 import { describeInstalled, npmRan, publicFolder } from './support/install.ts';
@@ -324,7 +325,7 @@ describe('compose.yaml', () => {
         const server = spawn(shell, [flags, here(script, folder, port)], { stdio: 'ignore' });
         const isHealthy = () =>
           spawnSync('sh', ['-c', here(redis.healthcheck?.test[1] ?? '', folder, port)]).status === 0;
-        await vi.waitUntil(isHealthy, { timeout: 20_000 });
+        await vi.waitUntil(isHealthy, { timeout: 60_000 });
 
         const asked = spawnSync('redis-cli', ['-p', String(port), 'ping'], { encoding: 'utf8' });
         expect(asked.stdout).toContain('NOAUTH');

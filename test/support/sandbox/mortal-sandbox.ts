@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import type { SandboxSnapshot } from '../../../src/sandbox/control/inspection.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
+import { freePort } from '../servers/free-port.ts';
 import { API_KEY } from '../worlds/world.ts';
 
 const SCRIPT = join(import.meta.dirname, 'sandbox-process.ts');
@@ -35,8 +36,9 @@ export async function startMortalSandbox(options: Omit<SandboxOptions, 'storage'
   const folder = mkdtempSync(join(tmpdir(), 'dpp-sandbox-'));
   const settings = { ...options, storage: join(folder, 'sandbox.db') };
 
-  async function start(port: string): Promise<{ child: ChildProcess; baseUrl: string }> {
-    const child = spawn(process.execPath, [SCRIPT, port, API_KEY, JSON.stringify(settings)], {
+  const port = await freePort();
+  async function start(): Promise<{ child: ChildProcess; baseUrl: string }> {
+    const child = spawn(process.execPath, [SCRIPT, String(port), API_KEY, JSON.stringify(settings)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const killWithTests = () => child.kill('SIGKILL');
@@ -47,7 +49,7 @@ export async function startMortalSandbox(options: Omit<SandboxOptions, 'storage'
     ended.catch(() => undefined);
     return { child, baseUrl: line.toString().trim() };
   }
-  let { child, baseUrl } = await start('0');
+  let { child, baseUrl } = await start();
 
   async function kill(): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -69,7 +71,7 @@ export async function startMortalSandbox(options: Omit<SandboxOptions, 'storage'
     },
     async restart() {
       await kill();
-      ({ child, baseUrl } = await start(new URL(baseUrl).port));
+      ({ child, baseUrl } = await start());
     },
     async inspect() {
       await kill();

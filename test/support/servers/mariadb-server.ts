@@ -8,8 +8,8 @@ import { OTHER_USER } from '../machine/as-another-user.ts';
 import { describeWhere } from '../runner/describe-where.ts';
 import { makeCertificates } from './certificates.ts';
 import type { DatabaseServer } from './database-server.ts';
+import { freePort } from './free-port.ts';
 import { startServerProcess } from './own-process.ts';
-import { freePort } from './redis.ts';
 
 const MARIADB = ['/usr/sbin/mariadbd', '/usr/sbin/mysqld'].find(existsSync) ?? null;
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const READY_WITHIN_MS = 20_000;
+const READY_WITHIN_MS = 120_000;
 
 /** True if a program is installed. */
 export function hasProgram(name: string, ...args: string[]): boolean {
@@ -16,7 +16,12 @@ export interface ServerProcess {
   output: () => string;
   /** Kills the process. */
   kill: () => Promise<void>;
-  stop: () => Promise<void>;
+  /**
+   * Ends the process by a signal, by default SIGTERM, and kills it when it does not end soon.
+   *
+   * @param cleanly for a server that has children which write to its folder: it gets a long time to end them
+   */
+  stop: (cleanly?: NodeJS.Signals) => Promise<void>;
 }
 
 /** Starts a server and waits until its port answers. */
@@ -43,9 +48,9 @@ export async function startServerProcess(
       kill();
       await ended;
     },
-    async stop() {
-      child.kill('SIGTERM');
-      const lingers = setTimeout(kill, 2_000);
+    async stop(cleanly) {
+      child.kill(cleanly ?? 'SIGTERM');
+      const lingers = setTimeout(kill, cleanly === undefined ? 2_000 : 60_000);
       await ended;
       clearTimeout(lingers);
     },

@@ -8,8 +8,8 @@ import { OTHER_USER } from '../machine/as-another-user.ts';
 import { describeWhere } from '../runner/describe-where.ts';
 import { makeCertificates } from './certificates.ts';
 import type { DatabaseServer } from './database-server.ts';
+import { freePort } from './free-port.ts';
 import { startServerProcess } from './own-process.ts';
-import { freePort } from './redis.ts';
 
 const POSTGRES = globSync('/usr/lib/postgresql/*/bin/postgres').toSorted().at(-1) ?? null;
 
@@ -91,8 +91,10 @@ export async function startPostgres(): Promise<DatabaseServer> {
     kill: () => server.kill(),
     async stop() {
       await owner.end().catch(() => {});
-      await server.stop();
-      await rm(folder, { recursive: true, force: true });
+      // At SIGTERM it would wait for its clients.
+      await server.stop('SIGINT');
+      // The children of a killed server end a moment after it, and may write a file until then.
+      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     },
   };
 }

@@ -1,14 +1,15 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
 import { describeWhere } from '../runner/describe-where.ts';
+import { freePort } from './free-port.ts';
 
-const READY_WITHIN_MS = 20_000;
+const READY_WITHIN_MS = 120_000;
 const CONTAINER_IMAGE = 'redis:7-alpine';
 
 /** The way to start a Redis on this machine. It is determined once for each test file. */
@@ -154,16 +155,6 @@ async function findRedis(): Promise<typeof redisSource> {
   }
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('A free port was asked for and none was given.');
-  return address.port;
-}
-
 /** Waits until Redis answers a PING, which it does after it has read its data. There is no other sign of that. */
 async function untilReady(port: number, mayHaveEnded: () => boolean = () => false): Promise<void> {
   const giveUpAt = Date.now() + READY_WITHIN_MS;
@@ -184,6 +175,6 @@ function answersPing(port: number): Promise<boolean> {
     // If there is a password, Redis refuses the PING. That also shows that the server works.
     socket.once('data', (data) => answer(/^(?:\+PONG|-NOAUTH)/.test(data.toString())));
     socket.once('error', () => answer(false));
-    socket.setTimeout(1_000, () => answer(false));
+    socket.setTimeout(10_000, () => answer(false));
   });
 }

@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describeWhere } from '../runner/describe-where.ts';
+import { freePort } from './free-port.ts';
 import { hasProgram, startServerProcess } from './own-process.ts';
-import { freePort } from './redis.ts';
 
 const SSHD = '/usr/sbin/sshd';
 

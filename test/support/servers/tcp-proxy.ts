@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { seededRandom } from '../runner/chaos.ts';
+import { freePort } from './free-port.ts';
 
 /** A fault of a network. `toward` is the direction of the affected data. */
 export type Toxic =
@@ -152,8 +153,8 @@ export async function startTcpProxy(target: number, seed = 1): Promise<TcpProxy>
     await closed;
   }
 
-  let server: Server | null = await listen(0);
-  const { port } = server.address() as AddressInfo;
+  const port = await freePort();
+  let server: Server | null = await listen(port);
   return {
     port,
     accepted: () => accepted,
