@@ -17,8 +17,9 @@ const COUNT = scaled(50, 1_667);
 const SOURCE = largeExport(COUNT);
 /** The writes of products, materials, BOM items, and passports that are initialised and published. */
 const WRITES = COUNT * 5;
-/** The limit is this far below the used memory. Otherwise ended jobs would free enough memory for the next jobs. */
-const SPARE_BYTES = 50_000;
+/** Values of others in the same Redis. They are evicted as well, so Redis has memory for new jobs after it has evicted. */
+const OTHERS = 4_000;
+const OTHER_BYTES = 1_000;
 const SOON = { timeout: 60_000 };
 const OPEN_GATES = {
   productComplete: { enabled: false },
@@ -52,7 +53,8 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     await admin.config('SET', 'maxmemory-policy', settings.policy ?? 'noeviction');
     await admin.config('SET', 'maxmemory', String(settings.bytes));
   };
-  const usedBytes = async () => Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1]);
+  const statistic = async (name: 'used_memory' | 'evicted_keys') =>
+    Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(await admin.info())?.[1]);
 
   describe('amid a sync', () => {
     beforeEach(async () => {
@@ -149,12 +151,18 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     );
 
     it('a Redis that evicts amid a sync loses nothing', covers('queue-lost', ...ORACLE), async () => {
+      const others = Array.from({ length: OTHERS }, (_, at) => [`other:${at}`, 'x'.repeat(OTHER_BYTES)]);
+      await admin.mset(Object.fromEntries(others) as Record<string, string>);
+      const full = await statistic('used_memory');
+      const steps = scaled(10, 100);
       const syncing = world.sync({ waitMs: 60_000 });
-      await untilWrites(1, syncing);
-      // From here on Redis evicts a key for each key that is added. The evicted key can be a job or the list of waiting jobs.
-      await setMemory({ bytes: (await usedBytes()) - SPARE_BYTES, policy: 'allkeys-random' });
-      await untilWrites(WRITES / 2, syncing);
-      expect(Number(/evicted_keys:(\d+)/.exec(await admin.info('stats'))?.[1])).toBeGreaterThan(0);
+      for (let step = 1; step <= steps; step += 1) {
+        await untilWrites(Math.ceil((step * WRITES) / (2 * steps)), syncing);
+        // Redis evicts random keys. A key can be a job or the list of waiting jobs.
+        const bytes = full - Math.floor((step * OTHERS * OTHER_BYTES) / (2 * steps));
+        await setMemory({ bytes, policy: 'allkeys-random' });
+      }
+      expect(await statistic('evicted_keys')).toBeGreaterThan(OTHERS / 4);
       await setMemory({ bytes: 0 });
       expectEverythingOnce(await syncing);
     });
