@@ -8,7 +8,7 @@ import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chao
 import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
-import { through, type Weather } from './support/weather.ts';
+import { harms, through, type Weather } from './support/weather.ts';
 
 let world: World;
 let proxy: TcpProxy;
@@ -122,9 +122,7 @@ async function staysWhole(weather: Weather, keys: 'honoured' | 'ignored'): Promi
   const isAtWork = () => proxy.accepted() > 0;
   const report = await through(weather, () => world.sync({ waitMs: 120_000 }), { proxy, bouts: BOUTS, seed, isAtWork });
   expectAllOnce(report, keys);
-  const { toxic } = weather;
-  if (toxic.kind !== 'latency' && toxic.kind !== 'slicer' && toxic.kind !== 'bandwidth' && toxic.kind !== 'slow-close')
-    expect(proxy.harmed()).toBeGreaterThan(0);
+  if (harms(weather.toxic)) expect(proxy.harmed()).toBeGreaterThan(0);
 }
 
 const LIMIT = { timeout: 600_000 };
