@@ -76,10 +76,10 @@ describe('the daemon', () => {
     const [failed] = await daemon.runtime.queues.failed('pull');
     await (await pullQueue().getJob(failed?.id ?? ''))?.retry();
     await expect.poll(() => skus().includes('B-1'), SOON).toBe(true);
-    expect(daemon.runtime.views.runs({ source: 'pim', limit: 1 })).toMatchObject([
-      { trigger: 'retry', result: 'complete' },
-    ]);
-    expect(await daemon.runtime.queues.failed('pull')).toEqual([]);
+    await expect
+      .poll(() => daemon.runtime.views.runs({ source: 'pim', limit: 1 }))
+      .toMatchObject([{ trigger: 'retry', result: 'complete' }]);
+    await expect.poll(() => daemon.runtime.queues.failed('pull')).toEqual([]);
   });
 
   it('a daemon keeps running while the API refuses the plan, reports that once, and continues when the plan is accepted', async () => {
@@ -166,7 +166,7 @@ describe('the daemon', () => {
   });
 
   it('a daemon gives up waiting for its requests when the time to stop is over', async () => {
-    await begin({ sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 1500 }] } });
+    await begin({ sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 60_000 }] } });
     const secrets = createSecretStore();
     const config = await loadRuntimeConfig(world.configFile, secrets);
     const controller = new AbortController();
@@ -191,6 +191,7 @@ describe('the daemon', () => {
     controller.abort();
     expect(await ended).toBe(1);
     expect(logged('Some work did not end in time')).toHaveLength(1);
+    world.endLatency();
   });
 });
 

@@ -19,6 +19,7 @@ import { items, text } from '../../support/ledger/items.ts';
 import { NO_CONTACT, openLedger } from '../../support/ledger/ledger.ts';
 import { pullAndMap, row } from '../../support/ledger/records.ts';
 import { createPlainQueues } from '../../support/time/plain-queues.ts';
+import { createWakeableClock } from '../../support/time/wakeable-clock.ts';
 import { requestsSince } from '../../support/worlds/requests-since.ts';
 import { API_KEY } from '../../support/worlds/world.ts';
 
@@ -51,6 +52,8 @@ export interface DeliveryWorld {
   names(): Record<string, string>;
   /** The number of requests since the last call, by operation. */
   requests(): Record<string, number>;
+  /** Ends the latency of the requests that the sandbox has received. */
+  endLatency(): void;
   remove(): Promise<void>;
 }
 
@@ -60,7 +63,8 @@ export async function createDeliveryWorld(options: {
   contact?: ContactRules;
 }): Promise<DeliveryWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-delivery-'));
-  const sandbox = await createSandbox(options.sandbox ?? {}, { clock: systemClock });
+  const sandboxClock = createWakeableClock();
+  const sandbox = await createSandbox(options.sandbox ?? {}, { clock: sandboxClock });
   sandbox.ensureKey({ organization: 'acme', name: 'test', scopes: ['read', 'write'], key: API_KEY });
   const baseUrl = await sandbox.listen();
   const never = new AbortController().signal;
@@ -149,6 +153,7 @@ export async function createDeliveryWorld(options: {
     },
     names: () => Object.fromEntries(Object.entries(world.products()).map(([sku, { name }]) => [sku, text(name)])),
     requests: requestsSince(sandbox),
+    endLatency: sandboxClock.wake,
     async remove() {
       await parts.delivery.path.stop();
       await parts.target.close();

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { claimOne, settleOne, together } from '../../support/ledger/deliveries.ts';
@@ -259,12 +259,13 @@ describe('an import without a usable answer', () => {
   });
 
   it('an import without a usable answer ends with the newer content of a product that changed while it was in flight', async () => {
-    await delivered(3, { faults: [{ operation: 'product.import', kind: 'latency', ms: 100, count: 1 }] });
+    await delivered(3, { faults: [{ operation: 'product.import', kind: 'latency', ms: 60_000, count: 1 }] });
     const under = change(3);
-    await vi.waitUntil(() => itemOf('2')?.state === 'sending', { interval: 1 });
+    await expect.poll(() => itemOf('2')?.state, { interval: 1 }).toBe('sending');
     const newer = (id: string) => (id === '2' ? { name: 'Newest' } : renewed(id));
     await world.stage(products(3, newer));
     expect(itemOf('2')?.state).toBe('sending');
+    world.endLatency();
     await under;
     expect(world.names()).toEqual({ ...names(3), 'SKU-2': 'Newest' });
     expect(world.requests()).toEqual({ 'product.import': 2 });

@@ -37,14 +37,15 @@ async function deliveryOf(name: string) {
   return delivery;
 }
 
-/** Settles as delivered, with a list of the platform that takes long, and has something happen while it is read. */
+/** Settles as delivered, and has something happen while the list of the platform is read. */
 async function settleWhile(happens: () => Promise<unknown>, names: string[]) {
-  world.sandbox.faults.add({ operation: 'material.list', kind: 'latency', ms: 500 });
+  world.sandbox.faults.add({ operation: 'material.list', kind: 'latency', ms: 60_000 });
   const request: SettleRequest = { names, resolution: 'delivered', id: null, kind: null };
   const settling = admin().run(settle, request);
   const ended = settling.catch(() => undefined);
   await expect.poll(() => world.sandbox.inspect().faults[0]?.used).toBe(1);
   await happens();
+  world.endLatency();
   await ended;
   return settling;
 }

@@ -61,11 +61,12 @@ describe('a process whose ledger loses its lock file', () => {
 
   it('a sync whose ledger loses its lock file ends with 3', covers('process-stopped', 'I3', 'I5'), async () => {
     world = await createWorld({ config: { sources: SMALL_SOURCES }, files: smallFiles(SMALL) });
-    world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 500 });
+    world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 60_000 });
     const runtime = await world.open();
     const syncing = sync(runtime, { sources: [], waitMs: 60_000, abort: NEVER }, systemClock);
     await expect.poll(() => runtime.views.itemCounts().product?.sending ?? 0, { timeout: 30_000 }).toBeGreaterThan(0);
     rmSync(lock());
+    world.endLatency();
     const report = await syncing;
     expect(report.fault).toMatchObject(LOST);
     expect(exitCodeOf(report)).toBe(3);

@@ -29,9 +29,11 @@ describe('people of the dashboard', () => {
   });
 
   it('people are held up by name wherever the guesses come from, and neither others nor the token are', async () => {
-    for (let guess = 0; guess < 10; guess += 1) {
-      expect((await logIn('the-editor', `guess-${guess}`, { from: `127.0.2.${guess}` })).status).toBe(401);
-    }
+    const guess = (number: number) => logIn('the-editor', `guess-${number}`, { from: `127.0.2.${number}` });
+    // Ten guesses are free, and one each half minute.
+    let guesses = 0;
+    while ((await guess(guesses)).status === 401) guesses += 1;
+    expect(guesses).toBeGreaterThanOrEqual(10);
     const held = await logIn('the-editor', PASSWORDS.editor, { from: '127.0.3.1' });
     expect([held.status, Number(held.headers['retry-after']) > 0]).toEqual([429, true]);
     expect(held.body).toContain('Too many wrong attempts. Try again in');
@@ -98,7 +100,7 @@ describe('people of the dashboard', () => {
 
   it('people may stop their own tasks, and only operators those of others', async () => {
     const { operator, editor } = web.people;
-    web.world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 3000 });
+    web.world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 60_000 });
     web.world.write('products.csv', 'SKU,NAME,STATE\nA-9,Slow,10\n');
     const { location = '' } = (await operator.post('/runs/start', { source: 'erp' })).headers;
     expect((await editor.get(location)).body).not.toContain('Stop this task');
@@ -108,9 +110,9 @@ describe('people of the dashboard', () => {
     // The result of the form is shown once.
     expect((await operator.get(location)).body).toContain('The task is being stopped.');
     expect((await operator.get(location)).body).not.toContain('The task is being stopped.');
-    web.world.sandbox.faults.clear();
+    web.world.endLatency();
     await vi.waitUntil(async () => (await operator.get(location)).body.includes('>running<') === false, {
-      timeout: 30_000,
+      timeout: 60_000,
     });
     expect((await operator.get(location)).body).toContain('The task was stopped.');
   });

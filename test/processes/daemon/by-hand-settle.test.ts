@@ -229,7 +229,7 @@ describe('what people ask of the platform beside a daemon', () => {
 
   it('a daemon continues with a report that nobody watches any more', async () => {
     await startSynced();
-    world.sandbox.faults.add({ operation: 'report.create', kind: 'latency', ms: 1000 });
+    world.sandbox.faults.add({ operation: 'report.create', kind: 'latency', ms: 60_000 });
     const asking = startCli(['report', 'create', '--idempotency-key', 'mine', '-c', world.configFile]);
     await expect.poll(() => world.sandbox.inspect().faults[0]?.used, { timeout: 30_000 }).toBe(1);
     asking.signal('SIGINT');
@@ -238,6 +238,7 @@ describe('what people ask of the platform beside a daemon', () => {
       exitCode: 1,
       stderr: expect.stringMatching(/It is unknown.*--idempotency-key mine/s),
     });
+    world.endLatency();
     await expect.poll(() => world.contents().reports.length, { timeout: 30_000 }).toBe(1);
   });
 });

@@ -13,6 +13,7 @@ import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import type { OrganizationSnapshot } from '../../../src/sandbox/control/inspection.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
+import { createWakeableClock } from '../time/wakeable-clock.ts';
 import { requestsSince } from './requests-since.ts';
 
 export const API_KEY = 'dpp_test0123456789abcdefghij';
@@ -46,12 +47,15 @@ export interface World {
   contents(): OrganizationSnapshot;
   /** The number of requests since the last call, by operation. */
   requests(): Record<string, number>;
+  /** Clears the faults of the sandbox, and ends the latency of the requests that the sandbox has received. */
+  endLatency(): void;
   remove(): Promise<void>;
 }
 
 export async function createWorld(options: WorldOptions): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-world-'));
-  const sandbox = await createSandbox(options.sandbox ?? {}, { clock: systemClock });
+  const sandboxClock = createWakeableClock();
+  const sandbox = await createSandbox(options.sandbox ?? {}, { clock: sandboxClock });
   sandbox.ensureKey({ organization: 'acme', name: 'test', scopes: ['read', 'write', 'publish'], key: API_KEY });
   const baseUrl = await sandbox.listen();
   const clock = options.clock ?? systemClock;
@@ -114,6 +118,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     },
     contents: () => sandbox.inspect().organizations['acme'] as OrganizationSnapshot,
     requests: requestsSince(sandbox),
+    endLatency() {
+      sandbox.faults.clear();
+      sandboxClock.wake();
+    },
     async remove() {
       await sandbox.close();
       rmSync(folder, { recursive: true });
