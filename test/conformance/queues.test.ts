@@ -15,8 +15,8 @@ import { QUEUE_BACKENDS, type QueuePlace } from '../support/servers/queue-backen
 import { createListener, type Listener } from '../support/worlds/listener.ts';
 import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
-const TIMING = { lockMs: 2_000, stalledCheckMs: 200 };
-const WHILE_LOCKED = { timeout: TIMING.lockMs * 4 };
+/** A lock is renewed after half of its time. If this process gets no CPU time for the other half, the lock lapses. */
+const TIMING = { lockMs: 20_000, stalledCheckMs: 200 };
 
 for (const backend of QUEUE_BACKENDS) {
   backend.describe(`the ${backend.name} queues`, () => {
@@ -101,7 +101,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(listener.received.map((job) => job.name)).toEqual(makeJobs(0, 1_150).map((job) => job.name));
     });
 
-    test('queues handle each of 5,000 jobs exactly once', { timeout: 240_000 }, async () => {
+    test('queues handle each of 5,000 jobs exactly once', async () => {
       const listener = createListener();
       await consume('deliver', listener, 20);
       for (let start = 0; start < 5_000; start += 250) await queues.enqueue('deliver', makeJobs(start, start + 250));
@@ -311,7 +311,7 @@ for (const backend of QUEUE_BACKENDS) {
         // The worker of dpp-sync puts the stalled job back, and does not take it because the queue is paused.
         await queue.pause();
         const consumer = await queues.consume('deliver', { concurrency: 1 }, createListener().handle);
-        await expect.poll(() => queues.counts('deliver'), { timeout: 5_000 }).toMatchObject({ waiting: 1, active: 0 });
+        await expect.poll(() => queues.counts('deliver')).toMatchObject({ waiting: 1, active: 0 });
         await consumer.close();
         await queue.resume();
       }
@@ -323,7 +323,7 @@ for (const backend of QUEUE_BACKENDS) {
 
     test('queues renew the reservation of a job whose handler takes longer than a lock', async () => {
       const listener = createListener(async () => {
-        await delay(TIMING.lockMs * 2);
+        await delay(TIMING.lockMs * 1.2);
         return { status: 'done' };
       });
       await consume('deliver', listener);
@@ -331,11 +331,11 @@ for (const backend of QUEUE_BACKENDS) {
       await consume('deliver', listener);
       await queues.enqueue('deliver', makeJobs(0, 1));
       await listener.until(1);
-      await expect.poll(() => queues.counts('deliver'), WHILE_LOCKED).toEqual({ waiting: 0, active: 0, failed: 0 });
+      await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
       expect(listener.received).toHaveLength(1);
     });
 
-    test('queues keep no more than 200 done and 1,000 failed jobs', { timeout: 240_000 }, async () => {
+    test('queues keep no more than 200 done and 1,000 failed jobs', async () => {
       const listener = createListener((job) =>
         job.data['fails'] === true ? { status: 'failed', reason: 'wrong' } : { status: 'done' },
       );

@@ -36,7 +36,8 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
     await watched.browser.context.clearCookies();
     await page.goto(`${web.url}/runs`);
     await page.waitForURL(/\/login\?next=%2Fruns/);
-    // The first field has the focus when the page opens.
+    // The first field gets the focus by itself, which may be a moment after the page was loaded.
+    await page.waitForFunction('document.activeElement.id === "name"');
     await page.keyboard.type('the-viewer');
     await page.keyboard.press('Tab');
     await page.keyboard.type(PASSWORDS.viewer);

@@ -56,7 +56,7 @@ describe('a daemon in a process of its own, without a terminal', () => {
     world.write('token', OTHER_TOKEN);
     await expect.poll(() => metrics(OTHER_TOKEN), { timeout: 60_000 }).toBe(200);
     expect(await metrics(WEB_TOKEN)).not.toBe(200);
-    expect(daemon.stderr()).toContain('web.token');
+    await expect.poll(() => daemon.stderr()).toContain('web.token');
     expect(daemon.stderr()).not.toContain(OTHER_TOKEN);
   });
 });

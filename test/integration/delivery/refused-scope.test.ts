@@ -168,7 +168,7 @@ describe('a daemon with an item that the key may not write', () => {
     const counts = () => daemon.runtime.views.itemCounts();
     await expect.poll(() => counts().product, SOON).toEqual({ delivered: 2, blocked: 1 });
     await expect.poll(() => daemon.runtime.engine.status(), SOON).toMatchObject({ outstanding: 0, nextDueAt: null });
-    expect(daemon.runtime.api.refused().size).toBe(0);
+    await expect.poll(() => daemon.runtime.api.refused().size).toBe(0);
   });
 });
 
@@ -221,5 +221,5 @@ describe('a daemon with a key that may not publish', () => {
     expect(logged('The API refuses')).toHaveLength(1);
     expect(logged('no longer refuses the scope publish')).toHaveLength(1);
     expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok', api: 'ok' });
-  }, 180_000);
+  });
 });

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { fault } from '../../../src/domain/faults.ts';
 import type { Mapper, MapResult } from '../../../src/domain/mapping.ts';
 import type { Page } from '../../../src/domain/ports/source.ts';
@@ -43,7 +43,7 @@ describe('a page with changes', () => {
     await given();
     await bullQueue()?.pause();
     const pulling = world.pull({ pages: SIX });
-    await vi.waitUntil(async () => (await mapJobs()).waiting === 1);
+    await expect.poll(async () => (await mapJobs()).waiting === 1).toBe(true);
     const [job] = (await bullQueue()?.getJobs(['waiting'])) ?? [];
     expect(job).toMatchObject({ name: 'map erp/default, run 1, page 1' });
     expect(job?.data).toEqual({ dppSync: expect.any(Number), source: 'erp', stream: 'default', run: 1, page: 1 });
@@ -130,7 +130,7 @@ describe('a map queue that fails', () => {
     });
     const pulling = world.pull({ pages: SIX });
     for (let time = 1; time <= 2; time += 1) {
-      await vi.waitUntil(() => lost === time);
+      await expect.poll(() => lost === time).toBe(true);
       await clock.sleepers(1);
       clock.advance(1000);
     }
@@ -144,7 +144,7 @@ describe('a map queue that fails', () => {
     await given({ clock });
     await bullQueue()?.pause();
     const pulling = world.pull({ pages: SIX, waitMs: 60_000 });
-    await vi.waitUntil(async () => (await mapJobs()).waiting === 1);
+    await expect.poll(async () => (await mapJobs()).waiting === 1).toBe(true);
     await bullQueue()?.obliterate({ force: true });
     expect(await mapJobs()).toMatchObject({ waiting: 0 });
     await bullQueue()?.resume();
@@ -171,7 +171,7 @@ describe('a map queue that fails', () => {
     });
     const pulling = world.pull({ pages: SIX, waitMs: Number.POSITIVE_INFINITY });
     for (let time = 1; time <= 3; time += 1) {
-      await vi.waitUntil(() => refused === time);
+      await expect.poll(() => refused === time).toBe(true);
       await clock.sleepers(1);
       if (time === 3) isAway = false;
       clock.advance(1000);
@@ -195,7 +195,7 @@ describe('a map queue that fails', () => {
     expect(world.mapQueue.busy()).toBe(false);
     await bullQueue()?.resume();
     // The job of the page that was given up finds nothing.
-    await vi.waitUntil(async () => (await mapJobs()).waiting === 0);
+    await expect.poll(async () => (await mapJobs()).waiting === 0).toBe(true);
     expect(products()).toEqual({});
     await world.pull({ pages: SIX });
     expect(lastRun()).toMatchObject({ result: 'complete', streams: [{ read: 6, changed: 6 }] });
@@ -208,12 +208,12 @@ describe('a run that ends', () => {
     await bullQueue()?.pause();
     const abort = new AbortController();
     const pulling = world.pull({ pages: SIX, abort: abort.signal });
-    await vi.waitUntil(async () => (await mapJobs()).waiting === 1);
+    await expect.poll(async () => (await mapJobs()).waiting === 1).toBe(true);
     abort.abort();
     expect(await pulling).toMatchObject({ result: 'interrupted' });
     expect(world.mapQueue.busy()).toBe(false);
     await bullQueue()?.resume();
-    await vi.waitUntil(async () => (await bullQueue()?.getCompletedCount()) === 1);
+    await expect.poll(async () => (await bullQueue()?.getCompletedCount()) === 1).toBe(true);
     expect(lastRun()).toMatchObject({ result: 'interrupted', streams: [{ read: 0 }] });
     expect(products()).toEqual({});
   });
@@ -241,7 +241,7 @@ describe('a run that ends', () => {
     await bullQueue()?.pause();
     const pulling = world.pull({ pages: SIX });
     const ended = expect(pulling).rejects.toMatchObject({ code: 'interrupted' });
-    await vi.waitUntil(async () => (await mapJobs()).waiting === 1);
+    await expect.poll(async () => (await mapJobs()).waiting === 1).toBe(true);
     await world.mapQueue.stop();
     await ended;
     await world.reopen();
@@ -281,7 +281,7 @@ describe('a ledger that cannot be written', () => {
     });
     const pulling = world.pull({ pages: SIX, waitMs: 10_000 });
     for (let time = 1; time <= 2; time += 1) {
-      await vi.waitUntil(() => refusals === time);
+      await expect.poll(() => refusals === time).toBe(true);
       await clock.sleepers(1);
       clock.advance(1000);
     }
@@ -321,13 +321,13 @@ describe('several sources at once', () => {
     await bullQueue()?.pause();
     const large = { rows: [sourceRow({ id: 'large', text: 'x'.repeat(200) })] };
     const waiting = world.pull({ source: 'a', stream: 'a', pages: [large.rows], waitMs: 60_000 });
-    await vi.waitUntil(async () => (await mapJobs()).waiting === 1);
+    await expect.poll(async () => (await mapJobs()).waiting === 1).toBe(true);
     let asked = 0;
     async function* empty(): AsyncGenerator<Page> {
       for (; asked < 3; asked += 1) yield { rows: [] };
     }
     const other = world.pull({ source: 'b', stream: 'b', pages: empty });
-    await vi.waitUntil(() => world.events.some((event) => event.type === 'page' && event.source === 'b'));
+    await expect.poll(() => world.events.some((event) => event.type === 'page' && event.source === 'b')).toBe(true);
     expect(asked).toBe(0);
     await bullQueue()?.resume();
     expect(await waiting).toMatchObject({ result: 'complete' });

@@ -1,7 +1,7 @@
 // The size of the pages in which a source gives its rows decides nothing: the ledger is the same after pages of any size.
 
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Item } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { SourceRow } from '../../../src/domain/ports/source.ts';
@@ -81,7 +81,7 @@ async function ledgerAfter(exports: readonly Night[], size: number): Promise<Rec
       await world.pull({ pages, mapper: mapperOf(revision, mapped) });
       await world.mapStored();
       // The job of the stored records may still be in the queue.
-      await vi.waitUntil(() => !world.mapQueue.busy(), { interval: 1 });
+      await expect.poll(() => world.mapQueue.busy(), { interval: 1 }).toBe(false);
     }
     await world.close();
     return contentsOf(world.file);

@@ -11,8 +11,8 @@ import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const TIMING = { lockMs: 30_000, stalledCheckMs: 30_000 };
 const MIB = 1024 * 1024;
-/** Far longer than waking a worker takes, and shorter than the five seconds for which a worker of BullMQ waits at a time. */
-const AT_ONCE_MS = 3_000;
+/** Far more turns of the event loop than it takes to wake a worker, and far fewer than in the seconds for which one waits. */
+const AT_ONCE_TURNS = 2_000;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -33,6 +33,18 @@ describe('the embedded queue', () => {
     return queues;
   }
 
+  /** Whether the work ends without a wait. The time that a busy machine takes for it does not count. */
+  async function endsAtOnce(work: Promise<void>): Promise<boolean> {
+    let ended = false;
+    const noted = work.then(() => {
+      ended = true;
+    });
+    for (let turn = 0; turn < AT_ONCE_TURNS && !ended; turn += 1) await setImmediate();
+    const isAtOnce = ended;
+    await noted;
+    return isAtOnce;
+  }
+
   test('the embedded queue wakes a waiting worker at once', async () => {
     const queues = open();
     const listener = createListener();
@@ -43,10 +55,8 @@ describe('the embedded queue', () => {
     // By then the worker has ended the job and waits.
     for (let turn = 0; turn < 20; turn += 1) await setImmediate();
 
-    const begun = performance.now();
     await queues.enqueue('map', [{ name: 'job', data: {} }]);
-    await listener.until(2);
-    expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS);
+    expect(await endsAtOnce(listener.until(2))).toBe(true);
   });
 
   test('the embedded queue shows each worker as long as it is open', async () => {
@@ -64,10 +74,7 @@ describe('the embedded queue', () => {
     const consumer = await queues.consume('map', { concurrency: 4 }, createListener().handle);
     await queues.consume('deliver', { concurrency: 4 }, createListener().handle);
     await setImmediate();
-    const begun = performance.now();
-    await consumer.close();
-    await queues.close();
-    expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS);
+    expect(await endsAtOnce(consumer.close().then(() => queues.close()))).toBe(true);
   });
 
   test('the embedded queue that is closed meanwhile starts no worker that would outlive it', async () => {
@@ -79,7 +86,7 @@ describe('the embedded queue', () => {
     expect(await map?.getWorkersCount()).toBe(0);
   });
 
-  test('the embedded queue lets timers and sockets run while it is busy', { timeout: 60_000 }, async () => {
+  test('the embedded queue lets timers and sockets run while it is busy', async () => {
     const queues = open();
     const listener = createListener();
     await queues.consume('deliver', { concurrency: 10 }, listener.handle);
@@ -102,7 +109,7 @@ describe('the embedded queue', () => {
     expect(turns).toBeGreaterThan(250);
   });
 
-  test('the embedded queue stays small while tens of thousands of jobs pass', { timeout: 120_000 }, async () => {
+  test('the embedded queue stays small while tens of thousands of jobs pass', async () => {
     const queues = open();
     const listener = createListener();
     await queues.consume('deliver', { concurrency: 10 }, listener.handle);
