@@ -122,7 +122,12 @@ export function createChannelClient(options: ChannelOptions): Admin {
   ): AsyncGenerator<Frame> {
     const silence = new AbortController();
     const ended = AbortSignal.any([signal, silence.signal]);
-    const listen = () => setTimeout(() => silence.abort(), silentMs);
+    let late: NodeJS.Immediate | undefined;
+    // If this process was stopped for a while, its timer is over before it has read what the daemon sent meanwhile.
+    const isOver = () => {
+      late = setImmediate(() => silence.abort());
+    };
+    const listen = () => setTimeout(isOver, silentMs);
     let hasBegun = false;
     // The timer runs only while this client waits for a frame. Otherwise a slow reader could make the daemon look
     // silent.
@@ -130,6 +135,7 @@ export function createChannelClient(options: ChannelOptions): Admin {
     try {
       for await (const line of linesOf(await post(asked, ended))) {
         clearTimeout(timer);
+        clearImmediate(late);
         const frame = Frame.parse(JSON.parse(line));
         hasBegun ||= frame.type === 'begun';
         yield frame;
@@ -142,6 +148,7 @@ export function createChannelClient(options: ChannelOptions): Admin {
       throw strangeFault(options, socketPath, error);
     } finally {
       clearTimeout(timer);
+      clearImmediate(late);
     }
     throw lostFault(options, { hasBegun });
   }
