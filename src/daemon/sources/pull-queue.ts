@@ -11,6 +11,8 @@ export interface PullQueueOptions {
   /** Whether the config has a source of this id. */
   hasSource: (source: string) => boolean;
   pull: (source: string, cause: RunCause, abort: AbortSignal) => Promise<PullResult>;
+  /** The sources that are being read. */
+  pulling: () => readonly string[];
   clock: Clock;
   log: Logger;
   /** Removes secrets from a text that another library may have written (I7). */
@@ -45,7 +47,10 @@ const WATCH_MS = 1000;
 export function createPullQueue(options: PullQueueOptions): PullQueue {
   const { queues, clock, log, scrub } = options;
   const abort = new AbortController();
-  const running = new Set<string>();
+  /** The last run of each source whose job has not ended. */
+  const running = new Map<string, Promise<JobResult>>();
+  /** The sources with a run that begins when the former run of the source has been reported. */
+  const next = new Set<string>();
   /** The runs that were requested and have not begun. */
   const wanted = new Map<string, RunTrigger>();
   let watching: Promise<void> = Promise.resolve();
@@ -56,15 +61,33 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     if (typeof source !== 'string' || !options.hasSource(source)) {
       return { status: 'done', note: 'The config no longer has this source.' };
     }
-    // A run reads the whole source, so a second run at the same time would find the same rows.
     wanted.delete(source);
-    if (running.has(source)) return { status: 'done', note: 'This source is being pulled already.' };
-    running.add(source);
-    try {
-      return await pull(source, job.retried ? 'retry' : triggerOf(job));
-    } finally {
-      running.delete(source);
+    const former = running.get(source);
+    // A run reads the whole source, so a second run at the same time would find the same rows. After the read, the source
+    // may have changed.
+    if (former !== undefined && (options.pulling().includes(source) || next.has(source))) {
+      return { status: 'done', note: 'This source is being pulled already.' };
     }
+    const run = pullAfter(former, source, job.retried ? 'retry' : triggerOf(job));
+    running.set(source, run);
+    try {
+      return await run;
+    } finally {
+      if (running.get(source) === run) running.delete(source);
+    }
+  }
+
+  async function pullAfter(
+    former: Promise<JobResult> | undefined,
+    source: string,
+    trigger: RunTrigger,
+  ): Promise<JobResult> {
+    if (former !== undefined) {
+      next.add(source);
+      await former;
+      next.delete(source);
+    }
+    return pull(source, trigger);
   }
 
   async function pull(source: string, trigger: RunTrigger): Promise<JobResult> {

@@ -35,6 +35,7 @@ describe('the pull queue', () => {
         { pull, pulling: running },
         { queues, emit: (event) => events.push(event), views: { run: () => null }, log, scrub },
       ),
+      pulling: running,
       clock: systemClock,
       log,
       scrub,
@@ -78,6 +79,27 @@ describe('the pull queue', () => {
     await expect.poll(running, SOON).toEqual(['pim']);
     await pulls.startRun('erp', 'schedule');
     await expect.poll(() => begun, SOON).toHaveLength(3);
+  });
+
+  it('the pull queue begins a run that is asked for while the former run is ending, once that run has been reported', async () => {
+    await start();
+    const { failed } = queues;
+    const { promise: reported, resolve: report } = Promise.withResolvers<void>();
+    queues.failed = async (name) => {
+      await reported;
+      return failed(name);
+    };
+    await pulls.startRun('erp', 'file');
+    await expect.poll(running, SOON).toEqual(['erp']);
+    ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [], remapped: 0 });
+    await expect.poll(running, SOON).toEqual([]);
+    // The first of these runs reads what has changed, so the second would find the same rows.
+    for (const trigger of ['file', 'cli'] as const) await pulls.startRun('erp', trigger);
+    await expect.poll(completed, SOON).toEqual(['pull erp: This source is being pulled already.']);
+    expect(begun).toEqual(['erp file']);
+    report();
+    await expect.poll(running, SOON).toEqual(['erp']);
+    expect(begun).toEqual(['erp file', 'erp file']);
   });
 
   it('the pull queue adds one job for a schedule that comes round again and again while the queue is paused', async () => {

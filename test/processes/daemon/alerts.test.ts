@@ -71,19 +71,14 @@ describe('the alerts of a daemon', () => {
     stop.push(() => started.daemon.stop());
     return started;
   }
-  /**
-   * Runs the source to its end. While a run is ending, the daemon may take a request for another run as a request for the
-   * same run. So the request is repeated until a new run has begun.
-   */
+  /** Runs the source to its end. */
   async function run(daemon: Daemon): Promise<void> {
-    const { runtime } = daemon;
-    const last = () => runtime.views.runs({ source: 'erp', limit: 1 })[0];
+    const last = () => daemon.runtime.views.runs({ source: 'erp', limit: 1 })[0];
     const before = last()?.id ?? 0;
-    const hasRun = async () => {
+    await daemon.startRun('erp', 'schedule');
+    const hasRun = () => {
       const { id = 0, endedAt = null } = last() ?? {};
-      if (id > before) return endedAt !== null;
-      await daemon.startRun('erp', 'schedule');
-      return false;
+      return id > before && endedAt !== null;
     };
     await expect.poll(hasRun, SOON).toBe(true);
   }

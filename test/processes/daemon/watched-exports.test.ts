@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
@@ -38,11 +38,39 @@ describe('a source with `watch: true`', () => {
     await expect.poll(names, { timeout: 30_000 }).toEqual(['Kettle']);
     writeFileSync(file(), `${HEADER}A-1,Teapot,10\n`);
     await expect.poll(names, { timeout: 30_000 }).toEqual(['Teapot']);
+    // A product may arrive before its run has ended.
+    const report = 'The run of erp is complete: 1 rows read, 0 unchanged, 1 changed, 0 in quarantine.';
+    const reports = () =>
+      log.lines.map(({ message }) => message).filter((text) => text.startsWith('The run of erp is'));
+    await expect.poll(reports).toEqual([report, report]);
     expect(ended()).toHaveLength(2);
     const begun = log.lines.filter(({ message }) => message.includes('has changed, so a run is due'));
     expect(begun).toHaveLength(2);
-    const last = log.lines.findLast(({ message }) => message.startsWith('The run of erp is'));
-    expect(last?.message).toBe('The run of erp is complete: 1 rows read, 0 unchanged, 1 changed, 0 in quarantine.');
+  });
+
+  it('a watched source is read again where its export changes while its run is ending', async () => {
+    const { queues } = daemon.runtime;
+    const { failed } = queues;
+    const pulling = vi.spyOn(daemon.runtime, 'pulling');
+    const { promise: reported, resolve: report } = Promise.withResolvers<void>();
+    let asked = 0;
+    queues.failed = async (name) => {
+      if (name === 'pull') {
+        asked += 1;
+        await reported;
+      }
+      return failed(name);
+    };
+    writeFileSync(file(), `${HEADER}A-1,Kettle,10\n`);
+    await expect.poll(() => asked).toBe(1);
+    // The run has been read to its end, and its failed jobs are being removed.
+    expect(ended()).toHaveLength(1);
+    writeFileSync(file(), `${HEADER}A-1,Teapot,10\n`);
+    // The daemon asks once a second which sources are pulled, before it looks at their exports every two seconds.
+    pulling.mockClear();
+    await expect.poll(() => pulling.mock.calls.length).toBeGreaterThan(8);
+    report();
+    await expect.poll(names).toEqual(['Teapot']);
   });
 
   it('a watched source is not read while its export is being written', async () => {
