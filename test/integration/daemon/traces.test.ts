@@ -166,7 +166,7 @@ describe('the traces of deliveries', () => {
     await expect.poll(() => delivered(daemon), SOON).toBe(2);
     const began = performance.now();
     await stop.pop()?.();
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(performance.now() - began).toBeLessThan(60_000);
     expect(log.lines.filter(({ message }) => message.startsWith('Traces could not be sent')).length).toBeLessThan(2);
   });
 

@@ -10,6 +10,8 @@ import { createWorld, type World } from '../../support/worlds/world.ts';
 const PRODUCTS = 400;
 const QUESTIONS = 1000;
 const AT_ONCE = 50;
+/** The BOM items wait for the material, so the sync runs at least as long. */
+const LATENCY_MS = 20_000;
 
 let world: World;
 let runtime: Runtime;
@@ -23,7 +25,8 @@ beforeAll(async () => {
     'boms.csv': `NO,PARENT,PART,QTY\n${boms.join('')}`,
   };
   const passports = { init: 'when-complete', publish: 'manual' };
-  world = await createWorld({ config: { sources: EXPORT_SOURCES, passports }, files });
+  const faults = [{ operation: 'material.create' as const, kind: 'latency' as const, ms: LATENCY_MS }];
+  world = await createWorld({ config: { sources: EXPORT_SOURCES, passports }, files, sandbox: { faults } });
   runtime = await world.open();
 });
 afterAll(() => world.remove());
@@ -63,6 +66,7 @@ it('the reading thread answers a thousand questions while a sync runs, and neith
   for (let at = 0; at < QUESTIONS; at += AT_ONCE) {
     if (!isOver) askedMeanwhile += AT_ONCE;
     answers.push(...(await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => ask(at + n)))));
+    if (at === AT_ONCE) world.endLatency();
   }
   const report = await ended;
   expect(answers).toHaveLength(QUESTIONS);

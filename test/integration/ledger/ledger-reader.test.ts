@@ -129,7 +129,7 @@ describe('the reading thread', () => {
 
   it('the reading thread is replaced when it does not answer in time, and fails questions that waited too long', async () => {
     // A thread needs some time to start, more so beside other tests.
-    const { views } = read({ thread: ODD, answerWithinMs: 4000 });
+    const { views } = read({ thread: ODD, answerWithinMs: 12_000 });
     const asked = Array.from({ length: 9 }, () => views.run(NEVER).catch((error: unknown) => error));
     for (const failed of await Promise.all(asked)) expect(failed).toMatchObject({ code: 'ledger.reader_lost' });
     expect(await views.run(AT_ONCE)).toBe(AT_ONCE);

@@ -64,7 +64,8 @@ describe('the pages to look at', () => {
     it('the overview has the activity of the last 24 hours as a picture and as a table', async () => {
       const markup = await expectAll('/', 'The same figures by the hour');
       expect(markup).toContain('role="img"');
-      expect(markup.match(/<rect class="good"/g)).toHaveLength(1);
+      // One bar for each hour in which a delivery arrived. An hour may have ended amid the deliveries.
+      expect([1, 2]).toContain(markup.match(/<rect class="good"/g)?.length);
     });
   });
 

@@ -184,7 +184,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
       expect(status.json()).toMatchObject({ ledger: { freeBytes: 0 } });
       expect((await runHere(['status', '-c', world.configFile])).stdout).toContain('its disk is full');
       expect(arrived()).toBe(0);
-      expect(await roomAgain()).toBeLessThan(10_000);
+      expect(await roomAgain()).toBeLessThan(30_000);
 
       // The disk becomes full while requests are in flight. Their answers are kept until they can be stored.
       await expect.poll(arrived, SOON).toBeGreaterThanOrEqual(10);
@@ -193,7 +193,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
         .poll(async () => (await daemon.runtime.engine.status()).trouble?.message, SOON)
         .toContain('disk is full');
       await expect.poll(health, SOON).toMatchObject({ ledger: 'unwritable' });
-      expect(await roomAgain()).toBeLessThan(10_000);
+      expect(await roomAgain()).toBeLessThan(30_000);
 
       await expect.poll(() => daemon.runtime.views.itemCounts().product, SOON).toEqual({ delivered: COUNT });
       await expect

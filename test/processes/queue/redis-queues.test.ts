@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
+import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { BullmqQueues } from '../../../src/queue/bullmq-queues.ts';
@@ -22,6 +23,8 @@ function redisSettingsOnPage(): Record<string, string> {
   return Object.fromEntries(lines.map((line) => line.replace(/#.*/, '').trim().split(/\s+/, 2)));
 }
 
+/** Nobody waits longer for an answer of Redis, even on a busy machine. */
+const IN_TIME_MS = 60_000;
 const JOB = { name: 'push product A', data: { ids: [1] } };
 
 describeRedis('the queues on a Redis that is away or set up wrongly', () => {
@@ -66,18 +69,23 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     expect(inspect(error, { depth: 10 })).toContain(`redis://127.0.0.1:${server.port}/3`);
     expect(inspect(error, { depth: 10 })).toContain('ECONNREFUSED');
     expect(inspect(error, { depth: 10 })).not.toMatch(/hunter2secret|ada/);
-    expect(ms).toBeLessThan(8_000);
+    expect(ms).toBeLessThan(IN_TIME_MS);
   });
 
   test('queues are refused at once for a wrong password, which is not in the message', async () => {
     const server = await start({ password: 'the right one' });
+    const admin = new Redis(server.url);
+    const connections = async () => Number(/total_connections_received:(\d+)/.exec(await admin.info('stats'))?.[1]);
+    const before = await connections();
     const log = createRecordingLog();
     const url = `redis://:hunter2secret@127.0.0.1:${server.port}`;
-    const { error, ms } = await failure(() => open(url, log));
+    const { error } = await failure(() => open(url, log));
+    // It does not connect again and again, as to a Redis that may be starting.
+    expect((await connections()) - before).toBe(1);
+    admin.disconnect();
     expect(error).toMatchObject({ code: 'queue.unreachable' });
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain('hunter2secret');
     expect(inspect(log.lines, { depth: 10 })).not.toContain('hunter2secret');
-    expect(ms).toBeLessThan(4_000);
     await open(server.url);
   });
 
@@ -120,7 +128,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     await server.kill();
     const { error, ms } = await failure(() => queues.enqueue('map', [JOB]));
     expect(error).toMatchObject({ code: 'queue.unreachable' });
-    expect(ms).toBeLessThan(5_000);
+    expect(ms).toBeLessThan(IN_TIME_MS);
     await expect(queues.counts('map')).rejects.toMatchObject({ code: 'queue.unreachable' });
     await server.restart();
     await expect.poll(() => queues.enqueue('map', [JOB]), { timeout: 60_000 }).toBeUndefined();
@@ -139,7 +147,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
         code: 'queue.unreachable',
         message: expect.stringMatching(/no answer|timed out/i) as string,
       });
-      expect(ms).toBeLessThan(15_000);
+      expect(ms).toBeLessThan(IN_TIME_MS);
     } finally {
       await server.restart();
     }
