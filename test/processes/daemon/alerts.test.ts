@@ -6,7 +6,7 @@ import type { Daemon, DaemonOptions } from '../../../src/daemon/daemon.ts';
 import { findPackage } from '../../../src/lib/package.ts';
 import { webForms } from '../../support/browser/web-forms.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { PRODUCTS, runSource, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 const SOON = { timeout: 40_000 };
@@ -71,17 +71,7 @@ describe('the alerts of a daemon', () => {
     stop.push(() => started.daemon.stop());
     return started;
   }
-  /** Runs the source to its end. */
-  async function run(daemon: Daemon): Promise<void> {
-    const last = () => daemon.runtime.views.runs({ source: 'erp', limit: 1 })[0];
-    const before = last()?.id ?? 0;
-    await daemon.startRun('erp', 'schedule');
-    const hasRun = () => {
-      const { id = 0, endedAt = null } = last() ?? {};
-      return id > before && endedAt !== null;
-    };
-    await expect.poll(hasRun, SOON).toBe(true);
-  }
+  const run = (daemon: Daemon) => runSource(daemon, 'erp');
   const reported = () => receiver.notices.map(({ alert, status }) => `${alert} ${status}`);
   const alerts = (...args: string[]) => runHere(['alerts', ...args, '-c', world.configFile, '--json']);
 

@@ -6,7 +6,7 @@ import { cli } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { EXPORT_SOURCES } from '../../support/worlds/cli-export.ts';
-import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { runSource, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 const queue = quickQueue();
@@ -128,15 +128,8 @@ describe('a guard that held a run', () => {
     const { daemon, log, url } = await startDaemon(world);
     const fetched = async (path: string): Promise<string> =>
       (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).text();
-    const runAgain = async (): Promise<void> => {
-      const [before] = daemon.runtime.views.runs({ limit: 1 });
-      await daemon.startRun('erp', 'cli');
-      await expect
-        .poll(() => daemon.runtime.views.runs({ limit: 1 })[0], { timeout: 60_000 })
-        .toMatchObject({ id: (before?.id ?? 0) + 1, result: 'complete' });
-    };
     try {
-      await runAgain();
+      await runSource(daemon, 'erp');
       await expect
         .poll(() => log.lines.filter(({ message }) => message.includes('The guard holds')), { timeout: 60_000 })
         .toMatchObject([
@@ -152,7 +145,7 @@ describe('a guard that held a run', () => {
       expect(await fetched('/')).toContain('erp/products: 3 of 6 records with items are missing');
 
       world.write('products.csv', products(6));
-      await runAgain();
+      await runSource(daemon, 'erp');
       await expect
         .poll(() => fetched('/metrics'), { timeout: 60_000 })
         .toContain('dpp_sync_guard_held{source="erp",stream="products"} 0');

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { openAdminChannel } from '../../../src/admin/channel-server.ts';
 import { createDaemon, type Daemon, type DaemonOptions } from '../../../src/daemon/daemon.ts';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
@@ -90,4 +91,12 @@ export async function startDaemon(world: World, options: Partial<DaemonOptions> 
       await world.remove();
     },
   };
+}
+
+/** Runs a source to its end. */
+export async function runSource({ runtime, startRun }: Daemon, source: string): Promise<void> {
+  const last = () => runtime.views.runs({ source, limit: 1 })[0]?.id ?? 0;
+  const before = last();
+  await startRun(source, 'schedule');
+  await expect.poll(() => last() > before && !runtime.pulling().includes(source)).toBe(true);
 }
