@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 /** Long, so that a server on a busy machine is not silent for so long. */
-const IDLE_MS = 10_000;
+const IDLE_MS = 60_000;
 /** For servers that are silent. */
 const SHORT_IDLE_MS = 1_000;
 

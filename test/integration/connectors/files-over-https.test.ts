@@ -36,7 +36,7 @@ async function open(stream: object = {}, { https = {}, downloads = {} } = {}): P
     folder: temporary.path,
     options: {
       access: { https: { ca: server.ca, ...https } },
-      downloads: { folder: temporary.path, idleMs: 1_000, ...downloads },
+      downloads: { folder: temporary.path, idleMs: 60_000, ...downloads },
     },
     streams: { default: { path: `${server.address}/x.csv`, ...stream } },
   });
@@ -173,12 +173,17 @@ describe('a web server', () => {
 
   it('a web server that stays silent is not believed', async () => {
     server.answer(() => undefined);
-    await expect((await open()).ids()).rejects.toThrow('could not be looked up: the server was silent for 1000 ms.');
+    const hasty = { downloads: { idleMs: 1_000 } };
+    await expect((await open({}, hasty)).ids()).rejects.toThrow(
+      'could not be looked up: the server was silent for 1000 ms.',
+    );
     server.answer((_request, response) => {
       response.writeHead(200, { etag: '"1"', 'content-length': 100 });
       response.write('id\n');
     });
-    await expect((await open()).ids()).rejects.toThrow('could not be downloaded: the server was silent for 1000 ms.');
+    await expect((await open({}, hasty)).ids()).rejects.toThrow(
+      'could not be downloaded: the server was silent for 1000 ms.',
+    );
   });
 
   it('a web server that drips for longer than a download may take is not believed', async () => {

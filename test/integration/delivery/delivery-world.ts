@@ -153,7 +153,7 @@ export async function createDeliveryWorld(options: {
     },
     names: () => Object.fromEntries(Object.entries(world.products()).map(([sku, { name }]) => [sku, text(name)])),
     requests: requestsSince(sandbox),
-    endLatency: sandboxClock.wake,
+    endLatency: () => sandboxClock.wake(),
     async remove() {
       await parts.delivery.path.stop();
       await parts.target.close();

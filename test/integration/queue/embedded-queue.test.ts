@@ -6,13 +6,12 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { type BullmqQueues, createBullmqQueues } from '../../../src/queue/bullmq-queues.ts';
 import { openEmbeddedBackend } from '../../../src/queue/embedded-backend.ts';
 import { createErrorLog } from '../../../src/queue/error-log.ts';
+import { endsAtOnce } from '../../support/time/ends-at-once.ts';
 import { createListener } from '../../support/worlds/listener.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const TIMING = { lockMs: 30_000, stalledCheckMs: 30_000 };
 const MIB = 1024 * 1024;
-/** Far more turns of the event loop than it takes to wake a worker, and far fewer than in the seconds for which one waits. */
-const AT_ONCE_TURNS = 2_000;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -31,18 +30,6 @@ describe('the embedded queue', () => {
     const queues = createBullmqQueues({ backend, log, onError });
     opened.push(queues);
     return queues;
-  }
-
-  /** Whether the work ends without a wait. The time that a busy machine takes for it does not count. */
-  async function endsAtOnce(work: Promise<void>): Promise<boolean> {
-    let ended = false;
-    const noted = work.then(() => {
-      ended = true;
-    });
-    for (let turn = 0; turn < AT_ONCE_TURNS && !ended; turn += 1) await setImmediate();
-    const isAtOnce = ended;
-    await noted;
-    return isAtOnce;
   }
 
   test('the embedded queue wakes a waiting worker at once', async () => {

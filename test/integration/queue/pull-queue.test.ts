@@ -83,7 +83,7 @@ describe('the pull queue', () => {
 
   it('the pull queue begins a run that is asked for while the former run is ending, once that run has been reported', async () => {
     await start();
-    const { failed } = queues;
+    const failed = queues.failed.bind(queues);
     const { promise: reported, resolve: report } = Promise.withResolvers<void>();
     queues.failed = async (name) => {
       await reported;

@@ -1,6 +1,7 @@
 import { request } from 'undici';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../support/sandbox/sandbox-caller.ts';
+import { endsAtOnce } from '../../support/time/ends-at-once.ts';
 
 const PATH = '/api/imports/products/';
 const rows = (...skus: string[]) => ({ body: skus.map((sku) => ({ sku, name: 'x' })) });
@@ -44,13 +45,8 @@ test('an import that fails never answers after its number of rows, and the sandb
   const lost = expect(unanswered).rejects.toThrow();
   await expect.poll(() => sandbox.statistics().requests).toEqual({ 'product.import': { unanswered: 1 } });
   expect(skusOf({ sandbox })).toEqual(['A']);
-  // The timer by which a sandbox gives clients two seconds to end their requests would never be over.
-  vi.useFakeTimers({ toFake: ['setTimeout'] });
-  try {
-    await sandbox.close();
-  } finally {
-    vi.useRealTimers();
-  }
+  // A sandbox that closes gives clients two seconds to end their requests.
+  expect(await endsAtOnce(sandbox.close())).toBe(true);
   await lost;
 });
 

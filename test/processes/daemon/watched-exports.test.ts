@@ -50,7 +50,7 @@ describe('a source with `watch: true`', () => {
 
   it('a watched source is read again where its export changes while its run is ending', async () => {
     const { queues } = daemon.runtime;
-    const { failed } = queues;
+    const failed = queues.failed.bind(queues);
     const pulling = vi.spyOn(daemon.runtime, 'pulling');
     const { promise: reported, resolve: report } = Promise.withResolvers<void>();
     let asked = 0;

@@ -94,9 +94,10 @@ export async function startDaemon(world: World, options: Partial<DaemonOptions> 
 }
 
 /** Runs a source to its end. */
-export async function runSource({ runtime, startRun }: Daemon, source: string): Promise<void> {
+export async function runSource(daemon: Daemon, source: string): Promise<void> {
+  const { runtime } = daemon;
   const last = () => runtime.views.runs({ source, limit: 1 })[0]?.id ?? 0;
   const before = last();
-  await startRun(source, 'schedule');
+  await daemon.startRun(source, 'schedule');
   await expect.poll(() => last() > before && !runtime.pulling().includes(source)).toBe(true);
 }
