@@ -160,7 +160,8 @@ export function createEngine(options: EngineOptions): Engine {
       const nextDueAt = await ledger.nextDueAt({ suspended: suspended(), of });
       // If nothing is due, an earlier failed claim is not reported any more.
       const unclaimed = nextDueAt === null ? null : claims.trouble();
-      const present = trouble ?? unconfirmed.trouble() ?? contact.trouble() ?? path.trouble() ?? unclaimed;
+      const present =
+        trouble ?? intake.trouble() ?? unconfirmed.trouble() ?? contact.trouble() ?? path.trouble() ?? unclaimed;
       const outstanding = of === undefined ? dispatcher.outstanding() : await ledger.countSending(of);
       return { outstanding, nextDueAt, isListing, trouble: present };
     },

@@ -1,3 +1,4 @@
+import { lostJobsFault } from '../domain/delivery/queue-faults.ts';
 import { isLedgerFault, isQueueFault } from '../domain/faults.ts';
 import type { Consumer, JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -17,7 +18,10 @@ export interface MapQueue extends Pick<PageJobs, 'mapPage' | 'room'> {
   mapStored(source: string): Promise<void>;
   /** Enqueues jobs for sources whose records wait for the mapping although their job was lost. */
   watch(pendingSources: readonly string[]): Promise<void>;
-  /** Why stored records cannot be mapped now, such as a ledger that cannot be written; null if they can. */
+  /**
+   * Why stored records cannot be mapped now, such as a ledger that cannot be written or a queue that loses its jobs; null
+   * if they can.
+   */
   trouble(): Fault | null;
   /** True while a job is enqueued or in work. */
   busy(): boolean;
@@ -47,6 +51,8 @@ export function createMapQueue({
    * entry.
    */
   const enqueued = new Map<string, number>();
+  /** How often the job of a source was lost since a worker has last taken one. */
+  const losses = new Map<string, number>();
   /** The sources whose stored records are being mapped. */
   const working = new Set<string>();
   let trouble: Fault | null = null;
@@ -66,6 +72,7 @@ export function createMapQueue({
   async function receiveSource(source: string): Promise<JobResult> {
     // Records that begin to wait from now on need another job, because this job may not find them.
     enqueued.delete(source);
+    losses.delete(source);
     working.add(source);
     try {
       await storedRecords.mapSource(source, abort.signal);
@@ -94,6 +101,7 @@ export function createMapQueue({
       if (watches < LOST_AFTER_WATCHES) enqueued.set(source, watches + 1);
       else enqueued.delete(source);
     }
+    for (const source of losses.keys()) if (!pendingSources.includes(source)) losses.delete(source);
   }
 
   return {
@@ -122,11 +130,12 @@ export function createMapQueue({
         }
         // A job that still waits in the queue is not lost: a person may have paused the queue for hours.
         if (watches !== undefined && (await queues.counts('map')).waiting > 0) continue;
+        if (watches !== undefined) losses.set(source, (losses.get(source) ?? 0) + 1);
         enqueued.delete(source);
         await enqueueOrThrow(source);
       }
     },
-    trouble: () => trouble,
+    trouble: () => trouble ?? lostJobsFault('map', Math.max(0, ...losses.values())),
     busy: () => enqueued.size > 0 || working.size > 0 || pages.count() > 0,
     async stop() {
       abort.abort();

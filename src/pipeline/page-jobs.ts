@@ -1,4 +1,4 @@
-import { pausedFault } from '../domain/delivery/queue-paused.ts';
+import { lostJobsFault, pausedFault } from '../domain/delivery/queue-faults.ts';
 import { fault, isLedgerFault, isQueueFault } from '../domain/faults.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { Mapper, MapResult } from '../domain/mapping.ts';
@@ -63,12 +63,13 @@ export function createPageJobs({
     }
   }
 
-  /** Enqueues the job of a page again if it was lost. Returns why no worker can take the page; null if one can. */
-  async function lookAfter(handed: HandedPage): Promise<Fault | null> {
+  /** Whether the job of a page still waits or is in work; a fault if that cannot be known or the queue is paused. */
+  async function lookAt(handed: HandedPage): Promise<'there' | 'lost' | Fault> {
     try {
-      if ((await queues.paused()).includes('map')) return pausedFault(['map']);
+      const paused = (await queues.paused()).includes('map') ? pausedFault(['map']) : null;
+      if (paused !== null) return paused;
       const { waiting } = await queues.counts('map');
-      return waiting === 0 && !handed.isTaken ? await enqueue(handed) : null;
+      return waiting === 0 && !handed.isTaken ? 'lost' : 'there';
     } catch (error) {
       if (!isQueueFault(error)) throw error;
       return error;
@@ -77,6 +78,7 @@ export function createPageJobs({
 
   async function untilStored(handed: HandedPage, wait: WritableWait, abort: AbortSignal): Promise<StagedPage | null> {
     const rest = createRest(wait);
+    let losses = 0;
     let trouble = await enqueue(handed);
     while (!abort.aborted || handed.isTaken) {
       const overdue = handed.isTaken ? null : rest.overdue(trouble);
@@ -86,7 +88,11 @@ export function createPageJobs({
         rest.overdue(null);
         return staged;
       }
-      if (!handed.isTaken && !abort.aborted) trouble = await lookAfter(handed);
+      if (handed.isTaken || abort.aborted) continue;
+      const found = await lookAt(handed);
+      losses = found === 'lost' ? losses + 1 : found === 'there' ? 0 : losses;
+      if (found === 'lost') trouble = (await enqueue(handed)) ?? lostJobsFault('map', losses);
+      else trouble = found === 'there' ? null : found;
     }
     return null;
   }

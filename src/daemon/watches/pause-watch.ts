@@ -1,4 +1,4 @@
-import { pausedFault } from '../../domain/delivery/queue-paused.ts';
+import { pausedFault } from '../../domain/delivery/queue-faults.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
 import type { Fault } from '../../lib/errors.ts';
 

@@ -88,7 +88,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     cure: 'Restart the daemon after an update.',
   },
   'queue.unreachable': {
-    means: 'Redis cannot be reached, refuses the password, or is out of memory.',
+    means: 'Redis cannot be reached, refuses the password, is out of memory, or loses jobs again and again.',
     cure: '[Bring Redis back](operations.md#redis-is-gone). The ledger has the work; nothing needs to be restored.',
   },
   'queue.paused': {

@@ -441,6 +441,22 @@ describe('when the API does not want', () => {
     expect(report.items.product).toEqual({ due: 3 });
   });
 
+  it('a sync gives up on a queue that accepts each job and loses it, with everything still due', async () => {
+    await given();
+    const runtime = await world.open();
+    // No server can be made to lose each job before a worker takes it.
+    const enqueue = runtime.queues.enqueue.bind(runtime.queues);
+    runtime.queues.enqueue = (name, jobs) => (name === 'deliver' ? Promise.resolve() : enqueue(name, jobs));
+    const request = { sources: [], waitMs: 2000, abort: new AbortController().signal };
+    const report = await sync(runtime, request, systemClock);
+    await runtime.close();
+    expect(report.fault).toMatchObject({ code: 'queue.unreachable', exitCode: 3 });
+    expect(report.fault?.message).toBe('The queue deliver loses its jobs before a worker takes them.');
+    expect(report.items.product).toEqual({ due: 3 });
+    expect((await world.sync()).fault).toBeNull();
+    expect(contents()).toEqual(ALL);
+  });
+
   it('a sync reads and delivers the other sources when one cannot be read', async () => {
     await given();
     const config = parse(readFileSync(world.configFile, 'utf8')) as { sources: object[] };

@@ -180,6 +180,36 @@ describe('a map queue that fails', () => {
     expect(products()).toEqual({ due: 6 });
   });
 
+  it.each([
+    { keeps: 'loses each job', refuses: () => false, looks: 8 },
+    { keeps: 'by turns loses and refuses each job', refuses: (times: number) => times % 2 === 1, looks: 7 },
+  ])('a map queue that $keeps ends the run with that reason, and the next run reads the page again', async (queue) => {
+    const clock = createManualClock();
+    let times = 0;
+    let isSound = false;
+    await given({
+      clock,
+      around: (queues) => ({
+        ...queues,
+        async enqueue(name, jobs) {
+          if (isSound) return await queues.enqueue(name, jobs);
+          times += 1;
+          if (queue.refuses(times)) throw unreachable;
+        },
+      }),
+    });
+    const pulling = world.pull({ pages: SIX, waitMs: 5000 });
+    const ended = expect(pulling).rejects.toMatchObject({ code: 'queue.unreachable', exitCode: 3 });
+    for (let look = 0; look < queue.looks; look += 1) {
+      await clock.sleepers(1);
+      clock.advance(1000);
+    }
+    await ended;
+    isSound = true;
+    await world.pull({ pages: SIX });
+    expect(lastRun()).toMatchObject({ result: 'complete', streams: [{ read: 6, changed: 6 }] });
+  });
+
   it('a map queue that is paused for long ends the run with that reason, and the next run reads the page again', async () => {
     const clock = createManualClock();
     await given({ clock });

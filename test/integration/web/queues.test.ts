@@ -12,7 +12,7 @@ import {
 } from '../../support/worlds/daemon-world.ts';
 import type { World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 60_000 };
 
 let world: World;
 let daemon: Daemon;

@@ -15,7 +15,8 @@ const pagesOf = (queues: Queues): PageJobs => createPageJobs({ queues, ledger, e
 /** The methods of the queues that the map queue uses. The test hands over the jobs, and decides how mapping ends. */
 function given(mapSource: () => Promise<void>) {
   let receive: (job: ReceivedJob) => Promise<JobResult> = () => Promise.reject(new Error('Nobody listens.'));
-  const part: Pick<Queues, 'clearWaiting' | 'consume' | 'enqueue'> = {
+  const part: Pick<Queues, 'clearWaiting' | 'consume' | 'enqueue' | 'counts'> = {
+    counts: () => Promise.resolve({ waiting: 0, active: 0, failed: 0 }),
     clearWaiting: () => Promise.resolve(),
     enqueue: () => Promise.resolve(),
     consume: (_queue, _options, handler) => {
@@ -56,6 +57,26 @@ describe('the map queue', () => {
     expect(mapQueue.busy()).toBe(true);
     for (let watch = 0; watch < 3; watch += 1) await mapQueue.watch([]);
     expect(mapQueue.busy()).toBe(false);
+  });
+
+  it('the map queue says so when the job of a source is lost again and again, until a worker takes one', async () => {
+    const { mapQueue, receive } = given(() => Promise.resolve());
+    await mapQueue.start();
+    const watch = async (times: number) => {
+      for (let time = 0; time < times; time += 1) await mapQueue.watch(['erp']);
+    };
+    await mapQueue.mapStored('erp');
+    await watch(2 * 3);
+    expect(mapQueue.trouble()).toBeNull();
+    await watch(3);
+    expect(mapQueue.trouble()).toMatchObject({ code: 'queue.unreachable', exitCode: 3 });
+    await receive();
+    expect(mapQueue.trouble()).toBeNull();
+    await watch(4 * 3);
+    expect(mapQueue.trouble()).not.toBeNull();
+    // Another process has mapped the records.
+    await mapQueue.watch([]);
+    expect(mapQueue.trouble()).toBeNull();
   });
 
   it('the map queue asks for a source once while its job waits, as in a paused queue, and again when the job is lost', async () => {
