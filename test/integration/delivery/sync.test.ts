@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
+import { exitCodeOf, type SyncReport, sync } from '../../../src/daemon/sync.ts';
+import type { QueueName } from '../../../src/domain/ports/queues.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
@@ -441,15 +442,36 @@ describe('when the API does not want', () => {
     expect(report.items.product).toEqual({ due: 3 });
   });
 
+  /** Syncs over a queue that accepts each job, and keeps only those that the test wants. No server can be made to do that. */
+  async function syncOver(keeps: (queue: QueueName) => boolean): Promise<SyncReport> {
+    const runtime = await world.open();
+    const enqueue = runtime.queues.enqueue.bind(runtime.queues);
+    runtime.queues.enqueue = (queue, jobs) => (keeps(queue) ? enqueue(queue, jobs) : Promise.resolve());
+    const report = await sync(runtime, { sources: [], waitMs: 2000, abort: new AbortController().signal }, systemClock);
+    await runtime.close();
+    return report;
+  }
+
+  it(
+    'a sync whose first jobs are lost before a worker takes them sends everything once',
+    covers('queue-lost', 'I8'),
+    async () => {
+      await given();
+      let lost = 0;
+      const report = await syncOver((queue) => {
+        if (queue !== 'deliver' || lost === 2) return true;
+        lost += 1;
+        return false;
+      });
+      expect(report.fault).toBeNull();
+      expect(lost).toBe(2);
+      expect(contents()).toEqual(ALL);
+    },
+  );
+
   it('a sync gives up on a queue that accepts each job and loses it, with everything still due', async () => {
     await given();
-    const runtime = await world.open();
-    // No server can be made to lose each job before a worker takes it.
-    const enqueue = runtime.queues.enqueue.bind(runtime.queues);
-    runtime.queues.enqueue = (name, jobs) => (name === 'deliver' ? Promise.resolve() : enqueue(name, jobs));
-    const request = { sources: [], waitMs: 2000, abort: new AbortController().signal };
-    const report = await sync(runtime, request, systemClock);
-    await runtime.close();
+    const report = await syncOver((queue) => queue !== 'deliver');
     expect(report.fault).toMatchObject({ code: 'queue.unreachable', exitCode: 3 });
     expect(report.fault?.message).toBe('The queue deliver loses its jobs before a worker takes them.');
     expect(report.items.product).toEqual({ due: 3 });
