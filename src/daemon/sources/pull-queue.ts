@@ -1,3 +1,4 @@
+import { lostJobsFault } from '../../domain/delivery/queue-faults.ts';
 import type { RunCause, RunTrigger } from '../../domain/ports/intake.ts';
 import type { Consumer, JobResult, Queues, ReceivedJob } from '../../domain/ports/queues.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -53,11 +54,14 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
   const next = new Set<string>();
   /** The runs that were requested and have not begun. */
   const wanted = new Map<string, RunTrigger>();
+  /** How often jobs were lost since a worker has last taken one. */
+  let losses = 0;
   let watching: Promise<void> = Promise.resolve();
   let consumer: Consumer | null = null;
 
   async function handle(job: ReceivedJob): Promise<JobResult> {
     const { source } = job.data;
+    losses = 0;
     if (typeof source !== 'string' || !options.hasSource(source)) {
       return { status: 'done', note: 'The config no longer has this source.' };
     }
@@ -142,6 +146,10 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     const { waiting, active } = await queues.counts('pull');
     if (waiting > 0 || active > running.size) return;
     for (const [source, trigger] of wanted) await enqueue(source, trigger);
+    const former = lostJobsFault('pull', losses);
+    losses += 1;
+    const present = lostJobsFault('pull', losses);
+    if (former === null && present !== null) log.error({}, `${present.message} ${present.suggestion ?? ''}`);
   }
 
   return {

@@ -4,12 +4,13 @@ import { createPullQueue, type PullQueue } from '../../../src/daemon/sources/pul
 import { fault } from '../../../src/domain/faults.ts';
 import type { RunCause } from '../../../src/domain/ports/intake.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import type { PullResult } from '../../../src/pipeline/pull.ts';
 import type { BullmqQueues } from '../../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../../src/queue/create-queues.ts';
-import { createRecordingLog } from '../../support/worlds/recording-log.ts';
+import { createManualClock } from '../../support/time/manual-clock.ts';
+import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
 
 const SOON = { timeout: 60_000 };
 
@@ -20,8 +21,10 @@ describe('the pull queue', () => {
   let events: ProgressEvent[];
   const ends = new Map<string, (result: PullResult | Error) => void>();
 
-  async function start(): Promise<void> {
-    const log = createRecordingLog();
+  let log: RecordingLog;
+
+  async function start(clock: Clock = systemClock): Promise<void> {
+    log = createRecordingLog();
     const secrets = createSecretStore();
     secrets.add('the-password');
     const scrub = (text: string) => secrets.scrub(text);
@@ -36,7 +39,7 @@ describe('the pull queue', () => {
         { queues, emit: (event) => events.push(event), views: { run: () => null }, log, scrub },
       ),
       pulling: running,
-      clock: systemClock,
+      clock,
       log,
       scrub,
     });
@@ -127,6 +130,29 @@ describe('the pull queue', () => {
         .toEqual([`No: … ${round}. Ask the DBA.`]);
     }
     expect(events).toEqual([1, 2].map(() => ({ type: 'run_ended', source: 'erp', result: 'failed' })));
+  });
+
+  it('the pull queue reports once that its jobs are lost again and again, and begins the run when they are kept', async () => {
+    const clock = createManualClock();
+    await start(clock);
+    const enqueue = queues.enqueue.bind(queues);
+    queues.enqueue = () => Promise.resolve();
+    const errors = () => log.lines.filter(({ level }) => level === 'error').map(({ message }) => message);
+    const watches = async (times: number) => {
+      for (let time = 0; time < times; time += 1) {
+        await clock.sleepers(1);
+        clock.advance(1000);
+      }
+      await clock.sleepers(1);
+    };
+    await pulls.startRun('erp', 'schedule');
+    await watches(2);
+    expect(errors()).toEqual([]);
+    await watches(3);
+    expect(errors()).toEqual([expect.stringContaining('The queue pull loses its jobs')]);
+    queues.enqueue = enqueue;
+    await watches(1);
+    await expect.poll(() => begun).toEqual(['erp schedule']);
   });
 
   it('the pull queue has nothing to do for a source that the config no longer has', async () => {
