@@ -6,9 +6,9 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { type BullmqQueues, createBullmqQueues } from '../../../src/queue/bullmq-queues.ts';
 import { openEmbeddedBackend } from '../../../src/queue/embedded-backend.ts';
 import { createErrorLog } from '../../../src/queue/error-log.ts';
-import { endsAtOnce } from '../../support/time/ends-at-once.ts';
 import { createListener } from '../../support/worlds/listener.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
+import { endsAtOnce } from '../support/ends-at-once.ts';
 
 const TIMING = { lockMs: 30_000, stalledCheckMs: 30_000 };
 const MIB = 1024 * 1024;

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { Agent, request } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
-import { endsAtOnce } from '../../support/time/ends-at-once.ts';
+import { endsAtOnce } from '../support/ends-at-once.ts';
 
 const PATH = '/api/products/';
 

@@ -1,7 +1,7 @@
 import { request } from 'undici';
 import { expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../support/sandbox/sandbox-caller.ts';
-import { endsAtOnce } from '../../support/time/ends-at-once.ts';
+import { endsAtOnce } from '../support/ends-at-once.ts';
 
 const PATH = '/api/imports/products/';
 const rows = (...skus: string[]) => ({ body: skus.map((sku) => ({ sku, name: 'x' })) });
