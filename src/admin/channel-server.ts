@@ -5,6 +5,7 @@ import type { AdminContext, AdminServer } from '../daemon/daemon-servers.ts';
 import { fault } from '../domain/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
+import { withAnySignal } from '../lib/with-any-signal.ts';
 import { auditCommand } from './audit/command-actions.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { Handler } from './handler.ts';
@@ -167,10 +168,11 @@ function createAnswer(
     const send = (frame: Frame): boolean => gone.signal.aborted || response.write(line(frame, scrub));
     const bytes = {
       async write(chunk: Uint8Array) {
-        const signal = AbortSignal.any([gone.signal, abort]);
-        signal.throwIfAborted();
-        const base64 = Buffer.from(chunk).toString('base64');
-        if (!response.write(line({ type: 'bytes', base64 }))) await once(response, 'drain', { signal });
+        await withAnySignal([gone.signal, abort], async (signal) => {
+          signal.throwIfAborted();
+          const base64 = Buffer.from(chunk).toString('base64');
+          if (!response.write(line({ type: 'bytes', base64 }))) await once(response, 'drain', { signal });
+        });
       },
     };
     let name = 'unknown';

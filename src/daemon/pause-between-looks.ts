@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { withAnySignal } from '../lib/with-any-signal.ts';
 import type { EventBus } from '../observe/event-bus.ts';
 
 /** The pause after something has happened. */
@@ -43,7 +44,7 @@ export function createPauseBetweenLooks(
       await clock.sleep(firstMs, abort);
       if (!hasHappened && !abort.aborted && nextMs > firstMs) {
         wake = new AbortController();
-        await clock.sleep(nextMs - firstMs, AbortSignal.any([abort, wake.signal]));
+        await withAnySignal([abort, wake.signal], (signal) => clock.sleep(nextMs - firstMs, signal));
       }
       nextMs = hasHappened ? SHORTEST_MS : Math.min(longestMs, nextMs * 2);
       hasHappened = false;

@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
+import { withAnySignal } from '../lib/with-any-signal.ts';
 import { type Cron, createCron } from './cron.ts';
 
 export interface Schedule {
@@ -125,7 +126,8 @@ export function createScheduler(options: {
       latest = Math.max(latest, now);
       startDue(now);
       const soonest = Math.min(...[...next.values(), ...due.values()].filter((at) => at !== null));
-      await clock.sleep(Math.min(LOOK_MS, Math.max(1, soonest - now)), AbortSignal.any([abort.signal, wake.signal]));
+      const restMs = Math.min(LOOK_MS, Math.max(1, soonest - now));
+      await withAnySignal([abort.signal, wake.signal], (signal) => clock.sleep(restMs, signal));
       if (wake.signal.aborted) wake = new AbortController();
     }
   }

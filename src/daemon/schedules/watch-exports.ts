@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import { withAnySignal } from '../../lib/with-any-signal.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { type ConfiguredSource, lookAtSource, type RuntimeConfig } from '../sources/open-source.ts';
 import type { DueRuns } from './due-runs.ts';
@@ -66,9 +67,10 @@ export async function watchExports(
 
   async function look(source: ConfiguredSource, state: Watched): Promise<void> {
     const { id } = source;
-    const within = AbortSignal.any([signal, AbortSignal.timeout(LOOK_WITHIN_MS)]);
     try {
-      const found = await lookAtSource(source, { config, log: quiet, signal: within });
+      const found = await withAnySignal([signal, AbortSignal.timeout(LOOK_WITHIN_MS)], (within) =>
+        lookAtSource(source, { config, log: quiet, signal: within }),
+      );
       if (found === null || signal.aborted) {
         if (found === null) unwatchable.add(source);
         if (found === null)

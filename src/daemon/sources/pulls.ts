@@ -8,6 +8,7 @@ import { createKeyedLock } from '../../lib/collections/keyed-lock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import { withLogFields } from '../../lib/logging/log-context.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { neededColumns } from '../../pipeline/column-check.ts';
 import { type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
 import { type CorrectionResult, storeCorrections } from '../../pipeline/store-corrections.ts';
@@ -84,7 +85,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       if (rest !== undefined && clock.ticks() - Math.max(begin, rest.since) >= waitMs) atRest.abort(rest.reason);
     }, REST_LOOK_MS);
     try {
-      const release = await sourceLock.acquire(id, AbortSignal.any([abort, atRest.signal]));
+      const release = await withAnySignal([abort, atRest.signal], (signal) => sourceLock.acquire(id, signal));
       if (release !== null) return release;
     } finally {
       clearInterval(timer);
@@ -140,8 +141,9 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       pulling.set(id, stopped);
       try {
         // The mapper is read only now, because a reload may have replaced the settings while the run waited.
-        const either = AbortSignal.any([abort, stopped.signal]);
-        return await withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs));
+        return await withAnySignal([abort, stopped.signal], (either) =>
+          withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs)),
+        );
       } finally {
         await prune(id);
         pulling.delete(id);

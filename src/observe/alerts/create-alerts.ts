@@ -3,6 +3,7 @@ import { fault } from '../../domain/faults.ts';
 import type { AlertNote, Alerts, ChannelTest } from '../../domain/ports/alerts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { createAlertBook, type DueNotice } from './alert-book.ts';
 import { type Channel, reasonOf } from './channels/channel.ts';
 import { type AlertFacts, holdingOf } from './conditions.ts';
@@ -144,7 +145,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
       if (woken) continue;
       const nextAt = book.nextAt(ids(), clock.now());
       const restMs = nextAt === null ? LOOK_MS : Math.min(LOOK_MS, Math.max(50, nextAt - clock.now()));
-      await clock.sleep(restMs, AbortSignal.any([abort.signal, alarm.signal]));
+      await withAnySignal([abort.signal, alarm.signal], (signal) => clock.sleep(restMs, signal));
     }
   }
 

@@ -1,9 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createScheduler, type Scheduler } from '../../../src/daemon/scheduler.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { createManualClock, type ManualClock } from '../../support/time/manual-clock.ts';
 import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -143,6 +148,18 @@ describe('the scheduler', () => {
     await pass(2 * HOUR);
     expect(started).toHaveLength(2);
     expect(started[1]).toBe('erp 2027-03-29T02:00:00');
+  });
+
+  it('the scheduler keeps nothing of its rounds in memory', async () => {
+    await start('0 5 1 1 *');
+    const rounds = async (count: number) => {
+      for (let round = 0; round < count; round += 1) await pass(MINUTE / 2);
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    await rounds(2000);
+    const before = await rounds(100);
+    expect((await rounds(20_000)) - before).toBeLessThan(500_000);
   });
 
   it('the scheduler follows schedules that have changed', async () => {

@@ -1,5 +1,6 @@
 import type { Transporter } from 'nodemailer';
 import type { ChannelSettings, Notice } from '../../../domain/alert-settings.ts';
+import { withAnySignal } from '../../../lib/with-any-signal.ts';
 import { type Channel, reasonOf, SEND_MS } from './channel.ts';
 
 type EmailSettings = Extract<ChannelSettings, { type: 'email' }>;
@@ -26,14 +27,14 @@ export function createEmail(settings: EmailSettings): Channel {
       disableUrlAccess: true,
       tls: { minVersion: 'TLSv1.2' },
     });
-    const late = new Promise<never>((_, reject) => {
-      const stop = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]);
-      stop.addEventListener('abort', () => reject(new Error(`${host}:${port} did not accept the mail in time.`)), {
-        once: true,
-      });
-    });
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const giveUp = () => reject(new Error(`${host}:${port} did not accept the mail in time.`));
     try {
-      return await Promise.race([use(transport), late]);
+      return await withAnySignal([signal, AbortSignal.timeout(SEND_MS)], (stop) => {
+        if (stop.aborted) giveUp();
+        stop.addEventListener('abort', giveUp, { once: true });
+        return Promise.race([use(transport), late]);
+      });
     } catch (error) {
       throw new Error(reasonOf(error));
     } finally {

@@ -1,5 +1,6 @@
 import type { ChannelSettings, Notice } from '../../../domain/alert-settings.ts';
 import { isLoopback } from '../../../lib/loopback.ts';
+import { withAnySignal } from '../../../lib/with-any-signal.ts';
 import { type Channel, noticeDocument, reasonOf, SEND_MS } from './channel.ts';
 
 type WebhookSettings = Extract<ChannelSettings, { type: 'webhook' }>;
@@ -23,17 +24,19 @@ export function createWebhook({ id, url, format, token }: WebhookSettings): Chan
       const bearer = token === null ? null : await token.read();
       const body = JSON.stringify(format === 'slack' ? slackMessage(notice) : noticeDocument(notice));
       try {
-        const answer = await fetch(to, {
-          method: 'POST',
-          redirect: 'manual',
-          headers: {
-            'content-type': 'application/json',
-            'user-agent': 'dpp-sync',
-            ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
-          },
-          body,
-          signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]),
-        });
+        const answer = await withAnySignal([signal, AbortSignal.timeout(SEND_MS)], (within) =>
+          fetch(to, {
+            method: 'POST',
+            redirect: 'manual',
+            headers: {
+              'content-type': 'application/json',
+              'user-agent': 'dpp-sync',
+              ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
+            },
+            body,
+            signal: within,
+          }),
+        );
         // The body is not read: it may be of any length, and may repeat the token.
         await answer.body?.cancel();
         const { status } = answer;
