@@ -86,13 +86,18 @@ export function createScheduler(options: {
     for (const [source, cron] of crons) next.set(source, cron.nextAfter(from));
   }
 
-  function startDue(now: number): void {
+  /** Makes the runs due whose scheduled time has come. */
+  function noteDue(now: number): void {
     for (const [source, cron] of crons) {
       const at = next.get(source) ?? null;
       if (at === null || at > now) continue;
       next.set(source, cron.nextAfter(now));
       due.set(source, now);
     }
+  }
+
+  function startDue(now: number): void {
+    noteDue(now);
     for (const [source, at] of due) {
       if (at > now) continue;
       const until = pausedUntil(source, now);
@@ -139,6 +144,7 @@ export function createScheduler(options: {
       running = watch();
     },
     replace(schedules) {
+      noteDue(clock.now());
       crons = cronsOf(schedules);
       next.clear();
       plan(clock.now());

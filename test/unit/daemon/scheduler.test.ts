@@ -150,6 +150,14 @@ describe('the scheduler', () => {
     expect(started[1]).toBe('erp 2027-03-29T02:00:00');
   });
 
+  it('the scheduler starts a run whose time came just before its schedules were replaced', async () => {
+    await start('0 5 * * *');
+    clock.jump(6 * HOUR);
+    scheduler.replace([{ source: 'erp', cron: '0 5 * * *', timezone: 'UTC' }]);
+    await clock.sleepers(1);
+    expect(started).toEqual(['erp 2027-03-29T06:00:00']);
+  });
+
   it('the scheduler keeps nothing of its rounds in memory', async () => {
     await start('0 5 1 1 *');
     const rounds = async (count: number) => {
