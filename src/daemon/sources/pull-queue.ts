@@ -62,10 +62,11 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
   async function handle(job: ReceivedJob): Promise<JobResult> {
     const { source } = job.data;
     losses = 0;
+    // Also for a source that the config no longer has: otherwise `watch` would enqueue its run again for ever.
+    if (typeof source === 'string') wanted.delete(source);
     if (typeof source !== 'string' || !options.hasSource(source)) {
       return { status: 'done', note: 'The config no longer has this source.' };
     }
-    wanted.delete(source);
     const former = running.get(source);
     // A run reads the whole source, so a second run at the same time would find the same rows. After the read, the source
     // may have changed.

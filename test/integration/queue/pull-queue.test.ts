@@ -17,6 +17,7 @@ const SOON = { timeout: 60_000 };
 describe('the pull queue', () => {
   let queues: BullmqQueues;
   let pulls: PullQueue;
+  let sources: string[];
   let begun: string[];
   let events: ProgressEvent[];
   const ends = new Map<string, (result: PullResult | Error) => void>();
@@ -24,6 +25,7 @@ describe('the pull queue', () => {
   let log: RecordingLog;
 
   async function start(clock: Clock = systemClock): Promise<void> {
+    sources = ['erp', 'pim'];
     log = createRecordingLog();
     const secrets = createSecretStore();
     secrets.add('the-password');
@@ -33,7 +35,7 @@ describe('the pull queue', () => {
     events = [];
     pulls = createPullQueue({
       queues,
-      hasSource: (source) => ['erp', 'pim'].includes(source),
+      hasSource: (source) => sources.includes(source),
       pull: announced(
         { pull, pulling: running },
         { queues, emit: (event) => events.push(event), views: { run: () => null }, log, scrub },
@@ -160,6 +162,25 @@ describe('the pull queue', () => {
     await queues.enqueue('pull', [{ name: 'pull crm', data: { source: 'crm' } }]);
     await expect.poll(completed, SOON).toEqual(['pull crm: The config no longer has this source.']);
     expect(begun).toEqual([]);
+  });
+
+  it('the pull queue forgets a run that waits while the config loses its source', async () => {
+    const clock = createManualClock();
+    await start(clock);
+    const [queue] = queues.bullQueues;
+    await queue?.pause();
+    await pulls.startRun('pim', 'schedule');
+    sources = ['erp'];
+    await queue?.resume();
+    const job = 'pull pim: The config no longer has this source.';
+    await expect.poll(completed, SOON).toEqual([job]);
+    for (let round = 0; round < 3; round += 1) {
+      await clock.sleepers(1);
+      clock.advance(1000);
+    }
+    await clock.sleepers(1);
+    await expect.poll(() => queues.counts('pull'), SOON).toMatchObject({ waiting: 0, active: 0 });
+    expect(await completed()).toEqual([job]);
   });
 
   it('the pull queue that is stopped interrupts its runs, and waits for them', async () => {
