@@ -18,7 +18,11 @@ export function liveRoutes({ hub, access }: { hub: LiveHub; access: Access }): R
           type: 'events',
           open(response) {
             hub.add({ response, name: person.name, mayGoOn });
-            signal?.addEventListener('abort', () => response.end(), { once: true });
+            if (signal === null) return;
+            // A session outlives thousands of streams, so a closed stream must not stay with its signal (I9).
+            const end = () => response.end();
+            signal.addEventListener('abort', end, { once: true });
+            response.once('close', () => signal.removeEventListener('abort', end));
           },
         };
       },

@@ -1,0 +1,44 @@
+import { getEventListeners, once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createEventBus } from '../../../src/observe/event-bus.ts';
+import { createAccess, type Visitor } from '../../../src/web/access.ts';
+import { createLiveHub } from '../../../src/web/live/live-hub.ts';
+import { liveRoutes } from '../../../src/web/live/live-routes.ts';
+import type { WebRequest } from '../../../src/web/server/route.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
+
+const TOKEN = 'web-token-0123456789';
+
+it('a stream of changes that was cut off leaves nothing with its session', async () => {
+  const access = createAccess({ token: TOKEN, users: [] }, systemClock);
+  const login = await access.login({ headers: {}, ip: '127.0.0.1' }, { name: '', secret: TOKEN });
+  const visitor: Visitor = {
+    headers: { cookie: login.ok ? `dpp_sync_session=${login.session}` : '' },
+    ip: '127.0.0.1',
+  };
+  const session = access.signal(visitor) ?? AbortSignal.abort();
+  const hub = createLiveHub({ bus: createEventBus({ log: createRecordingLog() }) });
+  const [route] = liveRoutes({ hub, access });
+  const server = createServer(async (_request, response) => {
+    const answer = await route?.handle({ ...visitor, person: { name: 'token' } } as WebRequest);
+    if (answer?.type === 'events') answer.open(response);
+  });
+  onTestFinished(() => {
+    hub.close();
+    server.close();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  for (let stream = 0; stream < 3; stream += 1) {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write('GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(socket, 'data');
+    expect(getEventListeners(session, 'abort')).toHaveLength(1);
+    socket.resetAndDestroy();
+    await vi.waitUntil(() => getEventListeners(session, 'abort').length === 0, { timeout: 20_000 });
+  }
+});
