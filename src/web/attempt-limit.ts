@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { sha256Hex } from '../lib/hash.ts';
 
 /** Counts wrong guesses by address. */
 export interface AttemptLimit {
@@ -19,23 +20,27 @@ const REGAIN_MS = 30_000;
 const ADDRESSES_MAX = 10_000;
 
 export function createAttemptLimit(clock: Clock): AttemptLimit {
-  /** For each address, when all its wrong guesses are free again. */
+  /**
+   * When all wrong guesses of an address are free again, by the hash of the address. A caller may send a name of many
+   * kilobytes in its place.
+   */
   const clearAt = new Map<string, number>();
 
-  function state(address: string): { from: number; waitMs: number } {
+  function state(hash: string): { from: number; waitMs: number } {
     const now = clock.ticks();
-    const from = Math.max(now, clearAt.get(address) ?? 0);
+    const from = Math.max(now, clearAt.get(hash) ?? 0);
     return { from, waitMs: Math.max(0, from - now - (FREE - 1) * REGAIN_MS) };
   }
 
   return {
-    waitMs: (address) => state(address).waitMs,
+    waitMs: (address) => state(sha256Hex(address)).waitMs,
     failed(address) {
-      const { from, waitMs } = state(address);
+      const hash = sha256Hex(address);
+      const { from, waitMs } = state(hash);
       if (waitMs > 0) return waitMs;
       // The entry is deleted and added again, so that the oldest address is the first one in the map.
-      clearAt.delete(address);
-      clearAt.set(address, from + REGAIN_MS);
+      clearAt.delete(hash);
+      clearAt.set(hash, from + REGAIN_MS);
       const oldest = clearAt.keys().next().value;
       if (clearAt.size > ADDRESSES_MAX && oldest !== undefined) clearAt.delete(oldest);
       return 0;
