@@ -30,7 +30,11 @@ export interface DueNotice {
 
 export interface AlertBook {
   /** Stores which conditions are true now. Returns the alerts whose status has changed. */
-  update(holding: readonly Holding[], now: number): { fired: KeptAlert[]; resolved: KeptAlert[] };
+  update(
+    holding: readonly Holding[],
+    channels: readonly string[],
+    now: number,
+  ): { fired: KeptAlert[]; resolved: KeptAlert[] };
   /** The notices that are due, the oldest change of status first. */
   due(channels: readonly string[], now: number): DueNotice[];
   /** When the next notice becomes due; null if no notice waits. */
@@ -46,10 +50,14 @@ export interface AlertBook {
 export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
   const alerts = new Map<string, KeptAlert>(note.alerts.map((alert) => [alert.id, structuredClone(alert)]));
 
-  function forgetOld(now: number): void {
+  function forgetOld(channels: readonly string[], now: number): void {
     const over = [...alerts.values()].filter(({ firing }) => !firing).sort((a, b) => b.since - a.since);
     over.forEach((alert, index) => {
-      const isNeeded = Object.values(alert.notices).some(({ reported, nextAt }) => reported && nextAt !== null);
+      // A channel that the config no longer has is never told that the alert is over.
+      const isNeeded = channels.some((channel) => {
+        const { reported, nextAt } = noticeOf(alert, channel);
+        return reported && nextAt !== null;
+      });
       const isMuted = alert.mutedUntil !== null && alert.mutedUntil > now;
       if (isNeeded || isMuted) return;
       if (index >= OVER_MAX || now - alert.since > SHOWN_MS) alerts.delete(alert.id);
@@ -99,7 +107,7 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
   }
 
   return {
-    update(holding, now) {
+    update(holding, channels, now) {
       const fired: KeptAlert[] = [];
       const resolved: KeptAlert[] = [];
       const held = new Map(holding.map((one) => [one.id, one]));
@@ -118,7 +126,7 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
         changeStatus(alert, false, now);
         resolved.push(alert);
       }
-      forgetOld(now);
+      forgetOld(channels, now);
       return { fired, resolved };
     },
     due(channels, now) {

@@ -77,7 +77,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
   function look(): void {
     const now = clock.now();
     watch(now);
-    const { fired, resolved } = book.update(holdingOf(facts(watchedSince), rules()), now);
+    const { fired, resolved } = book.update(holdingOf(facts(watchedSince), rules()), ids(), now);
     if (channels().length === 0) return;
     for (const { id, message } of fired) log.warn({ alert: id }, `Alert: ${scrub(message)}`);
     for (const { id } of resolved) log.info({ alert: id }, `The alert ${id} is over.`);
