@@ -17,6 +17,8 @@ import type { Holding } from './conditions.ts';
 /** Waits between the tries of one notice, in milliseconds. After the last try the notice is dropped. */
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 export const TRIES_MAX: number = RETRY_MS.length + 1;
+/** A notice that is due later than this has its time from before the clock was set back. */
+const LATEST_MS = Math.max(...RETRY_MS);
 /** Ended alerts are shown for this time, and at most this many of them. */
 const SHOWN_MS = 7 * 86_400_000;
 const OVER_MAX = 100;
@@ -133,7 +135,7 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
       return pairs(channels, now)
         .filter(({ alert, channel }) => {
           const { nextAt } = noticeOf(alert, channel);
-          return nextAt !== null && nextAt <= now;
+          return nextAt !== null && (nextAt <= now || nextAt > now + LATEST_MS);
         })
         .map(({ alert, channel }) => ({ alert: viewOf(alert, channels, now), channel, firing: alert.firing }));
     },

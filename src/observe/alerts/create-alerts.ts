@@ -63,7 +63,8 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
   function watch(now: number): void {
     const names = new Set(watched());
     for (const name of Object.keys(watchedSince)) if (!names.has(name)) delete watchedSince[name];
-    for (const name of names) watchedSince[name] ??= now;
+    // If the clock was set back, the time from which a source counts as overdue would lie in the future.
+    for (const name of names) watchedSince[name] = Math.min(watchedSince[name] ?? now, now);
   }
 
   async function keep(): Promise<void> {

@@ -86,6 +86,15 @@ describe('the book of alerts', () => {
     expect(book.due(TEAM, 6 * 3_600_000)).toHaveLength(1);
   });
 
+  it('the book of alerts tries a failed notice again although the clock was set back by a year', () => {
+    const year = 365 * 86_400_000;
+    const book = createAlertBook({ alerts: [] });
+    book.update([DOWN], TEAM, year);
+    for (const notice of book.due(TEAM, year)) book.ended(notice, 'Nobody answers.', year);
+    book.update([DOWN], TEAM, 1000);
+    expect(sent(book, 1000)).toEqual(['team: api_down fires']);
+  });
+
   it('the book of alerts holds back what is muted until the time is over, and reports it then if it still fires', () => {
     const book = createAlertBook({ alerts: [] });
     book.update([DOWN], TEAM, 0);
