@@ -1,43 +1,55 @@
-/** Finds the parts of a text that have to be removed, in order and without overlap. */
-export type SecretFinder = (text: string) => { start: number; end: number }[];
+export interface SecretFinder {
+  /**
+   * Searches for one more secret. The cost does not depend on the number of secrets, because a daemon gets a new one at
+   * each rotation of a key.
+   *
+   * @param secret at least 6 characters
+   * @param shown how many of its first characters may be shown
+   */
+  add(secret: string, shown: number): void;
+  /** Finds the parts of a text that have to be removed, in order and without overlap. */
+  find(text: string): { start: number; end: number }[];
+}
 
 /** This many characters in a row reveal a part of a secret. */
 const RUN = 6;
 /** Of a shorter secret only the whole is searched for, because its parts may be ordinary words. */
 const PARTS_LENGTH_MIN = 16;
 
-/** A text that is searched for: its decoded characters, of which the first `keep` are not removed. */
+/**
+ * A text that is searched for: `length` decoded characters beginning at `from`, of which the first `keep` are not
+ * removed. All parts of a secret share its characters.
+ */
 interface Target {
   codes: Uint16Array;
+  from: number;
+  length: number;
   keep: number;
 }
 
 /**
- * Prepares the search for secrets. The text is decoded once, and one hash rolls over it, so the time depends only on
- * the length of the text, not on the secrets. Source: Karp and Rabin, "Efficient randomized pattern-matching
- * algorithms", 1987.
- *
- * @param secrets the secrets, each with at least 6 characters, and with the number of its first characters that may be
- *   shown
+ * Searches texts for secrets. The text is decoded once, and one hash rolls over it, so the time depends only on the
+ * length of the text, not on the secrets. Source: Karp and Rabin, "Efficient randomized pattern-matching algorithms",
+ * 1987.
  */
-export function createSecretFinder(secrets: readonly { secret: string; shown: number }[]): SecretFinder {
-  const targets = secrets.flatMap(targetsOf).filter(({ codes }) => codes.length >= RUN);
+export function createSecretFinder(): SecretFinder {
   const byHash = new Map<number, Target[]>();
   /** Most hashes of a text belong to no target. A bit shows that faster than a map. */
   const likely = new Uint8Array(65_536);
-  for (const target of targets) {
-    const hash = hashOf(target.codes, 0);
+
+  function add(target: Target): void {
+    const hash = hashOf(target.codes, target.from);
     const namesakes = byHash.get(hash) ?? [];
     // Whole secrets come before their parts, so that the first characters of a whole secret may stay.
     if (!namesakes.some((one) => isSame(one, target))) namesakes.push(target);
     byHash.set(
       hash,
-      namesakes.sort((a, b) => b.codes.length - a.codes.length),
+      namesakes.sort((a, b) => b.length - a.length),
     );
     likely[hash & 0xffff] = 1;
   }
 
-  return (text) => {
+  function find(text: string): { start: number; end: number }[] {
     if (text.length < RUN) return [];
     const { codes, starts, ends, length } = decode(text);
     const found: { start: number; end: number }[] = [];
@@ -55,31 +67,42 @@ export function createSecretFinder(secrets: readonly { secret: string; shown: nu
     let hash = length >= RUN ? hashOf(codes, 0) : 0;
     for (let at = 0; at + RUN <= length; at += 1) {
       if (likely[hash & 0xffff] === 1) {
-        const target = byHash.get(hash)?.find((one) => isAt(one.codes, codes, at, length));
-        if (target !== undefined) cover(at + target.keep, at + target.codes.length - 1);
+        const target = byHash.get(hash)?.find((one) => isAt(one, codes, at, length));
+        if (target !== undefined) cover(at + target.keep, at + target.length - 1);
       }
       hash = roll(hash, codes[at] ?? 0, codes[at + RUN] ?? 0);
     }
     return found;
+  }
+
+  return {
+    add(secret, shown) {
+      for (const target of targetsOf(secret, shown)) if (target.length >= RUN) add(target);
+    },
+    find,
   };
 }
 
-function targetsOf({ secret, shown }: { secret: string; shown: number }): Target[] {
+function targetsOf(secret: string, shown: number): Target[] {
   // A secret may contain characters that look encoded. So the search finds both the written form and the decoded form
   // of a secret.
   const forms = [charactersOf(secret), decode(secret)].map(({ codes, length }) => codes.slice(0, length));
   return [
-    ...forms.flatMap((codes) => [{ codes, keep: Math.min(shown, codes.length) }, ...partsOf(codes, shown)]),
-    ...base64Of(secret).map((encoded) => ({ codes: charactersOf(encoded).codes, keep: 0 })),
+    ...forms.flatMap((codes) => [wholeOf(codes, shown), ...partsOf(codes, shown)]),
+    ...base64Of(secret).map((encoded) => wholeOf(charactersOf(encoded).codes, 0)),
   ];
 }
 
-function partsOf(whole: Uint16Array, shown: number): Target[] {
-  if (whole.length < PARTS_LENGTH_MIN) return [];
-  const parts = Array.from({ length: whole.length - shown - RUN + 1 }, (_, at) =>
-    whole.slice(shown + at, shown + at + RUN),
-  );
-  return parts.filter((part) => !isOrdinary(part)).map((codes) => ({ codes, keep: 0 }));
+function wholeOf(codes: Uint16Array, shown: number): Target {
+  return { codes, from: 0, length: codes.length, keep: Math.min(shown, codes.length) };
+}
+
+function partsOf(codes: Uint16Array, shown: number): Target[] {
+  if (codes.length < PARTS_LENGTH_MIN) return [];
+  const places = Array.from({ length: codes.length - shown - RUN + 1 }, (_, at) => shown + at);
+  return places
+    .filter((from) => !isOrdinary(codes.subarray(from, from + RUN)))
+    .map((from) => ({ codes, from, length: RUN, keep: 0 }));
 }
 
 /**
@@ -106,14 +129,16 @@ function isOrdinary(codes: Uint16Array): boolean {
   return Math.abs(step) <= 1 && codes.every((code, index) => index === 0 || code - (codes[index - 1] ?? 0) === step);
 }
 
-function isAt(target: Uint16Array, codes: Uint16Array, at: number, length: number): boolean {
+function isAt(target: Target, codes: Uint16Array, at: number, length: number): boolean {
   if (at + target.length > length) return false;
-  for (let index = 0; index < target.length; index += 1) if (target[index] !== codes[at + index]) return false;
+  for (let index = 0; index < target.length; index += 1) {
+    if (target.codes[target.from + index] !== codes[at + index]) return false;
+  }
   return true;
 }
 
 function isSame(a: Target, b: Target): boolean {
-  return a.codes.length === b.codes.length && isAt(a.codes, b.codes, 0, b.codes.length);
+  return a.length === b.length && isAt(a, b.codes, b.from, b.from + b.length);
 }
 
 const BASE = 0x01000193;

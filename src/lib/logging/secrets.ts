@@ -1,4 +1,4 @@
-import { createSecretFinder, type SecretFinder } from './secret-finder.ts';
+import { createSecretFinder } from './secret-finder.ts';
 
 /** How many characters of a key may be shown: the prefix that the platform shows as well. */
 const PREFIX_LENGTH = 8;
@@ -32,19 +32,21 @@ export interface SecretStore {
 
 export function createSecretStore(): SecretStore {
   const known = new Set<string>();
-  let finder: SecretFinder | null = null;
+  /** Secrets that are prepared for the search at the next text. */
+  const fresh: string[] = [];
+  const finder = createSecretFinder();
   return {
     add(secret) {
       if (secret.length < SECRET_LENGTH_MIN || known.has(secret)) return;
       known.add(secret);
-      finder = null;
+      fresh.push(secret);
     },
     scrub(text) {
       if (known.size === 0) return text;
-      finder ??= createSecretFinder(Array.from(known, (secret) => ({ secret, shown: shownLength(secret) })));
+      for (const secret of fresh.splice(0)) finder.add(secret, shownLength(secret));
       let clean = '';
       let end = 0;
-      for (const range of finder(text)) {
+      for (const range of finder.find(text)) {
         clean += `${text.slice(end, range.start)}…`;
         end = range.end;
       }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCleanText } from '../../../src/api/answers/clean-text.ts';
@@ -144,6 +145,19 @@ describe('scrubbing', () => {
       // Sixteen times the text; a square would be 256 times.
       expect(large, sample).toBeLessThan(100 * Math.max(small ?? 0, 10));
     }
+  });
+
+  it('scrubbing takes about as long after the next rotation of a key as before, however many keys there have been', () => {
+    const store = createSecretStore();
+    const timeOfNext = (count: number) => {
+      for (let at = 0; at < count; at += 1) store.add(`dpp_${randomBytes(24).toString('hex')}`);
+      const before = process.cpuUsage();
+      store.scrub('The key was read.');
+      return process.cpuUsage(before).user;
+    };
+    const ofAll = timeOfNext(1000);
+    const ofOne = Math.min(timeOfNext(1), timeOfNext(1), timeOfNext(1));
+    expect(ofOne).toBeLessThan(ofAll / 10);
   });
 });
 
