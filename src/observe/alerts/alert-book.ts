@@ -55,7 +55,7 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
   function forgetOld(channels: readonly string[], now: number): void {
     const over = [...alerts.values()].filter(({ firing }) => !firing).sort((a, b) => b.since - a.since);
     over.forEach((alert, index) => {
-      // A channel that the config no longer has is never told that the alert is over.
+      // A channel that the config no longer has gets no notice that the alert is over.
       const isNeeded = channels.some((channel) => {
         const { reported, nextAt } = noticeOf(alert, channel);
         return reported && nextAt !== null;
