@@ -1,5 +1,5 @@
 import { getEventListeners, once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -22,10 +22,11 @@ it('a stream of changes that was cut off leaves nothing with its session', async
   const session = access.signal(visitor) ?? AbortSignal.abort();
   const hub = createLiveHub({ bus: createEventBus({ log: createRecordingLog() }) });
   const [route] = liveRoutes({ hub, access });
-  const server = createServer(async (_request, response) => {
+  const serve = async (response: ServerResponse) => {
     const answer = await route?.handle({ ...visitor, person: { name: 'token' } } as WebRequest);
     if (answer?.type === 'events') answer.open(response);
-  });
+  };
+  const server = createServer((_request, response) => void serve(response));
   onTestFinished(() => {
     hub.close();
     server.close();
