@@ -16,8 +16,14 @@ export interface BackupFolder {
   list(): Promise<BackupFile[]>;
   /** Makes the folder if it is missing, and removes the files of a killed attempt. */
   prepare(): Promise<void>;
-  /** Keeps this many backups and removes the older ones. Returns the removed files. */
-  removeOld(keep: number): Promise<string[]>;
+  /**
+   * Keeps this many backups and removes the older ones. A backup with a later time than the last one is from before the
+   * clock was set back, and counts as older than the last one.
+   *
+   * @param lastAt the time of the backup that was made last, which is always kept
+   * @returns the removed files
+   */
+  removeOld(keep: number, lastAt: number): Promise<string[]>;
 }
 
 const ID_CHARS = 12;
@@ -68,8 +74,13 @@ export function createBackupFolder({ folder, ledgerId }: { folder: string; ledge
         if (madeAt(name.slice(1, -'.part'.length)) !== null) await unlink(join(folder, name));
       }
     },
-    async removeOld(keep) {
-      const old = (await list()).slice(keep);
+    async removeOld(keep, lastAt) {
+      const files = await list();
+      const [later, others] = [
+        files.filter((file) => file.madeAt > lastAt),
+        files.filter((file) => file.madeAt <= lastAt),
+      ];
+      const old = [...others, ...later].slice(keep);
       for (const { file } of old) await unlink(file);
       if (old.length > 0) await syncFolder(folder);
       return old.map(({ file }) => file);

@@ -79,7 +79,7 @@ export function createBackups(options: {
       const backup = { file: made.file, madeAt, bytes: made.bytes };
       await note({ ok: true, error: null }, backup);
       log.info({ ...backup }, `The ledger is backed up to ${backup.file}.`);
-      await removeOld(folder, keep);
+      await removeOld(folder, { keep, lastAt: madeAt });
       return backup;
     } catch (error) {
       if (abort.signal.aborted) throw error;
@@ -91,9 +91,9 @@ export function createBackups(options: {
   }
 
   /** If an old backup cannot be removed, the new backup is complete nevertheless. */
-  async function removeOld(folder: BackupFolder, keep: number): Promise<void> {
+  async function removeOld(folder: BackupFolder, { keep, lastAt }: { keep: number; lastAt: number }): Promise<void> {
     try {
-      const removed = await folder.removeOld(keep);
+      const removed = await folder.removeOld(keep, lastAt);
       if (removed.length > 0) log.info({ removed }, `Removed old backups: ${removed.join(', ')}.`);
     } catch (error) {
       log.warn({ error: messageOf(error) }, `An old backup could not be removed: ${messageOf(error)}`);

@@ -82,6 +82,16 @@ describe('scheduled backups', () => {
     expect(readdirSync(folder())).toHaveLength(foreign.length + 1 + 2);
   });
 
+  it('scheduled backups are kept although those from before the clock was set back have later times', async () => {
+    const year = 365 * 24 * 60;
+    await inMinutes(year);
+    const ahead = await inMinutes(1);
+    const next = await inMinutes(-year);
+    expect((await backups().list()).map(({ file }) => file)).toEqual([ahead.file, next.file]);
+    const last = await inMinutes(1);
+    expect((await backups().list()).map(({ file }) => file)).toEqual([last.file, next.file]);
+  });
+
   it('a scheduled backup that fails keeps the earlier ones, and is reported', async () => {
     const good = await backups().backUpNow();
     const events: boolean[] = [];
