@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { PassportAnswer } from '../../domain/passport.ts';
 import type { PassportFilter } from '../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
+import { cameLater } from '../came-later.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 import { type PassportOutcome, settlePassports } from '../passports-by-hand.ts';
 import type { Synced } from '../synced.ts';
@@ -92,7 +93,7 @@ function isAsWanted(status: PassportsSelected['status'], acknowledged: string | 
  */
 async function* pagesOf(
   { products, filter, until }: Pick<PassportsSelected, 'products' | 'filter' | 'until'>,
-  { runtime }: Pick<HandlerContext, 'runtime'>,
+  { runtime, clock }: Pick<HandlerContext, 'runtime' | 'clock'>,
 ): AsyncGenerator<{ products: string[]; later: number }> {
   if (products !== null) {
     const asked = [...new Set(products)];
@@ -106,7 +107,8 @@ async function* pagesOf(
     const { rows, next } = await runtime.dashboard.passports(filter, { after, limit: PAGE });
     const fresh = rows.filter(({ product }) => !found.has(product));
     for (const { product } of fresh) found.add(product);
-    const seen = fresh.filter(({ since }) => until === null || (since ?? until) <= until);
+    const now = clock.now();
+    const seen = fresh.filter(({ since }) => !cameLater(since, { until, now }));
     if (fresh.length > 0) yield { products: seen.map(({ product }) => product), later: fresh.length - seen.length };
     after = next ?? undefined;
   } while (after !== undefined);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { RESOLUTIONS, type Resolution } from '../../domain/delivery/manual-resolution.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { Fault } from '../../lib/errors.ts';
+import { cameLater } from '../came-later.ts';
 import type { Handler } from '../handler.ts';
 import { membersOf, nothingStuck } from './replay-cause.ts';
 import { settleSeen } from './settle.ts';
@@ -61,7 +62,7 @@ export const settleCause: Handler<SettleCauseAsked, CauseSettled> = {
     let later = 0;
     for await (const { item: member } of membersOf(id, context)) {
       if (member === null || (item !== null && (member.kind !== item.kind || member.key !== item.key))) continue;
-      if (until !== null && (member.since ?? until) > until) later += 1;
+      if (cameLater(member.since, { until, now: context.clock.now() })) later += 1;
       else meant.push({ kind: member.kind, key: member.key, revision: item?.revision ?? member.revision });
     }
     if (meant.length + later === 0) throw nothingStuck();

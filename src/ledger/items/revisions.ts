@@ -34,7 +34,8 @@ export function createRevisions({ db, clock }: Pick<LedgerContext, 'db' | 'clock
     >(
       `UPDATE items SET revision = revision + 1, state = @state, operation = @operation, reason = @reason, by_hand = @byHand,
          sent = NULL, sent_hash = NULL, request_id = NULL, request_place = NULL, group_max = NULL, due_at = 0, attempts = 0,
-         uncertain = 0, staged_at = @now, sent_at = NULL, settled_at = NULL, ignored_hash = NULL WHERE id = @id`,
+         uncertain = 0, staged_at = @now, sent_at = NULL, settled_at = iif(@state = 'blocked', @now, NULL),
+         ignored_hash = NULL WHERE id = @id`,
     ),
     // The desired payload may change before the next revision begins, so `sent_hash` stores the hash of the payload of
     // this revision.

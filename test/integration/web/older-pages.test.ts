@@ -7,13 +7,15 @@ import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboar
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
 import { attentionExport, createAttentionWorld } from '../../support/worlds/attention-world.ts';
-import { type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { runSource, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import {
   ALL_PRODUCTS,
   productsFile,
   publicationsOf,
   serveDashboardWorld,
 } from '../../support/worlds/dashboard-world.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
+import { createWorld } from '../../support/worlds/world.ts';
 
 const SOON = { timeout: 30_000 };
 
@@ -70,6 +72,32 @@ describe('settling from a page that is older than the state', () => {
     const fresh = (await web.get(`/attention/${id}`)).text;
     await web.taskPage((await web.press(fresh, one, { resolution: 'ignored' })).to);
     expect(item('B-1')?.state).toBe('superseded');
+  });
+
+  it('a cause leaves items that got stuck later where dpp-sync itself has blocked them', async () => {
+    const world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: SMALL_SOURCES },
+      files: smallFiles(SMALL),
+    });
+    await world.sync();
+    served = await startDaemon(world);
+    web = webForms(served.url);
+    const { daemon } = served;
+    const states = () => ['1', '2'].map((key) => daemon.runtime.views.item('bom_item', key)?.state);
+    /** Reads an export in which these BOM items have another quantity, which the API cannot change. */
+    const changed = async (ids: readonly string[]) => {
+      const lines = SMALL.lines.map((line) => (ids.includes(line.id) ? { ...line, quantity: '7' } : line));
+      world.write('exports/bom.csv', smallFiles({ ...SMALL, lines })['exports/bom.csv'] ?? '');
+      await runSource(daemon, 'erp');
+    };
+    await changed(['1']);
+    await expect.poll(states, SOON).toEqual(['blocked', 'delivered']);
+    const { id } = await causeOf('blocked');
+    const page = (await web.get(`/attention/${id}`)).text;
+    await changed(['1', '2']);
+    await expect.poll(states, SOON).toEqual(['blocked', 'blocked']);
+    await web.taskPage((await web.press(page, { action: `/attention/${id}/settle`, with: 'value="delivered"' })).to);
+    expect(states()).toEqual(['delivered', 'blocked']);
   });
 });
 

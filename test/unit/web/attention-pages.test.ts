@@ -51,6 +51,7 @@ const MEMBER: CauseMember = {
 
 const VIEW = {
   cause: CAUSE,
+  shownUntil: Date.UTC(2026, 10, 20),
   members: { rows: [MEMBER], next: null, total: { count: 1, atLeast: false } },
   lookups: [],
   tried: null,

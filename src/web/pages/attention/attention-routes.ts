@@ -62,6 +62,8 @@ export function attentionRoutes(context: PageContext): Route[] {
     const target = await targetOf(cause, runtime, abort);
     const view = {
       cause,
+      // If the clock was set back, members may have times that are still to come.
+      shownUntil: Math.min(cause.lastSeenAt ?? 0, clock.now()),
       members: await dashboard.causeMembers(cause.id, { after, limit: MEMBERS_SHOWN }),
       lookups: lookupNames(context, cause.source),
       tried: tried?.name === replayCause.name ? tried : null,

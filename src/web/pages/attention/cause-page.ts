@@ -18,6 +18,8 @@ import { memberTable } from './member-table.ts';
 
 export interface CauseView {
   cause: Cause;
+  /** When the last member that the page shows came into the cause; 0 if that was not stored. */
+  shownUntil: number;
   members: Listed<CauseMember>;
   /** The names of lookup tables for which a person can give values. */
   lookups: readonly string[];
@@ -137,13 +139,13 @@ const SETTLED = [
   { value: 'ignored', name: 'Ignore', text: 'The platform stays as it is, until the source changes.' },
 ] as const;
 
-function settleCard({ cause, mayDecide }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+function settleCard({ cause, shownUntil, mayDecide }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
   if (!mayDecide || cause.type === 'quarantine' || cause.type === 'run') return null;
   const forms = SETTLED.filter(({ value }) => cause.type !== 'unconfirmed' || value !== 'ignored').map(
     ({ value, name, text }) =>
       confirmForm(request, {
         action: `${causePath(cause.id)}/settle`,
-        fields: { resolution: value, ...(cause.lastSeenAt === null ? {} : { until: String(cause.lastSeenAt) }) },
+        fields: { resolution: value, until: String(shownUntil) },
         button: `${name}: ${membersText(cause)}`,
         text: `${text} This is done for ${membersText(cause)}, not only for those on this page.`,
       }),
