@@ -125,6 +125,18 @@ describe('accepting an export from a page that is older than the state', () => {
     expect(await web.press(fresh, { action: '/runs/accept' })).toMatchObject({ to: '/runs/accept?source=erp' });
   });
 
+  it('an export that the guard holds is accepted from a page that was loaded before the same export was read again', async () => {
+    await started(rows(10));
+    await exported(rows(7));
+    const page = (await web.get('/runs/accept?source=erp')).text;
+    const run = lastRun();
+    await exported(rows(7));
+    expect([heldRows(), lastRun()]).toEqual([[3], (run ?? 0) + 1]);
+    await web.taskPage((await web.press(page, { action: '/runs/accept' })).to);
+    expect(heldRows()).toEqual([]);
+    expect(served.daemon.runtime.views.missingCounts().product).toBe(3);
+  });
+
   it('the page of a run offers to accept its export only while the guard holds the export of this run', async () => {
     await started(rows(10));
     await exported(rows(7));

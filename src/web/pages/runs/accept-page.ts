@@ -54,9 +54,12 @@ ${changes === 0 ? null : html`<li>${counted(changes, 'item')} that ${changes ===
 ])}`;
 }
 
-/** The mark of everything of a source that waits for the person's decision. */
+/**
+ * The mark of everything of a source that waits for the person's decision. The number of the run is left out: each run
+ * that reads the same export has another number, and an acceptance is about the figures.
+ */
 export function waitingMark({ guarded, adopted }: Pick<AcceptView, 'guarded' | 'adopted'>): string {
-  return shownMark([guarded, adopted]);
+  return shownMark([guarded.map((read) => ({ ...read, runId: null })), adopted]);
 }
 
 function held(guarded: readonly GuardedRead[]): Html {
