@@ -27,7 +27,7 @@ export function createDaemonRuns(options: {
     queues,
     hasSource: (source) => config.sources.some(({ id }) => id === source),
     pull: dueRuns.until(runtime.pull),
-    pulling: () => runtime.pulling(),
+    hasPull: (source) => runtime.hasPull(source),
     clock,
     log,
     scrub,

@@ -68,8 +68,11 @@ export interface RuntimeOptions {
   random?: () => number;
 }
 
-/** All parts of one process that works on a ledger. */
-export interface Runtime {
+/**
+ * All parts of one process that works on a ledger. A pull and a correction start the workers when there is something to
+ * map.
+ */
+export interface Runtime extends Pick<Pulls, 'pull' | 'pulling' | 'hasPull' | 'correct' | 'stopRun'> {
   config: RuntimeConfig;
   ledger: Ledger;
   /** A random id that never changes for this ledger. */
@@ -109,12 +112,6 @@ export interface Runtime {
   stopWorkers: Workers['stop'];
   /** Replaces the settings, for a reload of the config. */
   replaceSettings: ReplaceSettings['replace'];
-  /** Pulls one source, and starts the workers when there is something to map. */
-  pull: Pulls['pull'];
-  pulling: Pulls['pulling'];
-  /** Stores corrected rows, and starts the workers to map them. */
-  correct: Pulls['correct'];
-  stopRun: Pulls['stopRun'];
   replay(request: ReplayRequest): Promise<ReplayReport>;
   /** The fault of a queue that a person has paused; null if no queue is paused. */
   paused(): Fault | null;

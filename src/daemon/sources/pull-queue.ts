@@ -12,8 +12,8 @@ export interface PullQueueOptions {
   /** Whether the config has a source of this id. */
   hasSource: (source: string) => boolean;
   pull: (source: string, cause: RunCause, abort: AbortSignal) => Promise<PullResult>;
-  /** The sources that are being read. */
-  pulling: () => readonly string[];
+  /** True while a pull of the source waits to begin or reads it. */
+  hasPull: (source: string) => boolean;
   clock: Clock;
   log: Logger;
   /** Removes secrets from a text that another library may have written (I7). */
@@ -70,7 +70,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     const former = running.get(source);
     // A run reads the whole source, so a second run at the same time would find the same rows. After the read, the source
     // may have changed.
-    if (former !== undefined && (options.pulling().includes(source) || next.has(source))) {
+    if (former !== undefined && (options.hasPull(source) || next.has(source))) {
       return { status: 'done', note: 'This source is being pulled already.' };
     }
     const run = pullAfter(former, source, job.retried ? 'retry' : triggerOf(job));

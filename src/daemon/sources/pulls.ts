@@ -53,6 +53,8 @@ export interface Pulls {
   ): Promise<CorrectionResult>;
   /** The sources that are being pulled. */
   pulling(): string[];
+  /** True while a pull of the source waits for the earlier ones or is under way. */
+  hasPull(source: string): boolean;
   /** Interrupts the present run of a source between two pages. False if no run is under way. */
   stopRun(source: string): boolean;
 }
@@ -62,6 +64,8 @@ const REST_LOOK_MS = 200;
 
 export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ...options }: PullsOptions): Pulls {
   const pulling = new Map<string, AbortController>();
+  /** The pulls that wait or are under way. */
+  const asked = new Set<{ source: string }>();
   /** The runs that wait for the ledger or for the `map` queue, each with the reason. */
   const resting = new Map<string, { reason: Fault; since: number }>();
   const sourceLock = createKeyedLock();
@@ -132,24 +136,34 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
     }
   }
 
+  async function pullInTurn(id: string, cause: RunCause, abort: AbortSignal, waitMs: number): Promise<PullResult> {
+    await beforeRun();
+    sourceOf(id);
+    const release = await lockSource(id, abort, waitMs);
+    const stopped = new AbortController();
+    pulling.set(id, stopped);
+    try {
+      // The mapper is read only now, because a reload may have replaced the settings while the run waited.
+      return await withAnySignal([abort, stopped.signal], (either) =>
+        withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs)),
+      );
+    } finally {
+      await prune(id);
+      pulling.delete(id);
+      resting.delete(id);
+      onEnd();
+      release();
+    }
+  }
+
   return {
-    async pull(id, cause, abort, waitMs = Number.POSITIVE_INFINITY) {
-      await beforeRun();
-      sourceOf(id);
-      const release = await lockSource(id, abort, waitMs);
-      const stopped = new AbortController();
-      pulling.set(id, stopped);
+    async pull(source, cause, abort, waitMs = Number.POSITIVE_INFINITY) {
+      const one = { source };
+      asked.add(one);
       try {
-        // The mapper is read only now, because a reload may have replaced the settings while the run waited.
-        return await withAnySignal([abort, stopped.signal], (either) =>
-          withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs)),
-        );
+        return await pullInTurn(source, cause, abort, waitMs);
       } finally {
-        await prune(id);
-        pulling.delete(id);
-        resting.delete(id);
-        onEnd();
-        release();
+        asked.delete(one);
       }
     },
 
@@ -185,6 +199,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
     },
 
     pulling: () => [...pulling.keys()],
+    hasPull: (id) => [...asked].some(({ source }) => source === id),
 
     stopRun(source) {
       const stopped = pulling.get(source);

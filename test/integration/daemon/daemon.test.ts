@@ -12,7 +12,7 @@ import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { describeRedis, startRedis } from '../../support/servers/redis.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { PRODUCTS, runSource, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../../support/worlds/world.ts';
 
@@ -54,6 +54,36 @@ describe('the daemon', () => {
     return { http: answer.status, ...((await answer.json()) as Record<string, string>) };
   };
   const logged = (text: string) => log.lines.filter(({ message }) => message.includes(text));
+
+  it('a run that waits for the end of an upload is not followed by another run that was asked for while it waited', async () => {
+    await begin();
+    await start();
+    await runSource(daemon, 'erp');
+    const { runtime } = daemon;
+    const { ledger, queues, views } = runtime;
+    const [record] = await ledger.recordsByKey({ source: 'erp', stream: 'default', keys: ['A-1'] });
+    await queues.setPaused('map', true);
+    const row = {
+      fields: { SKU: 'A-1', NAME: 'Pot', STATE: '10' },
+      place: { file: 'corrected.csv', line: 2 },
+      version: record?.version ?? 0,
+    };
+    const corrected = runtime.correct({ source: 'erp', stream: 'default', rows: [row] }, new AbortController().signal);
+    await expect.poll(() => runtime.mapping(), SOON).toBe(true);
+    const begun = () => logged('The source erp is being pulled.').length;
+    const before = begun();
+    await daemon.startRun('erp', 'schedule');
+    await expect.poll(begun, SOON).toBe(before + 1);
+    await daemon.startRun('erp', 'schedule');
+    const notes = async () =>
+      (await pullQueue().getJobs(['completed'])).map(({ returnvalue }) => returnvalue as unknown);
+    await expect.poll(notes).toContain('This source is being pulled already.');
+    await queues.setPaused('map', false);
+    expect(await corrected).toMatchObject({ result: 'complete', changed: 1 });
+    await expect
+      .poll(() => views.runs({ source: 'erp', limit: 5 }).map(({ result }) => result), SOON)
+      .toEqual(['complete', 'complete']);
+  });
 
   it('a daemon shows an unreadable source as a failed job, which Retry runs again, and continues with the others', async () => {
     await begin();

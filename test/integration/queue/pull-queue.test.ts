@@ -40,7 +40,7 @@ describe('the pull queue', () => {
         { pull, pulling: running },
         { queues, emit: (event) => events.push(event), views: { run: () => null }, log, scrub },
       ),
-      pulling: running,
+      hasPull: (source) => active.has(source),
       clock,
       log,
       scrub,
