@@ -88,7 +88,7 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
 }
 
 const LOGIN_OVER =
-  'Your login is over: its time has ended, or the daemon was started again. The form was not carried out. Log in, and send it again.';
+  'Your login is over: you have logged out, its time has ended, or the daemon was started again. The form was not carried out. Log in, and send it again.';
 
 /** The page to log in, which then leads to a page of this server. */
 function loginPath(next: string): string {

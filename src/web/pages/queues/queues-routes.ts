@@ -82,7 +82,7 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
     if (name === 'pull' && source !== null) {
       const job = jobs.find((one) => readSource(one) === source);
       return job === undefined
-        ? nothingToRetry(`The last run of ${source} has not failed any more.`)
+        ? nothingToRetry(`There is no failed run of ${source} any more.`)
         : retryJobs(request, [job]);
     }
     const job = jobs.find((one) => one.id === request.form.get('job'));
