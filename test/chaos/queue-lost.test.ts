@@ -81,7 +81,8 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       };
       syncing.then(end, end);
       await expect.poll(() => ended || writes() >= count, { timeout: 120_000, interval: 2 }).toBe(true);
-      if (ended) throw new Error(`The sync ended at ${writes()} of ${count} writes.`);
+      // While Redis restarts, a sync may do the rest: what its workers have taken needs no queue.
+      if (writes() < count) throw new Error(`The sync ended at ${writes()} of ${count} writes.`);
     }
 
     function expectEverythingOnce(report: SyncReport): void {
