@@ -42,11 +42,24 @@ export function createApiWaitWatch(options: {
       const wait = throttled?.wait ?? null;
       report(wait);
       const isSettled = wait !== null || (throttled === null && hasAnswered());
-      if (!isSettled || (wait?.askAgainAt === noted?.askAgainAt && wait?.until === noted?.until)) return;
+      if (!isSettled || isSame(wait, noted)) return;
       await ledger.noteApiWait(wait);
       noted = wait;
     },
   };
+}
+
+/**
+ * Two readings of one wait differ by milliseconds, because two clocks are read for each. Stored again, such a reading would
+ * cost an fsync at every look.
+ */
+const READING_MS = 1000;
+
+function isSame(one: ApiWait | null, other: ApiWait | null): boolean {
+  if (one === null || other === null) return one === other;
+  const isNear = (a: number | null, b: number | null) =>
+    a === null || b === null ? a === b : Math.abs(a - b) < READING_MS;
+  return isNear(one.askAgainAt, other.askAgainAt) && isNear(one.until, other.until);
 }
 
 /** Describes the wait that the API has asked for, in full sentences. */

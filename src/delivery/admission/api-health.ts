@@ -89,7 +89,8 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
   const authorization = createAuthorization(options);
   const outage = createOutage(random);
   const reachability = createReachability();
-  const atEpoch = (ticks: number): number => Math.round(clock.now() + (ticks - clock.ticks()));
+  /** The time of tick 0, in milliseconds since the Unix epoch. */
+  const tickZeroAt = (): number => clock.now() - clock.ticks();
 
   /**
    * Learns from an answer, and returns what the answer shows the rate controller. A delivery that fails because of its
@@ -146,7 +147,8 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
 
   function throttled(): Throttled | null {
     const since = reachability.throttledSince();
-    return throttledBy({ rate, since, message: reachability.lastThrottle() ?? '', now: clock.ticks(), atEpoch });
+    const message = reachability.lastThrottle() ?? '';
+    return throttledBy({ rate, since, message, now: clock.ticks(), tickZeroAt: tickZeroAt() });
   }
 
   return {
@@ -194,7 +196,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     failsAtWrites() {
       if (!outage.failsAtWrites() || reachability.unreachableSince() !== null) return null;
       const { failed, takenAt } = outage.writes();
-      return { failed, takenAt: takenAt === null ? null : atEpoch(takenAt) };
+      return { failed, takenAt: takenAt === null ? null : Math.round(tickZeroAt() + takenAt) };
     },
     takesOnlyReads: () => outage.failsAtWrites(),
     throttled,

@@ -62,16 +62,18 @@ export interface Throttled {
  * The present wait for the API; null if the API asks for none.
  *
  * @param state.since the time, by `ticks`, from which the API has only asked to wait; null if its last answer was another one
- * @param state.atEpoch turns ticks into milliseconds since the Unix epoch
+ * @param state.tickZeroAt the time of tick 0, in milliseconds since the Unix epoch. It is one reading for all times of the wait,
+ *   because each reading of the two clocks differs a little
  */
 export function throttledBy(state: {
   rate: Pick<RateController, 'wait' | 'closedForMs'>;
   since: number | null;
   message: string;
   now: number;
-  atEpoch: (ticks: number) => number;
+  tickZeroAt: number;
 }): Throttled | null {
-  const { rate, message, now, atEpoch } = state;
+  const { rate, message, now, tickZeroAt } = state;
+  const atEpoch = (ticks: number): number => Math.round(tickZeroAt + ticks);
   const long = rate.wait(now);
   // An answered question does not end a long wait, because the API may still refuse writes.
   const since = long?.since ?? state.since;
