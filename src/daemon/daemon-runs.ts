@@ -28,6 +28,7 @@ export function createDaemonRuns(options: {
     hasSource: (source) => config.sources.some(({ id }) => id === source),
     pull: dueRuns.until(runtime.pull),
     hasPull: (source) => runtime.hasPull(source),
+    leftOut: (source) => dueRuns.leftOut(source),
     clock,
     log,
     scrub,

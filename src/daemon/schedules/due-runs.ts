@@ -15,6 +15,8 @@ export interface DueRuns {
    * logged, because the run itself can still succeed.
    */
   add(source: string): Promise<void>;
+  /** Call it when a run is left out because the run under way reads its source: both are over with the end of that run. */
+  leftOut(source: string): void;
   sources(): string[];
   /** Returns a pull after which the run of its source is not due any more. */
   until(pull: Pulls['pull']): Pulls['pull'];
@@ -28,6 +30,8 @@ export function createDueRuns(options: {
 }): DueRuns {
   const { ledger, views, clock, log } = options;
   const due = new Map(Object.entries(views.daemonNote('dueRuns') ?? {}));
+  /** The sources with a run under way that ends what is due. A run that is asked for after its begin stays due. */
+  const begun = new Set<string>();
   let storing: Promise<void> = Promise.resolve();
 
   function store(): Promise<void> {
@@ -44,17 +48,20 @@ export function createDueRuns(options: {
   }
 
   async function done(source: string): Promise<void> {
-    if (due.delete(source)) await store();
+    if (begun.delete(source) && due.delete(source)) await store();
   }
 
   return {
     async add(source) {
-      if (due.has(source)) return;
+      const hasBegun = begun.delete(source);
+      if (due.has(source) && !hasBegun) return;
       due.set(source, clock.now());
       await store();
     },
+    leftOut: (source) => void begun.add(source),
     sources: () => [...due.keys()],
     until: (pull) => async (source, cause, abort, waitMs) => {
+      begun.add(source);
       try {
         const pulled = await pull(source, cause, abort, waitMs);
         if (pulled.result === 'complete') await done(source);

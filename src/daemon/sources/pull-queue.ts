@@ -14,6 +14,8 @@ export interface PullQueueOptions {
   pull: (source: string, cause: RunCause, abort: AbortSignal) => Promise<PullResult>;
   /** True while a pull of the source waits to begin or reads it. */
   hasPull: (source: string) => boolean;
+  /** Called when a run is left out, because another run of the source reads it already. */
+  leftOut: (source: string) => void;
   clock: Clock;
   log: Logger;
   /** Removes secrets from a text that another library may have written (I7). */
@@ -71,6 +73,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     // A run reads the whole source, so a second run at the same time would find the same rows. After the read, the source
     // may have changed.
     if (former !== undefined && (options.hasPull(source) || next.has(source))) {
+      if (!next.has(source)) options.leftOut(source);
       return { status: 'done', note: 'This source is being pulled already.' };
     }
     const run = pullAfter(former, source, job.retried ? 'retry' : triggerOf(job));

@@ -19,6 +19,7 @@ describe('the pull queue', () => {
   let pulls: PullQueue;
   let sources: string[];
   let begun: string[];
+  let leftOut: string[];
   let events: ProgressEvent[];
   const ends = new Map<string, (result: PullResult | Error) => void>();
 
@@ -32,6 +33,7 @@ describe('the pull queue', () => {
     const scrub = (text: string) => secrets.scrub(text);
     queues = await createQueues({ url: 'embedded', prefix: 'test', log });
     begun = [];
+    leftOut = [];
     events = [];
     pulls = createPullQueue({
       queues,
@@ -41,6 +43,7 @@ describe('the pull queue', () => {
         { queues, emit: (event) => events.push(event), views: { run: () => null }, log, scrub },
       ),
       hasPull: (source) => active.has(source),
+      leftOut: (source) => leftOut.push(source),
       clock,
       log,
       scrub,
@@ -77,6 +80,7 @@ describe('the pull queue', () => {
     await expect.poll(running, SOON).toEqual(['erp']);
     await pulls.startRun('erp', 'schedule');
     await expect.poll(completed, SOON).toEqual(['pull erp: This source is being pulled already.']);
+    expect(leftOut).toEqual(['erp']);
     await pulls.startRun('pim', 'cli');
     await expect.poll(running, SOON).toEqual(['erp', 'pim']);
     expect(begun).toEqual(['erp schedule', 'pim cli']);
@@ -101,7 +105,7 @@ describe('the pull queue', () => {
     // The first of these runs reads what has changed, so the second would find the same rows.
     for (const trigger of ['file', 'cli'] as const) await pulls.startRun('erp', trigger);
     await expect.poll(completed, SOON).toEqual(['pull erp: This source is being pulled already.']);
-    expect(begun).toEqual(['erp file']);
+    expect([begun, leftOut]).toEqual([['erp file'], []]);
     report();
     await expect.poll(running, SOON).toEqual(['erp']);
     expect(begun).toEqual(['erp file', 'erp file']);
