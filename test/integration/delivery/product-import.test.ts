@@ -261,7 +261,7 @@ describe('an import without a usable answer', () => {
   it('an import without a usable answer ends with the newer content of a product that changed while it was in flight', async () => {
     await delivered(3, { faults: [{ operation: 'product.import', kind: 'latency', ms: 60_000, count: 1 }] });
     const under = change(3);
-    await expect.poll(() => itemOf('2')?.state, { interval: 1 }).toBe('sending');
+    await expect.poll(() => world.sandbox.inspect().faults[0]?.used).toBe(1);
     const newer = (id: string) => (id === '2' ? { name: 'Newest' } : renewed(id));
     await world.stage(products(3, newer));
     expect(itemOf('2')?.state).toBe('sending');

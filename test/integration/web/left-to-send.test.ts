@@ -31,6 +31,8 @@ it('the overview counts what is left to send as the lists behind the figures do,
   const ids = ['P-1', 'P-2'];
   for (const product of ids) await web.post('/passports/change', { of: 'selected', status: 'published', product });
   const due = () => served.daemon.runtime.dashboard.items({ state: 'due', kind: 'passport' }, { limit: 5 });
+  // Until the platform has answered the first of them, it counts as being sent.
+  await vi.waitUntil(() => served.daemon.runtime.api.longWait() !== null, SOON);
   await vi.waitUntil(async () => (await due()).total.count === ids.length, SOON);
 
   const shown = await figures();
@@ -42,6 +44,8 @@ it('the overview counts what is left to send as the lists behind the figures do,
 });
 
 it('the page of the queues links each figure of a queue to the jobs behind it', async () => {
+  const failed = () => served.daemon.runtime.queues.failed('deliver');
+  await vi.waitUntil(async () => (await failed()).length === 1, SOON);
   const { text } = await web.get('/queues');
   expect(text).toContain('href="/queues/board/queue/deliver?status=failed">1 failed</a>');
   const board = await web.get('/queues/board/api/queues?activeQueue=deliver&status=failed&page=1');
