@@ -33,23 +33,31 @@ function keepRequests(): void {
 
 const ledgerFile = (): string => join(world.folder, 'data/ledger.db');
 
-/** The last delivery of an operation that was refused, as it was sent. */
-function lastRefused(operation: string): Sent {
+/** The last request of an operation that has this text in its path or body. */
+function lastSent(operation: string, about: string): Sent {
   const db = new Database(ledgerFile(), { readonly: true });
   try {
     const row = db
-      .prepare<[{ operation: string }], Sent>(
+      .prepare<[{ operation: string; about: string }], Sent>(
         `SELECT path, body, idempotency_key AS key FROM kept_requests
-         WHERE operation = @operation AND claimed_at IN
-           (SELECT sent_at FROM items WHERE operation = @operation AND state IN ('blocked', 'rejected')) ORDER BY id DESC LIMIT 1`,
+         WHERE operation = @operation AND instr(path || coalesce(body, ''), @about) > 0 ORDER BY id DESC LIMIT 1`,
       )
-      .get({ operation });
-    if (!row) throw new Error(`no ${operation} was refused`);
+      .get({ operation, about });
+    if (!row) throw new Error(`no ${operation} was sent about ${about}`);
     return row;
   } finally {
     db.close();
   }
 }
+
+/** The refused request of the one product whose passport may not be published. */
+function refusedPublish(): Sent {
+  const product = world.contents().products.find(({ sku }) => text(sku) === 'SKU-P1');
+  return lastSent('passport.publish', `/${JSON.stringify(product?.['id'])}/`);
+}
+
+/** The last refused request of the one product that is created with a wrong status. */
+const refusedCreate = (): Sent => lastSent('product.create', '"SKU-P1"');
 
 /** Sends the same once more with the same key, as a client would that does not end a revision. */
 async function sendAgain({ path, body, key }: Sent) {
@@ -114,7 +122,7 @@ describe('a platform that repeats its refusal for a key', () => {
         await runtime.ledger.askForPassports(asked);
         expect((await deliver(runtime)).passports).toEqual({ blocked: 1, initialized: 2 });
         world.sandbox.approvePassport('acme', 'SKU-P1');
-        const refused = lastRefused('passport.publish');
+        const refused = refusedPublish();
         expect(await sendAgain(refused)).toEqual({ status: 409, replayed: 'true' });
         await runtime.ledger.askForPassports(asked);
         expect((await deliver(runtime)).passports).toEqual({ published: 1, initialized: 2 });
@@ -131,7 +139,7 @@ describe('a platform that repeats its refusal for a key', () => {
       await given({ idempotency: 'honoured', publish: 'auto' });
       expect((await world.sync()).passports).toEqual({ blocked: 1, published: 2 });
       world.sandbox.approvePassport('acme', 'SKU-P1');
-      expect(await sendAgain(lastRefused('passport.publish'))).toEqual({ status: 409, replayed: 'true' });
+      expect(await sendAgain(refusedPublish())).toEqual({ status: 409, replayed: 'true' });
       await working(async (runtime) => {
         const selection = { states: ['blocked'] as const, sources: [], keys: [], deliveryIds: [] };
         await runtime.replay({ selection, force: false, dryRun: false });
@@ -151,15 +159,15 @@ describe('a platform that repeats its refusal for a key', () => {
         publish: 'manual',
       });
       await world.sync();
-      const refused = lastRefused('product.create');
+      const refused = refusedCreate();
       expect(await sendAgain(refused)).toEqual({ status: 400, replayed: 'true' });
       const selection = { states: ['rejected'] as const, sources: [], keys: [], deliveryIds: [] };
       await working(async (runtime) => {
         // Nothing has changed. The request is sent again all the same, with a new key, so that the answer is a new one.
         await runtime.replay({ selection, force: false, dryRun: false });
         expect((await deliver(runtime)).items.product).toEqual({ delivered: 2, rejected: 1 });
-        expect(lastRefused('product.create').body).toBe(refused.body);
-        expect(lastRefused('product.create').key).not.toBe(refused.key);
+        expect(refusedCreate().body).toBe(refused.body);
+        expect(refusedCreate().key).not.toBe(refused.key);
       });
       const config = readFileSync(world.configFile, 'utf8');
       world.write('dpp-sync.yaml', config.replace('status: row.STATUS', `status: '"DRAFT"'`));
