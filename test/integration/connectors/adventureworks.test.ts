@@ -27,7 +27,7 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
     const sandbox = { gates: { materialData: { enabled: false } } };
     world = await createWorld({ config, sandbox, queue: redis?.url ?? 'embedded' });
     report = await world.sync();
-  }, 120_000);
+  });
   afterAll(async () => {
     await world.remove();
     await redis?.stop();

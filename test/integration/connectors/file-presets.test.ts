@@ -139,7 +139,7 @@ describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
       const hasDescription = inherited(row, 'description-en_US-ecommerce') !== '';
       expect((product?.['description'] ?? '') !== '').toBe(hasDescription);
     }
-  }, 120_000);
+  });
 
   it('the preset akeneo-csv gives variants the values of their models where their own columns are empty', async () => {
     const quoted = (values: string[]) => `${values.map((value) => `"${value.replaceAll('"', '""')}"`).join(';')}\n`;
@@ -162,7 +162,7 @@ describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
     const made = new Map(given.contents().products.map(({ sku, name }) => [sku, name]));
     expect(made).toEqual(new Map(good.map((row) => [row['sku'], nameOf(row)])));
     expect(new Set(made.values()).size).toBeGreaterThan(20);
-  }, 120_000);
+  });
 });
 
 describeRealExport('inventree', 'the preset inventree', (folder) => {
@@ -177,5 +177,5 @@ describeRealExport('inventree', 'the preset inventree', (folder) => {
     const { products, materials, bomItems } = given.contents();
     expect(products.length + materials.length).toBe(414);
     expect(bomItems.length).toBeGreaterThan(200);
-  }, 120_000);
+  });
 });

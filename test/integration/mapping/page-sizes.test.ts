@@ -99,5 +99,5 @@ describe('pages of any size', () => {
       }),
       { numRuns: 12 },
     );
-  }, 120_000);
+  });
 });
