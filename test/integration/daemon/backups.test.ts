@@ -6,6 +6,7 @@ import { runBackup } from '../../../src/ledger/backup/run-backup.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { yearlyFarFromNow } from '../../support/time/far-schedule.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import type { RecordingLog } from '../../support/worlds/recording-log.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -24,7 +25,7 @@ describe('scheduled backups', () => {
     aheadMs = 0;
     stoppedAt = null;
     world = await createWorld({
-      config: { sources: [PRODUCTS.source], backups: { folder: './backups', keep: 2, schedule: '0 3 * * *' } },
+      config: { sources: [PRODUCTS.source], backups: { folder: './backups', keep: 2, schedule: yearlyFarFromNow() } },
       files: PRODUCTS.files,
     });
     await world.sync();
@@ -83,10 +84,10 @@ describe('scheduled backups', () => {
   });
 
   it('scheduled backups are kept although those from before the clock was set back have later times', async () => {
-    const year = 365 * 24 * 60;
-    await inMinutes(year);
+    const month = 30 * 24 * 60;
+    await inMinutes(month);
     const ahead = await inMinutes(1);
-    const next = await inMinutes(-year);
+    const next = await inMinutes(-month);
     expect((await backups().list()).map(({ file }) => file)).toEqual([ahead.file, next.file]);
     const last = await inMinutes(1);
     expect((await backups().list()).map(({ file }) => file)).toEqual([last.file, next.file]);
@@ -113,9 +114,9 @@ describe('scheduled backups', () => {
   it('a scheduled backup is made at the start where its time passed while no daemon ran', async () => {
     const old = await backups().backUpNow();
     await daemon.stop();
-    aheadMs += 25 * 3_600_000;
+    aheadMs += 366 * 24 * 3_600_000;
     ({ daemon, log } = await startDaemon(world, { clock }));
-    await expect.poll(() => backups().last()?.madeAt, { timeout: 30_000 }).toBeGreaterThan(old.madeAt);
+    await expect.poll(() => backups().last()?.madeAt).toBeGreaterThan(old.madeAt);
   });
 
   it('a scheduled backup removes what a killed attempt has left', async () => {

@@ -12,6 +12,7 @@ import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { describeRedis, startRedis } from '../../support/servers/redis.ts';
+import { dailyFarFromNow } from '../../support/time/far-schedule.ts';
 import { PRODUCTS, runSource, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../../support/worlds/world.ts';
@@ -157,7 +158,7 @@ describe('the daemon', () => {
   });
 
   it('a daemon makes up at its start, once, for schedules that passed while no daemon ran, and for no others', async () => {
-    await begin({ config: { sources: [{ ...PRODUCTS.source, schedule: '30 2 * * *' }] } });
+    await begin({ config: { sources: [{ ...PRODUCTS.source, schedule: dailyFarFromNow() }] } });
     const runs = () => daemon.runtime.views.runs({ source: 'erp', limit: 9 });
     await start();
     // A source that has never run waits for its first time.

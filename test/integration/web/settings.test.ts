@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { dailyFarFromNow } from '../../support/time/far-schedule.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -67,7 +68,7 @@ describe('the settings', () => {
   });
 
   it('the page of the settings makes a backup on demand, which it and the audit log name', async () => {
-    await started({ backups: { folder: './backups', schedule: '0 3 * * *' } });
+    await started({ backups: { folder: './backups', schedule: dailyFarFromNow() } });
     expect((await web.get('/settings')).text).toContain('Make a backup now');
     const { to } = await web.post('/settings/backup');
     const task = await web.taskPage(to);
