@@ -85,13 +85,14 @@ export function createDashboardWorld({ port = 0 } = {}): Promise<World> {
 
 /**
  * Starts a daemon over this world and runs its source once. P-1, P-2, P-3 and the odd key are complete then; P-5 was
- * refused, and P-6 lacks a part.
+ * refused, which its failed job shows, and P-6 lacks a part.
  */
 export async function serveDashboardWorld(): Promise<ServedWorld> {
   const served = await startDaemon(await createDashboardWorld());
   await served.daemon.startRun('erp', 'schedule');
-  const { views } = served.daemon.runtime;
+  const { views, queues } = served.daemon.runtime;
   await vi.waitUntil(() => views.passportCounts().initialized === 4, { timeout: 60_000 });
+  await vi.waitUntil(async () => (await queues.failed('deliver')).length === 1, { timeout: 60_000 });
   return served;
 }
 
