@@ -37,7 +37,7 @@ describe('the lines of the log', () => {
     });
     const { lines, log } = recording();
     const { daemon } = await startDaemon(world, { log });
-    const SOON = { timeout: 40_000 };
+    const SOON = { timeout: 60_000 };
     // Both sources run at once, so that a defect could give the lines of one run the fields of the other.
     await Promise.all([daemon.startRun('erp', 'schedule'), daemon.startRun('pim', 'schedule')]);
     await expect.poll(() => daemon.runtime.views.itemCounts().product.rejected, SOON).toBeGreaterThan(0);

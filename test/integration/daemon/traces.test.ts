@@ -10,7 +10,7 @@ import { describeRedis, startRedis } from '../../support/servers/redis.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 40_000 };
+const SOON = { timeout: 60_000 };
 const TOKEN = 'collector-token-0123456789';
 
 interface Span {

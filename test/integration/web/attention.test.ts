@@ -138,7 +138,7 @@ describe('what needs attention', () => {
     const list = await web.get('/attention/lookup-values');
     expect(list.text).toMatch(/states[\s\S]*99[\s\S]*ACTIVE[\s\S]*token/);
     await web.press(list.text, { action: '/attention/lookup-values/remove' });
-    await expect.poll(() => served.daemon.runtime.views.quarantinedCount(), { timeout: 20_000 }).toBe(4);
+    await expect.poll(() => served.daemon.runtime.views.quarantinedCount()).toBe(4);
     expect((await web.get('/attention/lookup-values')).text).toContain('Nobody has added a value.');
     expect(await web.post('/attention/lookup-values', { lookup: 'none', key: 'a', value: 'b' })).toMatchObject({
       status: 400,

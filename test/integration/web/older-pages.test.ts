@@ -17,7 +17,7 @@ import {
 import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
 import { createWorld } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 60_000 };
 
 let served: ServedWorld;
 let web: WebForms;
