@@ -94,7 +94,7 @@ describe('a command beside a daemon', () => {
     const withdrawn = await run('unpublish', 'SKU-P1');
     expect(withdrawn).toMatchObject({ exitCode: 0, stdout: '✓ SKU-P1 is not public any more.\n' });
     expect(published()).toEqual([]);
-    expect(daemon?.stderr()).toContain('A person has started the command publish.');
+    await expect.poll(() => daemon?.stderr()).toContain('A person has started the command publish.');
     expect(daemon?.stderr()).toContain('The source erp is being pulled.');
     expect(once()).toEqual([]);
   });
@@ -151,7 +151,7 @@ describe('a command beside a daemon', () => {
     const held = await run('sync', '--json');
     expect(held.exitCode).toBe(4);
     expect(held.json()).toMatchObject({ guarded: [{ source: 'erp' }] });
-    expect(daemon.stderr()).toContain('accept this one: dpp-sync sync --accept erp');
+    await expect.poll(() => daemon?.stderr()).toContain('accept this one: dpp-sync sync --accept erp');
     const accepted = await run('sync', '--accept', 'erp', '--json');
     expect(accepted.json()).toMatchObject({ guarded: [], accepted: { guarded: [{ source: 'erp' }] } });
   });
@@ -393,7 +393,7 @@ describe('a ledger whose path is too long for a socket', () => {
     await worldWith({ config: { sources: [PRODUCTS.source], ledger: `${deep}/ledger.db` }, files: PRODUCTS.files });
     mkdirSync(join(world.folder, deep));
     daemon = await startDaemonProcess(world.configFile);
-    expect(daemon.stderr()).toMatch(/admin socket has \d+ bytes, and the system allows at most 107/);
+    await expect.poll(() => daemon?.stderr()).toMatch(/admin socket has \d+ bytes, and the system allows at most 107/);
     const { exitCode, json } = await run('sync', '--json');
     expect(exitCode).toBe(3);
     expect(json()).toMatchObject({

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { findPackage } from '../../../src/lib/package.ts';
@@ -80,21 +80,31 @@ describe('a reload of the config', () => {
   });
 
   it('a reload by the command names what has changed and what is refused', async () => {
-    const reload = () => runHere(['reload', '-c', world.configFile]);
     // A command connects only to a daemon of the same version.
     await daemon.stop();
     ({ daemon } = await startDaemon(world, { version: findPackage().version }));
-    expect(await reload()).toMatchObject({ exitCode: 0, stdout: 'Nothing has changed.\n' });
-    change((config) => {
+    const { care } = daemon.runtime;
+    if (care === null) throw new Error('A daemon has no care.');
+    const reloadNow = care.reload;
+    const asked = vi.spyOn(care, 'reload');
+    /** Writes the change when the command reaches the daemon. On a slow machine the daemon notices an earlier change by itself. */
+    const reloadWith = (edit: ((config: Settings) => void) | null) => {
+      asked.mockImplementationOnce((cause) => {
+        if (edit !== null) change(edit);
+        return reloadNow(cause);
+      });
+      return runHere(['reload', '-c', world.configFile]);
+    };
+    expect(await reloadWith(null)).toMatchObject({ exitCode: 0, stdout: 'Nothing has changed.\n' });
+    const reloaded = await reloadWith((config) => {
       config.target['maxRate'] = 3;
       config['backups'] = { folder: './backups', schedule: '0 3 * * *' };
     });
-    expect(await reload()).toMatchObject({ exitCode: 0, stdout: 'Changed: target.maxRate, backups.\n' });
+    expect(reloaded).toMatchObject({ exitCode: 0, stdout: 'Changed: target.maxRate, backups.\n' });
     expect(daemon.runtime.config).toMatchObject({ backups: { schedule: '0 3 * * *' } });
-    change((config) => {
+    const refused = await reloadWith((config) => {
       config['web'] = { port: 47_123, token: '${file:./token}' };
     });
-    const refused = await reload();
     expect(refused).toMatchObject({ exitCode: 2 });
     expect(refused.stderr).toContain('The daemon refuses the config, and keeps the former settings:');
     expect(refused.stderr).toMatch(/^ {2}web\S*: .*Restart the daemon, or undo this change\.$/m);
@@ -201,6 +211,7 @@ describe('a reload of the config', () => {
     });
     const { after } = await daemon.reload('person');
     expect(after).toEqual(['erp']);
+    world.endLatency();
     await expect
       .poll(() => Object.values(products()).filter((text) => text.startsWith('New Item')).length, {
         timeout: 60_000,
