@@ -54,7 +54,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
 
   it('a live page of the queues has the failed jobs that its counts have', async () => {
     await web.daemon.startRun('erp', 'schedule');
-    await expect.poll(() => web.daemon.runtime.queues.failed('deliver'), { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(() => web.daemon.runtime.queues.failed('deliver')).toHaveLength(1);
     const stream = page.waitForResponse(`${web.url}/live`);
     await page.goto(`${web.url}/queues`);
     await stream;

@@ -40,7 +40,8 @@ export async function startBrowser(): Promise<TestBrowser> {
     context,
     async close() {
       await context.close();
-      rmSync(profile, { recursive: true, force: true });
+      // The processes of the browser end a moment after it, and may write a file until then.
+      rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     },
   };
 }
