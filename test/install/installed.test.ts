@@ -61,7 +61,8 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
         user.write('dpp-sync.yaml', stringify({ ...config, ledger: `./${program.length}.db` }));
         expect(run('check')).toMatchObject({ status: 0, stderr: '' });
         const preview = run('preview', 'erp');
-        expect(preview).toMatchObject({ status: 0, stderr: '' });
+        // A slow machine shows progress on stderr.
+        expect(preview).toMatchObject({ status: 0, stderr: expect.stringMatching(/^(?:read .* rows\n)*$/) });
         expect(preview.stdout).toContain('Pumpe');
         const sync = run('sync', '--json');
         expect(sync).toMatchObject({ status: 0, stderr: '' });
