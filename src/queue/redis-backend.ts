@@ -14,6 +14,8 @@ import { startRedisWorker } from './redis-worker.ts';
 import { SILENCE_MS } from './silence.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
+/** The time for a connection is counted in steps. A step in which this process was stopped counts once, however long it took. */
+const CONNECT_STEP_MS = 500;
 const ANSWER_WITHIN_MS = 10_000;
 const TOUCH_KEPT_MS = 60_000;
 
@@ -137,13 +139,17 @@ export async function probeRedis(url: string): Promise<RedisProbe> {
 async function untilReady(client: Redis): Promise<void> {
   let lastError: unknown = new Error(`no answer within ${CONNECT_WITHIN_MS / 1000} seconds`);
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(lastError), CONNECT_WITHIN_MS);
+    let leftMs = CONNECT_WITHIN_MS;
+    const timer = setInterval(() => {
+      leftMs -= CONNECT_STEP_MS;
+      if (leftMs <= 0) finish(() => reject(lastError));
+    }, CONNECT_STEP_MS);
     const onError = (error: unknown) => {
       lastError = error;
       if (isRefusal(error)) finish(() => reject(error));
     };
     const finish = (settle: () => void) => {
-      clearTimeout(timer);
+      clearInterval(timer);
       client.off('error', onError);
       settle();
     };

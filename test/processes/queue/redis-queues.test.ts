@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
@@ -94,6 +95,15 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     await server.kill();
     const opening = open(server.url);
     await server.restart();
+    await (await opening).enqueue('map', [JOB]);
+  });
+
+  test('queues are opened where their process is stopped for long while it connects', async () => {
+    const server = await start();
+    const opening = open(server.url);
+    await nextRound();
+    // Stops this process for longer than the queues wait for Redis.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_000);
     await (await opening).enqueue('map', [JOB]);
   });
 
