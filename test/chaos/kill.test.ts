@@ -123,7 +123,8 @@ async function surviveCycles(random: () => number): Promise<void> {
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
     const done = sandbox.writes();
     const step = Math.max(0, sureWrites - done) / (CYCLES - cycle);
-    await workUntil(done + 1 + Math.floor(step * random()), random);
+    // While this process was stopped, the others may have done everything. Then there is no further write to wait for.
+    await workUntil(Math.min(sureWrites, done + 1 + Math.floor(step * random())), random);
     // First each victim once, and then random ones. So even a few cycles leave no victim out.
     const victim = victims[cycle < victims.length ? cycle : Math.floor(random() * victims.length)] ?? 'process';
     await strike(victim, random);
