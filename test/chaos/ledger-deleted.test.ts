@@ -61,7 +61,7 @@ describe('a daemon whose ledger is removed', () => {
           () => false,
         );
       await expect.poll(used, { timeout: 60_000 }).toBeGreaterThanOrEqual(20);
-      expect(await isHealthy()).toBe(true);
+      await expect.poll(isHealthy).toBe(true);
       // A reader that has the file open can still read it after it was removed.
       const reader = openLedgerViews({ file: data('ledger.db'), passportRules: NO_PASSPORTS });
       const claimed = () => {

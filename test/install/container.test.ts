@@ -142,7 +142,8 @@ describeImage('the image', () => {
     const daemon = await startDaemonProcess(world.configFile, join(image, 'src/launcher.mjs'));
     const { url } = JSON.parse(daemon.stdout()) as { url: string };
     const headers = { authorization: `Bearer ${WEB_TOKEN}` };
-    expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok' });
+    const health = async () => (await (await fetch(`${url}/healthz`)).json()) as object;
+    await expect.poll(health).toMatchObject({ status: 'ok' });
     expect(await (await fetch(`${url}/queues/board/`, { headers })).text()).toContain('static/js/main');
     expect((await fetch(`${url}/metrics`, { headers })).status).toBe(200);
     daemon.signal('SIGTERM');

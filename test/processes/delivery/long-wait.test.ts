@@ -78,8 +78,11 @@ describe('an API that asks to wait for a day', () => {
           const answer = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
           return { status: answer.status, text: await answer.text() };
         };
-        const health = await ask('/healthz');
-        expect([health.status, JSON.parse(health.text)]).toEqual([
+        const health = async () => {
+          const { status, text } = await ask('/healthz');
+          return [status, JSON.parse(text)] as unknown;
+        };
+        await expect.poll(health, SOON).toEqual([
           200,
           {
             status: 'degraded',
