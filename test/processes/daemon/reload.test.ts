@@ -85,7 +85,7 @@ describe('a reload of the config', () => {
     ({ daemon } = await startDaemon(world, { version: findPackage().version }));
     const { care } = daemon.runtime;
     if (care === null) throw new Error('A daemon has no care.');
-    const reloadNow = care.reload;
+    const reloadNow = care.reload.bind(care);
     const asked = vi.spyOn(care, 'reload');
     /** Writes the change when the command reaches the daemon. On a slow machine the daemon notices an earlier change by itself. */
     const reloadWith = (edit: ((config: Settings) => void) | null) => {

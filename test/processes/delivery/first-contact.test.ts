@@ -197,7 +197,7 @@ describe('an adopted item that its source wants otherwise', () => {
       expect(exitCodeOf(accepted)).toBe(0);
       expect(writes()).toEqual(['product.import']);
       const names = world.contents().products.map(({ name }) => name);
-      expect(names.toSorted()).toEqual(['Housing', 'Huge fan', 'Motor']);
+      expect(new Set(names)).toEqual(new Set(['Huge fan', 'Housing', 'Motor']));
       expect(counts()).toEqual(NO_WRITES);
       // From here on the product is updated like any other product.
       world.write(
