@@ -2,6 +2,11 @@ import type { Clock } from '../clock.ts';
 
 /** A value is kept for at least this many times as long as it took to compute. */
 const SHARE = 20;
+/**
+ * An asynchronous answer is kept for no longer than this. Its time includes waits, such as for the start of a thread on a
+ * busy machine, which are no cost of the computation.
+ */
+const ASYNCHRONOUS_MAX_MS = 30_000;
 
 /** An answer that may have been computed some time ago. */
 export interface Kept<T> {
@@ -22,13 +27,13 @@ export function kept<T>(compute: () => T, keptMs: number, clock: Clock): () => K
     const startedAt = clock.ticks();
     if (last !== null && startedAt < last.until) return { value: last.value, renewableInMs: last.until - startedAt };
     const value = compute();
-    last = { value, until: untilOf(startedAt, keptMs, clock) };
+    last = { value, until: clock.ticks() + Math.max(keptMs, shareMs(startedAt, clock)) };
     return { value, renewableInMs: 0 };
   };
 }
 
 /**
- * Like `kept`, for an asynchronous function. Calls during a computation get its answer, which may lack a change that
+ * Like `kept`, for an asynchronous function, whose answer is kept for at most half a minute. Calls during a computation get its answer, which may lack a change that
  * happened after it began. A failure is not kept.
  */
 export function keptAnswer<T>(compute: () => Promise<T>, keptMs: number, clock: Clock): () => Promise<Kept<T>> {
@@ -39,7 +44,8 @@ export function keptAnswer<T>(compute: () => Promise<T>, keptMs: number, clock: 
     const startedAt = clock.ticks();
     try {
       const value = await compute();
-      last = { value, until: untilOf(startedAt, keptMs, clock) };
+      const forMs = Math.min(ASYNCHRONOUS_MAX_MS, Math.max(keptMs, shareMs(startedAt, clock)));
+      last = { value, until: clock.ticks() + forMs };
       return last;
     } finally {
       asking = null;
@@ -58,7 +64,6 @@ export function keptAnswer<T>(compute: () => Promise<T>, keptMs: number, clock: 
   };
 }
 
-function untilOf(startedAt: number, keptMs: number, clock: Clock): number {
-  const endedAt = clock.ticks();
-  return endedAt + Math.max(keptMs, (endedAt - startedAt) * SHARE);
+function shareMs(startedAt: number, clock: Clock): number {
+  return (clock.ticks() - startedAt) * SHARE;
 }

@@ -43,6 +43,13 @@ describe.each([
 });
 
 describe('a later answer that is kept', () => {
+  it('a kept answer is computed again after half a minute, however long it took', async () => {
+    const clock = createManualClock();
+    const ask = keptAnswer(async () => counter(clock, 10_000)(), 2000, clock);
+    await ask();
+    expect(await ask()).toEqual({ value: 1, renewableInMs: 30_000 });
+  });
+
   it('a kept answer is computed once for all who wait, of whom only the first knows that it is new', async () => {
     const clock = createManualClock();
     const count = counter(clock);
