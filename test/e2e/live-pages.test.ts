@@ -67,6 +67,18 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     expect(await page.getAttribute('body', 'data-mark')).toBe('kept');
   });
 
+  it('a live page of the queues has what changes in a queue without an event', async () => {
+    const stream = page.waitForResponse(`${web.url}/live`);
+    await page.goto(`${web.url}/queues`);
+    await stream;
+    await page.locator('body').evaluate((element) => element.setAttribute('data-mark', 'kept'));
+    await web.daemon.runtime.queues.setPaused('map', true);
+    await page.getByRole('button', { name: 'Resume Mapping' }).waitFor();
+    await web.daemon.runtime.queues.setPaused('map', false);
+    await page.getByRole('button', { name: 'Pause Mapping' }).waitFor();
+    expect(await page.getAttribute('body', 'data-mark')).toBe('kept');
+  });
+
   it('a live page loads a part again that was made of kept counts, without a change', async () => {
     // The request for the stream of changes never gets an answer.
     await page.route(`${web.url}/live`, () => {});

@@ -1,8 +1,8 @@
 /**
  * The script that all pages load. It writes times in the zone of the browser. When the server reports a change, it loads
  * the page again and renews the parts that are marked `data-live` (each has an id) and differ. A part that was made from
- * kept counts has the attribute `data-renewable-in`: after this many milliseconds it is loaded once more. All pages also
- * work without the script.
+ * kept counts, or that changes without a report, has the attribute `data-renewable-in`: after this many milliseconds it is
+ * loaded once more. All pages also work without the script.
  *
  * Within a live part, an element with the same id or `data-key`, or a checkbox with the same value, counts as the same
  * element as before, so that it stays selected, open or focused.

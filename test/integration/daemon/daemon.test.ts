@@ -12,7 +12,7 @@ import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { describeRedis, startRedis } from '../../support/servers/redis.ts';
-import { dailyFarFromNow } from '../../support/time/far-schedule.ts';
+import { dailyFarFromNow } from './far-schedule.ts';
 import { PRODUCTS, runSource, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../../support/worlds/world.ts';

@@ -27,6 +27,8 @@ const TITLES: Record<QueueName, { title: string; means: string }> = {
   },
 };
 const FAILED_SHOWN = 100;
+/** Jobs come and go without an event, and the failed jobs follow the ledger a second later. So an open page is loaded again. */
+const RENEWABLE_IN_MS = 2000;
 
 /**
  * The page with the contents of the queues, and the failed jobs with their reasons. `queues` is null while the queue is
@@ -43,7 +45,7 @@ export function queuesPage(queues: readonly QueueView[] | null, request: Pick<We
   }
   const failed = queues.filter((queue) => queue.failed.length > 0);
   return html`${head}
-<div id="queues" data-live class="columns">${queues.map((queue) => countsCard(queue, request))}</div>
+<div id="queues" data-live data-renewable-in="${RENEWABLE_IN_MS}" class="columns">${queues.map((queue) => countsCard(queue, request))}</div>
 <div id="failed" data-live>${failed.length === 0 ? card('Failed jobs', emptyState('No job has failed.')) : failed.map((queue) => failedCard(queue, request))}</div>`;
 }
 
