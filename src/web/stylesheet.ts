@@ -119,7 +119,6 @@ form.login label { display: block; margin: .8rem 0 .3rem; }
 form.login input { width: 100%; }
 form.login button { margin-top: 1.1rem; width: 100%; }
 form.login p { margin: .75rem 0 0; }
-[data-live][aria-busy="true"] { opacity: .85; }
 
 .causes { list-style: none; margin: 0; padding: 0; }
 .cause p { margin: 0 0 .35rem; } .cause .title { font-weight: 650; font-size: 1.05rem; }
