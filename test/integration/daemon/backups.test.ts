@@ -6,10 +6,10 @@ import { runBackup } from '../../../src/ledger/backup/run-backup.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { yearlyFarFromNow } from './far-schedule.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import type { RecordingLog } from '../../support/worlds/recording-log.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
+import { yearlyFarFromNow } from './far-schedule.ts';
 
 describe('scheduled backups', () => {
   let world: World;

@@ -12,10 +12,10 @@ import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { describeRedis, startRedis } from '../../support/servers/redis.ts';
-import { dailyFarFromNow } from './far-schedule.ts';
 import { PRODUCTS, runSource, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../../support/worlds/world.ts';
+import { dailyFarFromNow } from './far-schedule.ts';
 
 const DAY_MS = 86_400_000;
 /** Within which something happens by itself, on a machine that is busy. */

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
-import { dailyFarFromNow } from '../daemon/far-schedule.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
+import { dailyFarFromNow } from '../daemon/far-schedule.ts';
 
 const PLANTED = 'planted-secret-of-a-header-0123456789';
 
