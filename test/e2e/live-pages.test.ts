@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
+import { type RedisServer, redisAvailable, startRedis } from '../support/servers/redis.ts';
 import { createProductsWorld, PRODUCTS } from '../support/worlds/daemon-world.ts';
 import { openDashboard, type WatchedDashboard } from './support/watched-page.ts';
 
@@ -162,5 +163,35 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
 
   it('the browser complains of nothing on a live page', () => {
     expect(web.complaints).toEqual([]);
+  });
+});
+
+describe.skipIf(!runsBrowser || !redisAvailable)(`an open page of the queues${browserNote}`, () => {
+  let redis: RedisServer;
+  let web: WatchedDashboard;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    web = await openDashboard(await createProductsWorld({ queue: redis.url }));
+    await web.logIn();
+  });
+  afterAll(async () => {
+    await web.remove();
+    await redis.stop();
+  });
+
+  it('an open page of the queues says that the queue is out of reach, and has its jobs again when it is back', async () => {
+    const { page } = web;
+    await page.goto(`${web.url}/queues`);
+    await page.getByText('No job has failed.').waitFor();
+    await page.locator('body').evaluate((element) => element.setAttribute('data-mark', 'kept'));
+    await redis.kill();
+    await page.getByText('The queue is out of reach.').waitFor();
+    expect(await page.getByText('No job has failed.').count()).toBe(0);
+    await redis.restart();
+    await page.getByText('No job has failed.').waitFor();
+    await page.getByRole('button', { name: 'Pause Deliveries' }).waitFor();
+    expect(await page.getByText('The queue is out of reach.').count()).toBe(0);
+    expect(await page.getAttribute('body', 'data-mark')).toBe('kept');
   });
 });

@@ -33,8 +33,8 @@ export function kept<T>(compute: () => T, keptMs: number, clock: Clock): () => K
 }
 
 /**
- * Like `kept`, for an asynchronous function, whose answer is kept for at most half a minute. Calls during a computation get its answer, which may lack a change that
- * happened after it began. A failure is not kept.
+ * Like `kept`, for an asynchronous function, whose answer is kept for at most half a minute. Calls during a computation
+ * get its answer, which may lack a change that happened after it began. A failure is not kept.
  */
 export function keptAnswer<T>(compute: () => Promise<T>, keptMs: number, clock: Clock): () => Promise<Kept<T>> {
   let last: { value: T; until: number } | null = null;

@@ -40,13 +40,21 @@ export function queuesPage(queues: readonly QueueView[] | null, request: Pick<We
     actions: board,
     lead: 'The queues only wake workers. The ledger has all the work, so a lost job loses nothing.',
   });
-  if (queues === null) {
-    return html`${head}${card(null, html`<p class="bad">The queue is out of reach. Everything stays due. The work continues automatically when the queue is back.</p>`)}`;
-  }
-  const failed = queues.filter((queue) => queue.failed.length > 0);
   return html`${head}
-<div id="queues" data-live data-renewable-in="${RENEWABLE_IN_MS}" class="columns">${queues.map((queue) => countsCard(queue, request))}</div>
-<div id="failed" data-live>${failed.length === 0 ? card('Failed jobs', emptyState('No job has failed.')) : failed.map((queue) => failedCard(queue, request))}</div>`;
+<div id="queues" data-live data-renewable-in="${RENEWABLE_IN_MS}">${queues === null ? OUT_OF_REACH : html`<div class="columns">${queues.map((queue) => countsCard(queue, request))}</div>`}</div>
+<div id="failed" data-live>${queues === null ? null : failedCards(queues, request)}</div>`;
+}
+
+const OUT_OF_REACH = card(
+  null,
+  html`<p class="bad">The queue is out of reach. Everything stays due. The work continues automatically when the queue is back.</p>`,
+);
+
+function failedCards(queues: readonly QueueView[], request: Pick<WebRequest, 'csrf'>): Html {
+  const failed = queues.filter((queue) => queue.failed.length > 0);
+  return failed.length === 0
+    ? card('Failed jobs', emptyState('No job has failed.'))
+    : html`${failed.map((queue) => failedCard(queue, request))}`;
 }
 
 function countsCard({ name, counts, paused }: QueueView, request: Pick<WebRequest, 'csrf'>): Html {
