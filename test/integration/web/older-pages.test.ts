@@ -233,8 +233,10 @@ describe('stopping a run from a page that is older than the state', () => {
   const run = () => served.daemon.runtime.views.runs({ limit: 1 })[0];
   const many = (name: string) => Array.from({ length: 30_000 }, (_, at) => `S-${at};${name};99;DE`);
 
-  /** Starts a run, and waits until it has read a page. */
+  /** Starts a run, and waits until it has read a page. It then waits with a later page, so that it does not end by itself. */
   async function begun(rows: readonly string[]): Promise<void> {
+    const { queues } = served.daemon.runtime;
+    await queues.setPaused('map', false);
     served.world.write('products.csv', attentionExport(rows));
     const read = new Promise<void>((resolve) => {
       const end = served.daemon.runtime.bus.subscribe(({ type }) => {
@@ -245,6 +247,7 @@ describe('stopping a run from a page that is older than the state', () => {
     });
     await web.post('/runs/start', { source: 'erp' });
     await read;
+    await queues.setPaused('map', true);
   }
 
   it('the button that stops a run does not stop a later run of the same source', async () => {

@@ -143,12 +143,16 @@ describe('what an operator does on a page', () => {
     });
     await web.post('/runs/start', { source: 'erp' });
     await begun;
+    // The run waits with a later page, so that it does not end by itself.
+    const { queues } = served.daemon.runtime;
+    await queues.setPaused('map', true);
     expect(await get('/runs')).toContain('Stop the run of erp');
     const stopped = await web.post('/runs/stop', { source: 'erp' });
     expect(stopped.status).toBe(303);
     const last = () => served.daemon.runtime.views.runs({ limit: 1 })[0];
     await expect.poll(() => last()?.result, SOON).toBe('interrupted');
     expect(last()?.streams[0]?.read).toBeLessThan(30_002);
+    await queues.setPaused('map', false);
     served.world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
   });
 
