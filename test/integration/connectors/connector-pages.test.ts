@@ -17,7 +17,7 @@ const DELIVERED: Record<string, Pick<Delivered, 'products' | 'bomItems'> & Parti
   xlsx: { products: [`000100, Pump, ${GTIN}`, '000200, Seal'], bomItems: ['000100 ← 2.5 000200'] },
   'fixed-width': {
     products: [`000000000000004711, Mechanical seal 12 mm, ${GTIN}`, '000000000000004712, O-ring 12 x 3'],
-    bomItems: ['000000000000004711 ← 2.5 C62 000000000000004712', '000000000000004711 ← 1.5 KGM 000000000000004712'],
+    bomItems: ['000000000000004711 ← 1.5 KGM 000000000000004712', '000000000000004711 ← 2.5 C62 000000000000004712'],
   },
   xml: { products: ['000100, Lüfterrad, DE', '000200, Blade'], bomItems: ['000100 ← 6 C62 000200'] },
   bmecat: { products: [`TW-0100, Duct fan 100 mm, ${GTIN}`, 'TW-0900, Laufrad'], bomItems: ['TW-0100 ← 6 TW-0900'] },

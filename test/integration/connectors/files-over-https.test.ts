@@ -173,16 +173,16 @@ describe('a web server', () => {
 
   it('a web server that stays silent is not believed', async () => {
     server.answer(() => undefined);
-    const hasty = { downloads: { idleMs: 1_000 } };
+    const hasty = { downloads: { idleMs: 5_000 } };
     await expect((await open({}, hasty)).ids()).rejects.toThrow(
-      'could not be looked up: the server was silent for 1000 ms.',
+      'could not be looked up: the server was silent for 5000 ms.',
     );
     server.answer((_request, response) => {
       response.writeHead(200, { etag: '"1"', 'content-length': 100 });
       response.write('id\n');
     });
     await expect((await open({}, hasty)).ids()).rejects.toThrow(
-      'could not be downloaded: the server was silent for 1000 ms.',
+      'could not be downloaded: the server was silent for 5000 ms.',
     );
   });
 
@@ -194,8 +194,8 @@ describe('a web server', () => {
       timers.push(timer);
       response.on('close', () => clearInterval(timer));
     });
-    const read = await open({}, { downloads: { totalMs: 500 } });
-    await expect(read.ids()).rejects.toThrow('x.csv could not be downloaded within 500 ms.');
+    const read = await open({}, { downloads: { totalMs: 5_000 } });
+    await expect(read.ids()).rejects.toThrow('x.csv could not be downloaded within 5000 ms.');
     for (const timer of timers) clearInterval(timer);
   });
 

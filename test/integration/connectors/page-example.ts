@@ -54,10 +54,13 @@ function delivered(world: World): Delivered {
   return {
     products: products.map((one) => listed(one['sku'], one['name'], one['country_of_origin'], one['gtin'])),
     materials: materials.map((one) => listed(one['code'], one['name'])),
-    bomItems: bomItems.map(({ product, component, material, quantity, unit }) => {
-      const part = component === null ? codeOf(material) : skuOf(component);
-      return `${skuOf(product)} ← ${textsOf(quantity, unit).join(' ')} ${part}`;
-    }),
+    // BOM items are created at the same time, in any order.
+    bomItems: bomItems
+      .map(({ product, component, material, quantity, unit }) => {
+        const part = component === null ? codeOf(material) : skuOf(component);
+        return `${skuOf(product)} ← ${textsOf(quantity, unit).join(' ')} ${part}`;
+      })
+      .toSorted(),
   };
 }
 
