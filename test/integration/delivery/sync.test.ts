@@ -548,13 +548,13 @@ it('a sync ends where a source that shared an item has left the config, and maps
   // The stored record of the removed source has the former name, so it would conflict with the item.
   configure([source('erp')]);
   world.write('erp.csv', row('New'));
-  const alone = await world.sync({ abort: AbortSignal.timeout(20_000) });
+  const alone = await world.sync({ abort: AbortSignal.timeout(200_000) });
   expect(alone.fault).toBeNull();
   expect(alone.items.product).toEqual({ delivered: 1 });
   expect(world.contents().products).toMatchObject([{ name: 'New' }]);
 
   configure([source('erp'), source('pim')]);
-  const both = await world.sync({ abort: AbortSignal.timeout(20_000) });
+  const both = await world.sync({ abort: AbortSignal.timeout(200_000) });
   expect(both.fault).toBeNull();
   expect(both.quarantined).toBe(1);
 });
