@@ -3,8 +3,8 @@ import type { Clock } from '../clock.ts';
 /** A value is kept for at least this many times as long as it took to compute. */
 const SHARE = 20;
 /**
- * An asynchronous answer is kept for no longer than this. Its time includes waits, such as for the start of a thread on a
- * busy machine, which are no cost of the computation.
+ * An asynchronous answer is kept for no longer than this. The time that it took includes waits, such as for the start of a
+ * thread on a busy machine, which are no cost of the computation.
  */
 const ASYNCHRONOUS_MAX_MS = 30_000;
 
