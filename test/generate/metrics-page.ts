@@ -24,9 +24,10 @@ Besides these there are the usual metrics of the process and of Node (\`process_
 - The values of labels are names of the config, or words of a fixed list. They are never keys of items or texts from outside.
 - Every series exists from the first scrape on, so that \`increase()\` sees the first event. A source that has never completed a run has
   the time 0, so its age is large and a rule about the age fires. A value that does not apply is \`NaN\`, and no comparison with it is true.
-- The counts of the ledger are up to five seconds old, and older if counting takes long. A separate thread does the counting. On average,
-  this thread works for at most 3 seconds of each minute, however large the ledger is and however often it is scraped. A scrape waits at
-  most four seconds for new counts. After that it gets the former counts. The first scrape of a huge ledger may lack the counts.
+- The counts of the ledger are up to five seconds old. If counting takes long, they are kept for up to half a minute. A separate thread does
+  the counting, however often the metrics are scraped: in each minute it works for at most 3 seconds, or for two counts if one takes longer
+  than 1.5 seconds. A scrape waits at most four seconds for new counts. After that it gets the former counts. The first scrape of a huge
+  ledger may lack the counts.
 - Counters begin at 0 with each start of the daemon.
 `;
 
