@@ -15,8 +15,11 @@ const WITH_THREAD_MAX = 4;
 /** More questions than people can ask: a longer queue means that a program asks without end. */
 const WAITING_MAX = 5000;
 const ANSWER_WITHIN_MS = 60_000;
-/** If the thread does not end within this time after it was asked to, it is terminated. */
-const END_WITHIN_MS = 5000;
+/**
+ * If the thread does not end within this time after it was asked to, it is terminated. On a busy machine a thread needs
+ * several seconds to load SQLite, and must not be terminated meanwhile.
+ */
+const END_WITHIN_MS = 15_000;
 /** An answer has at most some hundred rows. A thread that needs more memory ends, and the process continues. */
 const HEAP_MB_MAX = 512;
 
