@@ -13,6 +13,7 @@ import type { ListShape } from './listing/list-page.ts';
 import { readListing } from './listing/listing.ts';
 import { createListingPath } from './listing/listing-path.ts';
 import { type KnownPaging, NOTHING_KNOWN } from './listing/paging-ways.ts';
+import { whyUnreadable } from './listing/why-unreadable.ts';
 import type { RetryPolicy } from './read-retries.ts';
 import { createTransport, type Exchange, type Transport } from './transport.ts';
 
@@ -58,6 +59,8 @@ export interface Session extends Transport {
   ask(key: Credentials, request: Question): Promise<Exchange>;
   /** Asks once how many entries a listing has. */
   count(request: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>): Promise<Count>;
+  /** Reads the first page of a listing. Returns why the listing cannot be read; null if it can. */
+  whyUnreadable(request: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>): Promise<string | null>;
   /** Reads a listing to its end. */
   list<Entry>(request: ListRequest<Entry>): Promise<Listing>;
 }
@@ -112,6 +115,13 @@ export function createSession(options: ApiOptions): Session {
     return transport.exchange({ ...request, headers: state.headers.forRead(request.body !== null) });
   }
 
+  function firstPageOf({ endpoint, shape, signal }: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>) {
+    const { first: path } = createListingPath({ baseUrl, endpointPath: endpoint.path, query: '' });
+    const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
+    const read = (at: string) => ask(key, { ...request, path: at });
+    return { ...retryPolicy(signal), read, classifier, shape, places: profile.list, path };
+  }
+
   return {
     ...transport,
     profile,
@@ -125,12 +135,8 @@ export function createSession(options: ApiOptions): Session {
     answerBytesMax: Math.min(profile.answerBytesMax, WRITE_ANSWER_BYTES_MAX),
     retryPolicy,
     ask,
-    count({ endpoint, shape, signal }) {
-      const { first: path } = createListingPath({ baseUrl, endpointPath: endpoint.path, query: '' });
-      const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
-      const read = (at: string) => ask(key, { ...request, path: at });
-      return readCount({ ...retryPolicy(signal), read, classifier, shape, places: profile.list, path });
-    },
+    count: (request) => readCount(firstPageOf(request)),
+    whyUnreadable: (request) => whyUnreadable(firstPageOf(request)),
     list({ endpoint, shape, onPage, signal, from }) {
       const known = knownPaging.get(endpoint.path) ?? structuredClone(NOTHING_KNOWN);
       knownPaging.set(endpoint.path, known);

@@ -1,12 +1,12 @@
 import { kindOf } from '../domain/delivery/operation.ts';
 import { fault } from '../domain/faults.ts';
-import type { ListableKind, SentWrite, Target } from '../domain/ports/target.ts';
-import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
+import type { SentWrite, Target } from '../domain/ports/target.ts';
+import type { Profile } from '../domain/profile.ts';
 import { answersList, type Expectation, foreignAnswer, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
-import { itemShape } from './answers/remote-item.ts';
 import { type KeyNames, keyNamesUnder, sentIdentity } from './answers/sent-identity.ts';
+import { catalogueShapes } from './catalogue-shapes.ts';
 import type { Credentials } from './credentials.ts';
-import { createEncoder, wireNameOf } from './encode.ts';
+import { createEncoder } from './encode.ts';
 import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOperation } from './endpoints.ts';
 import { probeScopes } from './probe.ts';
 import { sendOnce } from './send-once.ts';
@@ -20,24 +20,11 @@ const PROBE_TOTAL_MS = 10_000;
  * redirect, and repeats no request except for the pages of a listing. Closing the target closes the session.
  */
 export function createTarget(session: Session): Target {
-  const { profile, baseUrl, clean, classifier, key, publishKey, answerBytesMax } = session;
+  const { profile, baseUrl, classifier, key, publishKey, answerBytesMax } = session;
   const { prefix } = baseUrl;
   const keyNames = keyNamesUnder(profile);
   const expectations = expectationsUnder(profile, keyNames);
-  const shapes = { product: shapeOf('product'), material: shapeOf('material') };
-
-  function shapeOf(kind: ListableKind) {
-    const idPaths = profile.idPaths[kind];
-    return itemShape(
-      {
-        itemsAt: profile.list.itemsAt,
-        idPaths,
-        naturalKeyFields: keyNames[kind],
-        wireNames: new Map(allowedFieldsOf(profile, kind).map((name) => [name, wireNameOf(profile, kind, name)])),
-      },
-      clean,
-    );
-  }
+  const shapes = catalogueShapes(session, keyNames);
 
   function expectationOf(operation: SupportedOperation, write: SentWrite): Expectation {
     const expected = expectations[operation];
@@ -110,6 +97,8 @@ export function createTarget(session: Session): Target {
       return probeScopes({
         prefixes: { keyPrefix: await prefixOf(key), publishKeyPrefix: publishKey && (await prefixOf(publishKey)) },
         classifier,
+        shape: shapes.product,
+        places: profile.list,
         ask: asker(key),
         askToPublish: asker(publishKey ?? key),
       });

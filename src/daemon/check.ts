@@ -1,10 +1,13 @@
+import type { ApiClient } from '../api/api-client.ts';
 import type { SecretSource } from '../config/secret-source.ts';
 import { fault } from '../domain/faults.ts';
+import type { ContactList } from '../domain/ports/first-contact.ts';
 import type { Probe } from '../domain/ports/target.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/logging/secrets.ts';
+import { sentence } from '../lib/text/sentence.ts';
 import { likelyMisspelt, missingColumns, neededColumns } from '../pipeline/column-check.ts';
 import { probeRedis } from '../queue/redis-backend.ts';
 import { tryChannels } from './alerts.ts';
@@ -38,6 +41,13 @@ export interface QueueFinding {
   problem: Fault | null;
 }
 
+/** The result of `check` for a list of the platform. */
+export interface ListFinding {
+  list: ContactList;
+  /** Why the list cannot be read; null if it can. */
+  unreadable: string | null;
+}
+
 /** The result of `check` for the API. */
 export interface ApiFinding {
   baseUrl: string;
@@ -48,6 +58,8 @@ export interface ApiFinding {
   plan: Probe['plan'] | null;
   /** Null if the API gave no answer. */
   scopes: Probe['scopes'] | null;
+  /** The lists that the first contact reads. Empty if the API was not asked for them. */
+  lists: ListFinding[];
   /** The problem that would stop a sync; null if there is none. */
   problem: Fault | null;
 }
@@ -115,19 +127,25 @@ export async function checkQueue({ queue }: RuntimeConfig): Promise<QueueFinding
 /** Asks the API what the keys may do, without writing anything. Needs no ledger. */
 export async function checkApi({ config, secrets, clock, log, version, signal }: CheckOptions): Promise<ApiFinding> {
   const { baseUrl, apiKey, publishKey } = config.target;
-  const finding: ApiFinding = { baseUrl, key: null, publishKey: null, plan: null, scopes: null, problem: null };
+  const finding: ApiFinding = {
+    baseUrl,
+    key: null,
+    publishKey: null,
+    plan: null,
+    scopes: null,
+    lists: [],
+    problem: null,
+  };
   try {
     finding.key = await prefixOf(apiKey);
     finding.publishKey = publishKey === null ? null : await prefixOf(publishKey);
     const client = openClient(config, { secrets, clock, log, version });
     try {
       const { denied, plan, scopes } = await client.target.probe(signal);
-      return {
-        ...finding,
-        plan,
-        scopes,
-        problem: denied === null ? scopeProblem(scopes) : deniedFault(denied, apiKey),
-      };
+      const denial = denied === null ? scopeProblem(scopes) : deniedFault(denied, apiKey);
+      if (denial !== null) return { ...finding, plan, scopes, problem: denial };
+      const lists = await readLists(client, config, signal);
+      return { ...finding, plan, scopes, lists, problem: absentProblem(config, { scopes, lists }) };
     } finally {
       await client.close();
     }
@@ -159,6 +177,52 @@ function scopeProblem({ read, write }: Probe['scopes']): Fault | null {
     suggestion: 'Create a key with the scopes read and write. If it has to publish passports, add the scope publish.',
   });
 }
+
+/** Tries to read the lists that the first contact of this config would read. */
+async function readLists(
+  client: Pick<ApiClient, 'whyUnreadable'>,
+  { sources, passports }: RuntimeConfig,
+  signal: AbortSignal,
+): Promise<ListFinding[]> {
+  // A module may make any items.
+  const hasMaterials = sources.some(({ mappings }) => mappings.some(({ to }) => to === 'material' || to === undefined));
+  const needed: ContactList[] = ['product'];
+  if (hasMaterials) needed.push('material');
+  if (passports) needed.push('publication');
+  const found: ListFinding[] = [];
+  for (const list of needed) found.push({ list, unreadable: await client.whyUnreadable(list, signal) });
+  return found;
+}
+
+/** The problem if no answer has come from the API, or if a list that is needed cannot be read. */
+function absentProblem(
+  { target }: RuntimeConfig,
+  { scopes, lists }: { scopes: Probe['scopes']; lists: readonly ListFinding[] },
+): Fault | null {
+  const unread = lists.filter(({ unreadable }) => unreadable !== null);
+  const [first] = unread;
+  if (first === undefined) return null;
+  const seen = `The list of ${LIST_WORDS[first.list]} cannot be read: ${sentence(first.unreadable ?? '')}`;
+  const hasSign = unread.length < lists.length || Object.values(scopes).some((answer) => answer !== 'unknown');
+  if (!hasSign) {
+    return fault('api.unreachable', `No answer shows that the API of the platform is at ${target.baseUrl}. ${seen}`, {
+      path: 'target.baseUrl',
+      suggestion: 'Correct target.baseUrl: the paths of the API, such as /api/products/, are appended to it.',
+    });
+  }
+  if (target.firstContact === 'assume-empty') return null;
+  return fault('api.unreachable', `${seen} Nothing is created before the list can be read.`, {
+    path: 'target.baseUrl',
+    suggestion:
+      'Correct the cause that the message names. If the platform has no such list, and none of your items, set `target.firstContact: assume-empty`.',
+  });
+}
+
+const LIST_WORDS: Record<ContactList, string> = {
+  product: 'products',
+  material: 'materials',
+  publication: 'publications',
+};
 
 function asFault(
   error: unknown,

@@ -82,7 +82,8 @@ export async function* walk<Entry>(
     }
     if (read.kind === 'failed') return read.outcome;
     const { page } = read;
-    if (page.nameless > 0) return unproven(`${page.nameless} of its entries carry no id${WHERE_IDS}`);
+    const nameless = namelessIn(page);
+    if (nameless !== null) return nameless;
     if (before && !place.led && page.words.count === null && isSamePage(page, before)) {
       return unproven(`page ${place.pages + 1} repeats the page before it${HOW_TO_SAY}`);
     }
@@ -232,6 +233,11 @@ const OUTSIDE =
 
 function fail(reason: string): { to: 'fail'; outcome: Outcome } {
   return { to: 'fail', outcome: unproven(reason) };
+}
+
+/** The outcome of a page with entries without an id; null if each entry has one. */
+export function namelessIn({ nameless }: Pick<ListPage<unknown>, 'nameless'>): Outcome | null {
+  return nameless === 0 ? null : unproven(`${nameless} of its entries carry no id${WHERE_IDS}`);
 }
 
 /** The outcome of a listing that proves nothing. */

@@ -24,12 +24,27 @@ export type PageRead<Entry> =
 
 /** Reads one page. A failure that may pass is tried again. */
 export async function readPage<Entry>(tools: PageTools<Entry>, path: string): Promise<PageRead<Entry>> {
-  const result = await withRetries(tools, () => tryPage(tools, path));
+  const result = await withRetries(tools, async () => pageIn(tools, await tools.read(path)));
   return result.ok ? result.value : { kind: 'failed', outcome: result.outcome };
 }
 
-async function tryPage<Entry>(tools: PageTools<Entry>, path: string): Promise<Attempt<PageRead<Entry>>> {
-  const exchange = await tools.read(path);
+/**
+ * Reads one page without trying again after a failure. Only a wait that the API asks for is kept, and the page is then
+ * read again.
+ */
+export async function readPageOnce<Entry>(tools: PageTools<Entry>, path: string): Promise<PageRead<Entry>> {
+  const result = await withRetries(tools, async () => {
+    const attempt = pageIn(tools, await tools.read(path));
+    return attempt.ok ? attempt : { ...attempt, final: attempt.outcome.kind !== 'throttled' };
+  });
+  return result.ok ? result.value : { kind: 'failed', outcome: result.outcome };
+}
+
+/** The page that an answer contains. */
+export function pageIn<Entry>(
+  tools: Pick<PageTools<Entry>, 'classifier' | 'shape' | 'places'>,
+  exchange: Exchange,
+): Attempt<PageRead<Entry>> {
   const outcome = (): Outcome => tools.classifier.outcomeOf(exchange, NOTHING_EXPECTED);
   if (exchange.kind === 'silence') return { ok: false, outcome: outcome() };
   const { status, cut, body } = exchange;

@@ -84,6 +84,7 @@ async function check(context: CommandContext): Promise<number> {
         ok: api.problem === null,
         plan: api.plan,
         scopes: api.scopes,
+        lists: api.lists.map(({ list, unreadable }) => ({ list, ok: unreadable === null, unreadable })),
         error: api.problem === null ? null : errorDocument(failureOf(api.problem)),
       },
       alerts: channels.map(({ channel, type, problem: why }) => ({
@@ -125,7 +126,7 @@ function printChannel({ channel, type, problem }: ChannelFinding, output: Output
   else output.print(good(output, 'alerts', `${channel} (${type})`));
 }
 
-function printApi({ baseUrl, key, publishKey, plan, scopes, problem }: ApiFinding, output: Output): void {
+function printApi({ baseUrl, key, publishKey, plan, scopes, lists, problem }: ApiFinding, output: Output): void {
   const keys = `key ${key ?? 'unreadable'}${publishKey === null ? '' : `, publishing with ${publishKey}`}`;
   if (problem !== null) output.print(...bad(output, 'api', `${baseUrl} (${keys})`, problem));
   else output.print(good(output, 'api', `${baseUrl} (${keys})`));
@@ -133,6 +134,12 @@ function printApi({ baseUrl, key, publishKey, plan, scopes, problem }: ApiFindin
   if (scopes === null) return;
   const shown = Object.entries(scopes).map(([scope, answer]) => `${scope} ${answerMark(answer, output)}`);
   output.print(`           scopes: ${shown.join('  ')}`);
+  if (lists.length > 0) {
+    const read = lists.map(
+      ({ list, unreadable }) => `${list} ${answerMark(unreadable === null ? 'yes' : 'no', output)}`,
+    );
+    output.print(`           lists: ${read.join('  ')}`);
+  }
   if (scopes.publish === 'no') {
     const others = scopes.read === 'yes' && scopes.write === 'yes' ? '; all other requests can be made.' : '.';
     output.print(`           ${output.paint('dim', `Passports cannot be published with this key${others}`)}`);

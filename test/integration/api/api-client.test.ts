@@ -299,6 +299,7 @@ function platform(scopes: string[], overrides: Record<string, Reply> = {}): Repl
     scopes.includes(scope) ? allowed : answerWith(403, { detail: 'You do not have permission.' });
   const missing = answerWith(404, { detail: 'Not found.' });
   return (socket, request) => {
+    if (request.path.startsWith('/api/dpp-sync-check/')) return answerWith(404, '<h1>Not Found</h1>')(socket, request);
     const scope = request.method === 'GET' ? 'read' : request.path.endsWith('/publish/') ? 'publish' : 'write';
     const reply = overrides[scope] ?? decision(scope, scope === 'read' ? answerWith(200, []) : missing);
     reply(socket, request);
