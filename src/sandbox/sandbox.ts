@@ -12,6 +12,7 @@ import { createFaults, type Faults } from './faults/faults.ts';
 import { createLateImports } from './import/late-imports.ts';
 import { createProductImport } from './import/product-import.ts';
 import type { ResourceId } from './items/ids.ts';
+import { withLies } from './lies/lies.ts';
 import { approvePassport } from './operations/passports.ts';
 import { createOperations } from './operations.ts';
 import { createSchemaPages } from './schema/schema-pages.ts';
@@ -19,7 +20,7 @@ import { createHttpServer } from './server/http-server.ts';
 import { createProcessor } from './server/processor.ts';
 import { createStyle } from './server/style.ts';
 import type { ImportOptions } from './settings/import-settings.ts';
-import { type RateLimit, type SandboxOptions, SandboxSettings } from './settings/settings.ts';
+import { type Lies, type RateLimit, type SandboxOptions, SandboxSettings } from './settings/settings.ts';
 import { createIdempotencyStore } from './storage/idempotency.ts';
 import { createJournal } from './storage/journal.ts';
 import type { Plan } from './storage/organizations.ts';
@@ -64,6 +65,12 @@ export interface Sandbox {
    * @throws ZodError when a setting is wrong
    */
   setImport(options: ImportOptions): void;
+  /**
+   * Replaces the lies. A lie that remembers earlier requests begins anew.
+   *
+   * @throws ZodError when a lie is unknown, or needs storage in memory
+   */
+  setLies(lies: Lies): void;
   /** Approves a passport, so that it passes the review gate. False if the organisation has no passport for that SKU. */
   approvePassport(organization: string, sku: string): boolean;
   faults: Faults;
@@ -89,7 +96,8 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
   const keys = createKeyStore(database, organizations, ids);
   const sessions = createSessionStore(database, organizations);
   const lateImports = createLateImports(storage);
-  const operations = createOperations({ collections, ids, keys, settings, lateImports });
+  const honest = createOperations({ collections, ids, keys, settings, lateImports });
+  const operations = withLies(honest, settings.lies, { collections, ids });
 
   const admission = createAdmission(keys, sessions, settings.rateLimit);
   const faults = createFaults(settings.faults);
@@ -130,6 +138,8 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     const organizationId = organizations.find(organization);
     return organizationId !== undefined && approvePassport(collections, { organizationId, sku, now: clock.now() });
   };
+  let told = settings.lies;
+  const tell = (): void => void Object.assign(operations, withLies(honest, told, { collections, ids }));
   const steering = {
     issueKey: (request: KeyRequest) => keys.issue(request, clock.now()),
     ensureKey: (request: KeyRequest & { key: string }) => keys.ensure(request, clock.now()),
@@ -140,9 +150,14 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
       keys.forget();
     },
     setRateLimit: (limit: RateLimit) => admission.setRateLimit(limit),
+    setLies(lies: Lies) {
+      told = SandboxSettings.parse({ ...settings, lies }).lies;
+      tell();
+    },
     setImport(options: ImportOptions) {
       const { import: changed } = SandboxSettings.parse({ ...settings, import: options });
-      operations['product.import'] = createProductImport(collections.products, { settings: changed, lateImports });
+      honest['product.import'] = createProductImport(collections.products, { settings: changed, lateImports });
+      tell();
     },
   };
   const control = createControlServer({ ...steering, faults, inspection, organizations, keys, approve });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../src/sandbox/api/endpoints.ts';
+import { LIE_NAMES, LIES } from '../../src/sandbox/lies/lies.ts';
 import { refusalsOf } from '../../src/sandbox/schema/refusals.ts';
 import { SandboxSettings } from '../../src/sandbox/settings/settings.ts';
 import { CASES } from '../support/sandbox/sandbox-cases.ts';
@@ -85,6 +86,14 @@ export function sandboxCoverage(): string {
     '| Setting | Default | What it decides |',
     '|---|---|---|',
     ...settings,
+    '',
+    '## Lies',
+    '',
+    'The setting `lies` has some of these names. [The sandbox](sandbox.md#lies) says how to use them.',
+    '',
+    '| Lie | What happens |',
+    '|---|---|',
+    ...LIE_NAMES.map((name) => `| \`${name}\` | ${LIES[name].describe} |`),
     '',
   ].join('\n');
 }

@@ -23,6 +23,7 @@ export interface SettingsFlags {
   ids?: string;
   gates?: readonly GateName[];
   review?: boolean;
+  lies?: readonly string[];
   fault?: readonly FaultDraft[];
   faults?: string;
   seed?: number;
@@ -123,8 +124,9 @@ function check<Schema extends z.ZodType>(
   return settings === undefined ? { ok: false, problems: findings.problems } : { ok: true, value: settings };
 }
 
-function plainFlags({ data, rate, burst, idempotency, ids }: SettingsFlags): Tree {
+function plainFlags({ data, rate, burst, idempotency, ids, lies }: SettingsFlags): Tree {
   return {
+    ...(lies === undefined ? {} : { lies }),
     ...(data === undefined ? {} : { storage: data }),
     ...(idempotency === undefined ? {} : { idempotency }),
     ...(ids === undefined ? {} : { ids }),

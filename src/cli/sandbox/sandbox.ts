@@ -70,6 +70,7 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
     .option('--set <setting=value>', 'one setting by its path; may be repeated', assignment)
     .option('--fault <rule>', 'what goes wrong: OPERATION:KIND[=NUMBER][,NAME=VALUE…]; may be repeated', faultFlag)
     .option('--faults <file>', 'YAML or JSON with a list of faults')
+    .option('--lies <names>', 'what it answers although it is not so: some of OPERATION:LIE, with commas', lieNames)
     .option('--seed <n>', 'the seed of each --fault with a probability', wholeNumber(0, 1_000_000_000))
     .addHelpText('after', EXAMPLES)
     .action((options: SandboxCommandOptions) => run((context) => serve(options, context)))
@@ -180,6 +181,10 @@ function gateNames(text: string): GateName[] {
     if (name === undefined) throw new InvalidArgumentError(`Expected none, or some of ${GATE_NAMES.join(',')}.`);
     return name;
   });
+}
+
+function lieNames(text: string): string[] {
+  return text.split(',').map((part) => part.trim());
 }
 
 function assignment(text: string, before: readonly Assignment[] | undefined): Assignment[] {

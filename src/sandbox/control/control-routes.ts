@@ -5,7 +5,7 @@ import { FaultRule, type Faults } from '../faults/faults.ts';
 import { Label } from '../items/fields.ts';
 import type { ResourceId } from '../items/ids.ts';
 import { type ImportOptions, ImportSettings } from '../settings/import-settings.ts';
-import { RateLimit } from '../settings/settings.ts';
+import { Lies, RateLimit } from '../settings/settings.ts';
 import { type OrganizationStore, PLANS, type Plan } from '../storage/organizations.ts';
 import { parseControl } from './control-problems.ts';
 import type { Inspection } from './inspection.ts';
@@ -20,6 +20,7 @@ export interface ControlParts {
   setPlan(organization: string, plan: Plan): void;
   setRateLimit(limit: RateLimit): void;
   setImport(options: ImportOptions): void;
+  setLies(lies: Lies): void;
   issueKey(request: KeyRequest): IssuedKey;
   ensureKey(request: KeyRequest & { key: string }): IssuedKey;
   revokeKey(id: ResourceId): boolean;
@@ -98,6 +99,11 @@ export function createControlRoutes(parts: ControlParts): Record<string, Control
       const settings = parseControl(ImportSettings, body);
       parts.setImport(settings);
       return done(settings);
+    },
+    'PUT /lies': (body) => {
+      const lies = parseControl(Lies, body);
+      parts.setLies(lies);
+      return done({ lies });
     },
   };
 }

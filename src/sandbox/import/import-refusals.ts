@@ -1,24 +1,8 @@
 import type { JsonValue } from '../../lib/json.ts';
-import { type Answer, type Document, refusal } from '../api/answer.ts';
+import { type Answer, refusal } from '../api/answer.ts';
+import { nginxPage } from '../api/nginx-page.ts';
 import type { ImportSettings } from '../settings/import-settings.ts';
 import type { BadRow, GoodRow } from './import-rows.ts';
-
-/** nginx's answer to a body above its `client_max_body_size`, with `server_tokens off`. */
-const NGINX_PAGE: Document = {
-  type: 'text/html',
-  bytes: Buffer.from(
-    [
-      '<html>',
-      '<head><title>413 Request Entity Too Large</title></head>',
-      '<body>',
-      '<center><h1>413 Request Entity Too Large</h1></center>',
-      '<hr><center>nginx</center>',
-      '</body>',
-      '</html>',
-      '',
-    ].join('\r\n'),
-  ),
-};
 
 /** The answer to an import whose body is too large; undefined if it is not. */
 export function refuseBytes(
@@ -27,7 +11,7 @@ export function refuseBytes(
 ): Answer | undefined {
   if (bytesMax === null || Buffer.byteLength(bodyText) <= bytesMax) return undefined;
   const refused = refusal(413, 'Request entity too large.');
-  return bytesMaxAnswer === 'nginx' ? { ...refused, document: NGINX_PAGE } : refused;
+  return bytesMaxAnswer === 'nginx' ? { ...refused, document: nginxPage(413, 'Request Entity Too Large') } : refused;
 }
 
 /** The answer to an import with too many rows. `invalid` is the answer that the validation of the body has given. */

@@ -5,7 +5,8 @@ import { type Collection, type Entity, present } from '../items/collection.ts';
 import type { PassportCollections } from '../items/collections.ts';
 import { type Gates, missingFor } from '../items/gates.ts';
 import type { IdScheme } from '../items/ids.ts';
-import { nextState, PASSPORT_STATES, type PassportAction, type PassportState } from '../items/passport-states.ts';
+import { nextState, type PassportAction, type PassportState } from '../items/passport-states.ts';
+import { productIn, stateOf } from '../items/passports.ts';
 import { validate } from '../items/validation.ts';
 
 /** The parts that the passport operations need besides the collections. */
@@ -15,16 +16,6 @@ export interface PassportParts {
   gates: Gates;
   /** The address of the public pages of passports, without a slash at the end. */
   publicBaseUrl: string;
-}
-
-/** The product that a path names, within the caller's organisation. */
-export function productIn(
-  { products }: Pick<PassportCollections, 'products'>,
-  ids: IdScheme,
-  { organizationId, params }: Pick<OperationRequest, 'organizationId' | 'params'>,
-): Entity | undefined {
-  const id = ids.fromPath(params['product_id'] ?? '');
-  return id === null ? undefined : products.get(organizationId, id);
 }
 
 /** POST /api/dpp/{product_id}/init/. */
@@ -123,12 +114,6 @@ function passportOperation(
       return perform(request, { product, passport, state: next.value });
     },
   };
-}
-
-/** The state of a product's passport; `none` where it has none. */
-export function stateOf(passport: Entity | undefined): PassportState {
-  const status = textMember(passport?.fields, 'status');
-  return PASSPORT_STATES.find((state) => state === status) ?? 'none';
 }
 
 /** Approves a passport for the review gate. False if the product has no passport. */

@@ -5,8 +5,9 @@ import { type Operation, textMember } from '../api/operation.ts';
 import { present } from '../items/collection.ts';
 import { choice, text } from '../items/fields.ts';
 import { missingFor } from '../items/gates.ts';
+import { stateOf } from '../items/passports.ts';
 import { validate } from '../items/validation.ts';
-import { materialNamed, type PassportParts, stateOf } from './passports.ts';
+import { materialNamed, type PassportParts } from './passports.ts';
 
 const ReportCreation = z.strictObject({
   type: choice(['summary', 'completeness']).optional(),

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { member, textMember } from '../api/operation.ts';
 import type { Entity } from '../items/collection.ts';
 import { materialKey } from '../items/material-key.ts';
-import { stateOf } from '../operations/passports.ts';
+import { stateOf } from '../items/passports.ts';
 
 /** A BOM item with its part: a material, or a component, which is a product. */
 export interface BomLine {

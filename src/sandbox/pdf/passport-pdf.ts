@@ -1,7 +1,8 @@
 import { type Document, NOT_FOUND, refusal } from '../api/answer.ts';
 import { type Operation, textMember } from '../api/operation.ts';
 import type { Entity } from '../items/collection.ts';
-import { materialNamed, type PassportParts, productIn, publicUrlOf } from '../operations/passports.ts';
+import { productIn } from '../items/passports.ts';
+import { materialNamed, type PassportParts, publicUrlOf } from '../operations/passports.ts';
 import { type BomLine, contentOf } from './passport-content.ts';
 import { drawPassport } from './passport-page.ts';
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { FaultRule } from '../faults/faults.ts';
 import { Duplicates } from '../items/duplicates.ts';
 import { Gates } from '../items/gates.ts';
+import { LIE_NAMES, LIES } from '../lies/lies.ts';
 import { ImportSettings } from './import-settings.ts';
 
 const HOW = {
@@ -57,6 +58,10 @@ export const RateLimit = z.discriminatedUnion('kind', [
 export type RateLimit = z.input<typeof RateLimit>;
 /** A limit with all its defaults. */
 export type RateLimitSettings = z.output<typeof RateLimit>;
+
+/** The lies of a sandbox. Each of them is told from the start to the end, or until they are replaced. */
+export const Lies = z.array(z.enum(LIE_NAMES));
+export type Lies = z.infer<typeof Lies>;
 
 /** The details of a server that the API document leaves open, with an assumed value for each. */
 export const SandboxSettings = z
@@ -166,6 +171,9 @@ export const SandboxSettings = z
         'Which first answers the sandbox repeats. `answers`: successes and refusals, also the 409 of a gate. `successes`: only successes. `everything`: server errors too, with their headers and pages.',
       ),
     faults: z.array(FaultRule).default([]).describe('The faults that the sandbox causes on purpose.'),
+    lies: Lies.default([]).describe(
+      'What the sandbox answers although it is not so, as `OPERATION:LIE`. [The list](#lies) describes each lie.',
+    ),
     eventsMax: z.int().min(0).max(1_000_000).default(1000).describe('How many of the last requests `inspect` shows.'),
   })
   .refine(({ duplicates, storage }) => !duplicates.taken || storage === ':memory:', {
@@ -178,6 +186,11 @@ export const SandboxSettings = z
       if (!settings.import[name]) continue;
       const message = 'found true with a storage file, expected only one of the two, because a file keeps SKUs unique';
       context.addIssue({ code: 'custom', path: ['import', name], message });
+    }
+    for (const [index, name] of settings.lies.entries()) {
+      if (!LIES[name].doubles) continue;
+      const message = `found ${name} with a storage file, expected only one of the two, because a file keeps SKUs unique`;
+      context.addIssue({ code: 'custom', path: ['lies', index], message });
     }
   });
 export type SandboxSettings = z.infer<typeof SandboxSettings>;
