@@ -76,7 +76,7 @@ export function createTarget(session: Session): Target {
       if (exchange.kind !== 'answer' || meaningOf(exchange.status) !== 'done') {
         return classifier.outcomeOf(exchange, NOTHING_EXPECTED);
       }
-      if (answersList(exchange)) return { kind: 'accepted', remoteId: null };
+      if (answersList(exchange)) return { kind: 'accepted', evidence: 'bare', remoteId: null };
       const { status } = exchange;
       return foreignAnswer(
         status,
@@ -126,6 +126,18 @@ function expectationsUnder(profile: Profile, keyNames: KeyNames): Record<Support
   });
   // The id in an answer about a passport or an import is not the id of the product.
   const nothing = NOTHING_EXPECTED;
+  const { statusPaths, productIdPaths, publicStates, withdrawnStates } = profile.publications;
+  const passport = (done: readonly string[] | null): Expectation => ({
+    ...nothing,
+    isPassport: true,
+    ...(done !== null && {
+      state: {
+        statusPaths,
+        done: new Set(done.map((state) => state.toLowerCase())),
+        idPaths: [...profile.idPaths.product, ...productIdPaths],
+      },
+    }),
+  });
   return {
     'product.create': of('product.create', true, keyNames.product),
     'product.import': nothing,
@@ -133,8 +145,8 @@ function expectationsUnder(profile: Profile, keyNames: KeyNames): Record<Support
     'material.update': of('material.update', false, []),
     // No item refers to a BOM item, and the API can neither read nor update one.
     'bom_item.create': of('bom_item.create', false, []),
-    'passport.init': nothing,
-    'passport.publish': nothing,
-    'passport.unpublish': nothing,
+    'passport.init': passport(null),
+    'passport.publish': passport(publicStates),
+    'passport.unpublish': passport(withdrawnStates),
   };
 }

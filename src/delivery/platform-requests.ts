@@ -53,4 +53,4 @@ export function createPlatformRequests({
   };
 }
 
-const ACCEPTED: Outcome = { kind: 'accepted', remoteId: null };
+const ACCEPTED: Outcome = { kind: 'accepted', evidence: 'bare', remoteId: null };

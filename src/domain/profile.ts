@@ -158,7 +158,12 @@ export const Profile = z
         publicStates: names
           .default(['published', 'public', 'active', 'live'])
           .describe(
-            'The states in which a passport is public, in upper or lower case. A passport without a state is public.',
+            'The states in which a passport is public, in upper or lower case. An entry of the publications without a state is public. The answer to a publication has to name one of these states; after any other answer dpp-sync looks in the publications.',
+          ),
+        withdrawnStates: names
+          .default(['unpublished', 'withdrawn', 'revoked', 'retired', 'inactive'])
+          .describe(
+            'The states of a passport that was withdrawn, in upper or lower case. The answer to a withdrawal has to name one of these states; after any other answer dpp-sync looks in the publications.',
           ),
       })
       .prefault({})

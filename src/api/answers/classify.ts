@@ -4,6 +4,7 @@
 // The API document defines 401, 402, 403, 409 and 429 ("Errors"), and RFC 9110 the others. Every line answers one question:
 // could the write have taken effect? If this is unknown, the outcome is `ambiguous`, never a guess (I6).
 
+import type { Evidence } from '../../domain/delivery/evidence.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { sentence } from '../../lib/text/sentence.ts';
@@ -12,11 +13,13 @@ import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
 import type { CleanText } from './clean-text.ts';
 import { decodeError, type ErrorBody, remoteIdIn } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
-import { type Difference, differenceIn, holdersOf, type SentIdentity } from './echo.ts';
+import { type Comparison, compareWith, type Difference, holdersOf, type SentIdentity } from './echo.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import { parseJson } from './json-text.ts';
 import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
 import { retryAfterMs, throttledForMs } from './retry-after.ts';
+import { softRefusal } from './soft-refusal.ts';
+import { type ExpectedState, saidOf } from './stated-state.ts';
 
 /** What the classification of an answer needs to know about its request. */
 export interface Expectation {
@@ -30,6 +33,10 @@ export interface Expectation {
   members?: ImportExpectation;
   /** The values of the request that the answer may repeat. Called only for a success, because it takes time. */
   sent?: () => SentIdentity;
+  /** True for a step of a passport. Its refusal is a business rule of the platform. */
+  isPassport?: true;
+  /** For a publication or a withdrawal: how the answer states the new state of the passport. */
+  state?: ExpectedState;
 }
 
 /** The expectation for a request whose answer may have any content. */
@@ -183,17 +190,47 @@ export function createClassifier(options: {
     if (isPage(body)) return foreignAnswer(status, notDone(status, 'with a page of HTML'));
     const value = successIn(body, expectation);
     if (value === undefined) return unreadableAnswer(status, notDone(status, 'in a body that is not JSON'));
+    const holders = holdersOf(value, expectation.state?.idPaths ?? expectation.idPaths);
+    const { difference, repeats } =
+      expectation.sent === undefined ? NOT_COMPARED : compareWith(holders, expectation.sent());
+    const named = withMembers(value, expectation, 'accepted');
+    const refusal = softRefusal(value, { isEcho: repeats, isImport: expectation.members !== undefined, clean });
+    if (refusal !== null && !saysOfMembers(named.members)) return softlyRefused(status, refusal, expectation);
     const remoteId = remoteIdIn(value, expectation.idPaths, clean);
     if (remoteId === null && expectation.needsId) return unreadableAnswer(status, notDone(status, 'without an id'));
-    const difference =
-      expectation.sent === undefined ? null : differenceIn(holdersOf(value, expectation.idPaths), expectation.sent());
     if (difference !== null && !difference.formOnly) return crossedAnswer(status, difference, clean);
+    const hasId = remoteIdIn(value, expectation.state?.idPaths ?? expectation.idPaths, clean) !== null;
+    // By RFC 9110 the platform has not finished a request that it answers with 202, so the new item may fail later.
+    const mayFail = isUnfinished(status) && expectation.needsId;
+    const evidence = repeats && !mayFail ? 'echo' : hasId ? 'id' : 'bare';
     return {
       kind: 'accepted',
+      ...stated(holders, evidence, expectation),
       remoteId,
-      ...withMembers(value, expectation, 'accepted'),
+      ...named,
       ...(difference !== null && { shownAs: clean(shownAs(difference)) }),
     };
+  }
+
+  /** The evidence of an answer. For a publication or a withdrawal it depends on the state that the answer names. */
+  function stated(
+    holders: readonly JsonValue[],
+    evidence: Evidence,
+    { state }: Expectation,
+  ): { evidence: Evidence; words?: string } {
+    if (state === undefined) return { evidence };
+    const said = saidOf(holders, state, clean);
+    if (said === 'done') return { evidence: 'echo' };
+    if (said !== null) return { evidence: 'unknown_word', words: said.words };
+    return { evidence: evidence === 'echo' ? 'id' : evidence };
+  }
+
+  /** The outcome of a success whose body states that nothing was done. A passport needs no correction of its data. */
+  function softlyRefused(status: number, error: ErrorBody, expectation: Expectation): Outcome {
+    const detail = detailOf(status, error, {});
+    if (expectation.isPassport === true) return { kind: 'gated', detail };
+    if (saysExists(400, error, expectation)) return { kind: 'exists', detail };
+    return { kind: 'refused', detail, ...(expectation.uniqueFields.length > 0 && { mayExist: true }) };
   }
 
   function withMembers(
@@ -241,6 +278,14 @@ function successIn(body: string, { needsId, members }: Expectation): JsonValue |
   const value = body.trim() === '' ? null : parseJson(body);
   if (value !== undefined || needsId) return value;
   return members !== undefined || !/^\s*[[{"]/.test(body) ? null : undefined;
+}
+
+/** The comparison with a request that has no values to repeat. */
+const NOT_COMPARED: Comparison = { difference: null, repeats: false };
+
+/** True if the answer to an import says something about one of its members. */
+function saysOfMembers(members: readonly MemberOutcome[] | undefined): boolean {
+  return members?.some(({ kind }) => kind !== 'unknown') === true;
 }
 
 /** The outcome of an answer that repeats values of another request. */

@@ -2,6 +2,7 @@
 // wrong answer would bind an item to the wrong id. So the parts of the request that the answer repeats are compared
 // with the request. An answer that repeats nothing proves nothing.
 
+import { normalizeDecimal } from '../../lib/decimal.ts';
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import { valueAt } from './json-text.ts';
 
@@ -10,6 +11,25 @@ export interface SentIdentity {
   /** The natural key's fields in order of preference. The first that is both sent and repeated decides. */
   keys: readonly { name: string; value: string }[];
   ids: readonly SentId[];
+  /** Further fields that contradict the request if the answer shows other values. */
+  fields: readonly SentField[];
+  /** The kind of item that the request is about, and how an item of another kind is recognised; absent for passports. */
+  kind?: SentKind;
+}
+
+/** A field of the request, and how its values are compared. */
+export interface SentField {
+  name: string;
+  value: JsonValue;
+  as: 'text' | 'decimal' | 'unit';
+}
+
+export interface SentKind {
+  name: string;
+  /** The names of all fields in the request. */
+  sent: readonly string[];
+  /** Fields that only items of other kinds have, with the kind. */
+  others: readonly { name: string; kind: string }[];
 }
 
 /** An id in the request, and the dotted paths at which an answer may repeat it. */
@@ -21,6 +41,14 @@ export interface SentId {
   isOwn?: true;
   /** The other id that the item could have had in place of this one. It was not sent. */
   either?: { name: string; paths: readonly string[] };
+}
+
+/** What an answer shows about its request. */
+export interface Comparison {
+  /** A value that the answer repeats differently; null if nothing differs. */
+  difference: Difference | null;
+  /** True if the answer repeats the values that identify the request: the natural key, the own id, or all other ids. */
+  repeats: boolean;
 }
 
 /** A value that the answer repeats differently from the request. */
@@ -36,22 +64,84 @@ export interface Difference {
  * Compares an answer with its request.
  *
  * @param holders where the answer may repeat the request, the likeliest first: the envelope, then the answer itself
- * @returns null if nothing differs
  */
-export function differenceIn(holders: readonly JsonValue[], { keys, ids }: SentIdentity): Difference | null {
-  return keyDifference(holders, keys) ?? idDifference(holders, ids);
+export function compareWith(holders: readonly JsonValue[], sent: SentIdentity): Comparison {
+  const key = repeatedKey(holders, sent.keys);
+  const keyDiffers = key !== null && key.shown !== key.sent ? key : null;
+  if (keyDiffers !== null && !keyDiffers.formOnly) return { difference: keyDiffers, repeats: false };
+  const difference =
+    idDifference(holders, sent.ids) ?? fieldDifference(holders, sent.fields) ?? otherKind(holders, sent);
+  if (difference !== null) return { difference, repeats: false };
+  return { difference: keyDiffers, repeats: key !== null || repeatsIds(holders, sent.ids) };
 }
 
-function keyDifference(holders: readonly JsonValue[], keys: SentIdentity['keys']): Difference | null {
+/** The first field of the natural key that is both sent and repeated. */
+function repeatedKey(holders: readonly JsonValue[], keys: SentIdentity['keys']): Difference | null {
   for (const holder of holders) {
     for (const { name, value } of keys) {
       const shown = textOf(valueAt(holder, name));
-      if (shown === null) continue;
-      if (shown === value) return null;
-      return { name, sent: value, shown, formOnly: plain(shown) === plain(value) };
+      if (shown !== null) return { name, sent: value, shown, formOnly: plain(shown) === plain(value) };
     }
   }
   return null;
+}
+
+function repeatsIds(holders: readonly JsonValue[], ids: SentIdentity['ids']): boolean {
+  return (
+    ids.length > 0 &&
+    ids.every(({ paths, id }) =>
+      valuesAt(holders, paths).some((value) => plain(textOf(value) ?? '') === plain(String(id))),
+    )
+  );
+}
+
+/** The first field that the answer shows with another value than the one that was sent. */
+function fieldDifference(holders: readonly JsonValue[], fields: SentIdentity['fields']): Difference | null {
+  for (const { name, value, as } of fields) {
+    const sent = textOf(value);
+    const shown = textOf(holders.map((holder) => valueAt(holder, name)).find((one) => textOf(one) !== null));
+    if (sent === null || shown === null || IS_SAME[as](sent, shown)) continue;
+    return { name, sent, shown, formOnly: false };
+  }
+  return null;
+}
+
+/** Whether two values are the same, apart from their form. */
+const IS_SAME: Record<SentField['as'], (sent: string, shown: string) => boolean> = {
+  text: (sent, shown) => {
+    const [a, b] = [words(sent), words(shown)];
+    // A platform may cut off a long text.
+    return a === b || (b.length >= CUT_LEAST && a.startsWith(b));
+  },
+  decimal: (sent, shown) => {
+    const [a, b] = [normalizeDecimal(sent), normalizeDecimal(shown)];
+    // A text that is no number, such as "1,5 kg", cannot be compared.
+    return a === null || b === null || a === b || isRounded(a, b);
+  },
+  // Only two codes can be compared: "kg" may stand for KGM.
+  unit: (sent, shown) =>
+    sent === shown || !UNIT_CODE.test(shown) || !UNIT_CODE.test(sent) || (PIECES.has(sent) && PIECES.has(shown)),
+};
+
+const CUT_LEAST = 40;
+const UNIT_CODE = /^[A-Z0-9]{2,3}$/;
+/** Codes for a number of pieces. Platforms use one for another. */
+const PIECES: ReadonlySet<string> = new Set(['C62', 'H87', 'EA', 'PCE', 'PCS', 'PC', 'ST', 'NAR']);
+/** A platform that keeps fewer digits rounds or cuts off the others. With fewer decimals than this, the value is another one. */
+const ROUNDED_DECIMALS_LEAST = 2;
+
+function isRounded(sent: string, shown: string): boolean {
+  const decimals = shown.includes('.') ? shown.length - shown.indexOf('.') - 1 : 0;
+  return decimals >= ROUNDED_DECIMALS_LEAST && Math.abs(Number(sent) - Number(shown)) < 10 ** -decimals;
+}
+
+/** An answer that shows no field of the request, and a field that only items of another kind have. */
+function otherKind(holders: readonly JsonValue[], { kind }: SentIdentity): Difference | null {
+  if (kind === undefined) return null;
+  const has = (name: string): boolean => holders.some((holder) => valueAt(holder, name) !== undefined);
+  if (kind.sent.some(has)) return null;
+  const other = kind.others.find(({ name }) => has(name));
+  return other === undefined ? null : { name: 'kind', sent: kind.name, shown: other.kind, formOnly: false };
 }
 
 function idDifference(holders: readonly JsonValue[], ids: SentIdentity['ids']): Difference | null {
@@ -96,6 +186,10 @@ function isComparable(sent: string | number, shown: JsonValue | undefined): bool
 
 const DIGITS = /^\d+$/;
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
+
+function words(text: string): string {
+  return plain(text).replace(/\s+/g, ' ');
+}
 
 function plain(text: string): string {
   return text.normalize('NFKC').trim().toLowerCase();

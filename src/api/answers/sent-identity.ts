@@ -1,9 +1,10 @@
-import { REF_ROLES, type RefRole } from '../../domain/item.ts';
+import { ITEM_KINDS, type ItemKind, REF_ROLES, type RefRole } from '../../domain/item.ts';
 import type { ListableKind, SentWrite } from '../../domain/ports/target.ts';
-import type { Profile } from '../../domain/profile.ts';
+import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
+import { kindWord } from '../../domain/words.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { wireNameOf } from '../encode.ts';
-import type { SentId, SentIdentity } from './echo.ts';
+import type { SentField, SentId, SentIdentity, SentKind } from './echo.ts';
 import { parseJson } from './json-text.ts';
 
 /** The names of the natural key's fields in requests, in the order of the profile. */
@@ -23,29 +24,74 @@ export function sentIdentity(
   const sent = bodyOf(body);
   switch (operation) {
     case 'product.create':
-      return { keys: keysIn(sent, keyNames.product), ids: [] };
+      return { keys: keysIn(sent, keyNames.product), ids: [], ...contentOf('product', sent, profile) };
     case 'material.create':
-      return { keys: keysIn(sent, keyNames.material), ids: [] };
+      return { keys: keysIn(sent, keyNames.material), ids: [], ...contentOf('material', sent, profile) };
     case 'material.update':
       return {
         keys: keysIn(sent, keyNames.material),
         ids: [{ name: 'id', paths: profile.idPaths.material, id: idIn(path), isOwn: true }],
+        ...contentOf('material', sent, profile),
       };
     case 'bom_item.create':
-      return { keys: [], ids: refsIn(sent, profile) };
+      return { keys: [], ids: refsIn(sent, profile), ...contentOf('bom_item', sent, profile) };
     case 'passport.init':
     case 'passport.publish':
     case 'passport.unpublish':
       return {
         keys: [],
         ids: [{ name: 'product', paths: profile.publications.productIdPaths, id: idIn(path) }],
+        fields: [],
       };
     // `import-answer.ts` matches the members of an import with the answer.
     case 'product.import':
     case 'product.update':
     case 'bom_item.update':
-      return { keys: [], ids: [] };
+      return { keys: [], ids: [], fields: [] };
   }
+}
+
+/**
+ * The fields whose values identify an item beside its natural key, and how they are compared. A platform may give any
+ * other field a form of its own: a status of its own, a country by its name, a description as HTML. Such fields prove
+ * nothing. A platform that shows another name, code, quantity or unit shows another item.
+ */
+const COMPARED: Record<ItemKind, readonly (Omit<SentField, 'value'> & { name: string })[]> = {
+  product: [{ name: 'name', as: 'text' }],
+  material: [
+    { name: 'name', as: 'text' },
+    { name: 'code', as: 'text' },
+  ],
+  bom_item: [
+    { name: 'quantity', as: 'decimal' },
+    { name: 'unit', as: 'unit' },
+  ],
+};
+
+function contentOf(
+  kind: ItemKind,
+  sent: JsonObject,
+  profile: Profile,
+): Pick<SentIdentity, 'fields'> & { kind: SentKind } {
+  const fields = COMPARED[kind].flatMap(({ name, as }): SentField[] => {
+    const wireName = wireNameOf(profile, kind, name);
+    const value = Object.hasOwn(sent, wireName) ? sent[wireName] : undefined;
+    return value === undefined ? [] : [{ name: wireName, value, as }];
+  });
+  return { fields, kind: { name: kindWord(kind), sent: Object.keys(sent), others: othersUnder(profile, kind) } };
+}
+
+/** The fields that identify items of other kinds, and that no item of this kind has. */
+function othersUnder(profile: Profile, kind: ItemKind): SentKind['others'] {
+  const own = new Set(allowedFieldsOf(profile, kind).map((name) => wireNameOf(profile, kind, name)));
+  const names: Record<ItemKind, readonly string[]> = {
+    product: profile.naturalKeys.product.map((name) => wireNameOf(profile, 'product', name)),
+    material: profile.naturalKeys.material.map((name) => wireNameOf(profile, 'material', name)),
+    bom_item: Object.values(profile.refNames),
+  };
+  return ITEM_KINDS.filter((other) => other !== kind).flatMap((other) =>
+    names[other].flatMap((name) => (own.has(name) ? [] : [{ name, kind: kindWord(other) }])),
+  );
 }
 
 function bodyOf(body: string | null): JsonObject {

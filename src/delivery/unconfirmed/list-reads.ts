@@ -91,7 +91,9 @@ export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; c
     waitMs: (list, mayCollect = false) => Math.ceil(budget.admit(list, clock.ticks(), mayCollect)),
 
     ended(list, listing, begunAt) {
-      const outcome: Outcome = listing.complete ? { kind: 'accepted', remoteId: null } : listing.outcome;
+      const outcome: Outcome = listing.complete
+        ? { kind: 'accepted', evidence: 'bare', remoteId: null }
+        : listing.outcome;
       budget.ended(list, { begunAt, endedAt: clock.ticks() }, listing.complete);
       if (listing.complete) failing.delete(list);
       else {

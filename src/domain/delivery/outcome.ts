@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../lib/json.ts';
+import type { Evidence } from './evidence.ts';
 
 /**
  * Why it is unknown whether a request took effect. `crossed` means that the answer was about another request. The
@@ -14,9 +15,18 @@ export type Outcome =
   /**
    * The write took effect. `remoteId` is null if the answer has no id and none is needed. `members` is only there for
    * an import: one result for each member, in the order of the request, because an accepted import may have refused
-   * some members. `shownAs` is the natural key in the answer, if it differs from the sent one.
+   * some members. `shownAs` is the natural key in the answer, if it differs from the sent one. `evidence` says how much
+   * the answer proves; for an import it is about the import as a whole. `words` are the platform's own, if the answer
+   * states a result that does not prove the write.
    */
-  | { kind: 'accepted'; remoteId: JsonValue; members?: MemberOutcome[]; shownAs?: string }
+  | {
+      kind: 'accepted';
+      evidence: Evidence;
+      words?: string;
+      remoteId: JsonValue;
+      members?: MemberOutcome[];
+      shownAs?: string;
+    }
   /** The platform refused a create because an item with the same natural key exists. The item's id has to be read. */
   | { kind: 'exists'; detail: OutcomeDetail }
   /** 429: the rate controller waits, and the delivery uses no attempt. */

@@ -85,7 +85,7 @@ async function walk({ sandbox, client, keyId, write }: World, style: SandboxOpti
     detail: { fields: { quantity: expect.any(String) } },
   });
 
-  expect(await write('passport.init', {}, { remoteId: chair })).toEqual({ kind: 'accepted', remoteId: null });
+  expect(await write('passport.init', {}, { remoteId: chair })).toMatchObject({ kind: 'accepted', remoteId: null });
   expect(await write('passport.init', {}, { remoteId: chair })).toMatchObject({ kind: 'gated' });
   expect(await write('passport.publish', {}, { remoteId: chair })).toMatchObject({
     kind: 'gated',

@@ -114,7 +114,7 @@ export async function createVirtualWorld(options: {
       const sku = text(name ?? code ?? position);
       const failure = await request('write', sku);
       if (failure?.landed) create(sku);
-      const outcome: Outcome = failure?.outcome ?? { kind: 'accepted', remoteId: create(sku) };
+      const outcome: Outcome = failure?.outcome ?? { kind: 'accepted', evidence: 'echo', remoteId: create(sku) };
       return { outcome, latencyMs: LATENCY_MS };
     },
     async list(_kind, onPage) {
@@ -131,7 +131,7 @@ export async function createVirtualWorld(options: {
     count: async () => ({ ok: true, count: null }),
     async ping() {
       const failure = await request('ping', null);
-      return failure?.outcome ?? { kind: 'accepted', remoteId: null };
+      return failure?.outcome ?? { kind: 'accepted', evidence: 'echo', remoteId: null };
     },
     probe: () => Promise.reject(new Error('Nobody probes here.')),
     rereadKey: async () => false,

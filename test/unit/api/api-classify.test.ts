@@ -88,8 +88,8 @@ describe('a status', () => {
 
 describe('a success', () => {
   it('a success gives the id in its JSON type', () => {
-    expect(classified(201, '{"id": 7}')).toEqual({ kind: 'accepted', remoteId: 7 });
-    expect(classified(200, '{"data": {"id": "0f9c"}}')).toEqual({ kind: 'accepted', remoteId: '0f9c' });
+    expect(classified(201, '{"id": 7}')).toEqual({ kind: 'accepted', evidence: 'id', remoteId: 7 });
+    expect(classified(200, '{"data": {"id": "0f9c"}}')).toEqual({ kind: 'accepted', evidence: 'id', remoteId: '0f9c' });
   });
 
   it('a success without an id is no success of a create', () => {
@@ -102,14 +102,14 @@ describe('a success', () => {
   });
 
   it('a successful answer to a write that needs no id may be empty, but not garbage', () => {
-    expect(classified(204, '', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
-    expect(classified(200, '{"name": "x"}', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
+    expect(classified(204, '', UPDATE)).toEqual({ kind: 'accepted', evidence: 'bare', remoteId: null });
+    expect(classified(200, '{"name": "x"}', UPDATE)).toEqual({ kind: 'accepted', evidence: 'bare', remoteId: null });
     expect(wordOf(classified(200, '<html>Please sign in</html>', UPDATE))).toBe('ambiguous:unreadable_answer');
     expect(wordOf(classified(200, '{"id": 7', UPDATE))).toBe('ambiguous:unreadable_answer');
   });
 
   it('a successful answer to a write that needs no id may be plain text, and a page of HTML stands in the place of an answer', () => {
-    expect(classified(200, 'Updated.', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
+    expect(classified(200, 'Updated.', UPDATE)).toEqual({ kind: 'accepted', evidence: 'bare', remoteId: null });
     for (const page of ['<!doctype html><p>Hi', '\n<html>', '<h1>Maintenance</h1>'])
       expect(classified(200, page, UPDATE)).toEqual(expect.not.objectContaining({ atWork: true }));
     // The API has answered, and the list has to show the id.
@@ -121,7 +121,7 @@ describe('a success', () => {
     const outcomeOf = (body: string) => classified(200, body, { ...NOTHING_EXPECTED, members });
     const unknown = [{ kind: 'unknown' }, { kind: 'unknown' }];
     for (const body of ['Import finished.', '2 rows', '{"results": [', '']) {
-      expect(outcomeOf(body), body).toEqual({ kind: 'accepted', remoteId: null, members: unknown });
+      expect(outcomeOf(body), body).toEqual({ kind: 'accepted', evidence: 'bare', remoteId: null, members: unknown });
     }
     expect(wordOf(outcomeOf('<html>Please sign in</html>'))).toBe('ambiguous:unreadable_answer');
   });
@@ -158,6 +158,17 @@ describe('an answer that repeats what was sent', () => {
     [part, { product: id, material: other }, { id: 9, product: { id: other }, material: other }],
     [part, { product: 1, material: 5 }, { id: 9, product: 1, material: null, component: 5 }],
     [part, { product: 1, component: 5 }, { id: 9, product: 1, material: { id: 4 }, component: null }],
+    [create, { sku: 'P-2', name: 'Cup' }, { id: 1, sku: 'P-2', name: 'Plate' }],
+    [create, { sku: 'P-2', name: 'Cup' }, { id: 1, name: 'Plate' }],
+    [create, { sku: 'P-2', name: 'Cup' }, { id: 1, code: 'M-2' }],
+    [create, { sku: 'P-2', name: 'Cup' }, { id: 1, product: 4, material: 5, quantity: '1' }],
+    [material, { code: 'M-2', name: 'Tin' }, { id: 1, code: 'M-2', name: 'Tin (pure)' }],
+    [material, { name: 'Tin' }, { id: 1, sku: 'P-1' }],
+    [update, { name: 'Tin' }, { id: 7, name: 'Zinc' }],
+    [part, { product: 1, material: 5, quantity: '1' }, { id: 9, product: 1, material: 5, quantity: '2' }],
+    [part, { product: 1, material: 5, quantity: '0.5' }, { id: 9, quantity: '1' }],
+    [part, { product: 1, material: 5, quantity: '1', unit: 'KGM' }, { id: 9, quantity: 1, unit: 'GRM' }],
+    [part, { product: 1, material: 5, quantity: '1' }, { id: 5, code: 'M-5', name: 'Tin' }],
     [publish, null, { id: 3, product: 8 }],
     [publishUuid, null, { id: 3, product_id: other }],
   ])(
@@ -177,8 +188,14 @@ describe('an answer that repeats what was sent', () => {
     [create, { sku: 'P-2' }, { id: 1, sku: null }],
     [create, { sku: '12' }, { id: 1, sku: 12 }],
     [create, { sku: 'P-2' }, { sku: 'the type of this answer', data: { id: 1, sku: 'P-2' } }],
-    // If there is a code, only the code is compared.
-    [material, { code: 'M-2', name: 'Tin' }, { id: 1, code: 'M-2', name: 'Tin (pure)' }],
+    [material, { code: 'M-2', name: 'Tin' }, { id: 1, code: 'M-2', name: ' TIN ' }],
+    [create, { sku: 'P-2', name: 'x'.repeat(60) }, { id: 1, sku: 'P-2', name: 'x'.repeat(50) }],
+    [create, { sku: 'P-2', status: 'DRAFT' }, { id: 1, sku: 'P-2', status: 'active' }],
+    // A field of the item has a name that an answer with a list of problems uses as well.
+    [create, { sku: 'P-2' }, { id: 1, sku: 'P-2', status: 'error', errors: ['No image.'] }],
+    [part, { product: 1, material: 5, quantity: '1.50' }, { id: 9, quantity: 1.5 }],
+    [part, { product: 1, material: 5, quantity: '0.33333', unit: 'KGM' }, { id: 9, quantity: '0.33', unit: 'kg' }],
+    [part, { product: 1, material: 5, quantity: '2', unit: 'C62' }, { id: 9, quantity: '2.000', unit: 'PCE' }],
     [update, { name: 'Tin' }, { id: '7', name: 'Tin' }],
     // The field of an id may have another value, such as an SKU or an address.
     [part, { product: 1, material: 5 }, { id: 9, product: 'SKU-1', material: 'https://dpp.example/materials/5/' }],
@@ -196,13 +213,95 @@ describe('an answer that repeats what was sent', () => {
     },
   );
 
+  it.each([
+    [create, { sku: 'P-2', name: 'Cup' }, { id: 1, sku: 'P-2' }, 'echo'],
+    [create, { sku: 'P-2', name: 'Cup' }, { id: 1, name: 'Cup' }, 'id'],
+    [create, { sku: 'P-2' }, { id: 1 }, 'id'],
+    [material, { name: 'Tin' }, { data: { id: 1, name: 'Tin' } }, 'echo'],
+    [update, { name: 'Tin' }, { id: 7 }, 'echo'],
+    [update, { name: 'Tin' }, { name: 'Tin' }, 'echo'],
+    [update, { description: 'x' }, { updated: true }, 'bare'],
+    [part, { product: 1, material: 5 }, { id: 9, product: 1, material: 5 }, 'echo'],
+    [part, { product: 1, material: 5 }, { id: 9, product: 1 }, 'id'],
+    [part, { product: 1, material: 5 }, {}, 'bare'],
+  ])('the answer to %j, which sent %j, proves as much as it repeats: %j is %s', (write, sent, shown, evidence) => {
+    expect(answered(write, sent, shown)).toMatchObject({ kind: 'accepted', evidence });
+  });
+
   it('an answer that repeats what was sent in another form is believed, and the form is reported', () => {
     for (const sku of ['p-2', ' P-2 ', 'Ｐ-2'])
       expect(answered(create, { sku: 'P-2' }, { id: 1, sku })).toEqual({
         kind: 'accepted',
+        evidence: 'echo',
         remoteId: 1,
         shownAs: expect.stringContaining('"P-2" was sent.') as unknown,
       });
+  });
+});
+
+describe('an answer to a publication or a withdrawal', () => {
+  const state = {
+    statusPaths: ['status', 'state'],
+    done: new Set(['published', 'live']),
+    idPaths: ['id', 'data.id', 'product'],
+  };
+  const said = (status: number, body: string): Outcome =>
+    classified(status, body, { ...NOTHING_EXPECTED, isPassport: true, state });
+
+  it.each([
+    [200, '{"status": "published"}', { evidence: 'echo' }],
+    [200, '{"data": {"id": 4, "state": "LIVE"}}', { evidence: 'echo' }],
+    [202, '', { evidence: 'bare' }],
+    [204, '', { evidence: 'bare' }],
+    [200, 'OK', { evidence: 'bare' }],
+    [200, '{"id": 4, "product": 7}', { evidence: 'id' }],
+    [200, '{"status": "queued"}', { evidence: 'unknown_word', words: 'queued' }],
+    [200, '{"id": 4, "state": "pending_review"}', { evidence: 'unknown_word', words: 'pending_review' }],
+    [200, '{"id": 4, "status": "initialized"}', { evidence: 'unknown_word', words: 'initialized' }],
+  ])('an answer to a publication proves it only in a known word: %i %s', (status, body, expected) => {
+    expect(said(status, body)).toEqual({ kind: 'accepted', remoteId: null, ...expected });
+  });
+
+  it('an answer to a publication that states a failure is a refusal by a business rule', () => {
+    expect(said(200, '{"success": false, "error": "review missing"}')).toEqual({
+      kind: 'gated',
+      detail: { status: 200, message: 'review missing.' },
+    });
+  });
+});
+
+describe('a success that states a failure', () => {
+  it.each([
+    '{"success": false, "error": "sku invalid"}',
+    '{"ok": false, "message": "sku invalid"}',
+    '{"status": "error", "message": "sku invalid"}',
+    '{"id": 7, "success": false, "detail": "sku invalid"}',
+    '{"errors": ["sku invalid"]}',
+    '{"data": null, "errors": [{"message": "sku invalid"}]}',
+    '{"error": {"message": "sku invalid"}}',
+  ])('a success that states a failure is a refusal, with the words of the platform: %s', (body) => {
+    for (const status of [200, 201]) {
+      expect(classified(status, body)).toEqual({
+        kind: 'refused',
+        detail: { status, message: 'sku invalid.' },
+        mayExist: true,
+      });
+      const update = classified(status, body, UPDATE);
+      expect(update).toEqual({ kind: 'refused', detail: { status, message: 'sku invalid.' } });
+    }
+  });
+
+  it('a success that states a failure because the item exists means that it exists', () => {
+    expect(classified(200, '{"success": false, "error": {"sku": ["already exists"]}}').kind).toBe('exists');
+  });
+
+  it('a success without a problem states no failure', () => {
+    for (const body of [
+      '{"id": 7, "errors": []}',
+      '{"id": 7, "error": null}',
+      '{"id": 7, "success": true, "error": ""}',
+    ])
+      expect(classified(201, body).kind, body).toBe('accepted');
   });
 });
 

@@ -12,7 +12,7 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';
 
-const ACCEPTED: Outcome = { kind: 'accepted', remoteId: 1 };
+const ACCEPTED: Outcome = { kind: 'accepted', evidence: 'echo', remoteId: 1 };
 const NO_ANSWER: Outcome = { kind: 'ambiguous', cause: 'reset', detail: { status: null, message: 'No answer.' } };
 const throttled = (retryAfterMs: number): Outcome => ({
   kind: 'throttled',

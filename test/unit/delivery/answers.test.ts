@@ -4,7 +4,7 @@ import { createManualClock } from '../../support/time/manual-clock.ts';
 
 const answer = (id: number, latencyMs = 0): Answered => ({
   request: { request: id, sends: 1, operation: 'product.create', path: '/', body: '', idempotencyKey: '', members: [] },
-  outcome: { kind: 'accepted', remoteId: id },
+  outcome: { kind: 'accepted', evidence: 'echo', remoteId: id },
   latencyMs,
   times: { sentAt: 0, answeredAt: latencyMs },
   forbidden: false,

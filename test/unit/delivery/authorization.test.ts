@@ -10,7 +10,7 @@ const denied = (by: 'key' | 'plan' | 'scope', status: number): Outcome => ({
   by,
   detail: { status, message: 'No.' },
 });
-const ACCEPTED: Outcome = { kind: 'accepted', remoteId: null };
+const ACCEPTED: Outcome = { kind: 'accepted', evidence: 'echo', remoteId: null };
 const THROTTLED: Outcome = { kind: 'throttled', retryAfterMs: null, detail: { status: 429, message: 'Slowly.' } };
 const AWAY: Outcome = {
   kind: 'unavailable',

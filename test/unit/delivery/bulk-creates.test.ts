@@ -43,10 +43,11 @@ function importOf(...ids: number[]): ClaimedRequest {
 }
 const withId: Outcome = {
   kind: 'accepted',
+  evidence: 'echo',
   remoteId: null,
   members: [{ kind: 'accepted', effect: 'created', remoteId: 7 }],
 };
-const without: Outcome = { kind: 'accepted', remoteId: null, members: [{ kind: 'unknown' }] };
+const without: Outcome = { kind: 'accepted', evidence: 'echo', remoteId: null, members: [{ kind: 'unknown' }] };
 
 function unconfirmed(id: number, code: ReasonCode, since = 0): UnconfirmedDelivery {
   const { attempts, naturalKey, ...name } = product(id);
@@ -165,7 +166,12 @@ describe('the proof', () => {
 
   it('the import proof is tried with another product where its product was refused by itself', async () => {
     const parts = given();
-    const refused: Outcome = { kind: 'accepted', remoteId: null, members: [{ kind: 'refused', detail }] };
+    const refused: Outcome = {
+      kind: 'accepted',
+      evidence: 'echo',
+      remoteId: null,
+      members: [{ kind: 'refused', detail }],
+    };
     for (const id of [1, 2, 3, 4, 5]) {
       await parts.bulk.prepare(100);
       parts.bulk.beginProof(product(id));
@@ -188,7 +194,7 @@ describe('the proof', () => {
     const members = [1, 2].map(
       (remoteId) => ({ kind: 'accepted', effect: remoteId === 2 ? 'updated' : 'created', remoteId }) as const,
     );
-    bulk.answered(importOf(1, 2), { kind: 'accepted', remoteId: null, members });
+    bulk.answered(importOf(1, 2), { kind: 'accepted', evidence: 'echo', remoteId: null, members });
     await bulk.prepare(100);
     expect(stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('has changed the product') });
   });
@@ -299,7 +305,7 @@ describe('an import that has changed products', () => {
     const { bulk, stored } = given({ stored: { state: 'proven', answersIds: false } });
     await bulk.prepare(100);
     const members = [1, 2].map(() => ({ kind: 'accepted' as const, effect, remoteId: null }));
-    bulk.answered(importOf(1, 2), { kind: 'accepted', remoteId: null, members });
+    bulk.answered(importOf(1, 2), { kind: 'accepted', evidence: 'echo', remoteId: null, members });
     await bulk.prepare(100);
     expect([stored(), bulk.createForm()]).toMatchObject([
       { state: 'failed', message: expect.stringContaining(message) },

@@ -14,7 +14,12 @@ function decided(outcome: Outcome, { count = 4, ...given }: Partial<CreatesConte
   return decideCreates(outcome, { members }, { ...context, ...given });
 }
 
-const accepted = (...members: MemberOutcome[]): Outcome => ({ kind: 'accepted', remoteId: null, members });
+const accepted = (...members: MemberOutcome[]): Outcome => ({
+  kind: 'accepted',
+  evidence: 'echo',
+  remoteId: null,
+  members,
+});
 const made = (remoteId: number | null): MemberOutcome => ({ kind: 'accepted', effect: 'created', remoteId });
 const NOT_NAMED: MemberOutcome = { kind: 'unknown' };
 

@@ -31,7 +31,12 @@ const members = (count: number) =>
 const decided = (outcome: Outcome, { count = 4, sends = 1 } = {}) =>
   decideImport(outcome, { members: members(count), sends }, context);
 const kinds = (outcome: Outcome, options = {}) => decided(outcome, options).decisions.map(({ kind }) => kind);
-const accepted = (...outcomes: MemberOutcome[]): Outcome => ({ kind: 'accepted', remoteId: null, members: outcomes });
+const accepted = (...outcomes: MemberOutcome[]): Outcome => ({
+  kind: 'accepted',
+  evidence: 'echo',
+  remoteId: null,
+  members: outcomes,
+});
 const single = (outcome: MemberOutcome) => decided(accepted(outcome), { count: 1 }).decisions[0];
 
 it('an import is sent in halves at once after a 500, if a repetition is safe', () => {
@@ -101,7 +106,10 @@ describe('an answer to an import', () => {
   });
 
   it('an answer to an import causes a read-back of members that it does not name', () => {
-    expect(kinds({ kind: 'accepted', remoteId: null }, { count: 2 })).toEqual(['unconfirmed', 'unconfirmed']);
+    expect(kinds({ kind: 'accepted', evidence: 'echo', remoteId: null }, { count: 2 })).toEqual([
+      'unconfirmed',
+      'unconfirmed',
+    ]);
   });
 
   it('an answer to an import blocks a product that was created a second time instead of updated, and names both', () => {

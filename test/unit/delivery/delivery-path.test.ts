@@ -12,7 +12,7 @@ import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createPlainQueues } from '../../support/time/plain-queues.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
-const ACCEPTED: Outcome = { kind: 'accepted', remoteId: 1 };
+const ACCEPTED: Outcome = { kind: 'accepted', evidence: 'echo', remoteId: 1 };
 
 const due = (id: number, operation: DueDelivery['operation'] = 'product.create'): DueDelivery => ({
   id,

@@ -4,7 +4,7 @@ import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { claimedProduct } from '../../support/ledger/deliveries.ts';
 
 const detail = { status: null, message: 'No.' };
-const FITS: Outcome = { kind: 'accepted', remoteId: null };
+const FITS: Outcome = { kind: 'accepted', evidence: 'echo', remoteId: null };
 const TIMED_OUT: Outcome = { kind: 'ambiguous', cause: 'timeout', detail };
 const TOO_LARGE: Outcome = { kind: 'refused', detail: { status: 413, message: 'Too large.' } };
 const ONE_ROW: Outcome = { kind: 'refused', detail, members: [{ kind: 'refused', detail }] };

@@ -7,7 +7,7 @@ import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { covers } from '../../support/docs/reliability.ts';
 
 const DENIED: Outcome = { kind: 'denied', by: 'scope', detail: { status: 403, message: 'No.' } };
-const ACCEPTED: Outcome = { kind: 'accepted', remoteId: null };
+const ACCEPTED: Outcome = { kind: 'accepted', evidence: 'echo', remoteId: null };
 const THROTTLED: Outcome = { kind: 'throttled', retryAfterMs: null, detail: { status: 429, message: 'Slowly.' } };
 
 describe('a scope probe', () => {
