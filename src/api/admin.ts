@@ -34,6 +34,8 @@ export function createAdmin(session: Session): PlatformAdmin {
         ],
         body: null,
         expectation: NOTHING_EXPECTED,
+        // The request has a token of its own, and a key that leaked must not wait for the rate of the API key.
+        exchange: session.exchange,
         signal,
       });
     },

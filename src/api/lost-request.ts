@@ -55,6 +55,9 @@ function isDefect(loss: Loss): boolean {
 export function outcomeOfSilence({ sent, loss }: Extract<Exchange, { kind: 'silence' }>, clean: CleanText): Outcome {
   // Without a key nothing can be sent. This request is not at fault.
   if (loss.by === 'key') return { kind: 'denied', by: 'key', detail: { status: null, message: loss.message } };
+  if (loss.by === 'wait') {
+    return { kind: 'throttled', retryAfterMs: loss.waitMs, detail: { status: 429, message: loss.message } };
+  }
   const text = describeLoss(loss, clean);
   const detail = { status: null, message: `${text.charAt(0).toUpperCase()}${text.slice(1)}` };
   if (sent) return { kind: 'ambiguous', cause: unconfirmedCauseOf(loss), detail };

@@ -44,7 +44,7 @@ async function readOnce(
   const state = await key.current();
   if (!state.ok) return { ok: false, outcome: classifier.outcomeOf(keyless(state.message), NOTHING_EXPECTED) };
   const intake = createIntake(sink, profile.pdfBytesMax);
-  const exchange = await session.exchange({
+  const exchange = await session.inTurn({
     method: ENDPOINT.method,
     path,
     headers: state.headers.forDocument('application/pdf'),

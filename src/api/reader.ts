@@ -27,7 +27,7 @@ export function createReader(session: Session): PlatformReader {
     createReport({ body, idempotencyKey }, signal) {
       const { method, path } = ENDPOINTS['report.create'];
       const write = { method, path, body: canonicalJson(body), idempotencyKey, expectation };
-      return sendOnce(session, { ...write, credentials: key, signal });
+      return sendOnce(session, { ...write, exchange: session.inTurn, credentials: key, signal });
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Expectation } from './answers/classify.ts';
 import type { Credentials, KeyState } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
 import { keyless, type Session } from './session.ts';
+import type { Transport } from './transport.ts';
 
 /** A write that is ready to be sent. */
 interface Outgoing {
@@ -13,6 +14,8 @@ interface Outgoing {
   body: string | null;
   idempotencyKey: string;
   expectation: Expectation;
+  /** `inTurn` for a write that has no slot of the admission yet. */
+  exchange: Transport['exchange'];
 }
 
 /** Sends a write once with an API key and classifies the answer. Never rejects. */
@@ -37,11 +40,11 @@ export async function sendWith(
   session: Session,
   write: Omit<Outgoing, 'idempotencyKey'> & { headers: string[]; signal: AbortSignal | undefined },
 ): Promise<SendResult> {
-  const { method, path, body, headers, expectation, signal } = write;
+  const { method, path, body, headers, expectation, exchange, signal } = write;
   const { baseUrl, profile, classifier, answerBytesMax } = session;
   // The latency is measured with a monotonic clock, because the wall clock may be set while the request is in flight.
   const begin = performance.now();
-  const answer = await session.exchange({
+  const answer = await exchange({
     method,
     path: baseUrl.prefix + path,
     headers,

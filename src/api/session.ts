@@ -1,9 +1,12 @@
+import type { Outcome } from '../domain/delivery/outcome.ts';
+import type { Pacing } from '../domain/ports/pacing.ts';
 import { type Count, type Listing, type ListOptions, type OnPage, REQUESTS_MAX } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
-import { type Classifier, createClassifier } from './answers/classify.ts';
+import { advisedRate } from './advised-rate.ts';
+import { type Classifier, createClassifier, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
 import { type CleanText, createCleanText } from './answers/clean-text.ts';
 import { type BaseUrl, parseBaseUrl } from './base-url.ts';
 import { type Credentials, createCredentials, type KeySource } from './credentials.ts';
@@ -15,7 +18,7 @@ import { createListingPath } from './listing/listing-path.ts';
 import { type KnownPaging, NOTHING_KNOWN } from './listing/paging-ways.ts';
 import { whyUnreadable } from './listing/why-unreadable.ts';
 import type { RetryPolicy } from './read-retries.ts';
-import { createTransport, type Exchange, type Transport } from './transport.ts';
+import { createTransport, type Exchange, type HttpRequest, type Transport } from './transport.ts';
 
 export interface ApiOptions {
   /** The base URL: https, or http on loopback. Its path is the prefix of every endpoint. */
@@ -26,6 +29,8 @@ export interface ApiOptions {
   publishKey?: KeySource;
   /** Every key is added to it before the key is used (I7). */
   secrets: SecretStore;
+  /** Gives each request its turn, except for deliveries and pings, which have it from the admission. */
+  pacing: Pacing;
   clock: Clock;
   log: Logger;
   /** This program's version, for the User-Agent header. */
@@ -55,7 +60,9 @@ export interface Session extends Transport {
   /** How many bytes of an answer are read. Listings have a separate bound. */
   answerBytesMax: number;
   retryPolicy(signal: AbortSignal | undefined): RetryPolicy;
-  /** Sends one request that changes nothing at the API. The path includes the prefix of the base URL. */
+  /** Waits for the turn of the request, and sends it once. */
+  inTurn: (request: HttpRequest) => Promise<Exchange>;
+  /** Sends one request that changes nothing at the API, in its turn. The path includes the prefix of the base URL. */
   ask(key: Credentials, request: Question): Promise<Exchange>;
   /** Asks once how many entries a listing has. */
   count(request: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>): Promise<Count>;
@@ -85,7 +92,7 @@ const WRITE_ANSWER_BYTES_MAX = 1_048_576;
 
 /** @throws Fault `config.invalid` for a base URL that would send the key unprotected */
 export function createSession(options: ApiOptions): Session {
-  const { profile, secrets, clock, log } = options;
+  const { profile, secrets, pacing, clock, log } = options;
   const baseUrl = parseBaseUrl(options.baseUrl);
   const clean = createCleanText(secrets);
   const classifier = createClassifier({ clean, now: () => clock.now(), unprocessed: profile.answers.unprocessed503 });
@@ -109,10 +116,21 @@ export function createSession(options: ApiOptions): Session {
     signal,
   });
 
+  async function inTurn(request: HttpRequest): Promise<Exchange> {
+    const turn = await pacing.turn(request.signal);
+    if (!turn.granted) return unsent(turn.waitMs, turn.message);
+    const exchange = await transport.exchange(request);
+    const isDone = exchange.kind === 'answer' && exchange.cut === null && meaningOf(exchange.status) === 'done';
+    // The body of a success shows nothing about the rate, and it may be long.
+    const outcome: Outcome = isDone ? ACCEPTED : classifier.outcomeOf(exchange, NOTHING_EXPECTED);
+    turn.ended(outcome, exchange.kind === 'answer' ? advisedRate(exchange.headers) : null);
+    return exchange;
+  }
+
   async function ask(credentials: Credentials, request: Question): Promise<Exchange> {
     const state = await credentials.current();
     if (!state.ok) return keyless(state.message);
-    return transport.exchange({ ...request, headers: state.headers.forRead(request.body !== null) });
+    return inTurn({ ...request, headers: state.headers.forRead(request.body !== null) });
   }
 
   function firstPageOf({ endpoint, shape, signal }: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>) {
@@ -134,6 +152,7 @@ export function createSession(options: ApiOptions): Session {
     publishKey,
     answerBytesMax: Math.min(profile.answerBytesMax, WRITE_ANSWER_BYTES_MAX),
     retryPolicy,
+    inTurn,
     ask,
     count: (request) => readCount(firstPageOf(request)),
     whyUnreadable: (request) => whyUnreadable(firstPageOf(request)),
@@ -155,6 +174,13 @@ export function createSession(options: ApiOptions): Session {
       });
     },
   };
+}
+
+const ACCEPTED: Outcome = { kind: 'accepted', evidence: 'bare', remoteId: null };
+
+/** The result of a request that did not get its turn. */
+function unsent(waitMs: number | null, message: string): Exchange {
+  return { kind: 'silence', sent: false, loss: waitMs === null ? { by: 'abort' } : { by: 'wait', waitMs, message } };
 }
 
 /** The result of a request without a usable key. */

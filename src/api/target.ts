@@ -10,7 +10,7 @@ import { createEncoder } from './encode.ts';
 import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOperation } from './endpoints.ts';
 import { probeScopes } from './probe.ts';
 import { sendOnce } from './send-once.ts';
-import type { Session } from './session.ts';
+import { keyless, type Session } from './session.ts';
 
 /** Short, because a person or the end of an outage waits for the answer. */
 const PROBE_TOTAL_MS = 10_000;
@@ -59,6 +59,7 @@ export function createTarget(session: Session): Target {
         body: write.body,
         idempotencyKey: write.idempotencyKey,
         expectation: expectationOf(operation, write),
+        exchange: session.exchange,
         credentials: endpoint.scope === 'publish' ? (publishKey ?? key) : key,
         signal,
       });
@@ -71,8 +72,11 @@ export function createTarget(session: Session): Target {
 
     async ping(signal) {
       const path = prefix + LIST_ENDPOINTS.product.path;
-      const request = { method: 'GET', path, body: null, bytesMax: answerBytesMax, totalMs: PROBE_TOTAL_MS } as const;
-      const exchange = await session.ask(key, { ...request, signal });
+      const state = await key.current();
+      if (!state.ok) return classifier.outcomeOf(keyless(state.message), NOTHING_EXPECTED);
+      const headers = state.headers.forRead(false);
+      const limits = { bytesMax: answerBytesMax, totalMs: PROBE_TOTAL_MS };
+      const exchange = await session.exchange({ method: 'GET', path, headers, body: null, ...limits, signal });
       if (exchange.kind !== 'answer' || meaningOf(exchange.status) !== 'done') {
         return classifier.outcomeOf(exchange, NOTHING_EXPECTED);
       }

@@ -11,7 +11,7 @@ export interface TransportTimeouts {
 }
 
 /** One request as it is sent. */
-interface HttpRequest {
+export interface HttpRequest {
   method: 'GET' | 'POST' | 'PATCH';
   /** The path and the query. */
   path: string;
@@ -47,6 +47,8 @@ export type Loss =
   | { by: 'deadline'; totalMs: number }
   /** The caller has aborted the request. */
   | { by: 'abort' }
+  /** The API asks to wait for longer than the request may wait. `waitMs` is the time from now on. */
+  | { by: 'wait'; waitMs: number; message: string }
   /** No key is available for the request. */
   | { by: 'key'; message: string }
   /** The body is longer than `bytesMax`. Only its beginning was read. */
@@ -62,7 +64,7 @@ export type AnswerHeaders = Readonly<Record<string, string | string[] | undefine
 
 export interface Transport {
   /** Sends one request once. Follows no redirect and never rejects. */
-  exchange(request: HttpRequest): Promise<Exchange>;
+  exchange: (request: HttpRequest) => Promise<Exchange>;
   /** Lets running requests end, then closes the connections. */
   close(): Promise<void>;
 }

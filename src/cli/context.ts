@@ -195,9 +195,9 @@ export function createContext(options: {
       }
     },
     async withClient(config, talk) {
-      const { openClient } = await import('../daemon/open-client.ts');
+      const { openClient, openGate } = await import('../daemon/open-client.ts');
       const { version } = options.package;
-      const client = openClient(config, { secrets, clock, log, version });
+      const client = openClient(config, { secrets, clock, log, version, pacing: openGate(config, { clock }) });
       try {
         return await talk(client);
       } finally {

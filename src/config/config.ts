@@ -58,7 +58,7 @@ const Target = z
       .max(100_000)
       .optional()
       .describe(
-        'The highest number of requests per second. Without it, dpp-sync learns the limit from the answers of the API.',
+        'The highest number of requests per second, those that read lists included. Without it, dpp-sync learns the limit from the answers of the API.',
       ),
     firstContact: z
       .enum(['list', 'assume-empty'])

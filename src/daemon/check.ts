@@ -12,7 +12,7 @@ import { likelyMisspelt, missingColumns, neededColumns } from '../pipeline/colum
 import { probeRedis } from '../queue/redis-backend.ts';
 import { tryChannels } from './alerts.ts';
 import { deniedFault } from './faults/denied-fault.ts';
-import { openClient } from './open-client.ts';
+import { openClient, openGate } from './open-client.ts';
 import { createMappers } from './sources/mappers.ts';
 import { checkStream, type RuntimeConfig } from './sources/open-source.ts';
 
@@ -139,7 +139,7 @@ export async function checkApi({ config, secrets, clock, log, version, signal }:
   try {
     finding.key = await prefixOf(apiKey);
     finding.publishKey = publishKey === null ? null : await prefixOf(publishKey);
-    const client = openClient(config, { secrets, clock, log, version });
+    const client = openClient(config, { secrets, clock, log, version, pacing: openGate(config, { clock }) });
     try {
       const { denied, plan, scopes } = await client.target.probe(signal);
       const denial = denied === null ? scopeProblem(scopes) : deniedFault(denied, apiKey);

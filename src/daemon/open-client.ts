@@ -1,13 +1,24 @@
 import { type ApiClient, createApiClient } from '../api/api-client.ts';
+import { createRateController } from '../delivery/rate/rate-controller.ts';
+import { createRequestGate, type RequestGate } from '../delivery/rate/request-gate.ts';
+import type { Pacing } from '../domain/ports/pacing.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
+/** The gate for all requests of a process to the API that a config names. */
+export function openGate(
+  { target }: Pick<RuntimeConfig, 'target'>,
+  { clock, random = Math.random }: { clock: Clock; random?: (() => number) | undefined },
+): RequestGate {
+  return createRequestGate(createRateController(target.maxRate, random), clock);
+}
+
 /** The client of the API that a config names. Nothing is sent and no key is read before the first request. */
 export function openClient(
   { target, profile }: Pick<RuntimeConfig, 'target' | 'profile'>,
-  tools: { secrets: SecretStore; clock: Clock; log: Logger; version: string; connections?: number },
+  tools: { secrets: SecretStore; clock: Clock; log: Logger; version: string; pacing: Pacing; connections?: number },
 ): ApiClient {
   const { baseUrl } = target;
   // A reload of the config may replace the sources of the keys.

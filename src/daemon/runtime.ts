@@ -4,6 +4,7 @@ import { createDelivery, type Delivery } from '../delivery/create-delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
 import type { Passports } from '../delivery/passports.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
+import type { RequestGate } from '../delivery/rate/request-gate.ts';
 import type { Recheck } from '../delivery/recheck.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
@@ -26,7 +27,7 @@ import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import type { DaemonCare } from './care.ts';
-import { openClient } from './open-client.ts';
+import { openClient, openGate } from './open-client.ts';
 import { openLedger } from './open-ledger.ts';
 import { openTraces } from './open-traces.ts';
 import { passportRulesOf } from './passport-rules.ts';
@@ -132,11 +133,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, secrets, clock, log, version, connections = REQUESTS_MAX } = options;
   const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
   await mappers.refreshAll();
-  const client = openClient(config, { secrets, clock, log, version, connections });
+  const gate = openGate(config, options);
+  const client = openClient(config, { secrets, clock, log, version, pacing: gate, connections });
   const rules = passportRulesOf(config);
   const ledger = openLedger({ ...options, rules }, client.target);
   try {
-    return await runtimeOn({ mappers, client, ledger, rules }, { ...options, connections });
+    return await runtimeOn({ mappers, client, gate, ledger, rules }, { ...options, connections });
   } catch (error) {
     await ledger.close();
     throw error;
@@ -147,12 +149,13 @@ interface Opened {
   mappers: Mappers;
   rules: PassportRules;
   client: ApiClient;
+  gate: RequestGate;
   ledger: SqliteLedger;
 }
 
 /** Connects all parts of a process that works on an opened ledger. */
 async function runtimeOn(
-  { mappers, client, ledger: opened, rules }: Opened,
+  { mappers, client, gate, ledger: opened, rules }: Opened,
   options: RuntimeOptions & { connections: number },
 ): Promise<Runtime> {
   const { config, secrets, clock, log, queueTiming, connections, random = Math.random, beforeMapping } = options;
@@ -200,7 +203,7 @@ async function runtimeOn(
     log,
     scrub: (text) => secrets.scrub(text),
     connections,
-    maxRate: config.target.maxRate,
+    gate,
     views,
     ownPublishKey: config.target.publishKey !== null,
     failedJobs: options.showFailedJobs ? { views, replay: (id) => replayDelivery(id, replayNow) } : null,

@@ -28,7 +28,7 @@ import { createFirstContact, type FirstContact } from './first-contact.ts';
 import { createBulkCreates } from './imports/bulk-creates.ts';
 import { createPassports, type Passports } from './passports.ts';
 import { createPlatformRequests, type PlatformRequests } from './platform-requests.ts';
-import { createRateController } from './rate/rate-controller.ts';
+import type { RequestGate } from './rate/request-gate.ts';
 import { createReceivedQueue } from './received-queue.ts';
 import { createRecheck, type Recheck } from './recheck.ts';
 import { createUnconfirmedResolver, type UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
@@ -49,8 +49,8 @@ export interface DeliveryOptions {
   scrub: (text: string) => string;
   /** How many requests may be under way at once. */
   connections: number;
-  /** The configured ceiling in requests per second; null if there is none. */
-  maxRate: number | null;
+  /** The gate through which every request goes, also those of `target` and `reader`. */
+  gate: RequestGate;
   /** Whether publishing has a separate API key. */
   ownPublishKey: boolean;
   /** Describes the operation and the item of a delivery, for the log. */
@@ -91,7 +91,7 @@ const IMPORTS_AT_ONCE = 8;
 
 /** Builds the parts and connects them. Nothing is sent before the engine is started. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { ledger, queues, profile, clock, random, log, scrub } = options;
+  const { ledger, queues, profile, gate, clock, log, scrub } = options;
   const passports = createPassports({ ledger, now: () => clock.ticks() });
   const recheck = createRecheck({ ledger, now: () => clock.ticks() });
   const emit = (event: ProgressEvent): void => {
@@ -99,8 +99,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     if (event.type === 'settled' || event.type === 'adopted') passports.markDirty();
   };
 
-  const rate = createRateController(options.maxRate, random);
-  const health = createApiHealth({ ...options, rate, emit });
+  const health = createApiHealth({ ...options, rate: gate, emit });
   const retries = createRetryBudget();
   const pause = createCreatePause(clock);
   const suspended = () => suspendedBy(health.refused().keys(), profile, pause.operations());
@@ -168,7 +167,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     platform: createPlatformRequests(parts),
     unreadable: () => unconfirmed.unreadable() ?? contact.unreadable(),
     setMaxRate(maxRate) {
-      rate.setCeiling(maxRate);
+      gate.setCeiling(maxRate);
       admission.wake();
     },
     itemsMapped() {

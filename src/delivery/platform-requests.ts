@@ -9,8 +9,8 @@ import type { ApiHealth } from './admission/api-health.ts';
 export type PlatformRequests = PlatformReader & Pick<Target, 'list'>;
 
 /**
- * Sends the requests that people make in a process that also delivers. Each request is sent at once. The deliveries
- * learn from its answer too: they slow down after a 429, and stop if the API refuses the key or the plan.
+ * Sends the requests that people make in a process that also delivers. Each request waits for its turn (rate/request-gate.ts).
+ * The deliveries learn from its answer too: they stop if the API refuses the key or the plan.
  */
 export function createPlatformRequests({
   target,

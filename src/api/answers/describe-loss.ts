@@ -37,6 +37,7 @@ export function describeLoss(loss: Loss, clean: CleanText): string {
     case 'abort':
       return 'the request was stopped because dpp-sync is stopping.';
     case 'key':
+    case 'wait':
       return loss.message;
     case 'size':
       return `the answer is longer than ${loss.bytesMax} bytes.`;

@@ -43,7 +43,8 @@ export interface ApiHealth
   /** The present limit in requests per second, learnt or configured; null while none is known. */
   learntRate(): number | null;
   /**
-   * Learns from an answer. `latencyMs` counts since the request was admitted; null for a request that was not admitted
+   * Learns from an answer. `latencyMs` counts since the request was admitted; null for a request with a turn of its own
+   * (rate/request-gate.ts), whose answer the rate controller has learnt already.
    */
   observe(answer: Answer, latencyMs: number | null): void;
   /** Reports that a request was admitted `latencyMs` ago and is not sent. */
@@ -107,15 +108,6 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     return isAtFault && observation.kind === 'failed' ? { kind: 'unused' } : observation;
   }
 
-  /**
-   * Learns from the answer to a request that was not admitted. The rate controller uses the answer only if the API asks
-   * to wait.
-   */
-  function learnBeside(answer: Answer): void {
-    const observation = learn(answer);
-    if (refusalOf(observation) !== null) rate.observe(observation, 0, clock.ticks());
-  }
-
   function admitOne(): number {
     const now = clock.ticks();
     const waitMs = outage.admit(now);
@@ -162,17 +154,19 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
       return Number.isFinite(perSecond) ? perSecond : null;
     },
     observe(answer, latencyMs) {
-      if (latencyMs === null) {
-        learnBeside(answer);
-        return;
-      }
       const observation = learn(answer);
+      if (latencyMs === null) return;
       rate.observe(observation, latencyMs, clock.ticks());
       if (typeof answer.subject === 'number') questions.deliveryEnded(observation);
     },
     unused,
     asksFirst: () => outage.openSince() !== null || rate.wait(clock.ticks()) !== null,
-    mayProbe: (abort) => givenBack(questions.mayProbe(abort)),
+    async mayProbe(abort) {
+      const mayProbe = await givenBack(questions.mayProbe(abort));
+      // The question has used the slot, and the delivery is sent as well.
+      if (mayProbe) rate.sentBeside(clock.ticks());
+      return mayProbe;
+    },
     async answers(since, abort) {
       // While the API asks to wait, no question is sent: the rate does not limit questions, so this is checked here.
       if (rate.closedForMs(clock.ticks()) > 0) return false;
@@ -187,10 +181,10 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     },
     async answersNow(abort) {
       if (outage.openSince() !== null) return false;
-      const answer = await ask(abort);
-      learnBeside(answer);
-      const { kind } = observationOf(answer.outcome, null);
-      return kind === 'answered' || kind === 'throttled';
+      rate.sentBeside(clock.ticks());
+      const observation = learn(await ask(abort));
+      if (refusalOf(observation) !== null) rate.observe(observation, 0, clock.ticks());
+      return observation.kind === 'answered' || observation.kind === 'throttled';
     },
     unreachableSince: () => reachability.unreachableSince() ?? outage.openSince(),
     failsAtWrites() {

@@ -40,6 +40,8 @@ export interface RateController {
   closedForMs(now: number): number;
   /** The current wait beyond a minute, or null. It ends when a reopen probe has succeeded. */
   wait(now: number): LongWait | null;
+  /** Counts a request that is sent without waiting for a slot. The next slot comes later for it. */
+  sentBeside(now: number): void;
   /** Replaces the configured ceiling in requests per second; null for none. What was learnt stays. */
   setCeiling(maxRate: number | null): void;
   /** How many requests may be in flight. */
@@ -152,18 +154,22 @@ export function createRateController(ceiling: number | null, random: () => numbe
     return stop?.probeInFlight ? PROBE_POLL_MS : 0;
   }
 
+  function takeSlot(now: number): void {
+    if (stop === null) slots.take(search.rate(now), now);
+    else slots.takeForProbe(now);
+  }
+
   return {
     admit(now) {
       begin(now);
       const waitMs = closedForMs(now) || slots.waitMs(stop !== null, now);
       if (waitMs > 0) return waitMs;
-      if (stop === null) slots.take(search.rate(now), now);
-      else {
-        stop.probeInFlight = true;
-        slots.takeForProbe(now);
-      }
+      if (stop !== null) stop.probeInFlight = true;
+      takeSlot(now);
       return 0;
     },
+
+    sentBeside: takeSlot,
 
     closedForMs,
 

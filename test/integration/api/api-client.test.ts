@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
+import { UNPACED } from '../../support/time/unpaced.ts';
 import { answerWith, type Reply, type ScriptedServer, sendRaw, startScriptedServer } from './scripted-server.ts';
 
 const KEY = 'dpp_live_4f9a8b7c6d5e4f3a2b1c';
@@ -37,6 +38,7 @@ async function setUp(
     baseUrl: server.baseUrl + prefix,
     apiKey: { read: () => Promise.resolve(keys[Math.min(reads++, keys.length - 1)] ?? '') },
     secrets,
+    pacing: UNPACED,
     clock: systemClock,
     log: createLogger({ level: 'debug', secrets, write: (line) => lines.push(line) }),
     version: '1.2.3',

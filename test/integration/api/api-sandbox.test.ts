@@ -15,6 +15,7 @@ import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
+import { UNPACED } from '../../support/time/unpaced.ts';
 
 interface World {
   sandbox: Sandbox;
@@ -37,6 +38,7 @@ async function openWorld(
     profile: Profile.parse({}),
     apiKey: { read: () => Promise.resolve(key) },
     secrets,
+    pacing: UNPACED,
     clock: systemClock,
     log: createLogger({ level: 'error', secrets, write: () => undefined }),
     version: '1.2.3',

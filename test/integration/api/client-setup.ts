@@ -5,6 +5,7 @@ import { Profile } from '../../../src/domain/profile.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { UNPACED } from '../../support/time/unpaced.ts';
 import { type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 export const API_KEY = 'dpp_live_4f9a8b7c6d5e4f3a2b1c';
@@ -40,6 +41,7 @@ export async function setUpClient(
     baseUrl: server.baseUrl,
     apiKey: { read: () => Promise.resolve(API_KEY) },
     secrets,
+    pacing: UNPACED,
     clock,
     log: createLogger({ level: 'debug', secrets, write: (line) => lines.push(line) }),
     version: '1.2.3',

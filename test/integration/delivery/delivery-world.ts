@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { createApiClient } from '../../../src/api/api-client.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
+import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import type { DueDelivery } from '../../../src/domain/ports/due.ts';
 import type { ContactRules } from '../../../src/domain/ports/first-contact.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
@@ -74,7 +76,9 @@ export async function createDeliveryWorld(options: {
     const secrets = createSecretStore();
     const log = createLogger({ level: 'silent', secrets });
     const apiKey = { read: () => Promise.resolve(API_KEY) };
-    const client = createApiClient({ baseUrl, profile, apiKey, secrets, clock: systemClock, log, version: '0.0.0' });
+    const gate = createRequestGate(createRateController(null, Math.random), systemClock);
+    const tools = { secrets, pacing: gate, clock: systemClock, log };
+    const client = createApiClient({ baseUrl, profile, apiKey, ...tools, version: '0.0.0' });
     const { target, reader } = client;
     const ledger = openLedger(join(folder, 'ledger.db'), {
       target: baseUrl,
@@ -97,7 +101,7 @@ export async function createDeliveryWorld(options: {
       log,
       scrub: (text) => text,
       connections: 8,
-      maxRate: null,
+      gate,
       ownPublishKey: false,
       failedJobs: null,
       isStaging: () => false,

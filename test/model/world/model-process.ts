@@ -2,6 +2,8 @@ import { createApiClient } from '../../../src/api/api-client.ts';
 import type { Transport } from '../../../src/api/transport.ts';
 import { createAuthorizationWatch } from '../../../src/daemon/watches/authorization-watch.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
+import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import type { ImportProof } from '../../../src/domain/delivery/import-proof.ts';
 import type { PassportAnswer, PassportRules } from '../../../src/domain/passport.ts';
 import type { Ledger } from '../../../src/domain/ports/ledger/ledger.ts';
@@ -65,11 +67,13 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const queues = fence.around(options.queues);
   const log = createRecordingLog();
   const secrets = createSecretStore();
+  const gate = createRequestGate(createRateController(null, random), clock);
   const { target, reader } = createApiClient({
     baseUrl: BASE_URL,
     profile,
     apiKey: { read: () => Promise.resolve(MODEL_KEY) },
     secrets,
+    pacing: gate,
     clock,
     log,
     version: '0.0.0',
@@ -155,7 +159,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     log,
     scrub: (text) => text,
     connections: 32,
-    maxRate: null,
+    gate,
     ownPublishKey: false,
     failedJobs: null,
     isStaging: () => pulling > 0 || mapping.busy(),

@@ -6,6 +6,8 @@ import type { z } from 'zod';
 import type { ApiHealth } from '../../../src/delivery/admission/api-health.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
 import type { Engine } from '../../../src/delivery/engine.ts';
+import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import type { Encode } from '../../../src/domain/ports/claim.ts';
@@ -155,7 +157,7 @@ export async function createVirtualWorld(options: {
     log: createRecordingLog(),
     scrub: (text) => text,
     connections: 32,
-    maxRate: null,
+    gate: createRequestGate(createRateController(null, random), time),
     ownPublishKey: false,
     failedJobs: null,
     isStaging: () => false,

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDelivery, type Delivery, type DeliveryOptions } from '../../../src/delivery/create-delivery.ts';
+import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import type { ClaimedRequest, DeliveryName, ToClaim } from '../../../src/domain/ports/claim.ts';
@@ -108,7 +110,7 @@ describe('the way of deliveries', () => {
       log: createRecordingLog(),
       scrub: (text) => text,
       connections,
-      maxRate: null,
+      gate: createRequestGate(createRateController(null, random), clock),
       ownPublishKey: false,
       failedJobs: null,
       isStaging: () => false,
