@@ -5,6 +5,7 @@ import type { AdminContext, AdminServer } from '../daemon/daemon-servers.ts';
 import { fault } from '../domain/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
 import { withAnySignal } from '../lib/with-any-signal.ts';
 import { auditCommand } from './audit/command-actions.ts';
 import { type Failure, failureOf } from './failure.ts';
@@ -105,7 +106,7 @@ function removeLeftover(path: string): void {
 
 /** Makes the function that answers one request, from its first byte to the last frame. It never rejects. */
 function createAnswer(
-  { runtime, clock, log, version, scrub, askRefused }: AdminContext,
+  { runtime, clock, log, version, askRefused }: AdminContext,
   served: readonly Handler<unknown, unknown>[],
   abort: AbortSignal,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -165,7 +166,7 @@ function createAnswer(
     response.once('close', () => gone.abort());
     response.on('error', () => gone.abort());
     /** False if the client reads the frames more slowly than they come. */
-    const send = (frame: Frame): boolean => gone.signal.aborted || response.write(line(frame, scrub));
+    const send = (frame: Frame): boolean => gone.signal.aborted || response.write(line(frame, runtime.secrets));
     const bytes = {
       async write(chunk: Uint8Array) {
         await withAnySignal([gone.signal, abort], async (signal) => {
@@ -198,7 +199,7 @@ function createAnswer(
       }
       await askRefused();
       const { who } = envelope;
-      const result = await auditCommand({ handler, request: parsed.data, who }, { ledger: runtime.ledger, scrub }, () =>
+      const result = await auditCommand({ handler, request: parsed.data, who }, runtime, () =>
         handler.handle(parsed.data, { runtime, clock, abort, who, bytes, goesOn: true }),
       );
       last = { type: 'result', result };
@@ -224,9 +225,9 @@ function parse(text: string): unknown {
   }
 }
 
-function line(frame: Frame, scrub?: (text: string) => string): string {
+function line(frame: Frame, secrets?: Pick<SecretStore, 'scrubValue'>): string {
   const text = JSON.stringify(frame, (_, member: unknown) =>
-    scrub !== undefined && typeof member === 'string' ? scrub(member) : member,
+    secrets !== undefined && typeof member === 'string' ? secrets.scrubValue(member) : member,
   );
   if (text.length < FRAME_CHARS_MAX) return `${text}\n`;
   const tooLong = fault('internal', 'The command is done, but its report is too long to be sent.', {

@@ -6,7 +6,6 @@ import { watchWork } from './work-progress.ts';
 
 /** Runs handlers in this process, which holds the ledger. */
 export function createLocalAdmin(context: { runtime: Runtime; clock: Clock; abort: AbortSignal }): Admin {
-  const { ledger, secrets } = context.runtime;
   const who = systemUser();
   return {
     daemon: false,
@@ -14,7 +13,7 @@ export function createLocalAdmin(context: { runtime: Runtime; clock: Clock; abor
       const watching = onProgress ? watchWork(context, onProgress) : null;
       const bytes = { write: async (chunk: Uint8Array) => onBytes?.(chunk) };
       try {
-        return await auditCommand({ handler, request, who }, { ledger, scrub: (text) => secrets.scrub(text) }, () =>
+        return await auditCommand({ handler, request, who }, context.runtime, () =>
           handler.handle(request, { ...context, who, bytes, goesOn: false }),
         );
       } finally {

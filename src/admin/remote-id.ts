@@ -1,5 +1,5 @@
 import type { CleanText } from '../api/answers/clean-text.ts';
-import { isIdText } from '../api/answers/decode.ts';
+import { isIdText } from '../api/answers/remote-id.ts';
 import { outcomeFault } from '../daemon/faults/outcome-fault.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';

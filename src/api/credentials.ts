@@ -67,7 +67,7 @@ export function createCredentials(options: {
       return fail(messageOf(error).replace(/\.$/, ''));
     }
     // I7: the key is registered as a secret before it is used.
-    secrets.add(text);
+    secrets.add(text, 'api_key');
     if (text === '') return fail('it is empty');
     if (!isHeaderText(text)) return fail('it holds characters that a header cannot carry');
     if (text === key && state?.ok) return state;

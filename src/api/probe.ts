@@ -78,7 +78,7 @@ async function readAnswer(tools: ProbeTools, exchange: Exchange): Promise<Answer
   if (denial !== null) return denial;
   const page = listIn(tools, exchange);
   if (page === null) return { answer: 'unknown', denied: null };
-  const isSure = page === 'long' || page.entries.length + page.nameless > 0;
+  const isSure = page === 'long' || page.entries.length + page.nameless.length > 0;
   const { path } = ENDPOINTS['product.list'];
   if (isSure || !(await isUsual(tools.ask, { method: 'GET', path, body: null }, exchange))) {
     return { answer: 'yes', denied: null };

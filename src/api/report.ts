@@ -2,24 +2,24 @@ import type { Report } from '../domain/ports/platform.ts';
 import type { Profile } from '../domain/profile.ts';
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
 import type { CleanText } from './answers/clean-text.ts';
-import { remoteIdIn } from './answers/decode.ts';
-import { wordAt } from './answers/entry.ts';
-import type { ListShape, ReadEntry } from './listing/list-page.ts';
+import { identifierAt, wordAt } from './answers/entry.ts';
+import { remoteIdIn, whyNoId } from './answers/remote-id.ts';
+import type { ListShape, NoEntry, ReadEntry } from './listing/list-page.ts';
 
 /** Reads entries of the list of reports ("Endpoints"; the document shows none of their fields). */
 export function reportShape(profile: Profile, clean: CleanText): ListShape<Report> {
   const paths = profile.reports;
 
-  function read(entry: JsonValue): ReadEntry<Report> | null {
+  function read(entry: JsonValue): ReadEntry<Report> | NoEntry {
     const id = remoteIdIn(entry, paths.idPaths, clean);
-    if (id === null || !isJsonObject(entry)) return null;
+    if (id === null || !isJsonObject(entry)) return { noId: whyNoId(entry, paths.idPaths, clean) };
     return {
       identity: id,
       entry: {
         id,
-        type: wordAt(entry, paths.typePaths, clean),
-        status: wordAt(entry, paths.statusPaths, clean),
-        createdAt: wordAt(entry, paths.createdAtPaths, clean),
+        type: wordAt(entry, paths.typePaths, clean)?.shown ?? null,
+        status: wordAt(entry, paths.statusPaths, clean)?.shown ?? null,
+        createdAt: identifierAt(entry, paths.createdAtPaths, clean),
         content: entry,
       },
     };

@@ -50,8 +50,6 @@ export interface AdminContext {
   clock: Clock;
   log: Logger;
   version: string;
-  /** Removes secrets from a text (I7). */
-  scrub: (text: string) => string;
   /**
    * Asks the API again if it refuses the key, the plan or a scope, because a person may have corrected this before the
    * command.

@@ -178,7 +178,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       const context = { ...observation, runtime, care, askRefused, startedAt, version, clock, log };
       server = await options.openWeb(context, config.web);
     }
-    admin = await options.openAdmin({ runtime, clock, log, version, scrub, askRefused });
+    admin = await options.openAdmin({ runtime, clock, log, version, askRefused });
     scheduler.start();
     backups.start();
     alerts.start();

@@ -51,7 +51,6 @@ const PARAM_CHARS_MAX = 4096;
  */
 export const openWeb = (async (context, web): Promise<DashboardServer> => {
   const { runtime, log, clock } = context;
-  const scrub = (text: string) => runtime.secrets.scrub(text);
   let credentials = await credentialsOf(web);
   const access = createAccess(credentials, clock);
   const servers = createBoundedServers();
@@ -101,7 +100,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   });
   addErrorPages(app, answers, log);
   addGuard(app, { isMeantHost: (headers) => isMeantHost(headers), access, servers, wrongTokens, answers });
-  addRoutes(app, routes, { answers, people, log, scrub, ledgerLost: () => runtime.ledgerLost() });
+  addRoutes(app, routes, { answers, people, log, secrets: runtime.secrets, ledgerLost: () => runtime.ledgerLost() });
   await addBoard(app, { queues: runtime.queues.bullQueues, log });
   const url = await listen(app, web, log);
   // The first question starts the reading thread. Between questions the thread then reads what lists need in memory, which takes

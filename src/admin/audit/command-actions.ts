@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
 import { messageOf } from '../../lib/errors.ts';
+import type { SecretStore } from '../../lib/logging/secrets.ts';
 import type { Handler } from '../handler.ts';
 import { detailOf } from './detail.ts';
 
@@ -26,16 +27,16 @@ export function systemUser(): string {
  */
 export async function auditCommand<Result>(
   { handler, request, who }: AuditedCommand,
-  { ledger, scrub }: { ledger: Pick<PeopleLedger, 'beginAction' | 'endAction'>; scrub: (text: string) => string },
+  { ledger, secrets }: { ledger: Pick<PeopleLedger, 'beginAction' | 'endAction'>; secrets: SecretStore },
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (handler.isRead === true) return work();
-  const detail = detailOf(request, scrub);
+  const detail = detailOf(request, secrets);
   const id = await ledger.beginAction({ who, via: 'command', action: handler.name, detail });
   const end = (outcome: string) =>
     // The work is done, so a failure to end its entry is ignored. The next process that opens the ledger ends such an
     // entry.
-    ledger.endAction(id, scrub(outcome)).catch(() => undefined);
+    ledger.endAction(id, secrets.scrub(outcome)).catch(() => undefined);
   try {
     const result = await work();
     await end('Done.');

@@ -11,12 +11,13 @@ import { sentence } from '../../lib/text/sentence.ts';
 import { outcomeOfSilence, unconfirmedCauseOf } from '../lost-request.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
 import type { CleanText } from './clean-text.ts';
-import { decodeError, type ErrorBody, remoteIdIn } from './decode.ts';
+import { decodeError, type ErrorBody } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
 import { type Comparison, compareWith, type Difference, holdersOf, type SentIdentity } from './echo.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import { parseJson } from './json-text.ts';
 import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
+import { type NoId, remoteIdIn, whyNoId } from './remote-id.ts';
 import { retryAfterMs, throttledForMs } from './retry-after.ts';
 import { softRefusal } from './soft-refusal.ts';
 import { type ExpectedState, saidOf } from './stated-state.ts';
@@ -116,6 +117,15 @@ const EXISTS_STATUSES = new Set([400, 409, 422]);
 /** The address does not exist or does not take such a request, whatever the data are. */
 const ENDPOINT_STATUSES = new Set([404, 405, 406, 410, 411, 415]);
 
+/** The longest address of a redirect that a message shows. */
+const ADDRESS_LENGTH_MAX = 200;
+
+/** How an answer without an id is described. */
+const NO_ID: Record<NoId, string> = {
+  nothing: 'without an id',
+  secret: 'with an id that contains the API key, or 16 characters of a secret, and such an id is not stored',
+};
+
 /** How much of a 503's body is searched for the words of `answers.unprocessed503`. */
 const WORDS_WITHIN = 4_096;
 
@@ -197,7 +207,9 @@ export function createClassifier(options: {
     const refusal = softRefusal(value, { isEcho: repeats, isImport: expectation.members !== undefined, clean });
     if (refusal !== null && !saysOfMembers(named.members)) return softlyRefused(status, refusal, expectation);
     const remoteId = remoteIdIn(value, expectation.idPaths, clean);
-    if (remoteId === null && expectation.needsId) return unreadableAnswer(status, notDone(status, 'without an id'));
+    if (remoteId === null && expectation.needsId) {
+      return unreadableAnswer(status, notDone(status, NO_ID[whyNoId(value, expectation.idPaths, clean)]));
+    }
     if (difference !== null && !difference.formOnly) return crossedAnswer(status, difference, clean);
     const hasId = remoteIdIn(value, expectation.state?.idPaths ?? expectation.idPaths, clean) !== null;
     // By RFC 9110 the platform has not finished a request that it answers with 202, so the new item may fail later.
@@ -253,11 +265,11 @@ export function createClassifier(options: {
   }
 
   function redirectMessage(status: number, headers: AnswerHeaders): string {
-    const to = headers['location'];
-    const where = typeof to === 'string' ? ` to ${to.replace(/[?#].*$/s, '')}` : '';
-    return clean(
-      `The API answered with a redirect (${status})${where}. dpp-sync follows no redirect: correct target.baseUrl.`,
-    );
+    const to = typeof headers['location'] === 'string' ? headers['location'].replace(/[?#].*$/s, '') : null;
+    const address =
+      to === null || to.length > ADDRESS_LENGTH_MAX ? null : clean.identifier(clean.plain(to, ADDRESS_LENGTH_MAX));
+    const where = address === null ? '' : ` to ${address}`;
+    return `The API answered with a redirect (${status})${where}. dpp-sync follows no redirect: correct target.baseUrl.`;
   }
 
   return {

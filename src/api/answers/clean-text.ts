@@ -1,7 +1,16 @@
 import type { SecretStore } from '../../lib/logging/secrets.ts';
 
-/** Turns any text from the API or a library into a line that may be shown and stored. */
-export type CleanText = (text: string, lengthMax?: number) => string;
+/**
+ * Turns any text from the API or a library into a line that may be shown and stored. The result is for people: only the
+ * text itself may be compared with words, because a word may contain characters of a secret by chance.
+ */
+export interface CleanText {
+  (text: string, lengthMax?: number): string;
+  /** The same line with its secrets, to be compared and then forgotten. */
+  plain(text: string, lengthMax: number): string;
+  /** The unchanged id, key or URL; null if it contains an API key or 16 characters of a secret, so that it may not be stored. */
+  identifier(text: string): string | null;
+}
 
 const MESSAGE_LENGTH_MAX = 300;
 /** How much of a text is read at most, so that a hostile answer costs no time. */
@@ -17,11 +26,21 @@ const SECRET_LENGTH_MAX = 16_384;
  * removed as well: an answer may repeat a part of the key in use, or the key of somebody else.
  */
 export function createCleanText(secrets: SecretStore): CleanText {
-  return (text, lengthMax = MESSAGE_LENGTH_MAX) => {
+  const clean = (text: string, lengthMax = MESSAGE_LENGTH_MAX): string => {
     const bounded = secrets.scrub(text.slice(0, READ_LENGTH_MAX + SECRET_LENGTH_MAX)).slice(0, READ_LENGTH_MAX);
-    const plain = plainText(bounded).replace(KEY, (key) => `${key.slice(0, 8)}…`);
-    return plain.length > lengthMax ? `${plain.slice(0, lengthMax - 1).toWellFormed()}…` : plain;
+    return shortened(
+      plainText(bounded).replace(KEY, (key) => `${key.slice(0, 8)}…`),
+      lengthMax,
+    );
   };
+  return Object.assign(clean, {
+    plain: (text: string, lengthMax: number) => shortened(plainText(text.slice(0, READ_LENGTH_MAX)), lengthMax),
+    identifier: (text: string) => (secrets.isInIdentifier(text) ? null : text),
+  });
+}
+
+function shortened(line: string, lengthMax: number): string {
+  return line.length > lengthMax ? `${line.slice(0, lengthMax - 1).toWellFormed()}…` : line;
 }
 
 const KEY = /dpp_[\w-]{5,}/gi;

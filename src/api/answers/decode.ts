@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { CleanText } from './clean-text.ts';
-import { parseJson, valueAt } from './json-text.ts';
+import { parseJson } from './json-text.ts';
 
 /** The content of an error body, ready to be shown. */
 export interface ErrorBody {
@@ -13,17 +13,21 @@ export interface ErrorBody {
   problems: Problem[];
 }
 
+/** One problem in the API's own words, which are compared and not kept: they may contain a secret. */
 export interface Problem {
   field: string | null;
   /** The API's machine-readable code, such as DRF's `unique`. */
   code: string | null;
   text: string;
+  /** The text as it may be shown and stored. */
+  shown: string;
 }
 
 const PROBLEMS_MAX = 50;
 const DEPTH_MAX = 6;
 const FIELD_NAME_MAX = 100;
-const ID_LENGTH_MAX = 255;
+/** How much of a problem's text is searched for known words. */
+const WORDS_WITHIN = 2_000;
 
 /** Names under which frameworks report problems that belong to no single field. */
 const WHOLE = new Set([
@@ -75,7 +79,11 @@ const ProblemObject = z.looseObject({
  */
 export function decodeError(body: string, clean: CleanText): ErrorBody {
   const value = parseJson(body);
-  if (value === undefined) return { message: clean(body), fields: {}, problems: textProblem(clean(body, 2_000)) };
+  if (value === undefined) {
+    const problems: Problem[] = [];
+    addProblem(problems, { field: null, code: null }, body, clean);
+    return { message: clean(body), fields: {}, problems };
+  }
   return readProblems(value, clean);
 }
 
@@ -83,24 +91,32 @@ export function decodeError(body: string, clean: CleanText): ErrorBody {
 export function readProblems(value: JsonValue, clean: CleanText): ErrorBody {
   const problems: Problem[] = [];
   collect(value, { field: null, code: null }, 0, problems, clean);
+  const shown = problems
+    .filter((problem) => problem.shown !== '')
+    .map(({ field, shown: text }) => ({ field: field === null ? null : clean(field, FIELD_NAME_MAX), text }));
   const fields = new Map<string, string>();
-  for (const { field, text } of problems) {
-    if (field === null || text === '') continue;
+  for (const { field, text } of shown) {
+    if (field === null) continue;
     const before = fields.get(field);
     fields.set(field, before === undefined ? text : clean(`${before}${/[.!?]$/.test(before) ? '' : ','} ${text}`));
   }
-  const whole = problems.filter((problem) => problem.field === null && problem.text !== '').map(({ text }) => text);
-  const unsaid = [...fields].filter(([name]) => !isSaid(name, problems, whole));
+  const whole = shown.filter(({ field }) => field === null).map(({ text }) => text);
+  const unsaid = [...fields].filter(([name]) => !isSaid(name, shown, whole));
   const named = unsaid.map(([name, text]) => `${name}: ${text}`);
   const message = clean([...new Set([...whole, ...named])].join(' '));
   return { message, fields: Object.fromEntries(fields), problems };
+}
+
+interface ShownProblem {
+  field: string | null;
+  text: string;
 }
 
 /**
  * True if one sentence about the whole request names the field and all its problems: "review is missing" and `missing:
  * review`.
  */
-function isSaid(name: string, problems: readonly Problem[], whole: readonly string[]): boolean {
+function isSaid(name: string, problems: readonly ShownProblem[], whole: readonly string[]): boolean {
   const texts = problems.filter(({ field }) => field === name).map(({ text }) => text.replace(/[.!?]$/, ''));
   return whole.some((sentence) => [name, ...texts].every((words) => hasWords(sentence, words)));
 }
@@ -114,8 +130,8 @@ function hasWords(sentence: string, words: string): boolean {
   return false;
 }
 
-function textProblem(text: string): Problem[] {
-  return text === '' ? [] : [{ field: null, code: null, text }];
+function addProblem(into: Problem[], place: Place, text: string, clean: CleanText): void {
+  into.push({ ...place, text: clean.plain(text, WORDS_WITHIN), shown: clean(text) });
 }
 
 interface Place {
@@ -126,7 +142,7 @@ interface Place {
 function collect(value: JsonValue, place: Place, depth: number, into: Problem[], clean: CleanText): void {
   if (into.length >= PROBLEMS_MAX || depth > DEPTH_MAX) return;
   if (typeof value === 'string') {
-    into.push({ ...place, text: clean(value) });
+    addProblem(into, place, value, clean);
   } else if (Array.isArray(value)) {
     for (const entry of value.slice(0, PROBLEMS_MAX)) collect(entry, place, depth + 1, into, clean);
   } else if (isJsonObject(value)) {
@@ -136,14 +152,14 @@ function collect(value: JsonValue, place: Place, depth: number, into: Problem[],
 
 function collectObject(value: JsonObject, place: Place, depth: number, into: Problem[], clean: CleanText): void {
   const known = ProblemObject.parse(value);
-  const code = known.code === undefined ? place.code : clean(known.code, FIELD_NAME_MAX);
+  const code = known.code ?? place.code;
   const attribute = known.attr ?? known.field ?? known.pointer ?? known.source?.pointer;
-  const own = attribute === undefined ? place.field : inside(place.field, fieldOf(attribute), clean);
+  const own = attribute === undefined ? place.field : inside(place.field, fieldOf(attribute));
   const text = known.detail ?? known.message ?? known.msg ?? known.title;
-  if (text !== undefined) into.push({ field: own, code, text: clean(text) });
+  if (text !== undefined) addProblem(into, { field: own, code }, text, clean);
   for (const [name, member] of Object.entries(value).slice(0, PROBLEMS_MAX)) {
     if (isWord(name, member) || isNoise(name, member)) continue;
-    const field = WHOLE.has(name) ? own : inside(place.field, name, clean);
+    const field = WHOLE.has(name) ? own : inside(place.field, name);
     collect(member, { field, code }, depth + 1, into, clean);
   }
 }
@@ -159,32 +175,11 @@ function isNoise(name: string, member: JsonValue): boolean {
   return NOISE.has(name.toLowerCase()) && !Array.isArray(member) && !isJsonObject(member);
 }
 
-function inside(field: string | null, name: string, clean: CleanText): string {
-  const short = clean(name, FIELD_NAME_MAX);
-  return field === null ? short : clean(`${field}.${short}`, FIELD_NAME_MAX);
+function inside(field: string | null, name: string): string {
+  return field === null ? name : `${field}.${name}`;
 }
 
 /** `/data/attributes/sku` and `#/sku` name the field `sku`. */
 function fieldOf(attribute: string): string {
   return attribute.replace(/^#?\/(?:data\/(?:attributes\/)?)?/, '').replaceAll('/', '.');
-}
-
-/**
- * The remote id in an answer, at the first of the paths that has one, in its JSON type.
- *
- * @returns null if there is none. Text that contains a secret, or that is too long, is no id, because the ledger would store it
- *   (I7).
- */
-export function remoteIdIn(value: JsonValue, paths: readonly string[], clean: CleanText): string | number | null {
-  for (const path of paths) {
-    const id = valueAt(value, path);
-    if (typeof id === 'number' && Number.isSafeInteger(id)) return id;
-    if (typeof id === 'string' && isIdText(id, clean)) return id;
-  }
-  return null;
-}
-
-/** True for text that can be an id and may be stored. */
-export function isIdText(id: string, clean: CleanText): boolean {
-  return id !== '' && id !== '.' && id !== '..' && id.length <= ID_LENGTH_MAX && clean(id) === id;
 }

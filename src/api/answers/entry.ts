@@ -7,15 +7,38 @@ import { valueAt } from './json-text.ts';
 const WORD_LENGTH_MAX = 255;
 const URL_LENGTH_MAX = 2_048;
 
-/** The first text or number at one of the paths, ready to be shown. */
-export function wordAt(entry: JsonValue, paths: readonly string[], clean: CleanText): string | null {
+/** A word of the platform. */
+export interface Word {
+  /** The text itself. It is compared with words of the profile and not stored. */
+  said: string;
+  /** The text as it may be shown and stored. */
+  shown: string;
+}
+
+/** The first text or number at one of the paths. */
+export function wordAt(entry: JsonValue, paths: readonly string[], clean: CleanText): Word | null {
   for (const path of paths) {
-    const value = valueAt(entry, path);
-    const text = typeof value === 'number' ? String(value) : value;
-    const word = typeof text === 'string' ? clean(text, WORD_LENGTH_MAX) : '';
-    if (word !== '') return word;
+    const said = lineAt(entry, path, clean);
+    if (said !== null) return { said, shown: clean(said, WORD_LENGTH_MAX) };
   }
   return null;
+}
+
+/** The first text or number at one of the paths, unchanged: an SKU or a time. A text with an API key is left out. */
+export function identifierAt(entry: JsonValue, paths: readonly string[], clean: CleanText): string | null {
+  for (const path of paths) {
+    const line = lineAt(entry, path, clean);
+    const identifier = line === null ? null : clean.identifier(line);
+    if (identifier !== null) return identifier;
+  }
+  return null;
+}
+
+function lineAt(entry: JsonValue, path: string, clean: CleanText): string | null {
+  const value = valueAt(entry, path);
+  if (typeof value === 'number') return String(value);
+  const line = typeof value === 'string' ? clean.plain(value, WORD_LENGTH_MAX) : '';
+  return line === '' ? null : line;
 }
 
 /** The first address at one of the paths, made absolute. Only http and https are addresses of a passport. */
@@ -27,7 +50,8 @@ export function urlAt(
   for (const path of paths) {
     const value = valueAt(entry, path);
     if (typeof value !== 'string' || value === '' || value.length > URL_LENGTH_MAX) continue;
-    const url = URL.parse(clean(value, URL_LENGTH_MAX), origin);
+    if (clean.identifier(value) === null) continue;
+    const url = URL.parse(value, origin);
     if (url !== null && (url.protocol === 'https:' || url.protocol === 'http:')) return url.href;
   }
   return null;

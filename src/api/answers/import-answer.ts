@@ -7,11 +7,12 @@ import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import type { CleanText } from './clean-text.ts';
-import { readProblems, remoteIdIn } from './decode.ts';
+import { readProblems } from './decode.ts';
 import { countedOutcome } from './import-counts.ts';
 import { GROUPS, type Said, saidOf } from './import-words.ts';
 import { valueAt } from './json-text.ts';
 import { alreadyExists } from './refusal-words.ts';
+import { remoteIdIn } from './remote-id.ts';
 import { naturalKeyIn } from './remote-item.ts';
 
 /** What the reader of an answer needs to know about its import. */

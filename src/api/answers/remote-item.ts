@@ -1,9 +1,9 @@
 import type { RemoteItem } from '../../domain/ports/target.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { ListShape, ReadEntry } from '../listing/list-page.ts';
+import type { ListShape, NoEntry, ReadEntry } from '../listing/list-page.ts';
 import type { CleanText } from './clean-text.ts';
-import { remoteIdIn } from './decode.ts';
 import { valueAt } from './json-text.ts';
+import { remoteIdIn, whyNoId } from './remote-id.ts';
 
 /** The names of the identifying fields in the entries of a catalogue. */
 export interface ItemPaths {
@@ -17,9 +17,9 @@ export interface ItemPaths {
 
 /** Reads products and materials of a listing: the id, the natural key, and the fields that the listing shows. */
 export function itemShape(paths: ItemPaths, clean: CleanText): ListShape<RemoteItem> {
-  function read(entry: JsonValue): ReadEntry<RemoteItem> | null {
+  function read(entry: JsonValue): ReadEntry<RemoteItem> | NoEntry {
     const remoteId = remoteIdIn(entry, paths.idPaths, clean);
-    if (remoteId === null) return null;
+    if (remoteId === null) return { noId: whyNoId(entry, paths.idPaths, clean) };
     const naturalKey = naturalKeyIn(entry, paths.naturalKeyFields);
     return { identity: remoteId, entry: { remoteId, naturalKey, fields: fieldsIn(entry, paths.wireNames) } };
   }

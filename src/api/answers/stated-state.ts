@@ -24,7 +24,7 @@ export function saidOf(
 ): 'done' | { words: string } | null {
   for (const holder of holders) {
     const word = wordAt(holder, statusPaths, clean);
-    if (word !== null) return done.has(word.toLowerCase()) ? 'done' : { words: word };
+    if (word !== null) return done.has(word.said.toLowerCase()) ? 'done' : { words: word.shown };
   }
   return null;
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import { expressible, parseJson, valueAt } from '../answers/json-text.ts';
+import type { NoId } from '../answers/remote-id.ts';
 import type { AnswerHeaders } from '../transport.ts';
 import { type PagingPlaces, type PagingWords, readPagingWords } from './paging-words.ts';
 
@@ -7,8 +8,12 @@ import { type PagingPlaces, type PagingWords, readPagingWords } from './paging-w
 export interface ListShape<Entry> {
   /** Dotted paths of the fields that may hold the entries. */
   itemsAt: readonly string[];
-  /** Reads an entry; null for an entry without an identity. */
-  read(entry: JsonValue): ReadEntry<Entry> | null;
+  read(entry: JsonValue): ReadEntry<Entry> | NoEntry;
+}
+
+/** An entry without an identity. */
+export interface NoEntry {
+  noId: NoId;
 }
 
 export interface ReadEntry<Entry> {
@@ -20,8 +25,8 @@ export interface ReadEntry<Entry> {
 /** One page that was read. */
 export interface ListPage<Entry> {
   entries: ReadEntry<Entry>[];
-  /** The number of entries without an id. */
-  nameless: number;
+  /** Why each entry without an id has none. */
+  nameless: NoId[];
   words: PagingWords;
 }
 
@@ -38,8 +43,14 @@ export function readListPage<Entry>(
   const value = parseJson(body);
   const given = entriesOf(value, shape.itemsAt);
   if (value === undefined || given === null) return null;
-  const entries = given.flatMap((entry) => shape.read(expressible(nodeOf(entry))) ?? []);
-  return { entries, nameless: given.length - entries.length, words: readPagingWords(value, headers, places) };
+  const entries: ReadEntry<Entry>[] = [];
+  const nameless: NoId[] = [];
+  for (const entry of given) {
+    const read = shape.read(expressible(nodeOf(entry)));
+    if ('noId' in read) nameless.push(read.noId);
+    else entries.push(read);
+  }
+  return { entries, nameless, words: readPagingWords(value, headers, places) };
 }
 
 function entriesOf(value: JsonValue | undefined, itemsAt: readonly string[]): JsonValue[] | null {

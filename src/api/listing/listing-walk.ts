@@ -1,6 +1,7 @@
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { unreadableAnswer } from '../answers/classify.ts';
+import type { NoId } from '../answers/remote-id.ts';
 import type { ListPage } from './list-page.ts';
 import type { ListingPath } from './listing-path.ts';
 import { type PageRead, type PageTools, readPage, unreliable } from './page-reading.ts';
@@ -227,9 +228,16 @@ function learn<Entry>({ page, known }: At<Entry>, more: boolean | null, search: 
 const END = { to: 'end' } as const;
 const OR_ELSE = ', or else say there how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
 const HOW_TO_SAY = '; say in the profile how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
-const WHERE_IDS = '; name the place of the id in the profile (`idPaths`, `publications`)';
 const OUTSIDE =
   'its link to the next page leads to another path: only the query of a link may differ from the address of the list';
+
+function withoutIds(nameless: readonly NoId[]): string {
+  const secret = nameless.filter((why) => why === 'secret').length;
+  if (secret > 0) {
+    return `${secret} of its entries have an id that contains the API key, or 16 characters of a secret, and such an id is not stored; change the secret, or correct these ids at the platform`;
+  }
+  return `${nameless.length} of its entries carry no id; name the place of the id in the profile (\`idPaths\`, \`publications\`)`;
+}
 
 function fail(reason: string): { to: 'fail'; outcome: Outcome } {
   return { to: 'fail', outcome: unproven(reason) };
@@ -237,7 +245,7 @@ function fail(reason: string): { to: 'fail'; outcome: Outcome } {
 
 /** The outcome of a page with entries without an id; null if each entry has one. */
 export function namelessIn({ nameless }: Pick<ListPage<unknown>, 'nameless'>): Outcome | null {
-  return nameless === 0 ? null : unproven(`${nameless} of its entries carry no id${WHERE_IDS}`);
+  return nameless.length === 0 ? null : unproven(withoutIds(nameless));
 }
 
 /** The outcome of a listing that proves nothing. */

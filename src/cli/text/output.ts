@@ -87,7 +87,7 @@ export function createOutput(options: OutputOptions): Output {
     else stderr.write(`${text}\n`);
   };
   const scrubbed = (value: object): string =>
-    JSON.stringify(value, (_, member: unknown) => (typeof member === 'string' ? secrets.scrub(member) : member));
+    JSON.stringify(value, (_, member: unknown) => (typeof member === 'string' ? secrets.scrubValue(member) : member));
 
   async function streamed(text: string | Uint8Array): Promise<boolean> {
     if (!toStdout(text)) {

@@ -48,8 +48,10 @@ export function createFindings(options: {
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
   const secretPaths: string[] = [];
+  const problemPaths = new Set<string>();
   const unresolved = new Set(templates.values());
 
+  /** A person may write a key at a wrong place of the config, so a text about a value shows nothing that looks like a key. */
   const clean = (text: string): string =>
     secrets.scrub(text).replace(/(?<![\w/.-])dpp_[\w-]{12,}/g, (key) => `${key.slice(0, 8)}…`);
 
@@ -70,7 +72,8 @@ export function createFindings(options: {
   };
 
   const add = (to: ConfigProblem[], path: readonly PathSegment[], message: string, cure: string | undefined): void => {
-    const place = { path: clean(formatPath(path)), line: document.lineOf(path) };
+    const place = { path: secrets.scrubValue(formatPath(path)), line: document.lineOf(path) };
+    if (to === problems) problemPaths.add(pathId(path));
     to.push({
       ...place,
       message: clean(withoutValue(path, message)),
@@ -88,10 +91,7 @@ export function createFindings(options: {
     return isGiven && at.length >= HIDDEN_LENGTH_MIN ? message.replaceAll(at, '…') : message;
   };
 
-  const has = (path: readonly PathSegment[]): boolean => {
-    const text = clean(formatPath(path));
-    return problems.some((problem) => problem.path === text);
-  };
+  const has = (path: readonly PathSegment[]): boolean => problemPaths.has(pathId(path));
 
   return {
     problems,

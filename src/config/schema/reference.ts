@@ -59,6 +59,8 @@ These values are secrets: the keys that are marked as secret below, all values f
 - dpp-sync also removes secrets from texts that other systems send back. A secret of fewer than 8 characters is not removed, because it
   could be ordinary text; \`check\` warns of such a secret. If a secret has 16 characters or more, dpp-sync also removes any 6 consecutive
   characters of it, unless these are a plain word or a sequence such as \`123456\`.
+- Ids, keys, paths and addresses are never changed. An id of the platform is refused only if it contains a whole API key, or 16 consecutive
+  characters of a secret. It does not matter how an id begins: \`dpp_12345\` is an id.
 - When the API rejects a key, dpp-sync reads the key again from its file or variable.
 `;
 

@@ -1,18 +1,35 @@
-export interface SecretFinder {
-  /**
-   * Searches for one more secret. The cost does not depend on the number of secrets, because a daemon gets a new one at
-   * each rotation of a key.
-   *
-   * @param secret at least 6 characters
-   * @param shown how many of its first characters may be shown
-   */
-  add(secret: string, shown: number): void;
-  /** Finds the parts of a text that have to be removed, in order and without overlap. */
-  find(text: string): { start: number; end: number }[];
+/**
+ * What is searched, and which parts of a secret count there:
+ * - `text`: free text. The whole secret, and any 6 characters of a long one.
+ * - `value`: one value without white space that is shown. The whole secret, and any 16 characters.
+ * - `identifier`: an id, key, path or URL. The whole API key, and any 16 characters of a secret. An identifier of 50,000
+ *   shares 6 characters with a key by chance, and a short secret such as `20261128` is a part of ordinary keys.
+ */
+export type Searched = 'text' | 'value' | 'identifier';
+
+export interface FoundSecret {
+  /** The secret as it is written. */
+  secret: string;
+  /** How many of its first characters may be shown. */
+  shown: number;
+  /** True for a key of the API. It counts in identifiers also if it is short. */
+  isApiKey: boolean;
 }
 
-/** This many characters in a row reveal a part of a secret. */
+export interface SecretFinder {
+  /**
+   * Searches for one more secret of at least 6 characters. The cost does not depend on the number of secrets, because a
+   * daemon gets a new one at each rotation of a key.
+   */
+  add(secret: FoundSecret): void;
+  /** Finds the parts that have to be removed, in order and without overlap. */
+  find(text: string, searched: Searched): { start: number; end: number }[];
+}
+
+/** In free text this many characters in a row reveal a part of a secret. */
 const RUN = 6;
+/** In an identifier or a value this many characters in a row are no chance. */
+const LONG_RUN = 16;
 /** Of a shorter secret only the whole is searched for, because its parts may be ordinary words. */
 const PARTS_LENGTH_MIN = 16;
 
@@ -25,7 +42,11 @@ interface Target {
   from: number;
   length: number;
   keep: number;
+  /** Where the target is searched for. */
+  within: readonly Searched[];
 }
+
+const EVERYWHERE: readonly Searched[] = ['text', 'value', 'identifier'];
 
 /**
  * Searches texts for secrets. The text is decoded once, and one hash rolls over it, so the time depends only on the
@@ -49,7 +70,7 @@ export function createSecretFinder(): SecretFinder {
     likely[hash & 0xffff] = 1;
   }
 
-  function find(text: string): { start: number; end: number }[] {
+  function find(text: string, searched: Searched): { start: number; end: number }[] {
     if (text.length < RUN) return [];
     const { codes, starts, ends, length } = decode(text);
     const found: { start: number; end: number }[] = [];
@@ -67,7 +88,7 @@ export function createSecretFinder(): SecretFinder {
     let hash = length >= RUN ? hashOf(codes, 0) : 0;
     for (let at = 0; at + RUN <= length; at += 1) {
       if (likely[hash & 0xffff] === 1) {
-        const target = byHash.get(hash)?.find((one) => isAt(one, codes, at, length));
+        const target = byHash.get(hash)?.find((one) => one.within.includes(searched) && isAt(one, codes, at, length));
         if (target !== undefined) cover(at + target.keep, at + target.length - 1);
       }
       hash = roll(hash, codes[at] ?? 0, codes[at + RUN] ?? 0);
@@ -76,33 +97,48 @@ export function createSecretFinder(): SecretFinder {
   }
 
   return {
-    add(secret, shown) {
-      for (const target of targetsOf(secret, shown)) if (target.length >= RUN) add(target);
+    add(secret) {
+      for (const target of targetsOf(secret)) if (target.length >= RUN) add(target);
     },
     find,
   };
 }
 
-function targetsOf(secret: string, shown: number): Target[] {
+function targetsOf(found: FoundSecret): Target[] {
+  const { secret, shown, isApiKey } = found;
   // A secret may contain characters that look encoded. So the search finds both the written form and the decoded form
   // of a secret.
   const forms = [charactersOf(secret), decode(secret)].map(({ codes, length }) => codes.slice(0, length));
   return [
-    ...forms.flatMap((codes) => [wholeOf(codes, shown), ...partsOf(codes, shown)]),
-    ...base64Of(secret).map((encoded) => wholeOf(charactersOf(encoded).codes, 0)),
+    ...forms.flatMap((codes) => [wholeOf(codes, shown, isApiKey), ...partsOf(codes, shown)]),
+    ...base64Of(secret).map((encoded) => wholeOf(charactersOf(encoded).codes, 0, isApiKey)),
   ];
 }
 
-function wholeOf(codes: Uint16Array, shown: number): Target {
-  return { codes, from: 0, length: codes.length, keep: Math.min(shown, codes.length) };
+function wholeOf(codes: Uint16Array, shown: number, isApiKey: boolean): Target {
+  const within: readonly Searched[] = isApiKey || codes.length >= LONG_RUN ? EVERYWHERE : ['text', 'value'];
+  return { codes, from: 0, length: codes.length, keep: Math.min(shown, codes.length), within };
 }
 
 function partsOf(codes: Uint16Array, shown: number): Target[] {
   if (codes.length < PARTS_LENGTH_MIN) return [];
-  const places = Array.from({ length: codes.length - shown - RUN + 1 }, (_, at) => shown + at);
-  return places
+  const runs = placesFrom(shown, codes.length - RUN)
     .filter((from) => !isOrdinary(codes.subarray(from, from + RUN)))
-    .map((from) => ({ codes, from, length: RUN, keep: 0 }));
+    .map((from): Target => ({ codes, from, length: RUN, keep: 0, within: ['text'] }));
+  const long = placesFrom(0, codes.length - LONG_RUN).map(
+    (from): Target => ({
+      codes,
+      from,
+      length: LONG_RUN,
+      keep: Math.max(shown - from, 0),
+      within: ['value', 'identifier'],
+    }),
+  );
+  return [...runs, ...long];
+}
+
+function placesFrom(first: number, last: number): number[] {
+  return Array.from({ length: Math.max(last - first + 1, 0) }, (_, at) => first + at);
 }
 
 /**
@@ -138,7 +174,8 @@ function isAt(target: Target, codes: Uint16Array, at: number, length: number): b
 }
 
 function isSame(a: Target, b: Target): boolean {
-  return a.length === b.length && isAt(a, b.codes, b.from, b.from + b.length);
+  const areSearchedAlike = a.within.join() === b.within.join();
+  return areSearchedAlike && a.length === b.length && isAt(a, b.codes, b.from, b.from + b.length);
 }
 
 const BASE = 0x01000193;

@@ -1,4 +1,4 @@
-import { createSecretFinder } from './secret-finder.ts';
+import { createSecretFinder, type Searched } from './secret-finder.ts';
 
 /** How many characters of a key may be shown: the prefix that the platform shows as well. */
 const PREFIX_LENGTH = 8;
@@ -20,37 +20,67 @@ function shownLength(secret: string): number {
  * for texts from elsewhere that may repeat a secret, such as a library's error or an API's answer.
  */
 export interface SecretStore {
-  /** A secret shorter than `SECRET_LENGTH_MIN` is not remembered. */
-  add(secret: string): void;
   /**
-   * The text without any known secret. Of a whole secret, the part that may be shown is kept. Of a long secret, any 6
+   * A secret shorter than `SECRET_LENGTH_MIN` is not remembered.
+   *
+   * @param kind says that the secret is a key of the API
+   */
+  add(secret: string, kind?: 'api_key'): void;
+  /**
+   * Free text without any known secret. Of a whole secret, the part that may be shown is kept. Of a long secret, any 6
    * characters in a row are removed too. Secrets are also found if they have white space in them or are encoded as
    * percent-encoding, JSON escapes or base64.
    */
   scrub(text: string): string;
+  /**
+   * One value of a document as it may be shown. A value with white space is free text. Any other value may be an id, a
+   * key or an address, so only whole secrets and 16 characters in a row are removed: a program that reads the document
+   * needs the whole id.
+   */
+  scrubValue(value: string): string;
+  /**
+   * True if an id, key, path or URL contains a whole API key or 16 characters in a row of any secret. Then it may
+   * neither be stored nor shown. It is never changed, because a changed id is another id.
+   */
+  isInIdentifier(identifier: string): boolean;
 }
 
 export function createSecretStore(): SecretStore {
-  const known = new Set<string>();
-  /** Secrets that are prepared for the search at the next text. */
-  const fresh: string[] = [];
+  /** Whether each known secret is a key of the API. */
+  const known = new Map<string, boolean>();
+  /** Secrets that are prepared for the next search. */
+  const fresh = new Set<string>();
   const finder = createSecretFinder();
+
+  function find(text: string, searched: Searched): { start: number; end: number }[] {
+    if (known.size === 0) return [];
+    for (const secret of fresh) {
+      finder.add({ secret, shown: shownLength(secret), isApiKey: known.get(secret) === true });
+    }
+    fresh.clear();
+    return finder.find(text, searched);
+  }
+
+  function scrubbed(text: string, searched: Searched): string {
+    let clean = '';
+    let end = 0;
+    for (const range of find(text, searched)) {
+      clean += `${text.slice(end, range.start)}…`;
+      end = range.end;
+    }
+    return end === 0 ? text : clean + text.slice(end);
+  }
+
   return {
-    add(secret) {
-      if (secret.length < SECRET_LENGTH_MIN || known.has(secret)) return;
-      known.add(secret);
-      fresh.push(secret);
+    add(secret, kind) {
+      const isApiKey = kind === 'api_key';
+      const before = known.get(secret);
+      if (secret.length < SECRET_LENGTH_MIN || before === true || before === isApiKey) return;
+      known.set(secret, isApiKey);
+      fresh.add(secret);
     },
-    scrub(text) {
-      if (known.size === 0) return text;
-      for (const secret of fresh.splice(0)) finder.add(secret, shownLength(secret));
-      let clean = '';
-      let end = 0;
-      for (const range of finder.find(text)) {
-        clean += `${text.slice(end, range.start)}…`;
-        end = range.end;
-      }
-      return end === 0 ? text : clean + text.slice(end);
-    },
+    scrub: (text) => scrubbed(text, 'text'),
+    scrubValue: (value) => scrubbed(value, /\s/.test(value) ? 'text' : 'value'),
+    isInIdentifier: (identifier) => find(identifier, 'identifier').length > 0,
   };
 }

@@ -4,6 +4,7 @@ import { detailOf } from '../../admin/audit/detail.ts';
 import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
 import type { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import type { SecretStore } from '../../lib/logging/secrets.ts';
 import { type CurrentAction, withAction } from '../audit/current-action.ts';
 import type { Answers, Visit } from './answers.ts';
 import { answerOf } from './fault-status.ts';
@@ -32,7 +33,7 @@ export interface RouteParts {
   answers: Answers;
   people: Pick<PeopleLedger, 'beginAction' | 'endAction'>;
   log: Logger;
-  scrub: (text: string) => string;
+  secrets: SecretStore;
   /** Why the ledger cannot be used any more; null while it can. */
   ledgerLost: () => Fault | null;
 }
@@ -99,7 +100,7 @@ function isForged({ visit, headers }: FastifyRequest, { method, role }: Route, {
 }
 
 /** Writes the action to the audit log before it begins, and its result afterwards. */
-async function audited(route: Route, request: WebRequest, { people, log, scrub }: RouteParts): Promise<WebAnswer> {
+async function audited(route: Route, request: WebRequest, { people, log, secrets }: RouteParts): Promise<WebAnswer> {
   const { action } = route;
   if (action === undefined || route.role === 'open') return route.handle(request);
   const { person, params, form, json, file } = request;
@@ -108,12 +109,12 @@ async function audited(route: Route, request: WebRequest, { people, log, scrub }
     who: person.name,
     via: route.path.startsWith('/api/') ? 'api' : 'web',
     action,
-    detail: detailOf({ ...fieldsOf(form), ...(isObject(json) ? json : {}), ...params, ...upload }, scrub),
+    detail: detailOf({ ...fieldsOf(form), ...(isObject(json) ? json : {}), ...params, ...upload }, secrets),
   });
   const entry: CurrentAction = { id, taken: false };
   const end = async (outcome: string) => {
     try {
-      if (!entry.taken) await people.endAction(id, scrub(outcome));
+      if (!entry.taken) await people.endAction(id, secrets.scrub(outcome));
     } catch (error) {
       log.warn({ err: error, action }, 'The end of an action could not be written to the audit log.');
     }

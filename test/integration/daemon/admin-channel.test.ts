@@ -57,8 +57,7 @@ function handlerOf<Result>(
 }
 
 async function listen(handler: Handler<string, unknown>, over: Runtime = runtime): Promise<void> {
-  const scrub = (text: string) => text.replaceAll('the-password', '…');
-  const context = { runtime: over, clock: systemClock, log, version: VERSION, scrub, askRefused: async () => {} };
+  const context = { runtime: over, clock: systemClock, log, version: VERSION, askRefused: async () => {} };
   server = await openAdminChannel(context, [handler as Handler<unknown, unknown>]);
 }
 
@@ -101,6 +100,7 @@ describe('the admin channel', () => {
 
   it('the admin channel gives the fault of a handler as it was thrown, without secrets', async () => {
     const failing = handlerOf(async () => {
+      runtime.secrets.add('the-password');
       throw fault('api.key', 'No to the-password.', { path: 'target.apiKey', suggestion: 'Ask.' });
     });
     await listen(failing);

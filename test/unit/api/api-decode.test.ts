@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCleanText } from '../../../src/api/answers/clean-text.ts';
-import { decodeError, remoteIdIn } from '../../../src/api/answers/decode.ts';
+import { decodeError } from '../../../src/api/answers/decode.ts';
 import { parseJson, valueAt } from '../../../src/api/answers/json-text.ts';
+import { remoteIdIn } from '../../../src/api/answers/remote-id.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 
 const clean = createCleanText(createSecretStore());
@@ -57,7 +58,7 @@ describe('remoteIdIn', () => {
   });
 
   it('remoteIdIn takes nothing that could not be an id', () => {
-    for (const id of [null, true, '', '.', '..', 1.5, [], {}, 'x'.repeat(256), 'a\nb', 'dpp_0123456789abcdef']) {
+    for (const id of [null, true, '', '.', '..', 1.5, [], {}, 'x'.repeat(256), 'a\nb', ' a', '<b>7</b>']) {
       expect(remoteIdIn({ id }, paths, clean), JSON.stringify(id)).toBeNull();
     }
     expect(remoteIdIn('7', paths, clean)).toBeNull();

@@ -118,7 +118,7 @@ async function entriesOf({ runtime }: Pick<PageContext, 'runtime'>) {
   const text = await readFile(config.file, 'utf8').catch(() => null);
   const schemas = config.sources.map(({ connector }) => connector);
   const entries = text === null ? null : describeConfig(text, schemas);
-  return entries?.map((entry) => ({ ...entry, value: secrets.scrub(entry.value) })) ?? null;
+  return entries?.map((entry) => ({ ...entry, value: secrets.scrubValue(entry.value) })) ?? null;
 }
 
 async function prefixOf(key: SecretSource): Promise<string | null> {

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { scaled } from '../support/runner/chaos.ts';
+import { createWorld } from '../support/worlds/world.ts';
+
+/** A hexadecimal key of 32 digits shares 6 of them with one UUID in about 60,000. Other secrets count like the key. */
+const OTHER_SECRETS = 60;
+
+it('a catalogue of any size with UUIDs under a hexadecimal key is delivered, first contact included', {
+  timeout: 1_800_000,
+}, async () => {
+  const count = scaled(2_000, 100_000);
+  const lines = Array.from({ length: count }, (_, index) => `P-${index},Chair ${index}`);
+  const key = `dpp_${hex(0)}`;
+  const world = await createWorld({
+    config: {
+      sources: [
+        {
+          id: 'erp',
+          connector: 'csv',
+          streams: { products: { path: './products.csv', key: ['sku'] } },
+          mappings: [
+            { stream: 'products', to: 'product', key: 'row.sku', fields: { sku: 'row.sku', name: 'row.name' } },
+          ],
+        },
+      ],
+    },
+    sandbox: { ids: 'uuid' },
+    target: { apiKey: key },
+    files: { 'products.csv': `sku,name\n${lines.join('\n')}\n` },
+  });
+  try {
+    world.sandbox.ensureKey({ organization: 'acme', name: 'hex', scopes: ['read', 'write', 'publish'], key });
+    const runtime = await world.open();
+    try {
+      for (let other = 1; other <= OTHER_SECRETS; other += 1) runtime.secrets.add(hex(other));
+      const abort = new AbortController().signal;
+      const report = await sync(runtime, { sources: [], accept: [], waitMs: 60_000, abort }, systemClock);
+      expect(exitCodeOf(report)).toBe(0);
+      const ids = world.contents().products.map((product) => String((product as { id: unknown }).id));
+      expect(ids).toHaveLength(count);
+      const shared = ids.filter((id) => runtime.secrets.scrub(id) !== id);
+      if (count === 100_000) expect(shared.length, 'ids that share 6 characters with a secret').toBeGreaterThan(10);
+    } finally {
+      await runtime.close();
+    }
+  } finally {
+    await world.remove();
+  }
+});
+
+function hex(seed: number): string {
+  return createHash('sha256').update(String(seed)).digest('hex').slice(0, 32);
+}
