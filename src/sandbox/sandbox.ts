@@ -18,6 +18,7 @@ import { createOperations } from './operations.ts';
 import { createSchemaPages } from './schema/schema-pages.ts';
 import { createHttpServer } from './server/http-server.ts';
 import { createProcessor } from './server/processor.ts';
+import { withRequestEnvelope } from './server/request-envelope.ts';
 import { createStyle } from './server/style.ts';
 import type { ImportOptions } from './settings/import-settings.ts';
 import { type Lies, type RateLimit, type SandboxOptions, SandboxSettings } from './settings/settings.ts';
@@ -97,7 +98,8 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
   const sessions = createSessionStore(database, organizations);
   const lateImports = createLateImports(storage);
   const honest = createOperations({ collections, ids, keys, settings, lateImports });
-  const operations = withLies(honest, settings.lies, { collections, ids });
+  const toldWith = (lies: Lies) => withRequestEnvelope(withLies(honest, lies, { collections, ids }), settings.requests);
+  const operations = toldWith(settings.lies);
 
   const admission = createAdmission(keys, sessions, settings.rateLimit);
   const faults = createFaults(settings.faults);
@@ -139,7 +141,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     return organizationId !== undefined && approvePassport(collections, { organizationId, sku, now: clock.now() });
   };
   let told = settings.lies;
-  const tell = (): void => void Object.assign(operations, withLies(honest, told, { collections, ids }));
+  const tell = (): void => void Object.assign(operations, toldWith(told));
   const steering = {
     issueKey: (request: KeyRequest) => keys.issue(request, clock.now()),
     ensureKey: (request: KeyRequest & { key: string }) => keys.ensure(request, clock.now()),

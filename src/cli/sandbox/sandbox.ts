@@ -63,7 +63,9 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
         'ignored',
       ]),
     )
-    .addOption(new Option('--ids <kind>', 'the type of ids; the default is numeric').choices(['numeric', 'uuid']))
+    .addOption(
+      new Option('--ids <kind>', 'the type of ids; the default is numeric').choices(['numeric', 'uuid', 'text']),
+    )
     .option('--gates <names>', 'what publishing asks for: some of product,bom,material,review, or none', gateNames)
     .option('--review', 'a passport has to be approved before it is published')
     .option('--settings <file>', 'YAML or JSON with any of the settings')

@@ -1,15 +1,19 @@
 import { err, ok, type Result } from '../../lib/result.ts';
 import { type Answer, refusal } from '../api/answer.ts';
+import { nginxPage } from '../api/nginx-page.ts';
 import { RateLimit, type RateLimitSettings } from '../settings/settings.ts';
 import { type ActiveLimit, type Admission, createRateLimiter, quotaOf, type RateLimiter } from './rate-limit.ts';
 
 /** Limits the rate of known callers, and adds the headers that describe the limit. */
 export interface Throttle {
-  /** Returns the headers for an answer to the caller, or the 429. */
+  /** Returns the headers for an answer to the caller, or the refusal. */
   admit(caller: { organizationId: number; name: string }, now: number): Result<Record<string, string>, Answer>;
   /** Replaces the limit; every caller begins again with a full allowance. */
   setLimit(limit: RateLimit): void;
 }
+
+/** The answer of nginx's limits, unless their status was changed. */
+const UNAVAILABLE = nginxPage(503, 'Service Temporarily Unavailable');
 
 const NO_HEADERS: Record<string, string> = {};
 
@@ -29,7 +33,8 @@ export function createThrottle(initial: RateLimitSettings): Throttle {
       const seconds = Math.max(1, Math.ceil(admission.retryAfterMs / 1000));
       const expected = ` Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`;
       const detail = `Request was throttled.${limit.retryAfter === 'none' ? '' : expected}`;
-      return err(refusal(429, detail, { ...headers, ...retryAfter(limit, seconds, now) }));
+      const refused = refusal(limit.status, detail, { ...headers, ...retryAfter(limit, seconds, now) });
+      return err(limit.status === 503 ? { ...refused, document: UNAVAILABLE } : refused);
     },
     setLimit(next) {
       limit = RateLimit.parse(next);

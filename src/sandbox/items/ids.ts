@@ -1,14 +1,14 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 
 /** An id in the form of the API. */
 export type ResourceId = number | string;
 
-/** How resources are identified. Rows always have a number. With `uuid` they also have a UUID. */
+/** How resources are identified. Rows always have a number. In the column `uuid` they have a UUID or another text, if numbers are not the ids. */
 export interface IdScheme {
   /** The column with the id that the API shows. */
   column: 'id' | 'uuid';
-  /** The UUID of a new row, null if numbers are the ids. */
+  /** The UUID or other text of a new row, null if numbers are the ids. */
   freshUuid(): string | null;
   /** Reads an id from a path; null if the text cannot be an id. */
   fromPath(text: string): ResourceId | null;
@@ -16,7 +16,10 @@ export interface IdScheme {
   reference: z.ZodType<ResourceId>;
 }
 
-export function createIdScheme(kind: 'numeric' | 'uuid'): IdScheme {
+/** Large enough that no two ids of a sandbox are equal. */
+const TEXT_ID_MAX = 2 ** 47;
+
+export function createIdScheme(kind: 'numeric' | 'uuid' | 'text'): IdScheme {
   const expected = kind === 'numeric' ? 'number' : 'string';
   const reference = {
     error: ({ input }: { input?: unknown }) => {
@@ -32,6 +35,14 @@ export function createIdScheme(kind: 'numeric' | 'uuid'): IdScheme {
       freshUuid: () => null,
       fromPath: (text) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : null),
       reference: z.int(reference),
+    };
+  }
+  if (kind === 'text') {
+    return {
+      column: 'uuid',
+      freshUuid: () => `dpp_${randomInt(TEXT_ID_MAX)}`,
+      fromPath: (text) => (/^dpp_\d{1,15}$/.test(text) ? text : null),
+      reference: z.string(reference),
     };
   }
   return {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from '../api/endpoints.ts';
 import type { Operation, QueryParameter } from '../api/operation.ts';
 import { PAGINGS } from '../lists/paging-styles.ts';
+import { closed, formedSchema } from '../server/entry-form.ts';
 import { createStyle } from '../server/style.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import { honoursKeys } from '../storage/idempotency.ts';
@@ -36,7 +37,7 @@ export function describeApi(operations: Record<OperationName, Operation>, settin
         ...(parameters.length > 0 && { parameters }),
         ...(accepts && { requestBody: bodyOf(accepts) }),
         responses: {
-          [String(status)]: { description: 'Success.', content: contentOf(shape, settings) },
+          [String(status)]: { description: 'Success.', content: contentOf(name, shape, settings) },
           ...describeRefusals(name, settings),
         },
       },
@@ -84,12 +85,19 @@ function bodyOf(accepts: z.ZodType): JsonObject {
   return { required: !accepts.safeParse({}).success, content };
 }
 
+/** The JSON Schema of an id in a path. */
+const ID_SCHEMAS: Record<SandboxSettings['ids'], JsonObject> = {
+  numeric: { type: 'integer', minimum: 1 },
+  uuid: { type: 'string', format: 'uuid' },
+  text: { type: 'string' },
+};
+
 function parametersOf(
   { path, idempotencyKey }: Endpoint,
   read: readonly QueryParameter[],
   settings: SandboxSettings,
 ): JsonObject[] {
-  const id = settings.ids === 'numeric' ? { type: 'integer', minimum: 1 } : { type: 'string', format: 'uuid' };
+  const id = ID_SCHEMAS[settings.ids];
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     return { name, in: 'path', required: true, schema: id };
   });
@@ -104,42 +112,18 @@ function parametersOf(
   return [...inPath, ...inQuery, ...(honoursKeys(settings.idempotency, { idempotencyKey }) ? [key] : [])];
 }
 
-function contentOf(shape: SuccessShape, settings: SandboxSettings): JsonObject {
+function contentOf(name: OperationName, shape: SuccessShape, settings: SandboxSettings): JsonObject {
   if (shape.kind === 'pdf') return { 'application/pdf': {} };
-  const schema = withIdAt(settings.idAt, jsonSchema(shape.schema, 'output'));
+  const plain = jsonSchema(shape.schema, 'output');
+  const schema = formedSchema(plain, settings, name);
   if (shape.kind === 'list') return { 'application/json': { schema: pageOf(schema, settings) } };
-  const nested = settings.idAt === 'data.id' && 'id' in (schema['properties'] as JsonObject);
-  return { 'application/json': { schema: nested ? closed({ data: schema }) : schema } };
+  const isItem = 'id' in (plain['properties'] as JsonObject);
+  return { 'application/json': { schema: settings.idAt === 'data.id' && isItem ? closed({ data: schema }) : schema } };
 }
 
 function pageOf(entry: JsonObject, { paging, envelope }: SandboxSettings): JsonObject {
   const entries = { type: 'array', items: entry };
   return PAGINGS[paging].page?.(entries, { envelope }) ?? entries;
-}
-
-function closed(properties: JsonObject): JsonObject {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
-}
-
-/** Renames `id` at the same places as the style of answers: in an object and in the entries of its lists. */
-function withIdAt(name: SandboxSettings['idAt'], schema: JsonObject): JsonObject {
-  if (name === 'id' || name === 'data.id') return schema;
-  const rename = (object: JsonObject): JsonObject => {
-    const properties = (object['properties'] ?? {}) as JsonObject;
-    const required = (object['required'] ?? []) as string[];
-    return {
-      ...object,
-      properties: Object.fromEntries(
-        Object.entries(properties).map(([member, value]) => [member === 'id' ? name : member, renameItems(value)]),
-      ),
-      required: required.map((member) => (member === 'id' ? name : member)),
-    };
-  };
-  const renameItems = (value: JsonValue): JsonValue => {
-    const { items, ...rest } = value as JsonObject;
-    return items === undefined ? value : { ...rest, items: rename(items as JsonObject) };
-  };
-  return rename(schema);
 }
 
 function describeRefusals(name: OperationName, settings: SandboxSettings): JsonObject {

@@ -21,7 +21,7 @@ const decimal = z
 
 /** The schemas of the objects that the API shows. JSON Schema is made from them. */
 function resourceShapes({ ids, import: { answer } }: Pick<SandboxSettings, 'ids' | 'import'>) {
-  const id = ids === 'numeric' ? z.int().min(1) : z.guid();
+  const id = { numeric: z.int().min(1), uuid: z.guid(), text }[ids];
   const times = { created_at: time, updated_at: time };
   const status = z.enum(PASSPORT_STATES).exclude(['none']);
   const counts = { created: z.int().min(0), updated: z.int().min(0), failed: z.int().min(0) };

@@ -1,8 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import type { Answer } from '../api/answer.ts';
+import type { Answer, Document } from '../api/answer.ts';
 import { ENDPOINTS, type OperationName } from '../api/endpoints.ts';
-import type { SandboxSettings } from '../settings/settings.ts';
+import type { AnswerContent, SandboxSettings } from '../settings/settings.ts';
+import { addressOf, type EntryForm, formed } from './entry-form.ts';
 
 /** An answer in the form of the settings. */
 export interface StyledAnswer extends Answer {
@@ -15,12 +16,14 @@ export interface StyledAnswer extends Answer {
  */
 export function createStyle({
   successCodes,
-  idAt,
   errors,
-}: Pick<SandboxSettings, 'successCodes' | 'idAt' | 'errors'>): (
+  answers,
+  ...form
+}: Pick<SandboxSettings, 'successCodes' | 'errors' | 'answers'> & EntryForm): (
   answer: Answer,
   operation: OperationName | null,
 ) => StyledAnswer {
+  const contentOf = (operation: OperationName): AnswerContent => answers[operation] ?? answers['*'] ?? 'full';
   const statusOf = (status: number, operation: OperationName | null): number => {
     if (successCodes === 'accepted' && operation !== null && ENDPOINTS[operation].method !== 'GET') return 202;
     return successCodes === 'ok' && status === 201 ? 200 : status;
@@ -32,35 +35,32 @@ export function createStyle({
 
   return (answer, operation) => {
     if (answer.status >= 400) return { ...answer, ...errorOf(answer) };
-    const status = answer.document ? answer.status : statusOf(answer.status, operation);
-    const body = idAt === 'id' ? answer.body : withIdAt(idAt, answer.body);
-    return { ...answer, status, body, contentType: 'application/json' };
+    const contentType = 'application/json';
+    if (answer.document || operation === null) return { ...answer, contentType };
+    const styled = { ...answer, status: statusOf(answer.status, operation), contentType };
+    const told = ENDPOINTS[operation].method === 'GET' ? styled : abridged(styled, contentOf(operation), operation);
+    return told.document ? told : { ...told, body: formed(told.body, form, operation) };
   };
 }
 
-/** Renames the id of an object, of the entries of a bare list, and of the entries of every list in an envelope. */
-function withIdAt(name: 'uuid' | 'pk' | 'data.id', body: JsonValue): JsonValue {
-  if (Array.isArray(body)) return name === 'data.id' ? body : body.map((entry) => renameId(name, entry));
-  if (!isJsonObject(body)) return body;
-  if (name === 'data.id') return 'id' in body ? { data: body } : body;
-  return Object.fromEntries(
-    Object.entries(renameId(name, body)).map(([member, value]) => [
-      member,
-      Array.isArray(value) ? value.map((entry) => renameEntry(name, entry)) : value,
-    ]),
-  );
-}
+const NOTHING: Document = { type: 'application/json', bytes: Buffer.alloc(0) };
 
-/** Renames the id of an entry of a list. In the style of Relay the entry is in the edge. */
-function renameEntry(name: string, entry: JsonValue): JsonValue {
-  if (!isJsonObject(entry) || !isJsonObject(entry['node'] ?? null)) return renameId(name, entry);
-  return { ...entry, node: renameId(name, entry['node'] ?? null) };
-}
-
-function renameId<T extends JsonValue>(name: string, value: T): T | JsonObject {
-  if (!isJsonObject(value) || !('id' in value)) return value;
-  const { id = null, ...rest } = value as JsonObject;
-  return { [name]: id, ...rest };
+/** Leaves out a part of the answer to a write, as the settings say. */
+function abridged(answer: StyledAnswer, how: AnswerContent, operation: OperationName): StyledAnswer {
+  const { body } = answer;
+  const id = isJsonObject(body) ? body['id'] : undefined;
+  switch (how) {
+    case 'full':
+      return answer;
+    case 'id':
+      return id === undefined ? answer : { ...answer, body: { id } };
+    case 'empty':
+      return { ...answer, document: NOTHING };
+    case 'location': {
+      const location = addressOf(operation, id ?? null);
+      return { ...answer, headers: { ...answer.headers, ...(location && { location }) }, document: NOTHING };
+    }
+  }
 }
 
 /** The parts of an error: its text, and its texts by field. */

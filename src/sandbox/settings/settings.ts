@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OPERATION_NAMES } from '../api/endpoints.ts';
 import { FaultRule } from '../faults/faults.ts';
 import { Duplicates } from '../items/duplicates.ts';
 import { Gates } from '../items/gates.ts';
@@ -6,11 +7,17 @@ import { LIE_NAMES, LIES } from '../lies/lies.ts';
 import { ImportSettings } from './import-settings.ts';
 
 const HOW = {
+  status: z
+    .union([z.literal(429), z.literal(503)])
+    .default(429)
+    .describe('The status of a refusal. A 503 has the page of an nginx, as its limits answer by default.'),
   per: z.enum(['key', 'organization']).default('key').describe('Whose requests are counted together.'),
   retryAfter: z
     .enum(['seconds', 'date', 'wrong', 'none'])
     .default('seconds')
-    .describe('The value of Retry-After in a 429: whole seconds, rounded up; an HTTP date; always 0; or no header.'),
+    .describe(
+      'The value of Retry-After in a refusal: whole seconds, rounded up; an HTTP date; always 0; or no header.',
+    ),
   headers: z
     .enum(['none', 'draft', 'legacy'])
     .default('none')
@@ -59,6 +66,10 @@ export type RateLimit = z.input<typeof RateLimit>;
 /** A limit with all its defaults. */
 export type RateLimitSettings = z.output<typeof RateLimit>;
 
+/** What the answer to a write that succeeded has. */
+const AnswerContent = z.enum(['full', 'id', 'empty', 'location']);
+export type AnswerContent = z.infer<typeof AnswerContent>;
+
 /** The lies of a sandbox. Each of them is told from the start to the end, or until they are replaced. */
 export const Lies = z.array(z.enum(LIE_NAMES));
 export type Lies = z.infer<typeof Lies>;
@@ -72,15 +83,35 @@ export const SandboxSettings = z
       .default(':memory:')
       .describe('The file that keeps data and keys after a restart, or `:memory:`.'),
     ids: z
-      .enum(['numeric', 'uuid'])
+      .enum(['numeric', 'uuid', 'text'])
       .default('numeric')
       .describe(
-        'The JSON type of every id. A reference must have the same type: "7" is not 7. The type cannot be changed once a file exists.',
+        'The form of every id: a number, a UUID, or another text, such as `dpp_4711`. A reference must have the same type: "7" is not 7. The form cannot be changed once a file exists.',
       ),
     idAt: z
-      .enum(['id', 'uuid', 'pk', 'data.id'])
+      .enum(['id', 'uuid', 'pk', 'data.id', 'url', '_links.self.href'])
       .default('id')
-      .describe('The place of the id in an answer. With `data.id`, the whole object of the answer is inside `data`.'),
+      .describe(
+        'The place of the id in an answer. With `data.id`, the whole object of the answer is inside `data`. With `url` and `_links.self.href`, the id is only the last part of an address.',
+      ),
+    entries: z
+      .enum(['flat', 'attributes'])
+      .default('flat')
+      .describe(
+        'The form of an item in an answer or list: its fields beside the id, or `{"id", "type", "attributes"}` as in JSON:API. The rows of an import stay flat.',
+      ),
+    requests: z
+      .enum(['flat', 'data.attributes'])
+      .default('flat')
+      .describe(
+        'Where the body of a write has its fields: at the top, or in `attributes` of `data`. The rows of an import stay as they are.',
+      ),
+    answers: z
+      .partialRecord(z.enum([...OPERATION_NAMES, '*']), AnswerContent)
+      .default({})
+      .describe(
+        'What the answer to a write has, by operation, or for all others under `*`: everything (`full`), only the id (`id`), no body (`empty`), or no body and the header `Location` (`location`).',
+      ),
     successCodes: z
       .enum(['created', 'ok', 'accepted'])
       .default('created')

@@ -21,6 +21,17 @@ test('a token bucket throttles after its burst, and lets in one request per inte
   expect(sandbox.inspect().throttled).toBe(3);
 });
 
+test('a limit may answer 503 with the page of an nginx', async () => {
+  const { call } = await startSandbox({
+    rateLimit: { kind: 'fixed-window', limit: 1, windowMs: 60_000, status: 503, retryAfter: 'none' },
+  });
+  await call('GET', PATH);
+  const refused = await call('GET', PATH);
+  expect(refused).toMatchObject({ status: 503, headers: { 'content-type': 'text/html' } });
+  expect(refused.text).toContain('<center><h1>503 Service Temporarily Unavailable</h1></center>');
+  expect(refused.headers['retry-after']).toBeUndefined();
+});
+
 test('a fixed window is renewed at its end', async () => {
   const { call, clock } = await startSandbox({
     rateLimit: { kind: 'fixed-window', limit: 3, windowMs: 60_000 },

@@ -72,6 +72,9 @@ const STYLES: [string, SandboxOptions][] = [
   ['hasMore', { paging: 'has-more', envelope: 'items' }],
   ['a header for the next page', { paging: 'page-header' }],
   ['not a word on pages', { paging: 'silent', envelope: 'data' }],
+  ['ids in URLs', { idAt: 'url' }],
+  ['items with attributes, in pages of Relay', { entries: 'attributes', idAt: '_links.self.href', paging: 'relay' }],
+  ['nested items with attributes', { entries: 'attributes', idAt: 'data.id' }],
 ];
 
 test.each(STYLES)('the OpenAPI document has the answers and refusals in %s', async (_what, options) => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { textMember } from '../../../src/sandbox/api/operation.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { type Call, startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 
@@ -78,6 +79,56 @@ test('the sandbox nests an answered object in "data" where ids are there, with U
   expect(Object.keys(created.body)).toEqual(['data']);
   expect((await call('GET', PATH)).body['items']).toEqual([data]);
   expect((await call('POST', `/api/dpp/${data.id}/init/`)).body['data']).toMatchObject({ product: data.id });
+});
+
+test('an id may be only the last part of an address', async () => {
+  const urls = await startSandbox({ idAt: 'url' });
+  expect((await create(urls.call)).body).toMatchObject({ url: '/api/products/1/', sku: 'NEW' });
+  const links = await startSandbox({ idAt: '_links.self.href', paging: 'cursor' });
+  await create(links.call);
+  const [entry] = (await links.call('GET', PATH)).body.results;
+  expect(entry).toMatchObject({ _links: { self: { href: '/api/products/1/' } }, sku: 'NEW' });
+  expect(entry).not.toHaveProperty('id');
+  const body = [{ sku: 'B', name: 'x' }, { sku: 'C' }];
+  expect((await links.call('POST', '/api/imports/products/', { body })).body.results).toMatchObject([
+    { _links: { self: { href: '/api/products/2/' } }, sku: 'B' },
+    { _links: { self: { href: null } }, sku: 'C' },
+  ]);
+});
+
+test('items may have their fields in attributes, and writes may have to send them there', async () => {
+  const { call } = await startSandbox({ entries: 'attributes', requests: 'data.attributes', idAt: 'data.id' });
+  expect((await create(call)).status).toBe(400);
+  const body = { data: { type: 'product', attributes: { sku: 'NEW', name: 'x' } } };
+  const created = await call('POST', PATH, { body });
+  const item = { id: 1, type: 'product', attributes: expect.objectContaining({ sku: 'NEW', name: 'x' }) };
+  expect(created).toMatchObject({ status: 201, body: { data: item } });
+  expect((await call('GET', PATH)).body.results).toEqual([item]);
+  expect((await call('POST', PATH, { body })).body).toEqual({ sku: ['product with this sku already exists.'] });
+  const imported = await call('POST', '/api/imports/products/', { body: [{ sku: 'B', name: 'x' }] });
+  expect(imported.body.results).toMatchObject([{ id: 2, sku: 'B', status: 'created' }]);
+  expect((await call('POST', '/api/dpp/1/init/')).body['data']).toMatchObject({ type: 'passport' });
+});
+
+test('the answer to a write may have only the id, no body, or no body and a Location', async () => {
+  const { call, sandbox } = await startSandbox({
+    ids: 'text',
+    answers: { 'product.create': 'id', 'material.create': 'location', '*': 'empty' },
+  });
+  const product = await create(call);
+  expect(product.body).toEqual({ id: expect.stringMatching(/^dpp_\d+$/) });
+  const material = await call('POST', '/api/materials/', { body: { name: 'x' } });
+  const [stored] = sandbox.inspect().organizations['acme']?.materials ?? [];
+  expect(material).toMatchObject({
+    status: 201,
+    text: '',
+    headers: { location: `/api/materials/${textMember(stored, 'id')}/` },
+  });
+  expect(await call('POST', `/api/dpp/${product.body.id}/init/`)).toMatchObject({ status: 201, text: '' });
+  expect(await call('POST', '/api/imports/products/', { body: [{ sku: 'B', name: 'x' }] })).toMatchObject({ text: '' });
+  // Refusals and lists are as they were.
+  expect((await create(call)).body).toEqual({ sku: ['product with this sku already exists.'] });
+  expect((await call('GET', PATH)).body.count).toBe(2);
 });
 
 test.each([

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ActiveLimit, createRateLimiter } from '../../../src/sandbox/access/rate-limit.ts';
 
-const HOW = { per: 'key', retryAfter: 'seconds', headers: 'none' } as const;
+const HOW = { status: 429, per: 'key', retryAfter: 'seconds', headers: 'none' } as const;
 
 const anyCellRate = fc.record({
   kind: fc.constantFrom('token-bucket' as const, 'gcra' as const),
