@@ -143,7 +143,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
         if (abort.aborted) break;
         const refused = health.refused().get('read');
         if (refused !== undefined) await failures.scopeRefused(kind, refused);
-        if (refused !== undefined || failures.isPaused(kind)) continue;
+        if (refused !== undefined || failures.isPaused(kind) || step.step === 'wait') continue;
         if (step.step === 'read' && !(await read(step, abort))) continue;
         hasChanged = (await compare(kind, abort)) || hasChanged;
       }

@@ -39,6 +39,11 @@ export type ContactStep =
       from: { position: string; ids: (string | number)[] } | null;
       expected: number | null;
     }
+  /**
+   * The list has to be read when the creates that are being sent have ended. Until then nobody knows whether its count
+   * includes them, and the count could not spare the next reading.
+   */
+  | { kind: ListableKind; step: 'wait' }
   /** Staged creates have to be compared with the stored list. */
   | { kind: ListableKind; step: 'compare' };
 

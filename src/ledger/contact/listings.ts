@@ -1,6 +1,7 @@
 // Stores the progress for each list of the platform: how far it was read, and how far staged creates were compared with
 // it. The table `listings` has one row for each list.
 
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { ContactEntry, ContactList, ContactStep } from '../../domain/ports/first-contact.ts';
 import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
@@ -98,6 +99,9 @@ export function createListings({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
     ),
     release: db.prepare<[string]>('UPDATE listings SET needed = 0, failure = NULL WHERE kind = ?'),
     noneNeeded: db.prepare('UPDATE listings SET needed = 0 WHERE needed > 0'),
+    sending: db
+      .prepare<[Operation], number>("SELECT 1 FROM items WHERE state = 'sending' AND operation = ? LIMIT 1")
+      .pluck(),
     bound: db.prepare<[string], number>("SELECT count(*) FROM items WHERE kind = ? AND remote_id <> 'null'").pluck(),
   };
 
@@ -132,6 +136,7 @@ export function createListings({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
       return { kind, step: 'read', from: { position: row.position, ids: listed.ids(kind) }, expected: null };
     }
     if (row.needed === 2 || isFresh(row)) return { kind, step: 'compare' };
+    if (sql.sending.get(`${kind}.create`) !== undefined) return { kind, step: 'wait' };
     const expected = row.readAt === null || row.surplus === null ? null : ours(kind) + row.surplus;
     return { kind, step: 'read', from: null, expected };
   }
