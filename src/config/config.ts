@@ -215,12 +215,19 @@ const Guard = z
     maxMissing: Share.prefault('5%').describe(
       'The highest share of the records with items or lookup entries that may be missing from a complete read. The same limit applies to the items of one kind that the records made before and do not make any more.',
     ),
+    maxMissingCount: z
+      .int()
+      .min(0)
+      .default(500)
+      .describe(
+        'The highest number of such records, or of such items of one kind, that may be missing. A read is held if the share or the number is exceeded.',
+      ),
     maxDrop: Share.prefault('20%').describe(
       'The highest share by which the number of rows may fall from one read to the next. The limit applies only if a record with items or lookup entries is missing.',
     ),
   })
   .describe(
-    'If a read exceeds one of these limits, the export counts as broken, and no item becomes missing. Rows that are quarantined or excluded, or that repeat another row, do not count as missing.',
+    'If a read exceeds one of these limits, the export counts as broken, and no item becomes missing. If at least half of what a stream had is gone, nothing new of the stream is created either. Rows that are quarantined or excluded, or that repeat another row, do not count as missing.',
   );
 
 const Pause = z

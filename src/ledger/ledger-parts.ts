@@ -23,6 +23,7 @@ import { createPlainSettles } from './deliveries/settling/plain-settles.ts';
 import { createSettleRequest } from './deliveries/settling/settle-request.ts';
 import { createSettles } from './deliveries/settling/settles.ts';
 import { createUnconfirmed } from './deliveries/unconfirmed.ts';
+import { createHeldCreates } from './items/held-creates.ts';
 import { createItems } from './items/items.ts';
 import { createAcceptMissing } from './items/missing-items.ts';
 import { createReconcileGivenIds } from './items/reconcile-given-ids.ts';
@@ -42,6 +43,7 @@ import { createLosses } from './records/losses.ts';
 import { createPendingRecords, createRecordsByKey } from './records/pending-records.ts';
 import { createRunAccounts } from './records/run-accounts.ts';
 import { createRuns } from './records/runs.ts';
+import { createSettleHeldCreates } from './records/settle-held-creates.ts';
 import { createStagePage } from './records/stage-page.ts';
 import { createStaging } from './records/staging.ts';
 import { createStreams } from './records/streams.ts';
@@ -62,9 +64,11 @@ export function createLedgerParts(
   const contact = createContact(context, { listings, listed, restored });
   const adoptedBom = createAdoptedBom(context);
   const requests = createRequests(db);
+  const heldCreates = createHeldCreates(db);
   const items = createItems(context, { restored, contact, adoptedBom, requests });
+  const settleHeldCreates = createSettleHeldCreates(db, { items, contact });
   const guardedReads = createGuardedReads(context);
-  const guardedItems = createGuardedItems(context);
+  const guardedItems = createGuardedItems(context, heldCreates);
   const run = {
     began: (source: string) => contact.runBegan(source),
     completed(runId: number) {
@@ -76,7 +80,7 @@ export function createLedgerParts(
   const accounts = createRunAccounts(db);
   const lookups = createLookups(db);
   const releaseLeftStreams = createReleaseLeftStreams(context, guardedReads, lookups);
-  const runs = createRuns(context, { run, releaseLeftStreams, guardedItems, streams, accounts });
+  const runs = createRuns(context, { run, releaseLeftStreams, guardedItems, streams, accounts, settleHeldCreates });
   const endStream = createEndStream(context, {
     guardedReads,
     guardedItems,
@@ -84,6 +88,9 @@ export function createLedgerParts(
     accounts,
     lookups,
     losses: createLosses(db),
+    items,
+    heldCreates,
+    settleHeldCreates,
   });
   const pendingRecords = createPendingRecords(db);
   const recordsByKey = createRecordsByKey(db);
@@ -163,5 +170,6 @@ export function createLedgerParts(
     acceptMissing,
     prune,
     people,
+    settleHeldCreates,
   };
 }

@@ -161,6 +161,7 @@ function compose(
         const summary = parts.staging.stage(records);
         const [first] = records;
         const held = first === undefined ? [] : parts.guardedItems.decideAfter(first.id);
+        parts.settleHeldCreates.settleAll();
         return held.length === 0 ? summary : { ...summary, held };
       }),
     dueDeliveries: (request) => timely(() => parts.due.list(request)),

@@ -82,7 +82,7 @@ export async function storeCorrections(
       emit({ type: 'page', source, stream, read, changed: staged.changed, done: at + part.length, total: rows.length });
     }
     if (!abort.aborted) {
-      const guard = { maxMissing: 1, maxDrop: 1 };
+      const guard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
       const end = { runId, source, stream, read, uncounted, seen: null, flagItems: false, guard };
       await untilWritable(() => ledger.endStream(end), wait, abort);
     }

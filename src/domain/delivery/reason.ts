@@ -90,6 +90,8 @@ const CODES = {
   in_flight: unconfirmed('resend', RESENT, 'api_busy'),
   /** Other members of the same import were refused. */
   untouched: settled(['due']),
+  /** The create of a new item waits until the guard has decided about the item's stream. */
+  guarded: settled(['due']),
 
   // Codes of a delivery for which it is unknown whether the write took effect.
   reset: unconfirmed('resend', RESENT),

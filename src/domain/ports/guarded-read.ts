@@ -14,5 +14,7 @@ export interface GuardedRead {
   read: number;
   /** How many items the records of the stream no longer make. Zero if the guard held the read for missing records. */
   released: number;
+  /** How many new items of the stream are held too, because most of what it had is gone. */
+  creates: number;
   message: string;
 }

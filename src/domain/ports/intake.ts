@@ -117,9 +117,10 @@ export interface SeenRecords {
   size(): number;
 }
 
-/** How many records may be missing before the guard treats a read as a broken export. Fractions from 0 to 1. */
+/** How many records may be missing before the guard treats a read as a broken export. Shares are from 0 to 1. */
 export interface MissingGuard {
   maxMissing: number;
+  maxMissingCount: number;
   maxDrop: number;
 }
 

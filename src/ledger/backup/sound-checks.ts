@@ -79,8 +79,9 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'delivery.waiting',
-    rule: 'A waiting delivery has a ref without a remote id.',
-    sql: `SELECT ${DELIVERY} FROM items i WHERE i.state = 'waiting' AND NOT EXISTS (
+    rule: 'A waiting delivery has a ref without a remote id, or the guard holds it.',
+    sql: `SELECT ${DELIVERY} FROM items i WHERE i.state = 'waiting'
+        AND i.id NOT IN (SELECT item_id FROM held_creates) AND NOT EXISTS (
         SELECT 1 FROM refs f LEFT JOIN items t ON t.kind = f.kind AND t.key = f.key
         WHERE f.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL)`,
   },

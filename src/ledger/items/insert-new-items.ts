@@ -2,9 +2,11 @@ import { hasRefs, type SubjectKind } from '../../domain/item.ts';
 import type { Restored } from '../backup/restored.ts';
 import type { AdoptedBom } from '../contact/adopted-bom.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
+import { reasonText } from '../deliveries/stored-reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createInsertMany, createNextId } from '../store/insert-many.ts';
 import type { OwnedDesire } from './desired-item.ts';
+import { HELD_CREATE, type HeldCreates } from './held-creates.ts';
 import { nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
 import type { PartRefs } from './part-refs.ts';
@@ -18,6 +20,7 @@ export interface NewItemsParts {
   partRefs: Pick<PartRefs, 'appeared'>;
   reconcileItem: (item: ItemRow, again: boolean) => Staged;
   insertRefs: (rows: (string | number | null)[][]) => void;
+  heldCreates: Pick<HeldCreates, 'holding' | 'add'>;
 }
 
 /**
@@ -26,7 +29,7 @@ export interface NewItemsParts {
  */
 export function createInsertNewItems(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  { contact, adoptedBom, restored, partRefs, reconcileItem, insertRefs }: NewItemsParts,
+  { contact, adoptedBom, restored, partRefs, reconcileItem, insertRefs, heldCreates }: NewItemsParts,
 ): (desires: readonly OwnedDesire[]) => Staged[] {
   const nextId = createNextId(db, 'items');
   const insertItems = createInsertMany(db, { into: 'items', columns: NEW_COLUMNS });
@@ -52,6 +55,7 @@ export function createInsertNewItems(
     const now = clock.now();
     const began = new Map<string, number>();
     const arrived = arrivedRefs(desires);
+    const holding = heldCreates.holding(desires.map(({ owner }) => owner.id));
     const rows: (string | number | null)[][] = [];
     const refs: (string | number | null)[][] = [];
     const first = nextId();
@@ -59,7 +63,9 @@ export function createInsertNewItems(
       const { kind, key } = item;
       const appearedAt = began.get(owner.source) ?? sql.runBeganAt.get(owner.source) ?? now;
       began.set(owner.source, appearedAt);
-      const state = isSlow(kind) ? null : item.refs.every((ref) => arrived.has(nameOf(ref))) ? 'due' : 'waiting';
+      const isHeld = holding.has(owner.id);
+      const mayGo = !isHeld && item.refs.every((ref) => arrived.has(nameOf(ref)));
+      const state = isSlow(kind) ? null : mayGo ? 'due' : 'waiting';
       const begun = state === null ? null : now;
       rows.push([
         first + at,
@@ -75,6 +81,7 @@ export function createInsertNewItems(
         state,
         begun === null ? null : `${kind}.create`,
         begun,
+        isHeld && state !== null ? HELD_REASON : null,
         content.payload,
       ]);
       for (const ref of item.refs) refs.push(refRow(first + at, ref));
@@ -82,6 +89,12 @@ export function createInsertNewItems(
     });
     insertItems(rows);
     insertRefs(refs);
+    heldCreates.add(
+      desires.flatMap(({ owner }, at) => {
+        const streamId = holding.get(owner.id);
+        return streamId === undefined ? [] : [{ itemId: first + at, streamId }];
+      }),
+    );
     noticeParts(desires);
     noticeCreates(desires, first);
     return staged.map((state, at) => {
@@ -142,5 +155,8 @@ const NEW_COLUMNS = [
   'state',
   'operation',
   'staged_at',
+  'reason',
   'desired',
 ] as const;
+
+const HELD_REASON = reasonText(HELD_CREATE);

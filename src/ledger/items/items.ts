@@ -9,6 +9,7 @@ import type { Requests } from '../deliveries/requests/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createDesire, type Desire } from './desire.ts';
 import { createGivenIds, type GivenIds } from './given-ids.ts';
+import { createHeldCreates } from './held-creates.ts';
 import { type ItemName, nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
 import { createPartRefs, type PartRefs } from './part-refs.ts';
@@ -69,6 +70,7 @@ export function createItems(
   const givenIds = createGivenIds(context, revisions);
   const partRefs = createPartRefs(context);
   const released = createReleased(db);
+  const heldCreates = createHeldCreates(db);
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     byKey: db.prepare<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
@@ -100,12 +102,20 @@ export function createItems(
   }
 
   const find = (kind: SubjectKind, key: string): ItemRow | undefined => sql.byKey.get(kind, key);
-  const reconciling = createReconcile(context, { restored, contact, adoptedBom, revisions, givenIds, note });
+  const reconciling = createReconcile(context, {
+    restored,
+    contact,
+    adoptedBom,
+    revisions,
+    givenIds,
+    heldCreates,
+    note,
+  });
   const reconcileItem = (item: ItemRow, again: boolean): Staged => reconciling.reconcileItem(item, again);
 
   return {
     ...reconciling,
-    ...createDesire(context, { contact, adoptedBom, restored, partRefs, released, find, reconcileItem }),
+    ...createDesire(context, { contact, adoptedBom, restored, partRefs, released, heldCreates, find, reconcileItem }),
     find,
     findAll,
     note,

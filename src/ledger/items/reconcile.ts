@@ -8,6 +8,7 @@ import { hasReason } from '../deliveries/reason-conditions.ts';
 import { reasonText } from '../deliveries/stored-reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { GivenIds } from './given-ids.ts';
+import { HELD_CREATE, type HeldCreates } from './held-creates.ts';
 import { gaveIdAway, ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
 import type { Revisions } from './revisions.ts';
 import { type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
@@ -39,12 +40,13 @@ interface ReconcileParts {
   adoptedBom: AdoptedBom;
   revisions: Revisions;
   givenIds: Pick<GivenIds, 'forget'>;
+  heldCreates: Pick<HeldCreates, 'has'>;
   note: (itemId: number, revision: number | null, type: string, detail: object | null) => void;
 }
 
 export function createReconcile(
   { db, clock, profile }: Pick<LedgerContext, 'db' | 'clock' | 'profile'>,
-  { restored, contact, adoptedBom, revisions, givenIds, note }: ReconcileParts,
+  { restored, contact, adoptedBom, revisions, givenIds, heldCreates, note }: ReconcileParts,
 ): Reconcile {
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
@@ -85,8 +87,9 @@ export function createReconcile(
       revisions.begin(item, wanted, { state: 'blocked', reason: wanted.reason });
       return 'blocked';
     }
-    const state = !hasRefs(item.kind) || refsArrived(item.id) ? 'due' : 'waiting';
-    revisions.begin(item, wanted, { state, reason: null });
+    const isHeld = heldCreates.has(item.id);
+    const state = !isHeld && (!hasRefs(item.kind) || refsArrived(item.id)) ? 'due' : 'waiting';
+    revisions.begin(item, wanted, { state, reason: isHeld ? HELD_CREATE : null });
     const created = kindCreatedBy(wanted.operation);
     if (created !== undefined) contact.noticeCreates(created, [{ itemId: item.id, desired: wanted.desired }]);
     const { operation } = wanted;

@@ -24,7 +24,7 @@ export function createRelease(
       `SELECT w.id, w.revision, w.operation, min(k.key) AS place FROM json_each(@keys) k
        CROSS JOIN refs ON refs.kind = @kind AND refs.key = k.value
        CROSS JOIN items w ON w.id = refs.item_id AND w.state = 'waiting'
-       WHERE NOT EXISTS (SELECT 1 FROM refs other LEFT JOIN items t ON t.kind = other.kind AND t.key = other.key
+       WHERE w.id NOT IN (SELECT item_id FROM held_creates) AND NOT EXISTS (SELECT 1 FROM refs other LEFT JOIN items t ON t.kind = other.kind AND t.key = other.key
          WHERE other.item_id = w.id AND nullif(t.remote_id, 'null') IS NULL)
        GROUP BY w.id`,
     ),

@@ -1,10 +1,14 @@
 import type { SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
+import type { HeldCreates } from '../items/held-creates.ts';
+import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
+import { countEnough, formSentence, KEYS_COMPARED } from './guard-limits.ts';
 import type { GuardedItems } from './guarded-items.ts';
 import type { GuardedReads } from './guarded-reads.ts';
 import type { Lookups } from './lookups.ts';
 import type { Losses } from './losses.ts';
 import type { RunAccounts } from './run-accounts.ts';
+import type { SettleHeldCreates } from './settle-held-creates.ts';
 import type { Streams } from './streams.ts';
 
 /** To find out which records are lost takes up to 60 µs a record, and nothing else is done in that time. */
@@ -19,6 +23,9 @@ interface EndStreamParts {
   accounts: RunAccounts;
   lookups: Pick<Lookups, 'recordGone' | 'streamWasRead' | 'isLookedUp'>;
   losses: Losses;
+  items: Pick<Items, 'ownedBy' | 'disown'>;
+  heldCreates: Pick<HeldCreates, 'newRecords' | 'keys'>;
+  settleHeldCreates: Pick<SettleHeldCreates, 'readEnded'>;
 }
 
 /**
@@ -27,8 +34,10 @@ interface EndStreamParts {
  */
 export function createEndStream(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  { guardedReads, guardedItems, streams, accounts, lookups, losses }: EndStreamParts,
+  parts: EndStreamParts,
 ): (end: StreamEnd) => { missing: number; guarded: string | null } {
+  const { guardedReads, guardedItems, streams, accounts, lookups, losses, items, heldCreates, settleHeldCreates } =
+    parts;
   const sql = {
     presentRecords: db
       .prepare<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL')
@@ -55,6 +64,15 @@ export function createEndStream(
        WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
          (SELECT c.record_id FROM items i JOIN contenders c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
     ),
+    isUpload: db.prepare<[number], number>("SELECT 1 FROM runs WHERE id = ? AND cause = 'upload'").pluck(),
+    unmapped: db
+      .prepare<[number], number>(
+        "SELECT count(*) FROM records WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL",
+      )
+      .pluck(),
+    itemKeys: db.prepare<[string], { kind: string; key: string }>(
+      'SELECT kind, key FROM items WHERE record_id IN (SELECT value FROM json_each(?)) ORDER BY id',
+    ),
     releaseStale: db.prepare<[number]>(
       "UPDATE records SET state = 'pending' WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL",
     ),
@@ -67,11 +85,36 @@ export function createEndStream(
   }
 
   /** The figures of a read by which the guard decides. Records from which nothing comes do not count. */
-  function figuresOf(streamId: number, { lost, guard }: { lost: number; guard: StreamEnd['guard'] }) {
-    // With this many records or more the share is allowed. A guard that allows nothing counts all of them.
-    const enough = guard.maxMissing === 0 ? -1 : Math.ceil(lost / guard.maxMissing) + 1;
-    const present = lost === 0 ? 0 : losses.useful(streamId, enough);
+  function figuresOf(
+    streamId: number,
+    { lost, fresh, guard }: { lost: number; fresh: number; guard: StreamEnd['guard'] },
+  ) {
+    const enough = countEnough(lost, guard);
+    const present = lost === 0 ? 0 : losses.useful(streamId, enough < 0 ? enough : enough + fresh) - fresh;
     return { missing: lost, present, isLookedUp: lookups.isLookedUp(streamId) };
+  }
+
+  /** Whether the keys of the new items only have another form than the keys of the items that are gone. */
+  function formOf(streamId: number, gone: readonly number[]): string {
+    const former = sql.itemKeys.all(JSON.stringify(gone.slice(0, KEYS_COMPARED)));
+    const [most] = [...Map.groupBy(former, ({ kind }) => kind)].toSorted(([, a], [, b]) => b.length - a.length);
+    if (most === undefined) return '';
+    const [kind, ofKind] = most;
+    const fresh = heldCreates.keys(streamId, kind, KEYS_COMPARED);
+    const isAll = gone.length <= KEYS_COMPARED && fresh.length < KEYS_COMPARED;
+    return formSentence({ former: ofKind.map(({ key }) => key), fresh, isAll });
+  }
+
+  /** Deletes the held creates of records that are gone again, because these items never reached the platform. */
+  function dropHeld(gone: readonly number[], fresh: Set<number>): { dropped: number[]; known: number[] } {
+    if (fresh.size === 0) return { dropped: [], known: [...gone] };
+    const dropped = gone.filter((id) => fresh.has(id));
+    for (const id of dropped) {
+      fresh.delete(id);
+      for (const item of items.ownedBy(id)) items.disown(item);
+    }
+    const isDropped = new Set(dropped);
+    return { dropped, known: gone.filter((id) => !isDropped.has(id)) };
   }
 
   function markMissing(gone: readonly number[], flagItems: boolean): void {
@@ -92,12 +135,20 @@ export function createEndStream(
     let guarded: string | null = null;
     if (seen) {
       const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
-      const gone = seen.size() === present ? [] : unseen(row.id, seen);
+      const unread = seen.size() === present ? [] : unseen(row.id, seen);
+      const fresh = heldCreates.newRecords(row.id);
+      const { dropped, known: gone } = dropHeld(unread, fresh);
       missing = gone.length;
       const { lost, spare } = gone.length > SPLIT_MAX ? ALL_LOST : losses.split(gone);
       const forItems = guardedItems.check(row.id, { runId, guard, gone });
       const figures = {
-        ...(lost === null ? { missing, present, countsAll: true } : figuresOf(row.id, { lost, guard })),
+        ...(lost === null
+          ? { missing, present: present - dropped.length - fresh.size, countsAll: true }
+          : figuresOf(row.id, { lost, fresh: fresh.size, guard })),
+        fresh: {
+          records: fresh.size + (sql.unmapped.get(row.id) ?? 0),
+          sentence: () => formOf(row.id, gone),
+        },
         read,
         before: row.completeRead,
         isHeld: forItems !== null,
@@ -106,7 +157,7 @@ export function createEndStream(
       guarded = [forRecords, forItems].filter((message) => message !== null).join(' ') || null;
       // Even if the guard holds this read, the rows in `spare` count as missing now. Otherwise a row that was removed or
       // corrected would be shown as repeated or quarantined for as long as the guard holds the read.
-      markMissing(guarded === null ? gone : spare, flagItems);
+      markMissing([...dropped, ...(guarded === null ? gone : spare)], flagItems);
       if (guarded === null) sql.completeRead.run(read, flagItems ? 1 : 0, runId, row.id);
       sql.countMissing.run(missing, guarded, missedByChanges ?? null, runId, row.id);
     }
@@ -118,6 +169,7 @@ export function createEndStream(
     accounts.interruptedPassedBy(row.id, runId);
     sql.releaseStale.run(row.id);
     lookups.streamWasRead(row.id);
+    if (sql.isUpload.get(runId) === undefined) settleHeldCreates.readEnded(row.id);
     return { missing, guarded };
   };
 }

@@ -7,7 +7,9 @@ import type { ItemKind } from '../../domain/item.ts';
 import type { HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { HeldCreates } from '../items/held-creates.ts';
 import type { Sqlite } from '../store/database.ts';
+import { countEnough, exceeds, formSentence, isMost, KEYS_COMPARED, limitWords } from './guard-limits.ts';
 
 /** Decides whether released items are missing. Call each function inside a transaction. */
 export interface GuardedItems {
@@ -36,18 +38,16 @@ export interface GuardedItems {
 interface KindFigures {
   kind: ItemKind;
   released: number;
+  /** Without the new ones. */
   made: number;
+  /** How many items are new. */
+  fresh: number;
 }
 
-export function createGuardedItems({
-  db,
-  clock,
-  guardOf,
-}: {
-  db: Sqlite;
-  clock: Clock;
-  guardOf: (source: string) => MissingGuard | null;
-}): GuardedItems {
+export function createGuardedItems(
+  { db, clock, guardOf }: { db: Sqlite; clock: Clock; guardOf: (source: string) => MissingGuard | null },
+  heldCreates: Pick<HeldCreates, 'count' | 'keys'>,
+): GuardedItems {
   const sql = {
     released: db.prepare<[number], { kind: ItemKind; released: number }>(
       `SELECT i.kind, count(*) AS released FROM released l CROSS JOIN items i ON i.id = l.item_id
@@ -99,11 +99,18 @@ export function createGuardedItems({
         'SELECT 1 FROM guarded_items WHERE stream_id = ? AND run_id = ? AND accepted_at IS NULL',
       )
       .pluck(),
-    hold: db.prepare<[{ streamId: number; runId: number; now: number; released: number; message: string }]>(
-      `INSERT INTO guarded_items (stream_id, run_id, since, released, message)
-       VALUES (@streamId, @runId, @now, @released, @message)
-       ON CONFLICT DO UPDATE SET run_id = @runId, released = @released, message = @message, accepted_at = NULL`,
+    hold: db.prepare<[HoldRow]>(
+      `INSERT INTO guarded_items (stream_id, run_id, since, released, message, holds_creates)
+       VALUES (@streamId, @runId, @now, @released, @message, @holdsCreates)
+       ON CONFLICT DO UPDATE SET run_id = @runId, released = @released, message = @message,
+         holds_creates = @holdsCreates, accepted_at = NULL`,
     ),
+    releasedKeys: db
+      .prepare<[number, string, number], string>(
+        `SELECT i.key FROM released l CROSS JOIN items i ON i.id = l.item_id
+         WHERE l.stream_id = ? AND i.kind = ? ORDER BY i.id LIMIT ?`,
+      )
+      .pluck(),
     miss: db.prepare<[number, number]>(
       'UPDATE items SET missing_since = ? WHERE id IN (SELECT item_id FROM released WHERE stream_id = ?)',
     ),
@@ -115,16 +122,15 @@ export function createGuardedItems({
   };
 
   /** The kinds of which more items are released than the guard allows, and how many items are released in all. */
-  function excessOf(streamId: number, { maxMissing }: MissingGuard): { excess: KindFigures[]; all: number } {
+  function excessOf(streamId: number, guard: MissingGuard): { excess: KindFigures[]; all: number } {
     const found = sql.released.all(streamId);
     const excess: KindFigures[] = [];
     for (const { kind, released } of found) {
-      // If the records make this many items or more, the share of released items is allowed. A guard that allows none
-      // counts all items.
-      const enough = maxMissing === 0 ? -1 : Math.ceil(released / maxMissing - released) + 1;
-      const made = sql.made.get({ streamId, kind, limit: enough }) ?? 0;
-      if (released / (made + released) <= maxMissing) continue;
-      excess.push({ kind, released, made });
+      const fresh = heldCreates.count(streamId, kind);
+      const enough = countEnough(released, guard);
+      const made = (sql.made.get({ streamId, kind, limit: enough < 0 ? enough : enough + fresh }) ?? 0) - fresh;
+      if (!exceeds({ lost: released, known: made + released }, guard)) continue;
+      excess.push({ kind, released, made, fresh });
     }
     return { excess, all: found.reduce((sum, { released }) => sum + released, 0) };
   }
@@ -136,9 +142,22 @@ export function createGuardedItems({
   function hold(streamId: number, runId: number, guard: MissingGuard): string | null {
     const { excess, all } = excessOf(streamId, guard);
     if (excess.length === 0 || sql.accepted.get(streamId, all) !== undefined) return null;
-    const message = messageOf(excess, guard);
-    sql.hold.run({ streamId, runId, now: clock.now(), released: all, message });
+    const holdsCreates = excess.some(isMostOf) ? 1 : 0;
+    const message = `${messageOf(excess, guard)}${holdsCreates === 1 ? newWords(streamId, excess) : ''}`;
+    sql.hold.run({ streamId, runId, now: clock.now(), released: all, message, holdsCreates });
     return message;
+  }
+
+  /** What is new in place of the released items, and whether its keys only have another form. */
+  function newWords(streamId: number, excess: readonly KindFigures[]): string {
+    const most = excess.filter((figures) => isMostOf(figures) && figures.fresh > 0);
+    const [first] = most.toSorted((a, b) => b.fresh - a.fresh);
+    if (first === undefined) return '';
+    const counts = most.map(({ kind, fresh }) => `${fresh} ${kindWord(kind)}${fresh === 1 ? '' : 's'}`).join(' and ');
+    const former = sql.releasedKeys.all(streamId, first.kind, KEYS_COMPARED);
+    const fresh = heldCreates.keys(streamId, first.kind, KEYS_COMPARED);
+    const isAll = first.released <= KEYS_COMPARED && first.fresh <= KEYS_COMPARED;
+    return ` New are ${counts}, and none of them is created.${formSentence({ former, fresh, isAll })}`;
   }
 
   function waits(streamId: number, gone: readonly number[]): boolean {
@@ -181,12 +200,23 @@ export function createGuardedItems({
   };
 }
 
+interface HoldRow {
+  streamId: number;
+  runId: number;
+  now: number;
+  released: number;
+  message: string;
+  holdsCreates: 0 | 1;
+}
+
+const isMostOf = ({ released, made }: KindFigures): boolean => isMost({ lost: released, known: made + released });
+
 /** Why the guard takes a read for broken, with the kinds that exceed its limit. */
-function messageOf(excess: readonly KindFigures[], { maxMissing }: MissingGuard): string {
-  const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
+function messageOf(excess: readonly KindFigures[], guard: MissingGuard): string {
   const kinds = excess.map(({ kind, released, made }) => {
     const all = made + released;
-    return `${released} of ${all} ${kindWord(kind)}${all === 1 ? '' : 's'} (${percent(released / all)})`;
+    const limits = limitWords({ lost: released, known: all }, guard);
+    return `${released} of ${all} ${kindWord(kind)}${all === 1 ? '' : 's'} (${limits})`;
   });
-  return `The records that are still there no longer make ${kinds.join(' and ')}; allowed are ${percent(maxMissing)}. So none of these items was marked as missing. Look for a list that is empty, a value that \`when\` reads, or a changed key in the mapping.`;
+  return `The records that are still there no longer make ${kinds.join(' and ')}. So none of these items was marked as missing. Look for a list that is empty, a value that \`when\` reads, or a changed key in the mapping.`;
 }

@@ -2,12 +2,15 @@ import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type { MissingGuard } from '../../domain/ports/intake.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
+import { exceeds, isMost, limitWords, percent } from './guard-limits.ts';
 
 /** The figures of a complete read. */
 interface CompleteRead {
-  /** How many records count, and how many of these are lost with this export. See `Losses`. */
+  /** How many records count that the stream had before, and how many of these are lost. See `Losses`. */
   present: number;
   missing: number;
+  /** How many new records the export has, and a sentence about their keys. */
+  fresh?: { records: number; sentence: () => string };
   /** How many rows the export has, and how many the last whole export had. */
   read: number;
   before: number | null;
@@ -43,17 +46,24 @@ export interface GuardedReads {
  * The reads that the guard holds for missing records or for released items, and that no person has accepted. They are
  * of the sources in the JSON list `@sources`. An empty list stands for all sources.
  */
-export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released, g.message
+export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released,
+    iif(g.holds = 1, (SELECT count(*) FROM held_creates h WHERE h.stream_id = g.stream_id), 0) AS creates, g.message
   FROM (
-    SELECT stream_id, run_id AS runId, since, missing, read, 0 AS released, message FROM guarded_reads
+    SELECT stream_id, run_id AS runId, since, missing, read, 0 AS released, message, holds_creates AS holds FROM guarded_reads
       WHERE accepted_at IS NULL
     UNION ALL
-    SELECT g.stream_id, g.run_id, g.since, coalesce(a.missing, 0), coalesce(a.read, 0), g.released, g.message
+    SELECT g.stream_id, g.run_id, g.since, coalesce(a.missing, 0), coalesce(a.read, 0), g.released, g.message, g.holds_creates
       FROM guarded_items g LEFT JOIN run_streams a ON a.run_id = g.run_id AND a.stream_id = g.stream_id
       WHERE g.accepted_at IS NULL
   ) g JOIN streams s ON s.id = g.stream_id
   WHERE @sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))
   ORDER BY s.source, s.id, g.released`;
+
+interface GuardRow extends Pick<GuardedRead, 'runId' | 'missing' | 'read' | 'message'> {
+  streamId: number;
+  holdsCreates: 0 | 1;
+  now: number;
+}
 
 export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }): GuardedReads {
   const sql = {
@@ -63,12 +73,11 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
          AND @missing <= missing AND @read >= read`,
       )
       .pluck(),
-    guard: db.prepare<
-      [Omit<GuardedRead, 'source' | 'stream' | 'since' | 'released'> & { streamId: number; now: number }]
-    >(
-      `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message)
-       VALUES (@streamId, @runId, @now, @missing, @read, @message)
-       ON CONFLICT DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message, accepted_at = NULL`,
+    guard: db.prepare<[GuardRow]>(
+      `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message, holds_creates)
+       VALUES (@streamId, @runId, @now, @missing, @read, @message, @holdsCreates)
+       ON CONFLICT DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message,
+         holds_creates = @holdsCreates, accepted_at = NULL`,
     ),
     release: db.prepare<[number, 0 | 1]>(
       'DELETE FROM guarded_reads WHERE stream_id = ? AND (accepted_at IS NULL OR ? = 0)',
@@ -90,7 +99,8 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
         sql.release.run(streamId, isHeld ? 1 : 0);
         return null;
       }
-      sql.guard.run({ streamId, runId, message, missing, read, now: clock.now() });
+      const holdsCreates = isMost({ lost: missing, known: complete.present }) ? 1 : 0;
+      sql.guard.run({ streamId, runId, message, missing, read, holdsCreates, now: clock.now() });
       return message;
     },
     accept(sources) {
@@ -109,18 +119,24 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
  * broken export.
  */
 function guardAgainst(read: CompleteRead): string | null {
-  const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
   // Fewer rows without a loss: the rows that are gone were quarantined, excluded or repeated.
   if (read.missing === 0) return null;
-  const missingShare = read.present === 0 ? 0 : read.missing / read.present;
-  if (missingShare > read.guard.maxMissing) {
+  const loss = { lost: read.missing, known: read.present };
+  if (exceeds(loss, read.guard)) {
+    const limits = limitWords(loss, read.guard);
     if (read.isLeft) {
-      return `The config no longer has this stream, and no other stream has ${read.missing} of its ${read.present} records (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
+      return `The config no longer has this stream, and no other stream has ${read.missing} of its ${read.present} records (${limits}), so none of them was marked as missing.`;
     }
     const are = read.missing === 1 ? 'is' : 'are';
     const useful = read.isLookedUp ? 'records with items or lookup entries' : 'records with items';
     const records = read.countsAll ? 'records' : useful;
-    return `${read.missing} of ${read.present} ${records} ${are} missing from this export (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
+    const gone = `${read.missing} of ${read.present} ${records} ${are} missing from this export (${limits})`;
+    const { fresh } = read;
+    if (fresh === undefined || fresh.records === 0 || !isMost(loss)) {
+      return `${gone}, so none of them was marked as missing.`;
+    }
+    const news = fresh.records === 1 ? '1 is new' : `${fresh.records} are new`;
+    return `${gone}, and ${news}. So none of the missing ones was marked as missing, and none of the new ones is created.${fresh.sentence()}`;
   }
   const drop = read.before === null || read.before === 0 ? 0 : 1 - read.read / read.before;
   if (drop > read.guard.maxDrop) {

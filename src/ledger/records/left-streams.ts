@@ -110,7 +110,8 @@ export function createReleaseLeftStreams(
     for (const { id: streamId, name, completeRead, isOfLostSource } of sql.left.all({ runId, sources })) {
       const present = sql.present.all(streamId);
       const size = Math.max(present.length, completeRead ?? 0);
-      const goneMax = isOfLostSource === 1 ? size * guard.maxMissing : Number.POSITIVE_INFINITY;
+      const allowed = Math.min(size * guard.maxMissing, guard.maxMissingCount);
+      const goneMax = isOfLostSource === 1 ? allowed : Number.POSITIVE_INFINITY;
       const found = split(present, { runId, sources }, goneMax);
       if (found === null) continue;
       const { replaced, gone } = found;

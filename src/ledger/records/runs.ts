@@ -4,6 +4,7 @@ import { type LedgerContext, parseJsonOrNull } from '../store/context.ts';
 import type { GuardedItems } from './guarded-items.ts';
 import type { ReleaseLeftStreams } from './left-streams.ts';
 import type { RunAccounts } from './run-accounts.ts';
+import type { SettleHeldCreates } from './settle-held-creates.ts';
 import type { Streams } from './streams.ts';
 
 /** Begins and ends the runs of sources. Run each function as one transaction. */
@@ -33,11 +34,12 @@ export function createRuns(
     run: RunListeners;
     releaseLeftStreams: ReleaseLeftStreams;
     guardedItems: Pick<GuardedItems, 'decide'>;
+    settleHeldCreates: Pick<SettleHeldCreates, 'began' | 'settleAll'>;
     streams: Streams;
     accounts: RunAccounts;
   },
 ): Runs {
-  const { run, releaseLeftStreams, guardedItems, streams, accounts } = parts;
+  const { run, releaseLeftStreams, guardedItems, settleHeldCreates, streams, accounts } = parts;
   const sql = {
     interruptRuns: db.prepare<[number, string]>(
       "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
@@ -85,6 +87,7 @@ export function createRuns(
           remapped += sql.presentRecords.get(row.id) ?? 0;
           sql.setRevision.run(mappingRevision, row.id);
         }
+        if (trigger !== 'upload') settleHeldCreates.began(row.id, 'read');
         sql.insertRunStream.run(runId, row.id);
         progress[name] = { cursor: parseJsonOrNull<JsonValue>(row.cursor), snapshotAt: row.snapshotAt };
       }
@@ -98,6 +101,7 @@ export function createRuns(
       });
       for (const { id } of changed) {
         accounts.allPassedBy(id);
+        settleHeldCreates.began(id, 'mapping');
         sql.requeueRecords.run(id);
         sql.setRevision.run(mappingRevision, id);
       }
@@ -110,6 +114,7 @@ export function createRuns(
       const left = result === 'complete' && leftStreams !== undefined ? releaseLeftStreams(runId, leftStreams) : [];
       // Other sources may have waited for the end of this run, because they look up its records.
       const held = guardedItems.decide(null);
+      settleHeldCreates.settleAll();
       const source = left.length === 0 ? '' : (sql.sourceOf.get(runId) ?? '');
       return [...left.map((stream) => ({ source, ...stream })), ...held];
     },

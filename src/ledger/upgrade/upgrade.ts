@@ -8,6 +8,7 @@ import { fault } from '../../domain/faults.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
 import { MIGRATIONS } from './steps/first-migrations.ts';
+import { HELD_CREATES } from './steps/held-creates.ts';
 import { IMPORT_PLACES } from './steps/import-places.ts';
 import { KEYS_OF_QUARANTINED_ROWS } from './steps/keys-of-quarantined-rows.ts';
 import { LOOKUPS_AND_PARTS } from './steps/lookups-and-parts.ts';
@@ -19,7 +20,7 @@ import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './up
 import { createViewsForPeople, dropViews } from './views-for-people.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 8;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 9;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -125,6 +126,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
         db.exec(PEOPLE);
       }
       if (version <= MIGRATIONS.length + 7) db.exec(KEYS_OF_QUARANTINED_ROWS);
+      if (version <= MIGRATIONS.length + 8) db.exec(HELD_CREATES);
       createViewsForPeople(db);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();

@@ -33,6 +33,7 @@ const Status = z.strictObject({
         read: Count,
         missing: Count,
         released: Count,
+        creates: Count,
         message: z.string(),
       }),
     )

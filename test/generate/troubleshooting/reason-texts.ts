@@ -24,6 +24,11 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   unavailable: { means: 'The platform was not able to process the request (503).', cure: BY_ITSELF },
   in_flight: { means: 'The platform is still working on an earlier send of the same request.', cure: BY_ITSELF },
   untouched: { means: 'The import was refused because of other products in it.', cure: BY_ITSELF },
+  guarded: {
+    means:
+      'The item is new, and its stream had other items before. The guard has not decided yet whether these are gone.',
+    cure: 'Nothing, while the source is read. If `dpp-sync status` shows a read that the guard holds, [decide about it](operations.md#a-guard-holds-a-run).',
+  },
   reset: { means: 'The connection broke before the answer.', cure: LOOKED_UP },
   timeout: { means: 'The platform did not answer in time.', cure: LOOKED_UP },
   server_error: { means: 'The platform answered with an error of its own (5xx).', cure: LOOKED_UP },

@@ -188,7 +188,7 @@ describe('what was read', () => {
 
   it('a read is not acknowledged where the guard takes it for broken', async () => {
     await pull(giving({ snapshot: rows('1', '2', '3', '4') }), { reads: 'snapshot' });
-    const guard = { maxMissing: 0.5, maxDrop: 0.5 };
+    const guard = { maxMissing: 0.5, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 0.5 };
     await pull(giving({ snapshot: rows('1') }), { reads: 'snapshot', acknowledge, guard });
     expect(acknowledged).toEqual([[]]);
   });

@@ -261,11 +261,8 @@ it(
   'the ledger gives no item or request the id of an earlier one, also after a restart',
   covers('process-killed', 'I2'),
   async () => {
-    await stageRows(fixture.ledger, {
-      A: items(product('A')),
-      M: items(material('M')),
-      B: items(bomItem('B', 'A', 'M')),
-    });
+    const present = { A: items(product('A')), M: items(material('M')), B: items(bomItem('B', 'A', 'M')) };
+    await stageRows(fixture.ledger, present);
     await deliverAll(fixture.ledger);
     const ids = (): [number, number] => {
       const db = openDatabaseReadOnly(fixture.file);
@@ -277,11 +274,11 @@ it(
     };
     expect(ids()).toEqual([3, 3]);
     // An item whose record is excluded before the first send is deleted.
-    await stageRows(fixture.ledger, { C: items(product('C')) });
+    await stageRows(fixture.ledger, { ...present, C: items(product('C')) });
     expect(ids()).toEqual([4, 3]);
-    await stageRows(fixture.ledger, { C: { status: 'excluded' } });
+    await stageRows(fixture.ledger, { ...present, C: { status: 'excluded' } });
     await fixture.reopen();
-    await stageRows(fixture.ledger, { C: items(product('C')) });
+    await stageRows(fixture.ledger, { ...present, C: items(product('C')) });
     const claimed = await claim();
     expect(claimed.members[0]?.id).toBe(5);
     expect(claimed.request).toBe(4);

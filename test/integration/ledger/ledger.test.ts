@@ -124,7 +124,12 @@ describe('intake', () => {
     const third = { ...page, records: [row('4')], cursor: { at: 4 }, uncounted: 0 };
     expect(await ledger.stagePage(third)).toEqual({ changed: 1, counted: true });
 
-    const end = { ...page, read: 12, flagItems: true, guard: { maxMissing: 0, maxDrop: 0 } };
+    const end = {
+      ...page,
+      read: 12,
+      flagItems: true,
+      guard: { maxMissing: 0, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 0 },
+    };
     expect(await ledger.endStream({ ...end, uncounted: 7 })).toEqual({ missing: 0, guarded: null });
     expect(accounts()).toMatchObject([{ read: 12, unchanged: 10 }]);
   });
@@ -193,7 +198,7 @@ describe('intake', () => {
     const records = [content('new name'), ...others];
     await fixture.ledger.stagePage({ runId, source: 'erp', stream: 'default', records, seen, deferMapping: true });
     expect(await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 9 })).toEqual([]);
-    const guard = { maxMissing: 1, maxDrop: 1 };
+    const guard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
     await fixture.ledger.endStream({ runId, source: 'erp', stream: 'default', seen, read: 4, flagItems: true, guard });
     await mapRows(fixture.ledger, mapAll);
     expect(fixture.ledger.views.quarantinedCount()).toBe(0);

@@ -189,7 +189,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       if (pulling > 0) return;
       pulling += 1;
       try {
-        const guard = { maxMissing: 1, maxDrop: 1 };
+        const guard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
         const request = { source: SOURCE, trigger: 'cli' as const, reader: source.reader(), omit: [], guard };
         const wait = { clock, waitMs: 0, onPause: () => undefined };
         const mapStored = async (changed: string): Promise<void> => {

@@ -58,7 +58,12 @@ describeSmallDisk('a ledger on a disk that is full', () => {
         expect(await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 100 })).toHaveLength(20 + known);
         disk.clear();
         expect(await stagePage(2)).toMatchObject({ changed: 20 - known });
-        const end = { ...page, read: 40, flagItems: true, guard: { maxMissing: 0, maxDrop: 0 } };
+        const end = {
+          ...page,
+          read: 40,
+          flagItems: true,
+          guard: { maxMissing: 0, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 0 },
+        };
         expect(await ledger.endStream(end)).toEqual({ missing: 0, guarded: null });
         await ledger.endRun({ runId, result: 'complete' });
         expect(ledger.views.run(runId)?.streams).toMatchObject([{ read: 40, missing: 0 }]);

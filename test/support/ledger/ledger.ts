@@ -31,7 +31,7 @@ export const plainEncodeImport: EncodeImport = (members) => ({
 export const NO_CONTACT: ContactRules = { firstContact: 'assume-empty', bom: 'create' };
 
 /** For tests that do not test the guard: any number of items may be missing. */
-export const GUARDS_NOTHING: MissingGuard = { maxMissing: 1, maxDrop: 1 };
+export const GUARDS_NOTHING: MissingGuard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
 
 /** Opens a ledger for writing, by default with the default profile. */
 export function openLedger(file: string, options: Partial<SqliteLedgerOptions> = {}): SqliteLedger {

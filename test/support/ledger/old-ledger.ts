@@ -156,9 +156,17 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
   return kind === 'material' ? `M-${key}` : `SKU-${key}`;
 }
 
+/** Changes a ledger of the present version into one of the version before held creates. */
+export function undoHeldCreates(db: Database.Database): void {
+  dropViews(db);
+  db.exec(`DROP TABLE held_creates; ALTER TABLE streams DROP COLUMN holds_creates;
+    ALTER TABLE guarded_reads DROP COLUMN holds_creates; ALTER TABLE guarded_items DROP COLUMN holds_creates`);
+  db.pragma(`user_version = ${BEFORE_PEOPLE + 3}`);
+}
+
 /** Changes a ledger of the present version into one of the version before the tables of people. */
 export function undoPeople(db: Database.Database): void {
-  dropViews(db);
+  undoHeldCreates(db);
   db.exec(`DROP TABLE actions; DROP TABLE cause_notes; DROP TABLE lookup_values;
     DROP INDEX records_by_issue; DROP INDEX items_by_reason; DROP INDEX items_by_time; DROP INDEX passports_by_standing;
     ALTER TABLE lookups DROP COLUMN title; ALTER TABLE runs DROP COLUMN asked_by;

@@ -22,9 +22,9 @@ export interface Export {
   guard?: MissingGuard;
 }
 
-const HALF: MissingGuard = { maxMissing: 0.5, maxDrop: 0.5 };
+const HALF: MissingGuard = { maxMissing: 0.5, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 0.5 };
 /** A guard that treats no read as a broken export. */
-export const NO_GUARD: MissingGuard = { maxMissing: 1, maxDrop: 1 };
+export const NO_GUARD: MissingGuard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
 
 /** Runs one complete pull of one stream. Returns the id of the run and the results of its page and end. */
 export async function pullRows(

@@ -141,7 +141,7 @@ export async function createPageWorld(options: PageWorldOptions = {}): Promise<P
     pull(request) {
       const { source = 'erp', stream = 'default', key = ['id'], reads = 'snapshot', mapper = productMapper } = request;
       const { pages, snapshotEveryMs = 1, waitMs = 0, abort = new AbortController().signal } = request;
-      const { guard = { maxMissing: 1, maxDrop: 1 } } = request;
+      const { guard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 } } = request;
       mappers.set(source, mapper);
       const pullPages = (from: ReadFrom) => (typeof pages === 'function' ? pages(from) : readPages(pages));
       const reader: SourceReader = {

@@ -77,7 +77,7 @@ describe('a sound config', () => {
       options: { delimiter: ';', encoding: 'windows-1252', header: true },
       omit: ['PURCHASE_PRICE'],
       onMissing: 'flag',
-      guard: { maxMissing: 0.05, maxDrop: 0.2 },
+      guard: { maxMissing: 0.05, maxMissingCount: 500, maxDrop: 0.2 },
       path: 'sources[0]',
     });
     expect(erp?.streams.map(({ name, key }) => ({ name, key }))).toEqual([
@@ -115,7 +115,7 @@ describe('a sound config', () => {
       timezone: 'UTC',
       omit: [],
       onMissing: 'flag',
-      guard: { maxMissing: 0.05, maxDrop: 0.2 },
+      guard: { maxMissing: 0.05, maxMissingCount: 500, maxDrop: 0.2 },
       mappings: [{ stream: 'default' }],
     });
   });

@@ -39,7 +39,17 @@ describe('the conditions of alerts', () => {
       'the guard holds an export',
       {
         guarded: [
-          { source: 'erp', stream: 'boms', runId: 1, since: 0, missing: 9, read: 1, released: 0, message: 'Broken.' },
+          {
+            source: 'erp',
+            stream: 'boms',
+            runId: 1,
+            since: 0,
+            missing: 9,
+            read: 1,
+            released: 0,
+            creates: 0,
+            message: 'Broken.',
+          },
         ],
       },
       { guardHeld: false },

@@ -91,6 +91,7 @@ const EXPLAINS: Record<ReasonCode, readonly DeliveryState[]> = {
   denied_plan: ['waiting', 'due', 'sending', 'superseded'],
   denied_scope: ['waiting', 'due', 'sending', 'superseded'],
   untouched: ['waiting', 'due', 'sending', 'superseded'],
+  guarded: ['waiting', 'due', 'sending', 'superseded'],
   unavailable: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   in_flight: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   reset: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],

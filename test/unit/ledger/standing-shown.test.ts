@@ -18,6 +18,7 @@ const STANDING: Standing = {
       missing: 9,
       read: 1,
       released: 0,
+      creates: 0,
       message: '9 of 10 are <missing>.',
     },
   ],

@@ -205,6 +205,7 @@ describe('the overview', () => {
         missing: 90,
         read: 10,
         released: 0,
+        creates: 0,
         message: '90 of 100 are gone.',
       },
     ];

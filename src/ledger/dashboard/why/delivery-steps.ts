@@ -88,6 +88,8 @@ export function createDeliverySteps(given: {
       case 'sending':
         return step('waits', `${what} is being sent`, rest);
       case 'waiting':
+        if (reason?.code === 'guarded')
+          return step('waits', `${what} is new, and ${WAITS_FOR_GUARD}`, { ...rest, ...GUARD_CURE });
         return step('waits', `${what} waits for an item that it refers to`, rest);
       case 'in_doubt':
         return ofUnconfirmed(item, what, message);
@@ -189,3 +191,9 @@ function filled(command: string, { key, naturalKey, source }: Delivered): string
 export function namedItem({ kind, key }: Pick<ItemSummary, 'kind' | 'key'>): string {
   return kind === 'bom_item' ? `its BOM item ${key}` : `the ${kindWord(kind)} ${key}`;
 }
+
+const WAITS_FOR_GUARD = 'it is not created before the guard has decided about its stream';
+const GUARD_CURE = {
+  cure: 'Write the whole export again, or accept the read that the guard holds.',
+  command: 'dpp-sync status',
+};

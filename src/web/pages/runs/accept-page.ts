@@ -32,6 +32,9 @@ export function acceptPage(view: AcceptView): Html {
   }
   const missing = guarded.reduce((sum, read) => sum + read.missing, 0);
   const released = guarded.reduce((sum, read) => sum + read.released, 0);
+  // A read that is held for two reasons is listed twice.
+  const byStream = new Map(guarded.map(({ stream, creates }) => [stream, creates]));
+  const creates = [...byStream.values()].reduce((sum, count) => sum + count, 0);
   const changes = adopted.reduce((sum, { items }) => sum + items, 0);
   return html`${pageHead(`Accept the export of ${source}`)}
 ${guarded.length === 0 ? null : card('What the guard holds', held(guarded))}
@@ -40,6 +43,7 @@ ${card('What will happen', [
   html`<ul>
 ${missing === 0 ? null : html`<li>A run of ${source} begins. At most ${counted(missing, 'record')} that the export lacks then ${missing === 1 ? 'counts' : 'count'} as missing. ${AFTERWARDS[onMissing]}</li>`}
 ${released === 0 ? null : html`<li>${counted(released, 'item')} that no row makes any more ${released === 1 ? 'counts' : 'count'} as missing.</li>`}
+${creates === 0 ? null : html`<li>${counted(creates, 'new item')} that the guard has held ${creates === 1 ? 'is' : 'are'} created. The platform cannot delete them.</li>`}
 ${changes === 0 ? null : html`<li>${counted(changes, 'item')} that ${changes === 1 ? 'was' : 'were'} found at the platform ${changes === 1 ? 'is' : 'are'} changed there to the values of the source.</li>`}
 <li>If more records are missing from the next export, the guard holds that export again.</li></ul>`,
   confirmForm(
