@@ -1,9 +1,15 @@
 import { ANSWER_LIES, type AnswerLieName, MAKING_LIES } from './answer-lies.ts';
+import { FIELD_LIES, type FieldLieName } from './field-lies.ts';
 import { IMPORT_LIES } from './import-lies.ts';
 import type { Lie, LieParts, Operations } from './lie.ts';
 import { PASSPORT_LIES } from './passport-lies.ts';
 
-export type LieName = keyof typeof IMPORT_LIES | keyof typeof PASSPORT_LIES | keyof typeof MAKING_LIES | AnswerLieName;
+export type LieName =
+  | keyof typeof IMPORT_LIES
+  | keyof typeof PASSPORT_LIES
+  | keyof typeof MAKING_LIES
+  | AnswerLieName
+  | FieldLieName;
 
 /** Every lie of the sandbox, by the name of its operation and its own name. */
 export const LIES: Readonly<Record<LieName, Lie>> = {
@@ -11,6 +17,7 @@ export const LIES: Readonly<Record<LieName, Lie>> = {
   ...ANSWER_LIES,
   ...MAKING_LIES,
   ...PASSPORT_LIES,
+  ...FIELD_LIES,
 };
 
 export const LIE_NAMES = Object.keys(LIES) as LieName[];

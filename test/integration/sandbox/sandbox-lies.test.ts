@@ -104,6 +104,50 @@ const rows = (...given: [number, string, string, number | null][]) =>
   expect.objectContaining({
     results: given.map(([index, sku, status, id]) => expect.objectContaining({ index, sku, status, id })),
   });
+/** Writes with a field that the sandbox does not know. */
+const dropped: [LieName, LieCase][] = [
+  [
+    'product.create:drops-fields',
+    {
+      ask: (call) => call('POST', '/api/products/', { body: { ...row('C'), colour: 'red' } }),
+      answers: { status: 201, body: expect.objectContaining({ id: 3, sku: 'C' }) },
+      stores: MADE['product.create'],
+    },
+  ],
+  [
+    'material.create:drops-fields',
+    {
+      ask: (call) => call('POST', '/api/materials/', { body: { code: 'M-C', name: 'C', colour: 'red' } }),
+      answers: { status: 201, body: expect.objectContaining({ id: 3, code: 'M-C' }) },
+      stores: MADE['material.create'],
+    },
+  ],
+  [
+    'material.update:drops-fields',
+    {
+      ask: (call) => call('PATCH', '/api/materials/1/', { body: { name: 'A2', colour: 'red' } }),
+      answers: { status: 200, body: expect.objectContaining({ id: 1, name: 'A2' }) },
+      stores: MADE['material.update'],
+    },
+  ],
+  [
+    'bom_item.create:drops-fields',
+    {
+      ask: (call) => call('POST', '/api/bom-items/', { body: { product: 2, material: 2, quantity: 7, colour: 'red' } }),
+      answers: { status: 201, body: expect.objectContaining({ id: 2, quantity: '7' }) },
+      stores: MADE['bom_item.create'],
+    },
+  ],
+  [
+    'product.import:drops-fields',
+    {
+      ask: imports({ ...row('C'), colour: 'red' }),
+      answers: { status: 200, body: rows([0, 'C', 'created', 3]) },
+      stores: MADE['product.create'],
+    },
+  ],
+];
+
 const ODD = { detail: 'Request rejected: state E-1042.' };
 const publishes = creates['passport.publish'];
 const reinit = (call: Call) => call('POST', '/api/dpp/1/init/');
@@ -111,6 +155,7 @@ const reinit = (call: Call) => call('POST', '/api/dpp/1/init/');
 const CASES = new Map<LieName, LieCase>([
   ...wrongAnswers,
   ...failures,
+  ...dropped,
   [
     'product.import:doubles-known',
     {
