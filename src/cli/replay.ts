@@ -8,6 +8,7 @@ import { REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { collect, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { replayForm } from './replay-form.ts';
 import { showReport, WAIT_SECONDS } from './source/sync.ts';
 import { syncDocument } from './source/sync-report.ts';
 import { runShown } from './text/run-shown.ts';
@@ -18,6 +19,7 @@ interface ReplayOptions {
   state?: ReplayState[];
   source?: string[];
   key?: string[];
+  form?: boolean;
   dryRun?: boolean;
   force?: boolean;
   wait: number;
@@ -28,6 +30,7 @@ Examples:
   $ dpp-sync replay --state quarantined --dry-run      how many would pass with the mapping as it is now?
   $ dpp-sync replay --state rejected --state blocked
   $ dpp-sync replay --key TWZ-180-LS                   an item by key, SKU or code
+  $ dpp-sync replay --form --dry-run                   what was sent before the profile was corrected?
   $ dpp-sync replay --key 00012001/0010 --force        send again although it may have arrived: look first!
 
 The stored records are mapped again with the present mapping, so an old mistake is never sent again. Nothing is
@@ -49,7 +52,8 @@ export function addReplayCommand(program: Command, run: RunAction): void {
     .addOption(new Option('--state <state>', `${REPLAY_STATES.join(', ')}; may be repeated`).argParser(parseState))
     .addOption(new Option('--source <id>', 'only records of this source; may be repeated').argParser(parseText))
     .addOption(new Option('--key <key>', 'only these items or records; may be repeated').argParser(parseText))
-    .option('--dry-run', 'only count the records that would pass')
+    .option('--form', 'send items again that were sent under other names, or in another form, than the profile has now')
+    .option('--dry-run', 'only count the records that would pass, or the items that would be sent')
     .option('--force', 'send an unconfirmed delivery again; needs --key')
     .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
     .addHelpText('after', EXAMPLES)
@@ -57,7 +61,7 @@ export function addReplayCommand(program: Command, run: RunAction): void {
 }
 
 async function replay(options: ReplayOptions, context: CommandContext): Promise<number> {
-  const { source: sources = [], key: keys = [], dryRun = false, force = false, wait } = options;
+  const { source: sources = [], key: keys = [], form = false, dryRun = false, force = false, wait } = options;
   const { state = statesToReplay(keys) } = options;
   const { output } = context;
   if (force && keys.length === 0) {
@@ -65,8 +69,14 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
       suggestion: 'Look for the item at the platform. If the item is not there, name its key with --key.',
     });
   }
+  if (form && (force || options.state !== undefined)) {
+    throw fault('usage', '--form selects delivered items, so it cannot be used with --state or --force.', {
+      suggestion: 'Use only --source, --key and --dry-run with it.',
+    });
+  }
   const config = await context.loadConfig();
   assertSources(config, sources);
+  if (form) return replayForm({ sources, keys, dryRun, waitMs: wait * 1000 }, { context, config });
   const request = { states: [...state], sources, keys, dryRun, force, waitMs: wait * 1000 };
   const { replayed, synced } = dryRun
     ? await context.withAdmin(config, 'replay', (admin) => admin.run(replayRecords, request))

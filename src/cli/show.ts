@@ -13,6 +13,7 @@ import { shellValue, shellWord } from '../lib/text/shell-word.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { fieldLines } from './text/field-lines.ts';
+import { fieldList } from './text/form-lines.ts';
 import type { Output } from './text/output.ts';
 import { formatTime, printable } from './text/style.ts';
 import { formatIssue, formatValue, NEXT_STEPS, PASSPORT_COLOURS, REASON_STEPS, STATE_COLOURS } from './text/words.ts';
@@ -115,6 +116,11 @@ function itemLines(
       lines.push(`             ${printable(`${field}: ${message}`)}`);
   }
   if (held !== null) lines.push(`  reason     ${printable(held.text)}`);
+  if (item.inOtherForm.length > 0) {
+    lines.push(
+      `  form       ${paint('yellow', `sent in another form than the profile has now: ${fieldList(item.inOtherForm)}`)}`,
+    );
+  }
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
   lines.push(
     `  next step  ${printable(withKey(step ?? nextStep({ ...item, reason: reason ?? held?.reason ?? null }), key))}`,

@@ -129,6 +129,7 @@ async function status(context: CommandContext): Promise<number> {
       stuck: [],
       awaitingReadBack: { count: 0, nextLookAt: null },
       duplicates: { count: 0, whole: 0, examples: [] },
+      otherForms: [],
       ...NO_CONTACT_ATTENTION,
     },
     apiWait: null,
@@ -227,6 +228,7 @@ function statusDocument(
     causes: facts.causes,
     waitingFor: attention.waitingFor,
     duplicates: attention.duplicates,
+    otherForms: attention.otherForms,
     ...contactDocument(attention),
     apiWait: found.apiWait && {
       since: isoOrNull(found.apiWait.since),

@@ -1,3 +1,4 @@
+import { wireFormsOf } from '../api/wire-forms.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Target } from '../domain/ports/target.ts';
 import { openSqliteLedger, type SqliteLedger } from '../ledger/sqlite-ledger.ts';
@@ -31,6 +32,7 @@ export function openLedger(
     contactRules: { firstContact: config.target.firstContact, bom: config.target.bom },
     clock,
     command,
+    forms: wireFormsOf(config.profile),
     encode: target.encode.bind(target),
     encodeImport: target.encodeImport.bind(target),
     report: reportUpgrade ?? ((fields, message) => log.info(fields, message)),

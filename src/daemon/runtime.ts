@@ -1,4 +1,5 @@
 import type { ApiClient } from '../api/api-client.ts';
+import { wireFormsOf } from '../api/wire-forms.ts';
 import type { ApiHealth } from '../delivery/admission/api-health.ts';
 import { createDelivery, type Delivery } from '../delivery/create-delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
@@ -11,6 +12,7 @@ import type { Alerts } from '../domain/ports/alerts.ts';
 import type { Asked, DashboardViews } from '../domain/ports/ledger/dashboard-views.ts';
 import type { Ledger } from '../domain/ports/ledger/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
+import type { FormReplay, FormReplayOutcome } from '../domain/ports/replay.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
 import { createLedgerReader } from '../ledger/reader/ledger-reader.ts';
 import type { SqliteLedger } from '../ledger/sqlite-ledger.ts';
@@ -23,6 +25,7 @@ import { createEventBus, type EventBus } from '../observe/event-bus.ts';
 import { createMapping, type Mapping } from '../pipeline/create-mapping.ts';
 import type { MapQueue } from '../pipeline/map-queue.ts';
 import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
+import { replayForm } from '../pipeline/replay-form.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
@@ -114,6 +117,10 @@ export interface Runtime extends Pick<Pulls, 'pull' | 'pulling' | 'hasPull' | 'c
   /** Replaces the settings, for a reload of the config. */
   replaceSettings: ReplaceSettings['replace'];
   replay(request: ReplayRequest): Promise<ReplayReport>;
+  /** Reloads changed settings, as before a replay. Only a daemon reloads settings. */
+  lookAtConfig(): Promise<void>;
+  /** Sends the items again that the platform has in another form than the profile now has. */
+  replayForm(request: Omit<FormReplay, 'after'>): Promise<FormReplayOutcome>;
   /** The fault of a queue that a person has paused; null if no queue is paused. */
   paused(): Fault | null;
   /** True while a record waits for the mapping or is being mapped. */
@@ -230,7 +237,8 @@ async function runtimeOn(
   });
   const outageWatch = createOutageWatch({ api, clock, emit, log });
   const openedAt = clock.ticks();
-  const readerData = { file: config.ledger, ledgerId: ledger.id, passportRules: () => rules };
+  const forms = wireFormsOf(profile);
+  const readerData = { file: config.ledger, ledgerId: ledger.id, forms, passportRules: () => rules };
   const ledgerReader = createLedgerReader(readerData);
   // Counts have a separate reader, because counting a million items takes long and a page must not wait for it.
   const countingReader = createLedgerReader({ ...readerData, warms: false });
@@ -276,6 +284,12 @@ async function runtimeOn(
     replaceSettings: (next, compiled) => settings.replace(next, compiled),
     ...pulls,
     replay: replayNow,
+    lookAtConfig: async () => beforeMapping?.('replay'),
+    async replayForm(request) {
+      const outcome = await replayForm(request, ledger);
+      delivery.engine.wake();
+      return outcome;
+    },
     paused: () => pauseWatch.fault(),
     mapping: () => mapping.busy(),
     pendingSources: () => mapping.pendingSources(),

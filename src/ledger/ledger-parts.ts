@@ -12,6 +12,7 @@ import { createLookUpRefusedCreates } from './deliveries/look-up-refused-creates
 import { createRecheck } from './deliveries/recheck.ts';
 import { createRemaining } from './deliveries/remaining.ts';
 import { createReplay } from './deliveries/replay.ts';
+import { createReplayForm } from './deliveries/replay-form.ts';
 import { createClaims } from './deliveries/requests/claims.ts';
 import { createImportProofs } from './deliveries/requests/import-proof.ts';
 import { createImports } from './deliveries/requests/imports.ts';
@@ -129,6 +130,7 @@ export function createLedgerParts(
   const followProfile = createFollowProfile(context, items);
   const reconcileGivenIds = createReconcileGivenIds(context, items);
   const replay = createReplay(context, { items, requests, restored, contact, lookups }, staging);
+  const replayForm = createReplayForm(context, items);
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDeliveries(context);
   const acceptMissing = createAcceptMissing(context);
@@ -165,6 +167,7 @@ export function createLedgerParts(
     followProfile,
     reconcileGivenIds,
     replay,
+    replayForm,
     recheck,
     named,
     acceptMissing,

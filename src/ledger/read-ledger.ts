@@ -1,3 +1,4 @@
+import type { WireForms } from '../domain/delivery/wire-form.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { DashboardViews } from '../domain/ports/ledger/dashboard-views.ts';
 import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
@@ -16,17 +17,19 @@ import { createViews } from './views/views.ts';
 export function openLedgerViews(options: {
   file: string;
   passportRules: PassportRules;
+  /** The forms in which the profile of this process sends items. */
+  forms: WireForms;
 }): { id: string; views: LedgerViews; dashboard(): Promise<DashboardViews>; close(): void } | null {
   const db = openToRead(options.file);
   if (!db) return null;
   assertPresentSchema(db, options.file);
   return {
     id: createMeta(db).get('id') ?? '',
-    views: createViews(db, options.passportRules),
+    views: createViews(db, options.passportRules, options.forms),
     async dashboard() {
       // Most commands do not need this view.
       const { createDashboardViews } = await import('./dashboard/dashboard-views.ts');
-      return createDashboardViews(db, options.passportRules);
+      return createDashboardViews(db, options.passportRules, options.forms);
     },
     close: () => void db.close(),
   };

@@ -1,3 +1,4 @@
+import type { WireForms } from '../domain/delivery/wire-form.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
@@ -13,6 +14,7 @@ import { noteApiWait } from './deliveries/api-wait.ts';
 import { createHighWater, type HighWater } from './identity/high-water.ts';
 import { takeIdentity } from './identity/identity.ts';
 import { assertNotGone, assertNotRestored } from './identity/recognise.ts';
+import { storeForms, type WrittenForms } from './items/wire-forms.ts';
 import { createLedgerParts } from './ledger-parts.ts';
 import { readHolder } from './read-ledger.ts';
 import { writeDaemonNote } from './store/daemon-notes.ts';
@@ -36,6 +38,8 @@ export interface SqliteLedgerOptions {
   contactRules: ContactRules;
   /** The guard of a source; null for a source that the config does not have. */
   guardOf: (source: string) => MissingGuard | null;
+  /** The forms in which `encode` and `encodeImport` send items under this profile. */
+  forms: WireForms;
   encode: Encode;
   encodeImport: EncodeImport;
   clock: Clock;
@@ -78,10 +82,11 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     assertNotRestored(db, file);
     const holder = thisHolder({ command: options.command, now: clock.now() });
     const { id, epoch } = takeIdentity(db, { file, target, holder });
+    const forms = storeForms(db, options.forms);
     highWater = createHighWater(db, file, id);
     const log = (options.openLog ?? createLogSync)(db, file);
     const lost = watchLedger(file, { lock, highWater });
-    return compose(db, { id, highWater, log, lost, lock }, { ...options, epoch });
+    return compose(db, { id, forms, highWater, log, lost, lock }, { ...options, epoch });
   } catch (error) {
     highWater?.close();
     db?.close();
@@ -92,6 +97,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
 
 interface OpenedFile {
   id: string;
+  forms: WrittenForms;
   highWater: HighWater;
   log: LogSync;
   lost: () => Fault | null;
@@ -100,11 +106,11 @@ interface OpenedFile {
 
 function compose(
   db: Sqlite,
-  { id, highWater, log, lost, lock }: OpenedFile,
+  { id, forms, highWater, log, lost, lock }: OpenedFile,
   options: SqliteLedgerOptions & { epoch: string },
 ): SqliteLedger {
   const { clock, profile, passportRules, contactRules, guardOf, epoch, target } = options;
-  const context = { db, clock, profile, passportRules, contactRules, guardOf, epoch, target };
+  const context = { db, clock, profile, forms, passportRules, contactRules, guardOf, epoch, target };
   const parts = createLedgerParts(context, options);
   const commit = createGroupCommit(db, { highWater, log, lost });
   const followClock = createFollowClock({ db, clock, commit });
@@ -117,7 +123,7 @@ function compose(
 
   return {
     id,
-    views: createViews(db, passportRules),
+    views: createViews(db, passportRules, options.forms),
     lost: () => commit.failed() ?? lost(),
     recover: (settlingDelayMs) =>
       commit.run(() => {
@@ -189,6 +195,7 @@ function compose(
     boundTo: async (kind, remoteId) => reading(() => parts.named.boundTo(kind, remoteId)),
     replayCandidates: async (request) => reading(() => parts.replay.candidates(request)),
     replay: (request) => commit.run(() => parts.replay.replay(request)),
+    replayForm: (request) => commit.run(() => parts.replayForm(request)),
     forceUnconfirmed: (request) => commit.run(() => parts.replay.forceUnconfirmed(request)),
     evaluatePassports: (request) => commit.run(() => parts.passports.evaluate(request)),
     unpublishedPassports: async (request) => reading(() => parts.passportsByHand.unpublished(request)),

@@ -5,7 +5,7 @@ import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { NO_PASSPORTS } from '../support/ledger/ledger.ts';
+import { FORMS, NO_PASSPORTS } from '../support/ledger/ledger.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
@@ -63,7 +63,7 @@ describe('a daemon whose ledger is removed', () => {
       await expect.poll(used, { timeout: 60_000 }).toBeGreaterThanOrEqual(20);
       await expect.poll(isHealthy).toBe(true);
       // A reader that has the file open can still read it after it was removed.
-      const reader = openLedgerViews({ file: data('ledger.db'), passportRules: NO_PASSPORTS });
+      const reader = openLedgerViews({ file: data('ledger.db'), passportRules: NO_PASSPORTS, forms: FORMS });
       const claimed = () => {
         const { sending = 0, delivered = 0 } = reader?.views.itemCounts().product ?? {};
         return sending + delivered;

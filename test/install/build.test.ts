@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createLedgerReader } from '../../src/ledger/reader/ledger-reader.ts';
 import { buildInto } from '../support/cli/build.ts';
-import { NO_PASSPORTS, openLedger } from '../support/ledger/ledger.ts';
+import { FORMS, NO_PASSPORTS, openLedger } from '../support/ledger/ledger.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'dpp-build-'));
@@ -68,7 +68,13 @@ describe('the build', () => {
     const file = join(folder, 'ledger.db');
     const ledger = openLedger(file);
     const thread = pathToFileURL(join(dist, 'reader-thread.js'));
-    const reader = createLedgerReader({ file, ledgerId: ledger.id, passportRules: () => NO_PASSPORTS, thread });
+    const reader = createLedgerReader({
+      file,
+      ledgerId: ledger.id,
+      forms: FORMS,
+      passportRules: () => NO_PASSPORTS,
+      thread,
+    });
     expect(await reader.views.run(1)).toBeNull();
     await reader.close();
     await ledger.close();

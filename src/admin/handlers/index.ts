@@ -10,6 +10,7 @@ import { publishComplete } from './publish-complete.ts';
 import { reloadConfig } from './reload.ts';
 import { replayRecords } from './replay.ts';
 import { replayCause } from './replay-cause.ts';
+import { replayInPresentForm } from './replay-form.ts';
 import { reportCreate } from './report-create.ts';
 import { reportList } from './report-list.ts';
 import { retryDeliveries } from './retry-deliveries.ts';
@@ -32,6 +33,7 @@ export const handlers: readonly Handler<unknown, unknown>[] = [
   publishPassports,
   replayCause,
   reloadConfig,
+  replayInPresentForm,
   replayRecords,
   reportCreate,
   reportList,

@@ -1,9 +1,12 @@
 import type { Command } from 'commander';
 import type { ApiFinding, ChannelFinding, CheckOptions, QueueFinding, StreamFinding } from '../../daemon/check.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
+import type { ItemsInOtherForm } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ScopeAnswer } from '../../domain/ports/target.ts';
+import { Fault } from '../../lib/errors.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { errorDocument, failureLines, failureOf } from '../errors.ts';
+import { formLines } from '../text/form-lines.ts';
 import type { Output } from '../text/output.ts';
 import { plural, printable } from '../text/style.ts';
 import { checkOpenApi } from './check-openapi.ts';
@@ -52,6 +55,9 @@ async function check(context: CommandContext): Promise<number> {
   const api = await checkApi(options);
   printApi(api, output);
 
+  const ledger = await lookAtForms(config, context);
+  printForms(ledger, output);
+
   const channels = await checkAlertChannels(options);
   for (const finding of channels) printChannel(finding, output);
 
@@ -87,6 +93,7 @@ async function check(context: CommandContext): Promise<number> {
         lists: api.lists.map(({ list, unreadable }) => ({ list, ok: unreadable === null, unreadable })),
         error: api.problem === null ? null : errorDocument(failureOf(api.problem)),
       },
+      ledger,
       alerts: channels.map(({ channel, type, problem: why }) => ({
         channel,
         type,
@@ -97,6 +104,29 @@ async function check(context: CommandContext): Promise<number> {
     });
   }
   return exitCode;
+}
+
+/** What the ledger knows about items that were sent in another form than the profile has now. */
+interface FormFinding {
+  otherForms: ItemsInOtherForm[];
+  /** Why the ledger cannot be read; null if it was read, or if there is none yet. It is no problem of the config. */
+  unread: string | null;
+}
+
+async function lookAtForms(config: RuntimeConfig, context: CommandContext): Promise<FormFinding> {
+  try {
+    const otherForms = await context.withViews(config, async (opened) => opened?.views.otherForms() ?? []);
+    return { otherForms, unread: null };
+  } catch (error) {
+    if (error instanceof Fault) return { otherForms: [], unread: error.message };
+    throw error;
+  }
+}
+
+function printForms({ otherForms, unread }: FormFinding, output: Output): void {
+  const lines = formLines(otherForms, output.paint).map((line) => `           ${line}`);
+  if (unread !== null) lines.push(`           ${output.paint('yellow', `warning: ${printable(unread)}`)}`);
+  if (lines.length > 0) output.print(`${output.paint('yellow', '!')} ledger`, ...lines);
 }
 
 function printConfig({ file, sources, ledger }: RuntimeConfig, output: Output): void {

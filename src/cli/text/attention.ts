@@ -6,6 +6,7 @@ import type { ItemCounts } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import { contactLines } from './contact-lines.ts';
+import { formLines } from './form-lines.ts';
 import { repeatedRows } from './repeated-rows.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 import { countKind } from './words.ts';
@@ -19,7 +20,7 @@ const SHOWN_MAX = 5;
 
 /**
  * Lines about failed and guarded reads, first contact, waiting deliveries, deliveries and passports that need a person, and
- * quarantined and missing items. Empty if all is well.
+ * quarantined and missing items, and items that were sent in another form. Empty if all is well.
  */
 export function attentionLines(standing: Standing, attention: Attention, paint: Paint): string[] {
   const { items, passports, quarantined, suspended } = standing;
@@ -87,7 +88,12 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
       '  As a file for the people who own the data: dpp-sync quarantine --out quarantine.csv',
     );
   }
-  return [...lines, ...duplicateLines(attention), ...missingLines(standing, paint)];
+  return [
+    ...lines,
+    ...duplicateLines(attention),
+    ...missingLines(standing, paint),
+    ...formLines(attention.otherForms, paint),
+  ];
 }
 
 /** Lines about sources that could not be read, or whose export looks incomplete. */

@@ -1,5 +1,11 @@
 import type { AdoptedChanges } from '../../domain/ports/first-contact.ts';
-import type { Duplicates, LedgerViews, StuckDelivery, WaitingGroup } from '../../domain/ports/ledger/ledger-views.ts';
+import type {
+  Duplicates,
+  ItemsInOtherForm,
+  LedgerViews,
+  StuckDelivery,
+  WaitingGroup,
+} from '../../domain/ports/ledger/ledger-views.ts';
 
 /** What a person has to decide after first contact, except for kinds whose list cannot be read. */
 export interface ContactAttention {
@@ -18,6 +24,8 @@ export interface Attention extends ContactAttention {
   awaitingReadBack: ReturnType<LedgerViews['awaitingReadBack']>;
   /** Rows that make the same items as other rows. */
   duplicates: Duplicates;
+  /** Items of all sources that were sent in another form than the profile has now. */
+  otherForms: ItemsInOtherForm[];
 }
 
 const GROUPS_MAX = 200;
@@ -32,6 +40,7 @@ export function attentionOf(views: LedgerViews, sources: readonly string[]): Att
     stuck: views.stuck(STUCK_MAX, sources),
     awaitingReadBack: views.awaitingReadBack(sources),
     duplicates: views.duplicates(DUPLICATES_MAX, sources),
+    otherForms: views.otherForms(),
     adopted: views.adoptedChanges(sources),
     parts: views.unansweredParts(sources),
   };

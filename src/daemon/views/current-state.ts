@@ -27,7 +27,7 @@ export function createCurrentState(options: {
   const { views, api, queues, config } = runtime;
   const ids = () => config.sources.map(({ id }) => id);
   const countedHere = kept(
-    () => ({ items: views.itemCounts(), ...standingOf(views, config, ids()) }),
+    () => ({ items: views.itemCounts(), ...standingOf(views, config, ids()), otherForms: views.otherForms() }),
     COUNTS_KEPT_MS,
     clock,
   );

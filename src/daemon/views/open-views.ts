@@ -1,3 +1,4 @@
+import { wireFormsOf } from '../../api/wire-forms.ts';
 import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../../domain/ports/queues.ts';
@@ -27,7 +28,11 @@ export interface OpenedViews {
  * @throws Fault `ledger.unreadable` or `ledger.newer`
  */
 export function openViews(config: RuntimeConfig): OpenedViews | null {
-  const opened = openLedgerViews({ file: config.ledger, passportRules: passportRulesOf(config) });
+  const opened = openLedgerViews({
+    file: config.ledger,
+    passportRules: passportRulesOf(config),
+    forms: wireFormsOf(config.profile),
+  });
   if (!opened) return null;
   const { id, views } = opened;
   return {

@@ -15,6 +15,8 @@ export interface ItemStanding {
   baselineHash: string | null;
   /** True if the item's natural key at the API is not the desired one. */
   renamed: boolean;
+  /** True if a person has asked to send the content again in the present form, although it is at the API. */
+  sendsForm: boolean;
 }
 
 /** The write that brings the desired payload to the API, or the reason why there is none. */
@@ -28,7 +30,7 @@ export type Difference =
  * so every difference gets a delivery (I4).
  */
 export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 'productUpdate'>): Difference {
-  if (item.baselineHash === item.desiredHash) return { need: 'none' };
+  if (item.baselineHash === item.desiredHash && !item.sendsForm) return { need: 'none' };
   if (item.baselineHash === null) return { need: 'write', operation: `${item.kind}.create` };
   if (item.kind === 'material') return { need: 'write', operation: 'material.update' };
   const operation: Operation = `${item.kind}.update`;
@@ -37,7 +39,9 @@ export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 
       ? { need: 'blocked', operation, reason: renamedReason(item.key) }
       : { need: 'write', operation: 'product.import' };
   }
-  return { need: 'blocked', operation, reason: { code: 'unsupported', message: UNSUPPORTED[item.kind](item.key) } };
+  const because = item.sendsForm ? 'The profile has changed how items of this kind are sent. ' : '';
+  const message = `${because}${UNSUPPORTED[item.kind](item.key)}`;
+  return { need: 'blocked', operation, reason: { code: 'unsupported', message } };
 }
 
 /** An import identifies products by the natural key: under a new natural key it would make a second product. */

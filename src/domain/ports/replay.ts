@@ -1,5 +1,6 @@
 // The selection of what is sent again by a replay, and the result.
 
+import type { ItemKind } from '../item.ts';
 import type { PendingRecord } from './intake.ts';
 
 export interface ReplaySelection {
@@ -40,4 +41,36 @@ export interface PassportReplay {
   incomplete: number;
   /** How many are unconfirmed and not sent, because only `force` sends them again. */
   leftUnconfirmed: number;
+}
+
+/** A page of the items that the platform has in another form than the profile now has. */
+export interface FormReplay {
+  /** An empty list does not narrow the selection. */
+  sources: readonly string[];
+  /** Item keys or natural keys. An empty list does not narrow the selection. */
+  keys: readonly string[];
+  /** Where the page begins: a form by its number, and the id of an item. Both are 0 for the first page. */
+  after: FormPlace;
+  dryRun: boolean;
+}
+
+interface FormPlace {
+  form: number;
+  id: number;
+}
+
+export type KindCounts = Partial<Record<ItemKind, number>>;
+
+export interface FormReplayOutcome {
+  /** Items that are sent again. */
+  staged: KindCounts;
+  /** Items that the API cannot update. They are blocked if their keys are named, and are only counted otherwise. */
+  unsupported: KindCounts;
+  /** Items whose present delivery is open. It sends all fields in the present form. */
+  open: KindCounts;
+}
+
+export interface FormReplayPage extends FormReplayOutcome {
+  /** Null after the last page. */
+  next: FormPlace | null;
 }

@@ -24,6 +24,7 @@ import { createUnconfirmed } from '../deliveries/unconfirmed.ts';
 import { mayHaveArrived } from '../items/item-row.ts';
 import { createItems } from '../items/items.ts';
 import { presenceOf } from '../items/known-content.ts';
+import { NO_FORMS } from '../items/wire-forms.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createMeta } from '../store/meta.ts';
@@ -94,9 +95,10 @@ export function acceptRestored(
       const listed = createListedEntries({ db, profile });
       const listings = createListings({ db, clock }, listed);
       const contact = createContact({ db, profile, contactRules }, { listings, listed, restored });
-      const adoptedBom = createAdoptedBom({ db, contactRules });
+      const adoptedBom = createAdoptedBom({ db, contactRules, forms: NO_FORMS });
       const requests = createRequests(db);
-      const items = createItems({ db, clock, profile, epoch, target }, { restored, contact, adoptedBom, requests });
+      const context = { db, clock, profile, forms: NO_FORMS, epoch, target };
+      const items = createItems(context, { restored, contact, adoptedBom, requests });
 
       const whyUnconfirmed = (row: OpenRow): WhyUnconfirmed | null => {
         const wasPublishing = isPublication(row.operation) && mayHaveArrived(row);

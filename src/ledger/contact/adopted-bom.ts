@@ -3,6 +3,7 @@
 
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { PartsAnswer } from '../../domain/ports/first-contact.ts';
+import type { FormId } from '../items/wire-forms.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 
@@ -38,7 +39,11 @@ export interface AdoptedBom {
   sourceWasRead(runId: number): void;
 }
 
-export function createAdoptedBom({ db, contactRules }: Pick<LedgerContext, 'db' | 'contactRules'>): AdoptedBom {
+export function createAdoptedBom({
+  db,
+  contactRules,
+  forms,
+}: Pick<LedgerContext, 'db' | 'contactRules' | 'forms'>): AdoptedBom {
   const meta = createMeta(db);
   const { bom } = contactRules;
   const sql = {
@@ -54,8 +59,8 @@ export function createAdoptedBom({ db, contactRules }: Pick<LedgerContext, 'db' 
     any: db.prepare('SELECT 1 FROM items WHERE parts_unknown = 1 LIMIT 1').pluck(),
     mark: db.prepare<[number]>('UPDATE items SET parts_unknown = 1 WHERE id = ?'),
     unmark: db.prepare<[number]>('UPDATE items SET parts_unknown = 0 WHERE id = ?'),
-    acknowledge: db.prepare<[number]>(
-      "UPDATE items SET acknowledged = 1, baseline = NULL, baseline_hash = NULL, remote_id = 'null' WHERE id = ?",
+    acknowledge: db.prepare<[FormId, number]>(
+      "UPDATE items SET acknowledged = 1, baseline = NULL, baseline_hash = NULL, remote_id = 'null', form = ? WHERE id = ?",
     ),
     of: db
       .prepare<[string], number>(
@@ -85,7 +90,7 @@ export function createAdoptedBom({ db, contactRules }: Pick<LedgerContext, 'db' 
       hasAny = true;
       sql.mark.run(itemId);
     },
-    acknowledge: (itemId) => void sql.acknowledge.run(itemId),
+    acknowledge: (itemId) => void sql.acknowledge.run(forms.presentOf('bom_item'), itemId),
     of: (productKey) => sql.of.all(productKey),
     unanswered(products) {
       const all = sql.unanswered.all();

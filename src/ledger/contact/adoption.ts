@@ -11,6 +11,7 @@ import { isStuck } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
 import type { Items } from '../items/items.ts';
 import type { Release } from '../items/release.ts';
+import type { FormId } from '../items/wire-forms.ts';
 import type { PassportItems } from '../passports/passport-items.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
 import type { AdoptedBom } from './adopted-bom.ts';
@@ -46,7 +47,7 @@ interface AdoptionParts {
 const PAGE = 500;
 
 export function createAdoption(
-  { db, profile }: Pick<LedgerContext, 'db' | 'profile'>,
+  { db, profile, forms }: Pick<LedgerContext, 'db' | 'profile' | 'forms'>,
   { contact, listings, listed, items, adoptedBom, passports, release }: AdoptionParts,
 ): Adoption {
   const sql = {
@@ -60,8 +61,9 @@ export function createAdoption(
            AND ${reasonHas('i', 'ambiguous_key')}`,
       )
       .pluck(),
-    bind: db.prepare<[{ id: number; baseline: string; hash: string; remoteId: string }]>(
-      `UPDATE items SET acknowledged = 2, baseline = @baseline, baseline_hash = @hash, remote_id = @remoteId, adopted = 1
+    bind: db.prepare<[{ id: number; baseline: string; hash: string; remoteId: string; form: FormId }]>(
+      `UPDATE items SET acknowledged = 2, baseline = @baseline, baseline_hash = @hash, remote_id = @remoteId, adopted = 1,
+         form = @form
        WHERE id = @id`,
     ),
     isBound: db
@@ -76,7 +78,9 @@ export function createAdoption(
     if (item === undefined) return 0;
     // A person may name an entry that cannot be compared. The item's content at the platform is unknown then.
     const known = knownContent(kind, parseJson<JsonObject>(item.desired), fields) ?? NOTHING_KNOWN;
-    sql.bind.run({ id: itemId, baseline: known.payload, hash: known.hash, remoteId });
+    // The list was read with the names of the present form.
+    const form = forms.presentOf(kind);
+    sql.bind.run({ id: itemId, baseline: known.payload, hash: known.hash, remoteId, form });
     items.note(itemId, null, 'adopted', { message: `The item was at the platform before, with the id ${remoteId}.` });
     listed.remove(kind, remoteId);
     items.reconcile(itemId);

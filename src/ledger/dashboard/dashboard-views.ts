@@ -1,3 +1,4 @@
+import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { type PassportRules, wantedByPolicy } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
@@ -42,6 +43,7 @@ export interface Dashboard {
 export function createDashboard(
   db: Sqlite,
   rules: PassportRules,
+  forms: WireForms,
   clock: Pick<Clock, 'ticks'> = systemClock,
 ): Dashboard {
   const catalog = createCatalog(db);
@@ -52,7 +54,7 @@ export function createDashboard(
   const counts = createPassportCounts(db, { catalog, totals }, () => clock.ticks());
   const itemCounts = createItemCounts(db, totals);
   const runs = createRunLists(db);
-  const ofLedger = createViews(db, rules);
+  const ofLedger = createViews(db, rules, forms);
   const passportWaits = createPassportWaits(db, rules, {
     views: ofLedger,
     deliveries: createStoredDeliverySteps(db, ofLedger),
@@ -71,9 +73,10 @@ export function createDashboard(
       // An empty list of sources would select all sources.
       missing: watched.length === 0 ? {} : ofLedger.missingCounts(watched),
       suspended: ofLedger.suspended(sources),
+      otherForms: ofLedger.otherForms(),
     }),
     ...createItemLists(db, rules, { catalog, groups, incomplete }),
-    ...createItemDetail(db, rules),
+    ...createItemDetail(db, rules, forms),
     why: createWhy(db, rules, ofLedger),
     ...createQuarantinedRows(db),
     ...createCauses(db, { groups, failedRuns }, () => clock.ticks()),
@@ -111,6 +114,6 @@ function inOneMoment(db: Sqlite, views: DashboardViews): DashboardViews {
 }
 
 /** The views without `warm`, for a command that asks a single question. */
-export function createDashboardViews(db: Sqlite, rules: PassportRules): DashboardViews {
-  return createDashboard(db, rules).views;
+export function createDashboardViews(db: Sqlite, rules: PassportRules, forms: WireForms): DashboardViews {
+  return createDashboard(db, rules, forms).views;
 }

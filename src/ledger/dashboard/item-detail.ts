@@ -1,3 +1,4 @@
+import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import type { ItemKind, RefRole } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews, ItemDetail } from '../../domain/ports/ledger/dashboard-views.ts';
@@ -21,8 +22,12 @@ interface UserRow {
 }
 
 /** Everything about one item. */
-export function createItemDetail(db: Sqlite, rules: PassportRules): Pick<DashboardViews, 'itemDetail'> {
-  const views = createItemViews(db, rules);
+export function createItemDetail(
+  db: Sqlite,
+  rules: PassportRules,
+  forms: WireForms,
+): Pick<DashboardViews, 'itemDetail'> {
+  const views = createItemViews(db, rules, forms);
   const bomTree = createBomTree(db);
   const sql = {
     own: db.prepare<[string, string], { id: number; since: number | null }>(

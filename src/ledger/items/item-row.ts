@@ -4,6 +4,7 @@ import type { SubjectKind } from '../../domain/item.ts';
 import { statusAfter } from '../../domain/passport.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import { statusText } from '../passports/passport-text.ts';
+import type { FormId } from './wire-forms.ts';
 
 /** An item with the delivery of its present revision, as a statement over `ITEM_COLUMNS` reads it. */
 export interface ItemRow {
@@ -48,6 +49,9 @@ export interface ItemRow {
    * change.
    */
   adopted: 0 | 1;
+  /** The form in which the API has acknowledged the item, and the form of the bytes that were claimed last. */
+  form: FormId;
+  sentForm: FormId;
 }
 
 const COLUMN_NAMES: Record<keyof ItemRow, string> = {
@@ -80,6 +84,8 @@ const COLUMN_NAMES: Record<keyof ItemRow, string> = {
   settledAt: 'settled_at',
   ignoredHash: 'ignored_hash',
   adopted: 'adopted',
+  form: 'form',
+  sentForm: 'sent_form',
 };
 
 /** The columns of an `ItemRow`. The parameter is the name of the items table in the SQL statement. */

@@ -65,7 +65,7 @@ export function createItems(
     requests,
   }: { restored: Restored; contact: Pick<Contact, 'noticeCreates'>; adoptedBom: AdoptedBom; requests: Requests },
 ): Items {
-  const { db, clock, profile } = context;
+  const { db, clock } = context;
   const revisions = createRevisions(context, requests);
   const givenIds = createGivenIds(context, revisions);
   const partRefs = createPartRefs(context);
@@ -132,7 +132,7 @@ export function createItems(
 
     block(itemId, reason) {
       const item = sql.byId.get(itemId);
-      const wanted = item === undefined ? null : wantedOf(item, profile);
+      const wanted = item === undefined ? null : wantedOf(item, context);
       if (item === undefined || wanted === null || wanted.need === 'none' || mayHaveArrived(item)) return;
       revisions.begin(item, wanted, { state: 'blocked', reason });
       note(itemId, item.revision + 1, 'blocked', reason);

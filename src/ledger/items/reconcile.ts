@@ -11,7 +11,7 @@ import type { GivenIds } from './given-ids.ts';
 import { HELD_CREATE, type HeldCreates } from './held-creates.ts';
 import { gaveIdAway, ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
 import type { Revisions } from './revisions.ts';
-import { type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
+import { isInOtherForm, type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
 
 /** The state of the delivery that was staged for an item; null if no delivery was staged. */
 export type Staged = 'due' | 'waiting' | 'blocked' | null;
@@ -26,6 +26,11 @@ export interface Reconcile {
    * does not change. With `again`, a stuck delivery is replaced by a new revision.
    */
   reconcile(itemId: number, again?: boolean): Staged;
+  /**
+   * Stages an item again in the present form, at a person's request. Stages nothing if the API may be receiving the
+   * item, or has it in the present form.
+   */
+  sendInPresentForm(itemId: number): Staged;
   refsArrived(itemId: number): boolean;
   markUnconfirmed(delivery: ToMark, why: WhyUnconfirmed): void;
   /** I6: in a restored ledger, a write that may have been sent since the backup is looked up before it is sent. */
@@ -45,9 +50,10 @@ interface ReconcileParts {
 }
 
 export function createReconcile(
-  { db, clock, profile }: Pick<LedgerContext, 'db' | 'clock' | 'profile'>,
+  context: Pick<LedgerContext, 'db' | 'clock' | 'profile' | 'forms'>,
   { restored, contact, adoptedBom, revisions, givenIds, heldCreates, note }: ReconcileParts,
 ): Reconcile {
+  const { db, clock, forms } = context;
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     missingRefs: db.prepare<[number], { n: number }>(
@@ -67,17 +73,24 @@ export function createReconcile(
     return item ? reconcileItem(item, again) : null;
   }
 
-  function reconcileItem(item: ItemRow, again: boolean): Staged {
+  function sendInPresentForm(itemId: number): Staged {
+    const item = sql.byId.get(itemId);
+    return item ? reconcileItem(item, true, true) : null;
+  }
+
+  function reconcileItem(item: ItemRow, again: boolean, asksForForm = false): Staged {
     // I3: a delivery that the API may have received is never superseded. The item is reconciled again when that
     // delivery is settled.
     if (mayHaveArrived(item)) return null;
     if (gaveIdAway(item)) return reconcileForgotten(item, again);
     const isOpen = isOpenState(item.state);
-    const wanted = wantedWith(item, wantedOf(item, profile));
+    const wanted = wantedWith(item, wantedOf(item, context, asksForForm));
     if (wanted.need === 'none') {
       if (item.adopted === 1) sql.unadopt.run(item.id);
       revisions.supersede(item);
-      if (item.ignoredHash !== null) sql.clearIgnored.run(item.id);
+      // A person has decided to leave the item in the form in which the platform has it.
+      const isLeft = item.ignoredHash === item.desiredHash && isInOtherForm(item, forms);
+      if (item.ignoredHash !== null && !isLeft) sql.clearIgnored.run(item.id);
       return null;
     }
     // I4: a person has ended the delivery of this payload, so the difference is intended.
@@ -138,7 +151,7 @@ export function createReconcile(
     return (sql.missingRefs.get(itemId)?.n ?? 0) === 0;
   }
 
-  return { reconcile, reconcileItem, refsArrived, markUnconfirmed, markUnconfirmedIfRestored };
+  return { reconcile, reconcileItem, sendInPresentForm, refsArrived, markUnconfirmed, markUnconfirmedIfRestored };
 }
 
 /** True if an open delivery that never reached the API still asks for the right payload. */

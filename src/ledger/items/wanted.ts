@@ -9,7 +9,8 @@ import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { statusText } from '../passports/passport-text.ts';
 import { parseJson } from '../store/context.ts';
-import { acknowledgedContent, type Content, type ItemRow } from './item-row.ts';
+import { acknowledgedContent, type Content, type ItemRow, isOpenState, revisionContent } from './item-row.ts';
+import type { WrittenForms } from './wire-forms.ts';
 
 /** The write that would bring the desired payload to the API, and the baseline after it. */
 export interface WantedWrite {
@@ -26,14 +27,23 @@ export type Wanted =
   | ({ need: 'write' } & WantedWrite)
   | ({ need: 'blocked'; reason: Reason } & WantedWrite);
 
-/** The difference between the desired payload and the baseline (I4), as the write that removes it. */
-export function wantedOf(item: ItemRow, profile: Profile): Wanted {
+/**
+ * The difference between the desired payload and the baseline (I4), as the write that removes it.
+ *
+ * @param asked true if a person asks now to send the item in the present form, even if its content is at the API
+ */
+export function wantedOf(
+  item: ItemRow,
+  { profile, forms }: { profile: Profile; forms: Pick<WrittenForms, 'isPresent'> },
+  asked = false,
+): Wanted {
   const { kind, key, desired, desiredHash } = item;
   const baseline = acknowledgedContent(item);
   if (kind === 'passport') return passportDifference(desired, baseline);
   const baselineHash = baseline?.hash ?? null;
   const renamed = kind === 'product' && baselineHash !== desiredHash && isRenamed(item, baseline, profile);
-  const wanted = difference({ kind, key, desiredHash, baselineHash, renamed }, profile);
+  const sendsForm = baselineHash === desiredHash && isInOtherForm(item, forms) && (asked || sendsAgain(item));
+  const wanted = difference({ kind, key, desiredHash, baselineHash, renamed, sendsForm }, profile);
   if (wanted.need === 'none') return wanted;
   const write = { ...wanted, desired, desiredHash, byHand: false };
   if (wanted.need === 'blocked' || item.adopted === 0) return write;
@@ -43,6 +53,19 @@ export function wantedOf(item: ItemRow, profile: Profile): Wanted {
     parseJson<JsonObject>(baseline?.text ?? '{}'),
   );
   return { ...write, need: 'blocked', reason };
+}
+
+/** True if the API has acknowledged the item in a form in which it is not sent any more. */
+export function isInOtherForm(
+  { kind, acknowledged, form }: Pick<ItemRow, 'kind' | 'acknowledged' | 'form'>,
+  forms: Pick<WrittenForms, 'isPresent'>,
+): boolean {
+  return acknowledged > 0 && !forms.isPresent(kind, form);
+}
+
+/** True if the open delivery sends content that is at the API already: a person has asked for the present form. */
+function sendsAgain(item: ItemRow): boolean {
+  return isOpenState(item.state) && revisionContent(item).hash === acknowledgedContent(item)?.hash;
 }
 
 /** True if the item's natural key at the API is not the desired one. */

@@ -1,5 +1,6 @@
 // The messages between the main thread and the reading thread.
 
+import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
@@ -9,6 +10,8 @@ export interface ReaderData {
   file: string;
   /** The id of the ledger that the main thread has open. */
   ledgerId: string;
+  /** The forms in which the profile sends items. A reload does not change them. */
+  forms: WireForms;
   /**
    * Whether the thread reads what lists need in memory. Otherwise the thread reads it at the first question for a list.
    */

@@ -19,7 +19,7 @@ import { type Answer, type EndRequest, type Question, type ReaderData, toSent } 
 /** With this value, this thread gets a quarter of a core that it shares with one busy thread. */
 const NICENESS = 5;
 
-const { file, ledgerId, warms } = workerData as ReaderData;
+const { file, ledgerId, forms, warms } = workerData as ReaderData;
 
 /** The rules of the last question. The views read them at each use. */
 let rules: PassportRules | null = null;
@@ -42,7 +42,7 @@ function open(passportRules: PassportRules): Opened {
     db.close();
     throw lostFault('was replaced by another ledger');
   }
-  return { ...createDashboard(db, passportRules), change, close: () => void db.close() };
+  return { ...createDashboard(db, passportRules, forms), change, close: () => void db.close() };
 }
 
 /** The ledger's views. Throws after the file was removed or replaced, because this thread would show the old file. */

@@ -3,6 +3,7 @@ import type { ContactRules } from '../../domain/ports/first-contact.ts';
 import type { MissingGuard } from '../../domain/ports/intake.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { WrittenForms } from '../items/wire-forms.ts';
 import type { Sqlite } from './database.ts';
 
 // A rule for the statements of the ledger: a statement that runs for every record and reads more than one table takes
@@ -14,6 +15,7 @@ export interface LedgerContext {
   db: Sqlite;
   clock: Clock;
   profile: Profile;
+  forms: WrittenForms;
   passportRules: PassportRules;
   contactRules: ContactRules;
   /** The guard of a source; null for a source that the config does not have. */

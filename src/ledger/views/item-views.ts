@@ -1,5 +1,6 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
+import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { ItemKind, RefRole, SubjectKind } from '../../domain/item.ts';
 import { type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
@@ -17,6 +18,7 @@ import { isOpen, itemState } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import { createFieldsInOtherForm } from './form-views.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
 
 export interface SummaryRow {
@@ -41,6 +43,9 @@ interface DetailRow extends SummaryRow {
   revision: number;
   attempts: number | null;
   recordId: number | null;
+  /** Null also for an item that the API has not acknowledged; see `acknowledged`. */
+  form: number | null;
+  acknowledged: 0 | 1 | 2;
 }
 
 /** The name of an item. A passport has the name of its product. */
@@ -56,10 +61,15 @@ export const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, ${NAME
 /** The payload that the API has acknowledged. */
 const BASELINE = 'iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline';
 const DETAIL = `${SUMMARY}, i.desired, ${BASELINE}, i.revision, iif(${isOpen('i')}, i.attempts, NULL) AS attempts,
-  i.record_id AS recordId`;
+  i.record_id AS recordId, i.form, i.acknowledged`;
 
 /** Views of single items and of lists of items. */
-export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerViews, 'items' | 'item'> {
+export function createItemViews(
+  db: Sqlite,
+  rules: PassportRules,
+  forms: WireForms,
+): Pick<LedgerViews, 'items' | 'item'> {
+  const fieldsInOtherForm = createFieldsInOtherForm(db, forms);
   const sql = {
     items: db.prepare<
       [
@@ -162,6 +172,7 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
         missingBecause: row.missing === 0 ? null : row.recordId === null ? 'row_changed' : 'row_gone',
         desired: parseJson<JsonObject>(row.desired),
         baseline: parseJsonOrNull<JsonObject>(row.baseline),
+        inOtherForm: row.acknowledged > 0 ? fieldsInOtherForm(row.kind, row.form) : [],
         refs: sql.refs
           .all(row.id)
           .map(({ either, ...ref }): RefStanding => (either === 1 ? { ...ref, either: true } : ref)),

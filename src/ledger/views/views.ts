@@ -1,4 +1,5 @@
 import { storedReason } from '../../domain/delivery/reason.ts';
+import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Place } from '../../domain/place.ts';
@@ -27,6 +28,7 @@ import { createAccessRefusal } from './access-refusal.ts';
 import { findCycles } from './bom-cycles.ts';
 import { createContactViews } from './contact-views.ts';
 import { createDuplicateViews } from './duplicate-views.ts';
+import { createFormViews } from './form-views.ts';
 import { createItemCounts } from './item-counts.ts';
 import { createItemTotals } from './item-totals.ts';
 import { createItemViews } from './item-views.ts';
@@ -50,7 +52,7 @@ type RunRow = Omit<RunView, 'streams'>;
 /**
  * The views over one connection: a read-only one beside a writing process, or the connection of the writing process.
  */
-export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
+export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms): LedgerViews {
   const stuckColumns = `SELECT i.id, i.kind, i.key, i.revision, i.natural_key AS naturalKey, i.operation, i.source, i.state, i.reason,
     ${NEEDS_PERSON} AS needsPerson FROM items i`;
   const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
@@ -124,7 +126,8 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   const meta = createMeta(db);
   const rowsNaming = createNamedRows(db);
   return {
-    ...createItemViews(db, rules),
+    ...createItemViews(db, rules, forms),
+    ...createFormViews(db, forms),
     ...createPassportViews(db, rules),
     ...createContactViews(db),
     ...createDuplicateViews(db),

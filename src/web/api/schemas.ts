@@ -103,6 +103,7 @@ export const ItemDetail = z.strictObject({
   missingBecause: z.enum(['row_gone', 'row_changed']).nullable(),
   desired: Fields,
   baseline: Fields.nullable(),
+  inOtherForm: z.array(z.string()),
   refs: z.array(Ref),
   record: z
     .strictObject({

@@ -22,6 +22,11 @@ export const WORK: Readonly<Record<string, Described>> = {
     tag: 'attention',
     role: 'editor',
   },
+  'replay-form': {
+    summary: 'Sends items again that were sent in another form than the profile has now.',
+    tag: 'attention',
+    role: 'operator',
+  },
   'correct-rows': {
     summary: 'Stores corrected rows of a stream. The next export of the stream can replace them.',
     tag: 'attention',

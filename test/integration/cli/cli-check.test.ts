@@ -45,7 +45,7 @@ describe('dpp-sync check', () => {
 
   it('check gives one document', async () => {
     const document = (await check('--json')).json();
-    expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'queue', 'api', 'alerts']);
+    expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'queue', 'api', 'ledger', 'alerts']);
     expect(document).toMatchObject({
       ok: true,
       sources: [{ source: 'erp', stream: 'products', ok: true, error: null }, {}, {}],

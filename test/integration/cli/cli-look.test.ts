@@ -90,6 +90,7 @@ describe('after a sync', () => {
       'causes',
       'waitingFor',
       'duplicates',
+      'otherForms',
     ];
     const ofContact = ['adopted', 'unansweredParts', 'apiWait', 'deferred', 'imports'];
     expect(Object.keys(json())).toEqual([

@@ -10,7 +10,7 @@ import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/store/database.ts';
 import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
-import { createLedgerFixture, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
+import { createLedgerFixture, FORMS, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
 import { pullAndMap, pullRows, row, stageRows } from '../../support/ledger/records.ts';
 
 const AUTO = { init: 'when-complete', publish: 'auto' } as const;
@@ -41,7 +41,7 @@ function why(asked: string, rules: Partial<PassportRules> = {}, file = fixture.f
   const db = openDatabaseReadOnly(file);
   if (db === null) throw new Error('There is no ledger.');
   try {
-    return createDashboardViews(db, { ...NO_PASSPORTS, ...AUTO, ...rules }).why(asked);
+    return createDashboardViews(db, { ...NO_PASSPORTS, ...AUTO, ...rules }, FORMS).why(asked);
   } finally {
     db.close();
   }

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../../src/lib/json.ts';
 import { textOf } from '../../support/connectors/connector-reader.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
-import { NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
+import { FORMS, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
 import { mapRows, NO_GUARD, pullRows, row, stageRows } from '../../support/ledger/records.ts';
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
@@ -23,7 +23,7 @@ function views(): DashboardViews {
   if (opened?.of === fixture.file) return opened.views;
   const db = openDatabaseReadOnly(fixture.file);
   if (db === null) throw new Error('There is no ledger.');
-  opened = { of: fixture.file, views: createDashboard(db, RULES, fixture.clock).views };
+  opened = { of: fixture.file, views: createDashboard(db, RULES, FORMS, fixture.clock).views };
   return opened.views;
 }
 
@@ -112,7 +112,7 @@ describe('a list of items', () => {
     const db = openDatabaseReadOnly(fixture.file);
     if (db === null) throw new Error('There is no ledger.');
     const isReadAfter = (filter: ItemListFilter) => {
-      const dashboard = createDashboard(db, RULES, fixture.clock);
+      const dashboard = createDashboard(db, RULES, FORMS, fixture.clock);
       dashboard.views.items(filter, { limit: 1 });
       return !dashboard.warm();
     };

@@ -17,6 +17,7 @@ import { createRequests } from '../../../src/ledger/deliveries/requests/requests
 import type { OwnedDesire } from '../../../src/ledger/items/desired-item.ts';
 import { nameOf } from '../../../src/ledger/items/item-name.ts';
 import { createItems, type Items } from '../../../src/ledger/items/items.ts';
+import { NO_FORMS } from '../../../src/ledger/items/wire-forms.ts';
 import { openDatabase, type Sqlite } from '../../../src/ledger/store/database.ts';
 import { bomItem, material, product } from '../../support/ledger/items.ts';
 import { NO_CONTACT } from '../../support/ledger/ledger.ts';
@@ -29,6 +30,7 @@ function openItems(db: Sqlite): Items {
     db,
     clock: createManualClock(1_000),
     profile: PROFILE,
+    forms: NO_FORMS,
     epoch: 'e',
     target: 't',
     contactRules: NO_CONTACT,

@@ -28,7 +28,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { claimOne } from '../../support/ledger/deliveries.ts';
 import { items, product } from '../../support/ledger/items.ts';
-import { NO_PASSPORTS, openLedger, TARGET } from '../../support/ledger/ledger.ts';
+import { FORMS, NO_PASSPORTS, openLedger, TARGET } from '../../support/ledger/ledger.ts';
 import { pullAndMap, pullRows, row } from '../../support/ledger/records.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../support/machine/as-another-user.ts';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';
@@ -61,7 +61,7 @@ async function close(ledger: SqliteLedger): Promise<void> {
   await ledger.close();
 }
 
-const read = () => openLedgerViews({ file, passportRules: NO_PASSPORTS });
+const read = () => openLedgerViews({ file, passportRules: NO_PASSPORTS, forms: FORMS });
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 /** A copy of the files as they would be if the process were killed now; some files can be left out. */
@@ -152,7 +152,7 @@ describe('a ledger with a second name', () => {
     linkSync(file, second());
     for (const path of [file, second()]) {
       expect(() => open(path)).toThrow(linked);
-      expect(() => openLedgerViews({ file: path, passportRules: NO_PASSPORTS })).toThrow(linked);
+      expect(() => openLedgerViews({ file: path, passportRules: NO_PASSPORTS, forms: FORMS })).toThrow(linked);
     }
     const suggestion = expect.stringContaining(`find FOLDER -samefile ${file}`);
     expect(() => open()).toThrow(expect.objectContaining({ suggestion }));

@@ -11,7 +11,7 @@ import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
 import { openDatabase } from '../../../src/ledger/store/database.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { alone } from '../../support/ledger/deliveries.ts';
-import { NO_PASSPORTS, openLedger, TARGET } from '../../support/ledger/ledger.ts';
+import { FORMS, NO_PASSPORTS, openLedger, TARGET } from '../../support/ledger/ledger.ts';
 import { createOldLedger, oldHash } from '../../support/ledger/old-ledger.ts';
 import { fillOldLedger } from '../../support/ledger/old-ledger-cases.ts';
 
@@ -394,7 +394,7 @@ describe('a ledger of each older version', () => {
 
   it('an older ledger is not read before its upgrade, and the reader says how to upgrade it', () => {
     createOldLedger(file, 1).close();
-    const look = (): unknown => openLedgerViews({ file, passportRules: NO_PASSPORTS });
+    const look = (): unknown => openLedgerViews({ file, passportRules: NO_PASSPORTS, forms: FORMS });
     expect(look).toThrow(expect.objectContaining({ code: 'ledger.older', exitCode: 3 }));
   });
 

@@ -9,7 +9,7 @@ import {
   type LedgerReaderOptions,
 } from '../../../src/ledger/reader/ledger-reader.ts';
 import { items, product } from '../../support/ledger/items.ts';
-import { NO_PASSPORTS, openLedger, useLedger } from '../../support/ledger/ledger.ts';
+import { FORMS, NO_PASSPORTS, openLedger, useLedger } from '../../support/ledger/ledger.ts';
 import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../support/machine/as-another-user.ts';
 
@@ -26,6 +26,7 @@ function read(options: Partial<LedgerReaderOptions> = {}): LedgerReader {
   const reader = createLedgerReader({
     file: fixture.file,
     ledgerId: fixture.ledger.id,
+    forms: FORMS,
     passportRules: () => NO_PASSPORTS,
     ...options,
   });

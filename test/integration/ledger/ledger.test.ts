@@ -13,7 +13,7 @@ import type { JsonObject } from '../../../src/lib/json.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
-import { createLedgerFixture, NO_PASSPORTS, openLedger, useLedger } from '../../support/ledger/ledger.ts';
+import { createLedgerFixture, FORMS, NO_PASSPORTS, openLedger, useLedger } from '../../support/ledger/ledger.ts';
 import { REVISIONS } from '../../support/ledger/ledger-revisions.ts';
 import { mapRows, pullAndMap, pullRows, row } from '../../support/ledger/records.ts';
 
@@ -871,7 +871,7 @@ describe('the file', () => {
 
   it('a ledger can be read beside its writer', async () => {
     await sync([row('1')]);
-    const reader = openLedgerViews({ file: fixture.file, passportRules: NO_PASSPORTS });
+    const reader = openLedgerViews({ file: fixture.file, passportRules: NO_PASSPORTS, forms: FORMS });
     expect(reader?.views.itemCounts().product).toEqual({ delivered: 1 });
     reader?.close();
   });

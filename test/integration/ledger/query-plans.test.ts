@@ -7,7 +7,7 @@ import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/l
 import { PASSPORT_STATES } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { items, product } from '../../support/ledger/items.ts';
-import { createLedgerFixture, type LedgerFixture, NO_PASSPORTS } from '../../support/ledger/ledger.ts';
+import { createLedgerFixture, FORMS, type LedgerFixture, NO_PASSPORTS } from '../../support/ledger/ledger.ts';
 import { stageRows } from '../../support/ledger/records.ts';
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
@@ -91,7 +91,7 @@ describe('the statements of the ledger', () => {
     await fillALittle();
     db = new Database(fixture.file, { readonly: true });
     const before = new Set(statements);
-    askEverything(createDashboard(db, RULES).views);
+    askEverything(createDashboard(db, RULES, FORMS).views);
     for (const sql of statements) if (!before.has(sql)) ofDashboard.add(sql);
     Object.defineProperty(Database.prototype, 'prepare', original);
   });

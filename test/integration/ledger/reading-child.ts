@@ -1,7 +1,9 @@
 // Asks the reading thread of a ledger for a run, and prints the answer. The arguments are the file and the id of the
 // ledger.
 
+import { wireFormsOf } from '../../../src/api/wire-forms.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
+import { Profile } from '../../../src/domain/profile.ts';
 import { createLedgerReader } from '../../../src/ledger/reader/ledger-reader.ts';
 
 const RULES: PassportRules = {
@@ -15,7 +17,12 @@ const RULES: PassportRules = {
   mappedFields: [],
 };
 const [file = '', ledgerId = ''] = process.argv.slice(2);
-const reader = createLedgerReader({ file, ledgerId, passportRules: () => RULES });
+const reader = createLedgerReader({
+  file,
+  ledgerId,
+  forms: wireFormsOf(Profile.parse({})),
+  passportRules: () => RULES,
+});
 const outcome = await reader.views.run(1).catch((error: unknown) => String(error));
 process.stdout.write(JSON.stringify(outcome));
 await reader.close();

@@ -227,7 +227,7 @@ describe('a ledger of the version before', () => {
     db.exec("UPDATE items SET missing_since = 5 WHERE key = 'P1' AND kind = 'product'");
     undoPeople(db);
     db.exec('DROP TABLE released; DROP TABLE guarded_items');
-    db.pragma(`user_version = ${PRESENT_VERSION - 5}`);
+    db.pragma(`user_version = ${PRESENT_VERSION - 6}`);
     db.close();
 
     const reopened = await fixture.reopen();

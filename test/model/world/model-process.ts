@@ -1,5 +1,6 @@
 import { createApiClient } from '../../../src/api/api-client.ts';
 import type { Transport } from '../../../src/api/transport.ts';
+import { wireFormsOf } from '../../../src/api/wire-forms.ts';
 import { createAuthorizationWatch } from '../../../src/daemon/watches/authorization-watch.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
 import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
@@ -85,6 +86,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     file,
     target: BASE_URL,
     profile,
+    forms: wireFormsOf(profile),
     passportRules: rules,
     contactRules: { firstContact: 'list', bom: 'ask' },
     guardOf: () => GUARDS_NOTHING,

@@ -9,7 +9,7 @@ import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { text } from '../../support/ledger/items.ts';
-import { NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
+import { FORMS, NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
 import { row } from '../../support/ledger/records.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../support/machine/small-disk.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
@@ -52,7 +52,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
         disk.fill();
         await expect(stagePage(2)).rejects.toMatchObject({ code: 'ledger.unwritable', exitCode: 3 });
         await expect(stagePage(2)).rejects.toMatchObject({ code: 'ledger.unwritable' });
-        const beside = openLedgerViews({ file, passportRules: NO_PASSPORTS });
+        const beside = openLedgerViews({ file, passportRules: NO_PASSPORTS, forms: FORMS });
         expect(beside?.views.run(runId)?.streams).toMatchObject([{ read: 20 }]);
         beside?.close();
         expect(await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 100 })).toHaveLength(20 + known);

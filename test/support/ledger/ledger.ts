@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import type { z } from 'zod';
+import { wireFormsOf } from '../../../src/api/wire-forms.ts';
+import type { WireForms } from '../../../src/domain/delivery/wire-form.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { Encode, EncodeImport } from '../../../src/domain/ports/claim.ts';
 import type { ContactRules } from '../../../src/domain/ports/first-contact.ts';
@@ -13,6 +15,9 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts';
 
 export const TARGET = 'http://127.0.0.1:9';
+
+/** The forms of the default profile. */
+export const FORMS: WireForms = wireFormsOf(Profile.parse({}));
 
 /** Encodes a write as its canonical payload, so that tests see the arguments of the ledger. */
 export const plainEncode: Encode = ({ operation, payload, refs, remoteId }) => ({
@@ -35,10 +40,12 @@ export const GUARDS_NOTHING: MissingGuard = { maxMissing: 1, maxMissingCount: Nu
 
 /** Opens a ledger for writing, by default with the default profile. */
 export function openLedger(file: string, options: Partial<SqliteLedgerOptions> = {}): SqliteLedger {
+  const { profile = Profile.parse({}) } = options;
   return openSqliteLedger({
     file,
     target: TARGET,
-    profile: Profile.parse({}),
+    profile,
+    forms: wireFormsOf(profile),
     passportRules: NO_PASSPORTS,
     contactRules: NO_CONTACT,
     guardOf: () => GUARDS_NOTHING,

@@ -14,6 +14,7 @@ import { TARGET } from './ledger.ts';
 /** The last version in which deliveries had separate rows. */
 export const OLD_VERSION: number = MIGRATIONS.length;
 const BEFORE_PEOPLE = MIGRATIONS.length + 5;
+const BEFORE_WIRE_FORMS = MIGRATIONS.length + 9;
 const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;
@@ -156,9 +157,17 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
   return kind === 'material' ? `M-${key}` : `SKU-${key}`;
 }
 
+/** Changes a ledger of the present version into one of the version before the forms of items. */
+export function undoWireForms(db: Database.Database): void {
+  dropViews(db);
+  db.exec(`DROP INDEX items_by_form; ALTER TABLE items DROP COLUMN form; ALTER TABLE items DROP COLUMN sent_form;
+    DROP TABLE wire_forms`);
+  db.pragma(`user_version = ${BEFORE_WIRE_FORMS}`);
+}
+
 /** Changes a ledger of the present version into one of the version before held creates. */
 export function undoHeldCreates(db: Database.Database): void {
-  dropViews(db);
+  undoWireForms(db);
   db.exec(`DROP TABLE held_creates; ALTER TABLE streams DROP COLUMN holds_creates;
     ALTER TABLE guarded_reads DROP COLUMN holds_creates; ALTER TABLE guarded_items DROP COLUMN holds_creates`);
   db.pragma(`user_version = ${BEFORE_PEOPLE + 3}`);

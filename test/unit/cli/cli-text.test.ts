@@ -99,6 +99,7 @@ describe('what needs a person', () => {
         stuck: [],
         awaitingReadBack: { count: awaitingReadBack, nextLookAt: null },
         duplicates: { count: 0, whole: 0, examples: [] },
+        otherForms: [],
         ...NO_CONTACT_ATTENTION,
       },
       createPaint(false),

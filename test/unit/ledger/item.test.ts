@@ -115,7 +115,14 @@ describe('itemHash', () => {
 });
 
 describe('difference', () => {
-  const item = { kind: 'material' as const, key: 'a b', desiredHash: 'a', baselineHash: null, renamed: false };
+  const item = {
+    kind: 'material' as const,
+    key: 'a b',
+    desiredHash: 'a',
+    baselineHash: null,
+    renamed: false,
+    sendsForm: false,
+  };
   const BY_IMPORT = { productUpdate: 'import' as const };
 
   it('the difference to an item that the API does not have is a create', () => {

@@ -5,6 +5,7 @@ import type { Figures, Standing } from '../../../src/observe/standing.ts';
 import { attentionCard } from '../../../src/web/pages/overview/attention-card.ts';
 
 const STANDING: Standing = {
+  otherForms: [],
   renewableInMs: 0,
   items: { product: { delivered: 3, superseded: 1 }, material: {}, bom_item: { blocked: 2 } },
   passports: { incomplete: 1 },

@@ -68,6 +68,7 @@ const spans = (count: number): ActivitySpan[] =>
 const view: OverviewView = {
   health: { status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' },
   standing: {
+    otherForms: [],
     renewableInMs: 0,
     items: { product: { delivered: 1_000, due: 90, rejected: 3 }, material: {}, bom_item: { waiting: 10 } },
     passports: { published: 331, initialized: 4, incomplete: 7, blocked: 2, none: 0 },

@@ -135,6 +135,8 @@ export interface ItemView extends ItemSummary {
   missingBecause: 'row_gone' | 'row_changed' | null;
   desired: JsonObject;
   baseline: JsonObject | null;
+  /** The fields that were sent in another form than the profile has now. */
+  inOtherForm: string[];
   refs: RefStanding[];
   /** The stored record that makes the item. */
   record: { source: string; stream: string; place: Place; fields: JsonObject; quarantined: Issue[] | null } | null;
@@ -195,6 +197,14 @@ export interface SourceCounts {
   dueSince: { source: string; at: number }[];
 }
 
+/** Items that were sent in another form than the profile has now, so that the platform may have understood them otherwise. */
+export interface ItemsInOtherForm {
+  kind: ItemKind;
+  items: number;
+  /** The fields that are sent in another form now. */
+  fields: string[];
+}
+
 /** The state of the ledger in counts. All are of the same moment. */
 export interface LedgerCounts {
   items: ItemCounts;
@@ -204,6 +214,7 @@ export interface LedgerCounts {
   /** Items that are missing from their sources and about which no person has decided. */
   missing: MissingCounts;
   suspended: readonly Suspended[];
+  otherForms: readonly ItemsInOtherForm[];
 }
 
 export interface LedgerViews {
@@ -255,6 +266,11 @@ export interface LedgerViews {
   suspended(sources?: readonly string[]): Suspended[];
   /** Changes of adopted items of these sources that wait for a person. */
   adoptedChanges(sources?: readonly string[]): AdoptedChanges[];
+  /**
+   * Items that were sent in another form than the profile has now, by kind. Without those that a person has decided to
+   * leave as they are.
+   */
+  otherForms(): ItemsInOtherForm[];
   /** BOM items of adopted products for which a person has to answer whether the platform has them. */
   unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
   /** Why the API refuses other deliveries of the same kind, so that this item is not sent; null where it refuses none. */

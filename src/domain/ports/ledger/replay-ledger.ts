@@ -1,6 +1,13 @@
 import type { JsonValue } from '../../../lib/json.ts';
 import type { MappedRecord } from '../intake.ts';
-import type { PassportReplay, ReplayCandidate, ReplayOutcome, ReplaySelection } from '../replay.ts';
+import type {
+  FormReplay,
+  FormReplayPage,
+  PassportReplay,
+  ReplayCandidate,
+  ReplayOutcome,
+  ReplaySelection,
+} from '../replay.ts';
 import type { ListableKind } from '../target.ts';
 import type { MissingSelection, NamedDelivery, NamedSelection } from '../unconfirmed.ts';
 
@@ -16,6 +23,10 @@ export interface ReplayLedger {
    * unconfirmed. With `dryRun` all changes are undone, and only the result is returned.
    */
   replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): Promise<ReplayOutcome>;
+  /**
+   * Sends items again that the platform has in another form than the profile now has. With `dryRun` it only counts.
+   */
+  replayForm(request: FormReplay): Promise<FormReplayPage>;
   /**
    * Sends unconfirmed deliveries again at a person's request, also deliveries whose record is gone. Returns their
    * number; with `dryRun` it changes nothing.

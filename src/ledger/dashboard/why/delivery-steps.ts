@@ -2,7 +2,7 @@
 
 import { hasTrait, type Reason, type ReasonCode } from '../../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../../domain/item.ts';
-import type { ItemState, ItemSummary, LedgerViews } from '../../../domain/ports/ledger/ledger-views.ts';
+import type { ItemState, ItemSummary, ItemView, LedgerViews } from '../../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../../domain/words.ts';
 import { shellValue, shellWord } from '../../../lib/text/shell-word.ts';
 import { about, type Step, step, utc } from './step.ts';
@@ -10,7 +10,8 @@ import { about, type Step, step, utc } from './step.ts';
 type Delivered = Pick<
   ItemSummary,
   'kind' | 'key' | 'naturalKey' | 'source' | 'state' | 'reason' | 'dueAt' | 'remoteId'
->;
+> &
+  Partial<Pick<ItemView, 'inOtherForm'>>;
 
 /**
  * Why creates of a kind wait for the platform's list: the last failure to read it, if any. Null if no list has to be
@@ -72,7 +73,7 @@ export function createDeliverySteps(given: {
     const message = reason === null || reason.message === '' ? '' : `: ${reason.message}`;
     switch (state) {
       case 'delivered':
-        return step('ok', `the platform has ${what} as its source has it`, rest);
+        return ofDelivered(item, what);
       case 'superseded': {
         const clause = `a person has ended the last write of ${what}`;
         const command = `dpp-sync replay --key ${shellValue(key)}`;
@@ -108,6 +109,16 @@ export function createDeliverySteps(given: {
   }
 
   return { of };
+}
+
+function ofDelivered({ kind, key, inOtherForm: fields = [] }: Delivered, what: string): Step {
+  const clause = `the platform has ${what} as its source has it`;
+  if (fields.length === 0) return step('ok', clause, about(kind, key));
+  return step('ok', `${clause}, but it was sent in another form than the profile has now (${fields.join(', ')})`, {
+    ...about(kind, key),
+    cure: 'Look at the platform whether it has understood the item. If not, send the item again.',
+    command: `dpp-sync replay --form --key ${shellValue(key)}`,
+  });
 }
 
 function ofUnconfirmed({ kind, key, dueAt }: Delivered, what: string, message: string): Step {

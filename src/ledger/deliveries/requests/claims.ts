@@ -2,6 +2,7 @@ import { transition } from '../../../domain/delivery/delivery.ts';
 import { type Operation } from '../../../domain/delivery/operation.ts';
 import type { ClaimedRequest, Encode, ToClaim } from '../../../domain/ports/claim.ts';
 import type { Contact } from '../../contact/contact.ts';
+import type { FormId } from '../../items/wire-forms.ts';
 import type { Passports } from '../../passports/passports.ts';
 import type { LedgerContext } from '../../store/context.ts';
 import { claimedDelivery, type DeliveryRow, SELECT_LISTED_DELIVERIES } from '../delivery-row.ts';
@@ -21,18 +22,20 @@ interface ClaimsParts {
 
 /** Marks due deliveries as sending, with few statements for all of them. Run it as one transaction. */
 export function createClaims(
-  context: Pick<LedgerContext, 'db' | 'clock' | 'epoch' | 'target'>,
+  context: Pick<LedgerContext, 'db' | 'clock' | 'epoch' | 'target' | 'forms'>,
   { requests, imports, passports, contact }: ClaimsParts,
   encode: Encode,
 ): { claim(lists: readonly ToClaim[]): ClaimedRequest[] } {
-  const { db, clock } = context;
+  const { db, clock, forms } = context;
   const newRequests = createNewRequests(context, encode);
   const sql = {
     rows: db.prepare<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
     wait: db.prepare<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
     send: db.prepare<[{ state: string; now: number; members: string }]>(
-      `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = m.request, request_place = m.place
-       FROM (SELECT value ->> 0 AS id, value ->> 1 AS request, value ->> 2 AS place FROM json_each(@members)) m
+      `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = m.request, request_place = m.place,
+         sent_form = m.form
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS request, value ->> 2 AS place, value ->> 3 AS form
+             FROM json_each(@members)) m
        WHERE items.id = m.id`,
     ),
   };
@@ -73,7 +76,7 @@ export function createClaims(
     const fresh: RequestRow[] = [];
     const kept: number[] = [];
     const waiting: number[] = [];
-    const members: [id: number, request: number, place: number | null][] = [];
+    const members: Member[] = [];
     const inImports = new Set<number>();
     const firstId = requests.nextId();
 
@@ -83,7 +86,11 @@ export function createClaims(
       if (isKept) kept.push(id);
       else fresh.push({ ...request, sends });
       const isImport = operation === 'product.import';
-      rows.forEach((row, place) => members.push([row.id, id, isImport ? place : null]));
+      rows.forEach((row, place) => {
+        // The bytes of a kept request do not change, and nor does their form.
+        const form = isKept ? row.sentForm : forms.presentOf(row.kind);
+        members.push([row.id, id, isImport ? place : null, form]);
+      });
       const taken = rows.map((row) => (isImport ? imports.claimedMember(row, isKept) : claimedDelivery(row)));
       claimed.push({ request: id, sends, operation, path, body, idempotencyKey: key, members: taken });
     };
@@ -139,8 +146,10 @@ interface Claimed {
   fresh: readonly RequestRow[];
   kept: readonly number[];
   waiting: readonly number[];
-  members: readonly (readonly [id: number, request: number, place: number | null])[];
+  members: readonly Member[];
 }
+
+type Member = readonly [id: number, request: number, place: number | null, form: FormId];
 
 /** The earlier request of a delivery, whose bytes are sent again; null if there is none. */
 function keptRequest({ requestId, operation, idempotencyKey: key, path, body, sends }: DeliveryRow): RequestRow | null {

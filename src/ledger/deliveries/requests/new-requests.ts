@@ -1,5 +1,5 @@
 import { idempotencyKey } from '../../../domain/delivery/delivery.ts';
-import { changedFields } from '../../../domain/delivery/reconcile.ts';
+import { changedFields, wholePayload } from '../../../domain/delivery/reconcile.ts';
 import { hasRefs, type RefRole } from '../../../domain/item.ts';
 import type { Encode } from '../../../domain/ports/claim.ts';
 import type { EncodedWrite, Write } from '../../../domain/ports/target.ts';
@@ -23,7 +23,7 @@ interface NewRequests {
 }
 
 export function createNewRequests(
-  { db, epoch, target }: Pick<LedgerContext, 'db' | 'epoch' | 'target'>,
+  { db, epoch, target, forms }: Pick<LedgerContext, 'db' | 'epoch' | 'target' | 'forms'>,
   encode: Encode,
 ): NewRequests {
   const refsOfItems = db.prepare<[string], RefRow>(SELECT_LISTED_REFS);
@@ -31,12 +31,18 @@ export function createNewRequests(
   function encodeWrite(row: DeliveryRow, text: string, refs: Refs): EncodedWrite {
     const { operation, kind } = row;
     const desired = parseJson<JsonObject>(text);
-    const isUpdate = operation.endsWith('.update');
-    const before = parseJsonOrNull<JsonObject>(acknowledgedContent(row)?.text ?? null) ?? {};
-    const payload = isUpdate ? changedFields(desired, before) : desired;
+    const payload = operation.endsWith('.update') ? updateOf(row, desired) : desired;
     // The API knows a passport by its product's id.
     const remoteId = kind === 'passport' ? (refs.product ?? null) : parseJsonOrNull<JsonValue>(row.remoteId);
     return encode({ operation, payload, refs, remoteId } satisfies Write);
+  }
+
+  /** The body of an update: the fields that differ, or all fields if the platform has them in another form. */
+  function updateOf(row: DeliveryRow, desired: JsonObject): JsonObject {
+    const known = acknowledgedContent(row);
+    const before = parseJsonOrNull<JsonObject>(known?.text ?? null) ?? {};
+    const isPartial = forms.isPresent(row.kind, row.form) && known?.hash !== revisionContent(row).hash;
+    return isPartial ? changedFields(desired, before) : wholePayload(desired, before);
   }
 
   return {

@@ -9,6 +9,7 @@ import { acknowledgedContent, gaveIdAway, revisionContent } from '../../items/it
 import type { Items } from '../../items/items.ts';
 import { presenceOf } from '../../items/known-content.ts';
 import type { Release } from '../../items/release.ts';
+import type { FormId } from '../../items/wire-forms.ts';
 import type { Passports } from '../../passports/passports.ts';
 import type { LedgerContext } from '../../store/context.ts';
 import type { DeliveryRow } from '../delivery-row.ts';
@@ -43,15 +44,17 @@ interface DeliverParts {
 }
 
 export function createDeliver(
-  { db, clock, profile }: Pick<LedgerContext, 'db' | 'clock' | 'profile'>,
+  { db, clock, profile, forms }: Pick<LedgerContext, 'db' | 'clock' | 'profile' | 'forms'>,
   { items, requests, passports, restored, adoption, contact, release }: DeliverParts,
 ): Deliver {
   const sql = {
     // If a read-back has shown the write, `attempts` is 0: the attempt was counted when the delivery became unconfirmed.
-    deliver: db.prepare<[Delivered & { id: number; state: string; now: number; attempts: 0 | 1; remoteId: string }]>(
+    deliver: db.prepare<
+      [Delivered & { id: number; state: string; now: number; attempts: 0 | 1; remoteId: string; form: FormId }]
+    >(
       `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL,
          attempts = max(1, attempts + @attempts), acknowledged = @acknowledged, baseline = @baseline,
-         baseline_hash = @baselineHash, remote_id = @remoteId WHERE id = @id`,
+         baseline_hash = @baselineHash, remote_id = @remoteId, form = @form WHERE id = @id`,
     ),
     reject: db.prepare<[string, number, number]>(
       'UPDATE items SET state = ?, due_at = 0, uncertain = 0, settled_at = ? WHERE id = ?',
@@ -76,6 +79,15 @@ export function createDeliver(
     return { acknowledged: 2, baseline: sent.text, baselineHash: sent.hash };
   }
 
+  /**
+   * The form in which the API now has the item. A person who has made a write by hand, instead of one that was never
+   * sent or that the API has refused, has made it as the platform needs it.
+   */
+  function formOf(row: DeliveryRow, { by }: Extract<Decision, { kind: 'delivered' }>): FormId {
+    const isByHand = row.sentAt === null || (by === 'person' && row.state !== 'in_doubt');
+    return isByHand ? forms.presentOf(row.kind) : row.sentForm;
+  }
+
   /** Stages what is still to be written after an acknowledged write (I4). Returns true if a delivery became due for it. */
   function hasFollower(row: DeliveryRow, { acknowledged }: Delivered): boolean {
     const { kind, id } = row;
@@ -93,7 +105,9 @@ export function createDeliver(
       if (decision.by === 'answer' && row.uncertain === 0) restored.wasAbsent(id);
       // The members of an import were already released from their request.
       if (row.operation !== 'product.import') requests.release(row);
-      sql.deliver.run({ ...known, id, state: transition(row.state, 'accept'), now: clock.now(), attempts, remoteId });
+      const state = transition(row.state, 'accept');
+      const form = formOf(row, decision);
+      sql.deliver.run({ ...known, id, state, now: clock.now(), attempts, remoteId, form });
       passports.markDirtyBy([{ id, kind, key, isNew }]);
       const follower = hasFollower(row, known) ? 1 : 0;
       return follower + (isNew ? release.release(kind, key) : 0);

@@ -1,6 +1,7 @@
 import { OPERATIONS, type Operation } from '../../../domain/delivery/operation.ts';
 import { mayExplain, type Reason, storedReason } from '../../../domain/delivery/reason.ts';
 import { type UnconfirmedPolicy, unconfirmedPolicy } from '../../../domain/delivery/unconfirmed-policy.ts';
+import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Profile } from '../../../domain/profile.ts';
 import type { ItemRow } from '../../items/item-row.ts';
 import type { Items } from '../../items/items.ts';
@@ -17,8 +18,19 @@ const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
     AND state = 'rejected' AND operation = 'product.import'`,
 };
 
-/** The name under which the policies of the last process are stored. */
+/**
+ * The items that a person wanted to have sent again in the form of the profile: their content is at the API, and they
+ * have an open delivery.
+ */
+const SENT_AGAIN = `SELECT id FROM items WHERE state = 'due' AND operation IN ('material.update', 'product.import')
+    AND acknowledged = 1 AND sent_hash IS NULL
+    UNION ALL SELECT id FROM items WHERE ${isStuck('items')}
+    AND operation IN ('material.update', 'product.import', 'product.update', 'bom_item.update')
+    AND acknowledged = 1 AND sent_hash IS NULL`;
+
+/** The names under which the policies and the forms of the last process are stored. */
 const POLICIES = 'unconfirmed_policies';
+const FORMS = 'present_forms';
 
 /** The reason for a delivery whose last answer shows nothing about the earlier attempt that may have arrived. */
 const EARLIER_ATTEMPT: Reason = { code: 'timeout', message: 'An earlier attempt had no clear answer.' };
@@ -28,11 +40,12 @@ const EARLIER_ATTEMPT: Reason = { code: 'timeout', message: 'An earlier attempt 
  * before anything is claimed.
  */
 export function createFollowProfile(
-  { db, clock, profile }: Pick<LedgerContext, 'db' | 'clock' | 'profile'>,
+  { db, clock, profile, forms }: Pick<LedgerContext, 'db' | 'clock' | 'profile' | 'forms'>,
   items: Pick<Items, 'reconcile' | 'markUnconfirmed'>,
 ): () => void {
   const meta = createMeta(db);
   const stagedOtherwise = db.prepare<[], number>(STAGED_OTHERWISE[profile.productUpdate]).pluck();
+  const sentAgain = db.prepare<[], number>(SENT_AGAIN).pluck();
   const resent = db.prepare<[string], Pick<ItemRow, 'id' | 'revision' | 'reason'>>(
     "SELECT id, revision, reason FROM items WHERE state = 'due' AND operation = ? AND uncertain = 1",
   );
@@ -58,11 +71,21 @@ export function createFollowProfile(
     meta.set(POLICIES, JSON.stringify(policies));
   }
 
+  /** After another change of the profile, an item may be at the platform in the right form already. */
+  function followForms(): void {
+    const present = JSON.stringify(ITEM_KINDS.map((kind) => forms.presentOf(kind)));
+    const before = meta.get(FORMS);
+    if (before === present) return;
+    for (const itemId of before === null ? [] : sentAgain.all()) items.reconcile(itemId);
+    meta.set(FORMS, present);
+  }
+
   return () => {
     const before = meta.get(POLICIES);
     const policies = policiesOf(profile);
     if (JSON.stringify(policies) !== before) followPolicies(policies, JSON.parse(before ?? '{}') as Partial<Policies>);
     for (const itemId of stagedOtherwise.all()) items.reconcile(itemId);
+    followForms();
   };
 }
 

@@ -57,7 +57,7 @@ export function createPlainSettles(
     // I4: the API has acknowledged the desired payload. The ledger stores no copy of it as the baseline.
     deliver: db.prepare<[{ state: string; now: number; settled: string }]>(
       `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL,
-         attempts = max(1, attempts + 1), acknowledged = 1, baseline = NULL, baseline_hash = NULL,
+         attempts = max(1, attempts + 1), acknowledged = 1, baseline = NULL, baseline_hash = NULL, form = sent_form,
          remote_id = coalesce(s.remote_id, items.remote_id, 'null'), request_id = NULL, request_place = NULL
        FROM (SELECT value ->> 0 AS id, value ->> 1 AS remote_id FROM json_each(@settled)) s WHERE items.id = s.id`,
     ),

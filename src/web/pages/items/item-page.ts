@@ -82,6 +82,12 @@ function facts(item: ItemDetail): Html {
       'released',
       released ? 'No row makes the item any more, and the guard has not decided whether the item is missing.' : null,
     ],
+    [
+      'form',
+      item.inOtherForm.length === 0
+        ? null
+        : html`Sent in another form than the profile has now: ${item.inOtherForm.join(', ')}.`,
+    ],
     ['next attempt', timeOf(item.dueAt)],
     [
       'source',

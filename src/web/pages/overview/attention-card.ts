@@ -12,7 +12,13 @@ type AttentionView = Pick<OverviewView, 'standing' | 'operates' | 'causes' | 'ca
 
 /** The part of the page about work for a person: guards first, then the largest causes. */
 export function attentionCard(view: AttentionView): Html {
-  const notes = [...guardNotes(view), ...suspendedNotes(view), ...quarantineNotes(view), ...missingNotes(view)];
+  const notes = [
+    ...guardNotes(view),
+    ...suspendedNotes(view),
+    ...quarantineNotes(view),
+    ...missingNotes(view),
+    ...formNotes(view),
+  ];
   const { causes, stuck } = view;
   const nothing = notes.length === 0 && stuck.length === 0 && causes !== null && causes.length === 0;
   return html`<section class="card" aria-labelledby="attention"><h2 id="attention">What needs a person</h2>
@@ -70,6 +76,13 @@ function missingNotes({ standing }: AttentionView): Html[] {
   return [
     html`<p><a href="${itemsPath({ state: 'missing' })}">${counted(count, 'item')}</a> ${count === 1 ? 'is' : 'are'} missing from the source and kept at the platform.</p>`,
   ];
+}
+
+function formNotes({ standing }: AttentionView): Html[] {
+  return standing.otherForms.map(({ kind, items, fields }) => {
+    const what = counted(items, KINDS[kind].one.toLowerCase(), KINDS[kind].many.toLowerCase());
+    return html`<p><a href="${itemsPath({ kind })}">${what}</a> ${items === 1 ? 'was' : 'were'} sent in another form than the profile has now: ${fields.join(', ')}. To send them again: <code>dpp-sync replay --form</code></p>`;
+  });
 }
 
 /** The newest deliveries that need a person, each with the message of the platform. */
