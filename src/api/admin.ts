@@ -26,7 +26,7 @@ export function createAdmin(session: Session): PlatformAdmin {
           'Authorization',
           `Bearer ${bearer}`,
           'Accept',
-          'application/json',
+          session.profile.requests.accept,
           'User-Agent',
           userAgent,
           'Idempotency-Key',

@@ -15,7 +15,9 @@ export function catalogueShapes(
     itemShape(
       {
         itemsAt: profile.list.itemsAt,
+        entryAt: profile.list.entry,
         idPaths: profile.idPaths[kind],
+        idUrlPaths: profile.idUrlPaths[kind],
         naturalKeyFields: keyNames[kind],
         wireNames: new Map(allowedFieldsOf(profile, kind).map((name) => [name, wireNameOf(profile, kind, name)])),
       },

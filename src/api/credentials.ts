@@ -1,3 +1,4 @@
+import type { Profile } from '../domain/profile.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/logging/secrets.ts';
@@ -15,10 +16,19 @@ export type KeyState =
 /** The headers of the requests with one key, as alternating names and values. */
 interface RequestHeaders {
   /** For requests that write nothing. */
-  forRead(hasBody: boolean): string[];
-  forWrite(idempotencyKey: string, hasBody: boolean): string[];
+  forRead(body: BodyKind): string[];
+  forWrite(idempotencyKey: string, body: BodyKind): string[];
   /** For a request whose answer is a document of this type, or an error in JSON. */
   forDocument(type: string): string[];
+}
+
+/** A change may have another media type than a create. */
+type BodyKind = 'none' | 'content' | 'change';
+
+/** The kind of a request's body, by its method. */
+export function bodyKindOf({ method, body }: { method: string; body: string | null }): BodyKind {
+  if (body === null) return 'none';
+  return method === 'PATCH' ? 'change' : 'content';
 }
 
 export interface Credentials {
@@ -31,6 +41,9 @@ export interface Credentials {
    */
   renew(): Promise<boolean>;
 }
+
+/** The media types of the profile. */
+type MediaTypes = Pick<Profile['requests'], 'accept' | 'contentType' | 'updateContentType'>;
 
 /** Visible ASCII. Other characters are not allowed in a header or would change it. */
 const HEADER_TEXT = /^[\x21-\x7e]{1,4096}$/;
@@ -45,10 +58,11 @@ export function createCredentials(options: {
   /** The name of the key in messages: its config path. */
   name: string;
   userAgent: string;
+  mediaTypes: MediaTypes;
   secrets: SecretStore;
   log: Logger;
 }): Credentials {
-  const { source, name, userAgent, secrets, log } = options;
+  const { source, name, secrets, log } = options;
   let key: string | null = null;
   let state: KeyState | null = null;
   let reading: Promise<KeyState> | null = null;
@@ -73,7 +87,7 @@ export function createCredentials(options: {
     if (text === key && state?.ok) return state;
     log.info({ event: 'api.key.read', key: maskSecret(text) }, `${name} has been read.`);
     key = text;
-    return { ok: true, headers: headersWith(text, userAgent), prefix: maskSecret(text) };
+    return { ok: true, headers: headersWith(text, options), prefix: maskSecret(text) };
   }
 
   function load(): Promise<KeyState> {
@@ -100,13 +114,21 @@ export function createCredentials(options: {
   };
 }
 
-function headersWith(key: string, userAgent: string): RequestHeaders {
+function headersWith(
+  key: string,
+  { userAgent, mediaTypes }: { userAgent: string; mediaTypes: MediaTypes },
+): RequestHeaders {
+  const { accept, contentType, updateContentType } = mediaTypes;
   const identity = ['X-API-Key', key, 'User-Agent', userAgent];
-  const common = [...identity, 'Accept', 'application/json'];
-  const withBody = [...common, 'Content-Type', 'application/json'];
+  const common = [...identity, 'Accept', accept];
+  const headers: Record<BodyKind, string[]> = {
+    none: common,
+    content: [...common, 'Content-Type', contentType],
+    change: [...common, 'Content-Type', updateContentType ?? contentType],
+  };
   return {
-    forRead: (hasBody) => (hasBody ? withBody : common),
-    forWrite: (idempotencyKey, hasBody) => [...(hasBody ? withBody : common), 'Idempotency-Key', idempotencyKey],
-    forDocument: (type) => [...identity, 'Accept', `${type}, application/json;q=0.9`],
+    forRead: (body) => headers[body],
+    forWrite: (idempotencyKey, body) => [...headers[body], 'Idempotency-Key', idempotencyKey],
+    forDocument: (type) => [...identity, 'Accept', `${type}, ${accept};q=0.9`],
   };
 }

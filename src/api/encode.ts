@@ -3,6 +3,13 @@ import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type ItemKind, REF_ROLES, type RefRole } from '../domain/item.ts';
 import type { EncodedImport, EncodedWrite, Write } from '../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
+import {
+  type Placeholder,
+  parseTemplate,
+  type RequestTemplate,
+  renderTemplate,
+  TEMPLATES,
+} from '../domain/request-template.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { normalizeDecimal } from '../lib/decimal.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
@@ -39,13 +46,14 @@ export function createEncoder(profile: Profile): Encoder {
     ItemKind,
     Layout
   >;
+  const row: Layout = { ...layouts.product, template: templateOf(profile, 'productRow') };
   return {
     encode(write) {
       const { operation, remoteId } = write;
       if (!isSupported(operation)) throw fault('internal', `The API has no endpoint for ${operation}.`);
       if (operation === 'product.import') throw fault('internal', 'An import is encoded from its members.');
       const endpoint: Endpoint = ENDPOINTS[operation];
-      const body = endpoint.body === 'none' ? null : itemText(layouts[kindOf(operation)], write);
+      const body = endpoint.body === 'none' ? null : bodyText(layouts[kindOf(operation)], write);
       if (!takesId(endpoint)) return { path: endpoint.path, body };
       if (typeof remoteId !== 'string' && typeof remoteId !== 'number') {
         throw fault('internal', `${operation} was to be encoded without the item's remote id.`);
@@ -59,7 +67,7 @@ export function createEncoder(profile: Profile): Encoder {
       const texts: string[] = [];
       let bytes = Buffer.byteLength(open + end);
       for (const payload of members.slice(0, membersMax)) {
-        const text = itemText(layouts.product, { payload, refs: {} });
+        const text = bodyText(row, { payload, refs: {}, remoteId: null });
         bytes += Buffer.byteLength(text) + 1;
         // A product that is too large by itself is sent alone, and the API refuses it.
         if (texts.length > 0 && bytes > bytesMax) break;
@@ -77,6 +85,15 @@ export function wireNameOf(profile: Profile, kind: ItemKind, name: string): stri
   return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
 }
 
+/** The form of the bodies of a kind; null if the fields are the body. The profile has been checked. */
+export function templateOf(profile: Profile, name: keyof typeof TEMPLATES): RequestTemplate | null {
+  const text = profile.requests[name];
+  if (text === null) return null;
+  const parsed = parseTemplate(text, TEMPLATES[name]);
+  if (!parsed.ok) throw fault('internal', `The profile has an unchecked template: ${parsed.error}`);
+  return parsed.value;
+}
+
 /** The form in which the items of one kind are sent. */
 interface Layout {
   refs: readonly (Field & { role: RefRole })[];
@@ -87,6 +104,8 @@ interface Layout {
   /** The paths of the decimals that are written as numbers. */
   decimals: ReadonlySet<string>;
   wireName: (name: string) => string;
+  /** The form of the body; null if the fields are the body. */
+  template: RequestTemplate | null;
 }
 
 interface Field {
@@ -97,16 +116,34 @@ interface Field {
 function layoutOf(kind: ItemKind, profile: Profile): Layout {
   const names = new Set(allowedFieldsOf(profile, kind));
   const wireName = (name: string): string => wireNameOf(profile, kind, name);
+  const template = templateOf(profile, kind);
   return {
-    refs: REF_ROLES.map((role) => ({ role, name: role, wireName: profile.refNames[role] })),
+    // A ref with a place of its own is not among the fields.
+    refs: REF_ROLES.filter((role) => !template?.places.has(role)).map((role) => ({
+      role,
+      name: role,
+      wireName: profile.refNames[role],
+    })),
     fields: [...names].map((name) => ({ name, wireName: wireName(name) })),
     names,
     decimals: profile.decimals === 'number' ? DECIMAL_PATHS[kind] : NO_PATHS,
     wireName,
+    template,
   };
 }
 
 const NO_PATHS: ReadonlySet<string> = new Set();
+
+/** The body of a write of one item. */
+function bodyText(layout: Layout, write: Pick<Write, 'payload' | 'refs' | 'remoteId'>): string {
+  const fields = itemText(layout, write);
+  if (layout.template === null) return fields;
+  const { refs, remoteId } = write;
+  const values: Partial<Record<Placeholder, string>> = { fields };
+  if (remoteId !== null) values.id = JSON.stringify(remoteId);
+  for (const role of REF_ROLES) if (refs[role] !== undefined) values[role] = JSON.stringify(refs[role]);
+  return renderTemplate(layout.template, values);
+}
 
 /** An item as a JSON object. Of two fields that are written under one name, the first is written. */
 function itemText(layout: Layout, { payload, refs }: Pick<Write, 'payload' | 'refs'>): string {

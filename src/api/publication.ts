@@ -5,6 +5,7 @@ import { sha256Url } from '../lib/hash.ts';
 import type { JsonValue } from '../lib/json.ts';
 import type { CleanText } from './answers/clean-text.ts';
 import { identifierAt, urlAt, wordAt } from './answers/entry.ts';
+import { fieldsIn } from './answers/json-text.ts';
 import { remoteIdIn, whyNoId } from './answers/remote-id.ts';
 import type { BaseUrl } from './base-url.ts';
 import type { ListShape, NoEntry, ReadEntry } from './listing/list-page.ts';
@@ -17,16 +18,23 @@ export function publicationShape(
   const paths = profile.publications;
   const publicStates = new Set(paths.publicStates.map((state) => state.toLowerCase()));
 
+  const product = { idPaths: paths.productIdPaths, idUrlPaths: paths.productUrlPaths };
+  const any = {
+    idPaths: [...paths.productIdPaths, ...paths.idPaths, ...paths.skuPaths],
+    idUrlPaths: paths.productUrlPaths,
+  };
+
   function read(entry: JsonValue): ReadEntry<Publication> | NoEntry {
-    const id = remoteIdIn(entry, paths.idPaths, clean);
-    const productId = remoteIdIn(entry, paths.productIdPaths, clean);
-    const sku = identifierAt(entry, paths.skuPaths, clean);
+    const fields = fieldsIn(entry, profile.list.entry);
+    // A value may be beside the fields, such as the product in `relationships`.
+    const first = <Found>(find: (place: JsonValue) => Found | null): Found | null => find(fields) ?? find(entry);
+    const id = remoteIdIn(entry, paths, clean);
+    const productId = first((place) => remoteIdIn(place, product, clean));
+    const sku = first((place) => identifierAt(place, paths.skuPaths, clean));
     // Without any of these fields the product of the publication is unknown.
-    if (id === null && productId === null && sku === null) {
-      return { noId: whyNoId(entry, [...paths.productIdPaths, ...paths.idPaths, ...paths.skuPaths], clean) };
-    }
-    const status = wordAt(entry, paths.statusPaths, clean);
-    const isWithdrawn = wordAt(entry, paths.withdrawnAtPaths, clean) !== null;
+    if (id === null && productId === null && sku === null) return { noId: whyNoId(entry, any, clean) };
+    const status = first((place) => wordAt(place, paths.statusPaths, clean));
+    const isWithdrawn = first((place) => wordAt(place, paths.withdrawnAtPaths, clean)) !== null;
     return {
       identity: id ?? sha256Url(canonicalJson(entry)),
       entry: {
@@ -35,9 +43,9 @@ export function publicationShape(
         sku,
         status: status?.shown ?? null,
         isPublic: !isWithdrawn && (status === null || publicStates.has(status.said.toLowerCase())),
-        publishedAt: identifierAt(entry, paths.publishedAtPaths, clean),
-        withdrawnAt: identifierAt(entry, paths.withdrawnAtPaths, clean),
-        url: urlAt(entry, paths.urlPaths, { origin: baseUrl.origin, clean }),
+        publishedAt: first((place) => identifierAt(place, paths.publishedAtPaths, clean)),
+        withdrawnAt: first((place) => identifierAt(place, paths.withdrawnAtPaths, clean)),
+        url: first((place) => urlAt(place, paths.urlPaths, { origin: baseUrl.origin, clean })),
       },
     };
   }

@@ -3,6 +3,7 @@ import type { Profile } from '../domain/profile.ts';
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
 import type { CleanText } from './answers/clean-text.ts';
 import { identifierAt, wordAt } from './answers/entry.ts';
+import { fieldsIn } from './answers/json-text.ts';
 import { remoteIdIn, whyNoId } from './answers/remote-id.ts';
 import type { ListShape, NoEntry, ReadEntry } from './listing/list-page.ts';
 
@@ -11,15 +12,16 @@ export function reportShape(profile: Profile, clean: CleanText): ListShape<Repor
   const paths = profile.reports;
 
   function read(entry: JsonValue): ReadEntry<Report> | NoEntry {
-    const id = remoteIdIn(entry, paths.idPaths, clean);
-    if (id === null || !isJsonObject(entry)) return { noId: whyNoId(entry, paths.idPaths, clean) };
+    const id = remoteIdIn(entry, paths, clean);
+    if (id === null || !isJsonObject(entry)) return { noId: whyNoId(entry, paths, clean) };
+    const fields = fieldsIn(entry, profile.list.entry);
     return {
       identity: id,
       entry: {
         id,
-        type: wordAt(entry, paths.typePaths, clean)?.shown ?? null,
-        status: wordAt(entry, paths.statusPaths, clean)?.shown ?? null,
-        createdAt: identifierAt(entry, paths.createdAtPaths, clean),
+        type: wordAt(fields, paths.typePaths, clean)?.shown ?? null,
+        status: wordAt(fields, paths.statusPaths, clean)?.shown ?? null,
+        createdAt: identifierAt(fields, paths.createdAtPaths, clean),
         content: entry,
       },
     };

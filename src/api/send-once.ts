@@ -1,7 +1,7 @@
 import type { SendResult } from '../domain/ports/target.ts';
 import { advisedRate } from './advised-rate.ts';
 import type { Expectation } from './answers/classify.ts';
-import type { Credentials, KeyState } from './credentials.ts';
+import { bodyKindOf, type Credentials, type KeyState } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
 import { keyless, type Session } from './session.ts';
 import type { Transport } from './transport.ts';
@@ -28,7 +28,7 @@ export function sendOnce(
       const outcome = session.classifier.outcomeOf(keyless(state.message), write.expectation);
       return Promise.resolve({ outcome, latencyMs: 0 });
     }
-    const headers = state.headers.forWrite(write.idempotencyKey, write.body !== null);
+    const headers = state.headers.forWrite(write.idempotencyKey, bodyKindOf(write));
     return sendWith(session, { ...write, headers, signal });
   };
   const current = credentials.current();

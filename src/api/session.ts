@@ -9,7 +9,7 @@ import { advisedRate } from './advised-rate.ts';
 import { type Classifier, createClassifier, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
 import { type CleanText, createCleanText } from './answers/clean-text.ts';
 import { type BaseUrl, parseBaseUrl } from './base-url.ts';
-import { type Credentials, createCredentials, type KeySource } from './credentials.ts';
+import { bodyKindOf, type Credentials, createCredentials, type KeySource } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
 import { readCount } from './listing/list-count.ts';
 import type { ListShape } from './listing/list-page.ts';
@@ -102,9 +102,10 @@ export function createSession(options: ApiOptions): Session {
   const transport = options.transport ?? createTransport({ origin: baseUrl.origin, connections, timeouts });
 
   const userAgent = `dpp-sync/${options.version}`;
-  const key = createCredentials({ source: options.apiKey, name: 'target.apiKey', userAgent, secrets, log });
+  const mediaTypes = profile.requests;
+  const key = createCredentials({ source: options.apiKey, name: 'target.apiKey', userAgent, mediaTypes, secrets, log });
   const publishKey = options.publishKey
-    ? createCredentials({ source: options.publishKey, name: 'target.publishKey', userAgent, secrets, log })
+    ? createCredentials({ source: options.publishKey, name: 'target.publishKey', userAgent, mediaTypes, secrets, log })
     : null;
 
   const { pageSize, sizeParameter } = profile.list;
@@ -130,7 +131,7 @@ export function createSession(options: ApiOptions): Session {
   async function ask(credentials: Credentials, request: Question): Promise<Exchange> {
     const state = await credentials.current();
     if (!state.ok) return keyless(state.message);
-    return inTurn({ ...request, headers: state.headers.forRead(request.body !== null) });
+    return inTurn({ ...request, headers: state.headers.forRead(bodyKindOf(request)) });
   }
 
   function firstPageOf({ endpoint, shape, signal }: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>) {

@@ -3,7 +3,7 @@ import { fault } from '../domain/faults.ts';
 import type { SentWrite, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import { answersList, type Expectation, foreignAnswer, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
-import { type KeyNames, keyNamesUnder, sentIdentity } from './answers/sent-identity.ts';
+import { type KeyNames, keyNamesUnder, sentIdentity, templatesUnder } from './answers/sent-identity.ts';
 import { catalogueShapes } from './catalogue-shapes.ts';
 import type { Credentials } from './credentials.ts';
 import { createEncoder } from './encode.ts';
@@ -23,12 +23,14 @@ export function createTarget(session: Session): Target {
   const { profile, baseUrl, classifier, key, publishKey, answerBytesMax } = session;
   const { prefix } = baseUrl;
   const keyNames = keyNamesUnder(profile);
+  const templates = templatesUnder(profile);
   const expectations = expectationsUnder(profile, keyNames);
   const shapes = catalogueShapes(session, keyNames);
 
   function expectationOf(operation: SupportedOperation, write: SentWrite): Expectation {
     const expected = expectations[operation];
-    if (operation !== 'product.import') return { ...expected, sent: () => sentIdentity(write, { profile, keyNames }) };
+    if (operation !== 'product.import')
+      return { ...expected, sent: () => sentIdentity(write, { profile, keyNames, templates }) };
     const { members, areNew } = write;
     const uniqueFields = areNew === true ? keyNames.product : [];
     if (members === undefined) throw fault('internal', 'An import was to be sent without the keys of its members.');
@@ -41,6 +43,8 @@ export function createTarget(session: Session): Target {
         keyNames: keyNames.product,
         uniqueFields,
         idPaths: profile.idPaths.product,
+        idUrlPaths: profile.idUrlPaths.product,
+        entryAt: profile.list.entry,
         resultsAt: [...new Set([...profile.list.itemsAt, ...(bodyMember === null ? [] : [bodyMember]), 'rows'])],
       },
     };
@@ -74,7 +78,7 @@ export function createTarget(session: Session): Target {
       const path = prefix + LIST_ENDPOINTS.product.path;
       const state = await key.current();
       if (!state.ok) return classifier.outcomeOf(keyless(state.message), NOTHING_EXPECTED);
-      const headers = state.headers.forRead(false);
+      const headers = state.headers.forRead('none');
       const limits = { bytesMax: answerBytesMax, totalMs: PROBE_TOTAL_MS };
       const exchange = await session.exchange({ method: 'GET', path, headers, body: null, ...limits, signal });
       if (exchange.kind !== 'answer' || meaningOf(exchange.status) !== 'done') {
@@ -123,16 +127,18 @@ async function prefixOf(key: Credentials): Promise<string | null> {
 }
 
 function expectationsUnder(profile: Profile, keyNames: KeyNames): Record<SupportedOperation, Expectation> {
-  const of = (operation: SupportedOperation, needsId: boolean, uniqueFields: readonly string[]): Expectation => ({
-    needsId,
-    idPaths: profile.idPaths[kindOf(operation)],
-    uniqueFields,
-  });
+  const entryAt = profile.list.entry;
+  const of = (operation: SupportedOperation, needsId: boolean, uniqueFields: readonly string[]): Expectation => {
+    const kind = kindOf(operation);
+    const places = { idPaths: profile.idPaths[kind], idUrlPaths: profile.idUrlPaths[kind] };
+    return { needsId, ...places, uniqueFields, entryAt, ...(needsId && { createsAt: ENDPOINTS[operation].path }) };
+  };
   // The id in an answer about a passport or an import is not the id of the product.
   const nothing = NOTHING_EXPECTED;
   const { statusPaths, productIdPaths, publicStates, withdrawnStates } = profile.publications;
   const passport = (done: readonly string[] | null): Expectation => ({
     ...nothing,
+    entryAt,
     isPassport: true,
     ...(done !== null && {
       state: {

@@ -1,10 +1,27 @@
 import { z } from 'zod';
 import { fieldNamesOf, ITEM_KINDS, type ItemKind, REF_ROLES } from './item.ts';
+import { parseTemplate, TEMPLATES } from './request-template.ts';
 
 const memberName = z.string().min(1).max(255);
 const names = z.array(memberName).min(1).max(20);
 const places = z.array(memberName).max(20).default([]);
 const ms = (least: number) => z.int().min(least).max(3_600_000);
+
+const mediaType = z
+  .string()
+  .regex(/^[\w.+-]+\/[\w.+-]+(?:; ?[\w.+-]+=[\w.+-]+)*$/, 'a media type such as application/json');
+
+/** The body of a write, as JSON with placeholders. */
+const template = (name: keyof typeof TEMPLATES) =>
+  z
+    .string()
+    .max(4_096)
+    .superRefine((text, context) => {
+      const parsed = parseTemplate(text, TEMPLATES[name]);
+      if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.error });
+    })
+    .nullable()
+    .default(null);
 
 const idPaths = (own: string) => names.default(['id', 'uuid', 'pk', own, 'data.id', `data.${own}`]);
 
@@ -47,6 +64,16 @@ export const Profile = z
       })
       .prefault({})
       .describe('The place of the id in an answer: dotted paths into the body, tried in this order.'),
+    idUrlPaths: z
+      .strictObject({
+        product: places.describe('For products.'),
+        material: places.describe('For materials.'),
+        bom_item: places.describe('For BOM items.'),
+      })
+      .prefault({})
+      .describe(
+        'The place of the address of an item in an answer or an entry of a list, if the answer has no id: dotted paths, tried in this order. The id is the last part of the address. The header `Location` of an answer to a create needs no setting.',
+      ),
     wireNames: z
       .strictObject({
         product: wireNames('product').describe('For products.'),
@@ -63,6 +90,27 @@ export const Profile = z
       })
       .prefault({})
       .describe('The names of the refs of a BOM item in the API. Their values are ids.'),
+    requests: z
+      .strictObject({
+        product: template('product').describe('For products.'),
+        productRow: template('productRow').describe('For a product in a bulk import.'),
+        material: template('material').describe(
+          'For materials. `"$id"` stands for the id of the material that is changed.',
+        ),
+        bom_item: template('bom_item').describe(
+          'For BOM items. `"$product"`, `"$material"` and `"$component"` stand for the ids of the refs. Refs without a placeholder are among the fields, under their `refNames`.',
+        ),
+        contentType: mediaType.default('application/json').describe('The media type of bodies.'),
+        updateContentType: mediaType
+          .nullable()
+          .default(null)
+          .describe('The media type of the body of a change. Null means `contentType`.'),
+        accept: mediaType.default('application/json').describe('The media type that requests ask for.'),
+      })
+      .prefault({})
+      .describe(
+        'The form of requests. The body of a write is an object of the fields, or JSON in which `"$fields"` stands for this object, such as `{"data": {"type": "materials", "attributes": "$fields"}}`.',
+      ),
     extraFields: z
       .strictObject({
         product: extraFields.describe('For products.'),
@@ -144,6 +192,9 @@ export const Profile = z
         productIdPaths: names
           .default(['product_id', 'product.id', 'product'])
           .describe('The id of the product that was published.'),
+        productUrlPaths: places.describe(
+          'The address of the product, if the entry does not have its id. The id is the last part of the address.',
+        ),
         skuPaths: names.default(['sku', 'product_sku', 'product.sku']).describe("The product's SKU."),
         statusPaths: names.default(['status', 'state']).describe('The state of the publication.'),
         publishedAtPaths: names
@@ -200,6 +251,12 @@ export const Profile = z
           .default(['results', 'data', 'items', 'content', 'value', 'edges', 'nodes'])
           .describe(
             'The members of an answer that may have the entries of a list. Not needed if the answer itself is a list.',
+          ),
+        entry: memberName
+          .nullable()
+          .default(null)
+          .describe(
+            'The place of the fields in an entry of a list and in the item of an answer, such as `attributes`. The id stays beside it. Null means that the entry itself has the fields.',
           ),
         paging: z
           .enum(['auto', 'page', 'offset', 'cursor', 'link', 'none'])
@@ -358,6 +415,22 @@ export const Profile = z
         const message = `"${name}" is not a canonical field of a ${kind}; list it in extraFields.${kind} if mappings are to fill it.`;
         context.addIssue({ code: 'custom', path: ['wireNames', kind, name], message });
       }
+    }
+    // A name is sent as it is. If dots in it were a path in answers, reading and writing would differ.
+    const dotted = (path: string[], name: string): void => {
+      if (!name.includes('.')) return;
+      const message = `"${name}" has a dot, and a field is sent under one name. If the fields are inside another field, say so with \`list.entry\` for answers and with \`requests\` for requests.`;
+      context.addIssue({ code: 'custom', path, message });
+    };
+    for (const kind of ITEM_KINDS) {
+      for (const [name, wire] of Object.entries(profile.wireNames[kind])) dotted(['wireNames', kind, name], wire);
+    }
+    for (const role of REF_ROLES) dotted(['refNames', role], profile.refNames[role]);
+    const { idPaths: ownPaths, productIdPaths } = profile.publications;
+    for (const [index, path] of productIdPaths.entries()) {
+      if (!ownPaths.includes(path)) continue;
+      const message = `"${path}" is the id of the publication itself (\`publications.idPaths\`), so it cannot be the id of the product. Name the field of the product, or leave it out: the SKU of an entry is enough (\`skuPaths\`).`;
+      context.addIssue({ code: 'custom', path: ['publications', 'productIdPaths', index], message });
     }
     for (const kind of ['product', 'material'] as const) {
       const known = [...fieldNamesOf(kind), ...profile.extraFields[kind]];

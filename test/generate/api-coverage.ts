@@ -200,7 +200,12 @@ const OPEN: { open: string; settings: string[]; also?: string }[] = [
   { open: 'How the API identifies items of a kind', settings: ['naturalKeys'] },
   { open: 'Whether a second item with the same natural key is refused', settings: ['duplicateKeys'] },
   { open: 'How decimals are written', settings: ['decimals'] },
-  { open: 'Response bodies: where the id is', settings: ['idPaths'], also: 'Every 2xx status is a success.' },
+  {
+    open: 'Response bodies: where the id is',
+    settings: ['idPaths', 'idUrlPaths'],
+    also: 'Every 2xx status is a success. The header `Location` of a 201 has the id if the body has none.',
+  },
+  { open: 'The form of request bodies, and the media types', settings: ['requests'] },
   {
     open: 'Query parameters, filtering, sorting and pagination of lists',
     settings: ['list'],
@@ -247,6 +252,40 @@ const ABSENT: [string, string][] = [
   ['Events', 'The document does not describe them. dpp-sync reads the publications and the lists.'],
   ["How an administrator's token is obtained", 'The document does not say it. A person gives the token to dpp-sync.'],
   ['Creating API keys', "Done in the platform's administrator panel."],
+];
+
+/** Forms of platforms that no setting of the profile can express. */
+const INEXPRESSIBLE: [string, string][] = [
+  [
+    'Other paths or methods, such as PUT in place of PATCH',
+    'The endpoint table is fixed. A prefix of all paths belongs to `target.baseUrl`.',
+  ],
+  ['A key in another header than `X-API-Key`, OAuth, signed requests', 'The document knows only the header.'],
+  [
+    'Bodies that are no JSON, such as XML, CSV or multipart',
+    'All bodies are JSON. `requests.contentType` only names the type.',
+  ],
+  [
+    'A field whose name has a dot, and single fields at different depths of a body or an entry',
+    'All fields of an item are in one object: `requests` and `list.entry` say where. A template of `requests` can have constants beside it.',
+  ],
+  [
+    'Different places of the fields in lists and in answers to writes',
+    '`list.entry` applies to both, and where it is absent, the item itself counts.',
+  ],
+  ['A prefix of `$` in a constant of a template', 'A text that begins with `$` is a placeholder.'],
+  ['Ids of several parts, or an id that is not the last part of the address', 'An id is one text or one number.'],
+  [
+    'Whether ids from addresses are texts or numbers in bodies',
+    'Digits are sent as a number, all other ids as a text.',
+  ],
+  [
+    '`If-Match`, `If-None-Match` and other preconditions',
+    'They are not sent. A platform that demands them (412, 428) refuses the change of a material.',
+  ],
+  ['Several entries in one answer to a single write', 'The answer is one item.'],
+  ['Lists that need a filter, a body or a POST', 'Lists are read with GET, a page size and a place.'],
+  ['References by natural key in place of ids', 'The refs of a BOM item are ids.'],
 ];
 
 const STATUSES = [401, 402, 403, 409, 429, 400, 404, 408, 500, 503, 504, 200, 302];
@@ -298,6 +337,7 @@ export function apiCoverage(): string {
     return `| ${what} | ${about}${also === undefined ? '' : `<br>${also}`} |`;
   });
   const absent = ABSENT.map(([what, why]) => `| ${what} | ${why} |`);
+  const inexpressible = INEXPRESSIBLE.map(([what, why]) => `| ${what} | ${why} |`);
   return `${[
     '# The API document in the client',
     '',
@@ -332,6 +372,12 @@ export function apiCoverage(): string {
     '| left open | where it is set |',
     '|---|---|',
     ...open,
+    '',
+    '## What a profile cannot say',
+    '',
+    '| form of a platform | here |',
+    '|---|---|',
+    ...inexpressible,
     '',
     '## What has no endpoint',
     '',

@@ -8,6 +8,7 @@ import type { Evidence } from '../../domain/delivery/evidence.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { sentence } from '../../lib/text/sentence.ts';
+import { ENDPOINTS } from '../endpoints.ts';
 import { outcomeOfSilence, unconfirmedCauseOf } from '../lost-request.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
 import type { CleanText } from './clean-text.ts';
@@ -17,17 +18,19 @@ import { type Comparison, compareWith, type Difference, holdersOf, type SentIden
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import { parseJson } from './json-text.ts';
 import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
-import { type NoId, remoteIdIn, whyNoId } from './remote-id.ts';
+import { type IdPlaces, idInAddress, type NoId, remoteIdIn, whyNoId } from './remote-id.ts';
 import { retryAfterMs, throttledForMs } from './retry-after.ts';
 import { softRefusal } from './soft-refusal.ts';
 import { type ExpectedState, saidOf } from './stated-state.ts';
 
 /** What the classification of an answer needs to know about its request. */
-export interface Expectation {
+export interface Expectation extends IdPlaces {
   /** What the answer has to contain: the new item's id, or nothing. */
   needsId: boolean;
-  /** Dotted paths of the fields that may contain an id. */
-  idPaths: readonly string[];
+  /** For a create: the path of its endpoint. The header `Location` of the answer may have the new id. */
+  createsAt?: string;
+  /** The dotted path of the fields in the item of an answer; null or absent if the item has them itself. */
+  entryAt?: string | null;
   /** For a create: the names of the unique fields in the request. Empty for other requests. */
   uniqueFields: readonly string[];
   /** For an import: its members. The answer may name each of them. */
@@ -46,6 +49,8 @@ export const NOTHING_EXPECTED: Expectation = { needsId: false, idPaths: [], uniq
 export interface Classifier {
   outcomeOf(exchange: Exchange, expectation: Expectation): Outcome;
 }
+
+type Answer = Extract<Exchange, { kind: 'answer' }>;
 
 /** The meaning of a status. For `away` the body has to prove that the request was not processed. */
 type Meaning =
@@ -121,10 +126,16 @@ const ENDPOINT_STATUSES = new Set([404, 405, 406, 410, 411, 415]);
 const ADDRESS_LENGTH_MAX = 200;
 
 /** How an answer without an id is described. */
-const NO_ID: Record<NoId, string> = {
-  nothing: 'without an id',
-  secret: 'with an id that contains the API key, or 16 characters of a secret, and such an id is not stored',
-};
+function describeNoId(noId: NoId): string {
+  switch (noId.why) {
+    case 'nothing':
+      return 'without an id';
+    case 'secret':
+      return 'with an id that contains the API key, or 16 characters of a secret, and such an id is not stored';
+    case 'address':
+      return `with an address in place of an id, whose place the profile has to name (\`idUrlPaths\`: ${noId.at})`;
+  }
+}
 
 /** How much of a 503's body is searched for the words of `answers.unprocessed503`. */
 const WORDS_WITHIN = 4_096;
@@ -144,7 +155,7 @@ export function createClassifier(options: {
     return unprocessed.some((words) => text.includes(words));
   }
 
-  function answered(exchange: Extract<Exchange, { kind: 'answer' }>, expectation: Expectation): Outcome {
+  function answered(exchange: Answer, expectation: Expectation): Outcome {
     const { status, headers, body, cut } = exchange;
     const meaning = meaningOf(status);
     // A cut body decides nothing. If the status does not decide either, the answer counts as lost.
@@ -157,7 +168,7 @@ export function createClassifier(options: {
         detail: { status, message },
       };
     }
-    if (meaning === 'done') return done(status, body, expectation);
+    if (meaning === 'done') return done(exchange, expectation);
     const error = decodeError(body, clean);
     const detail = detailOf(status, error, headers);
     switch (meaning) {
@@ -196,22 +207,25 @@ export function createClassifier(options: {
     }
   }
 
-  function done(status: number, body: string, expectation: Expectation): Outcome {
+  function done({ status, headers, body }: Answer, expectation: Expectation): Outcome {
     if (isPage(body)) return foreignAnswer(status, notDone(status, 'with a page of HTML'));
-    const value = successIn(body, expectation);
+    const location = idInLocation(status, headers, expectation);
+    const value = successIn(body, expectation, location);
     if (value === undefined) return unreadableAnswer(status, notDone(status, 'in a body that is not JSON'));
-    const holders = holdersOf(value, expectation.state?.idPaths ?? expectation.idPaths);
+    const { entryAt, idUrlPaths = [] } = expectation;
+    const anyIds = { idPaths: expectation.state?.idPaths ?? expectation.idPaths, idUrlPaths };
+    const holders = holdersOf(value, anyIds.idPaths, entryAt);
     const { difference, repeats } =
       expectation.sent === undefined ? NOT_COMPARED : compareWith(holders, expectation.sent());
     const named = withMembers(value, expectation, 'accepted');
     const refusal = softRefusal(value, { isEcho: repeats, isImport: expectation.members !== undefined, clean });
     if (refusal !== null && !saysOfMembers(named.members)) return softlyRefused(status, refusal, expectation);
-    const remoteId = remoteIdIn(value, expectation.idPaths, clean);
+    const remoteId = remoteIdIn(value, expectation, clean) ?? location;
     if (remoteId === null && expectation.needsId) {
-      return unreadableAnswer(status, notDone(status, NO_ID[whyNoId(value, expectation.idPaths, clean)]));
+      return unreadableAnswer(status, notDone(status, describeNoId(whyNoId(value, expectation, clean))));
     }
     if (difference !== null && !difference.formOnly) return crossedAnswer(status, difference, clean);
-    const hasId = remoteIdIn(value, expectation.state?.idPaths ?? expectation.idPaths, clean) !== null;
+    const hasId = remoteId !== null || remoteIdIn(value, anyIds, clean) !== null;
     // By RFC 9110 the platform has not finished a request that it answers with 202, so the new item may fail later.
     const mayFail = isUnfinished(status) && expectation.needsId;
     const evidence = repeats && !mayFail ? 'echo' : hasId ? 'id' : 'bare';
@@ -222,6 +236,13 @@ export function createClassifier(options: {
       ...named,
       ...(difference !== null && { shownAs: clean(shownAs(difference)) }),
     };
+  }
+
+  /** The new id in the header `Location` of a 201 (RFC 9110, section 15.3.2). Another status may name another resource there. */
+  function idInLocation(status: number, headers: AnswerHeaders, { createsAt }: Expectation): string | number | null {
+    const address = headers['location'];
+    if (status !== 201 || createsAt === undefined || typeof address !== 'string') return null;
+    return isAddressOf(address, createsAt) ? idInAddress(address, clean) : null;
   }
 
   /** The evidence of an answer. For a publication or a withdrawal it depends on the state that the answer names. */
@@ -278,6 +299,16 @@ export function createClassifier(options: {
   };
 }
 
+const COLLECTIONS = [...new Set(Object.values(ENDPOINTS).map(({ path }) => path))].filter(
+  (path) => !path.includes('{'),
+);
+
+/** False for the address of a whole collection, or of an item that another endpoint creates. */
+function isAddressOf(address: string, createsAt: string): boolean {
+  const path = `${address.replace(/[?#].*$/s, '').replace(/\/$/, '')}/`;
+  return !COLLECTIONS.some((one) => path.endsWith(one) || (one !== createsAt && path.includes(one)));
+}
+
 /**
  * The JSON of a success; null for an empty body.
  *
@@ -286,9 +317,13 @@ export function createClassifier(options: {
  *
  * @returns undefined if the body lacks what the write needs
  */
-function successIn(body: string, { needsId, members }: Expectation): JsonValue | undefined {
+function successIn(
+  body: string,
+  { needsId, members }: Expectation,
+  location: string | number | null,
+): JsonValue | undefined {
   const value = body.trim() === '' ? null : parseJson(body);
-  if (value !== undefined || needsId) return value;
+  if (value !== undefined || (needsId && location === null)) return value;
   return members !== undefined || !/^\s*[[{"]/.test(body) ? null : undefined;
 }
 

@@ -4,7 +4,7 @@
 
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
-import { valueAt } from './json-text.ts';
+import { fieldsIn, valueAt } from './json-text.ts';
 
 /** The values that identify a request, by their names in the request. */
 export interface SentIdentity {
@@ -200,8 +200,11 @@ function textOf(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
-/** The objects of an answer that may hold the written item: the answer itself, and the envelopes on the paths of its id. */
-export function holdersOf(answer: JsonValue, idPaths: readonly string[]): JsonValue[] {
+/**
+ * The objects of an answer that may hold the written item: the answer itself, the envelopes on the paths of its id, and
+ * the fields of each of them if the profile says that an item has its fields in one member.
+ */
+export function holdersOf(answer: JsonValue, idPaths: readonly string[], entryAt: string | null = null): JsonValue[] {
   const holders: JsonValue[] = [];
   for (const path of idPaths) {
     const end = path.lastIndexOf('.');
@@ -209,5 +212,8 @@ export function holdersOf(answer: JsonValue, idPaths: readonly string[]): JsonVa
     if (isJsonObject(envelope) && !holders.includes(envelope)) holders.push(envelope);
   }
   if (isJsonObject(answer)) holders.push(answer);
-  return holders;
+  if (entryAt === null) return holders;
+  const items = [answer, valueAt(answer, 'data') ?? null];
+  const fields = items.flatMap((item) => (fieldsIn(item, entryAt) === item ? [] : fieldsIn(item, entryAt)));
+  return [...fields, ...holders];
 }

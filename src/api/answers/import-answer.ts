@@ -10,20 +10,21 @@ import type { CleanText } from './clean-text.ts';
 import { readProblems } from './decode.ts';
 import { countedOutcome } from './import-counts.ts';
 import { GROUPS, type Said, saidOf } from './import-words.ts';
-import { valueAt } from './json-text.ts';
+import { fieldsIn, valueAt } from './json-text.ts';
 import { alreadyExists } from './refusal-words.ts';
-import { remoteIdIn } from './remote-id.ts';
+import { type IdPlaces, remoteIdIn } from './remote-id.ts';
 import { naturalKeyIn } from './remote-item.ts';
 
 /** What the reader of an answer needs to know about its import. */
-export interface ImportExpectation {
+export interface ImportExpectation extends IdPlaces {
   /** The natural keys of the members, in the order in which they were sent; null for a member without one. */
   keys: readonly (string | null)[];
   /** The name of the natural key in the request. */
   keyNames: readonly string[];
   /** For new products: the names of the unique fields in the request. Empty for changed products. */
   uniqueFields: readonly string[];
-  idPaths: readonly string[];
+  /** The dotted path of the fields in an item; null or absent if the item has them itself. */
+  entryAt?: string | null;
   /** Fields of the answer that may hold the list of results. */
   resultsAt: readonly string[];
 }
@@ -204,15 +205,15 @@ function numberIn(entry: JsonObject): PlaceNumber | null {
   return null;
 }
 
-function keyIn(entry: JsonValue, { keyNames, keys }: ImportExpectation): string | null {
+function keyIn(entry: JsonValue, { keyNames, keys, entryAt = null }: ImportExpectation): string | null {
   if (typeof entry === 'string') return entry;
   if (!isJsonObject(entry)) return null;
-  const direct = naturalKeyIn(entry, keyNames);
+  const direct = naturalKeyIn(fieldsIn(entry, entryAt), keyNames);
   // In an error, the name of the member's natural key may hold problems: `{"sku": "This field is required."}`.
   if (direct !== null && keys.includes(direct)) return direct;
   for (const echo of ECHOES) {
     const inner = valueAt(entry, echo);
-    const key = inner === undefined ? null : naturalKeyIn(inner, keyNames);
+    const key = inner === undefined ? null : naturalKeyIn(fieldsIn(inner, entryAt), keyNames);
     if (key !== null) return key;
   }
   return direct;
@@ -253,8 +254,8 @@ function outcomeOf(
   };
 }
 
-function idIn(value: JsonValue | undefined, { idPaths }: ImportExpectation, clean: CleanText) {
-  return value === undefined ? null : remoteIdIn(value, idPaths, clean);
+function idIn(value: JsonValue | undefined, expectation: ImportExpectation, clean: CleanText) {
+  return value === undefined ? null : remoteIdIn(value, expectation, clean);
 }
 
 /**

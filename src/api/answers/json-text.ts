@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 
 /** A reviver that gets the source text of a primitive, by "JSON.parse source text access" (ECMAScript 2026). */
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
@@ -52,4 +52,10 @@ export function valueAt(value: JsonValue | undefined, path: string): JsonValue |
     at = (at as Record<string, JsonValue>)[name];
   }
   return at;
+}
+
+/** The object with the fields of an item: the member at the path if there is one, else the item itself. */
+export function fieldsIn(item: JsonValue, entryAt: string | null): JsonValue {
+  const fields = entryAt === null ? undefined : valueAt(item, entryAt);
+  return fields !== undefined && isJsonObject(fields) ? fields : item;
 }

@@ -5,20 +5,60 @@ import type { CleanText } from './clean-text.ts';
 import { valueAt } from './json-text.ts';
 
 const ID_LENGTH_MAX = 255;
+const ADDRESS_LENGTH_MAX = 2_048;
+
+/** Where an answer or an entry has its id. */
+export interface IdPlaces {
+  /** Dotted paths of the id. */
+  idPaths: readonly string[];
+  /** Dotted paths of the item's address, whose last part is the id. */
+  idUrlPaths?: readonly string[];
+}
 
 /**
  * The remote id in an answer, at the first of the paths that has one, in its JSON type.
  *
  * @returns null if there is none. Text that contains an API key, or that is too long, is no id, because the ledger would
- *   store it (I7). `whyNoId` says why.
+ *   store it (I7). An address is no id either: only its last part is. `whyNoId` says why.
  */
-export function remoteIdIn(value: JsonValue, paths: readonly string[], clean: CleanText): string | number | null {
-  for (const path of paths) {
+export function remoteIdIn(
+  value: JsonValue,
+  { idPaths, idUrlPaths = [] }: IdPlaces,
+  clean: CleanText,
+): string | number | null {
+  for (const path of idPaths) {
     const id = valueAt(value, path);
     if (typeof id === 'number' && Number.isSafeInteger(id)) return id;
-    if (typeof id === 'string' && isIdText(id, clean)) return id;
+    if (typeof id === 'string' && isIdText(id, clean) && !isAddress(id)) return id;
+  }
+  for (const path of idUrlPaths) {
+    const address = valueAt(value, path);
+    const id = typeof address === 'string' ? idInAddress(address, clean) : null;
+    if (id !== null) return id;
   }
   return null;
+}
+
+/**
+ * The id in the address of an item: the last part of its path. Digits are a number, because such platforms count their
+ * items and expect numbers in bodies.
+ */
+export function idInAddress(address: string, clean: CleanText): string | number | null {
+  const id = lastPart(address);
+  if (id === null || !isIdText(id, clean)) return null;
+  return NUMERAL.test(id) ? Number(id) : id;
+}
+
+const NUMERAL = /^(?:0|[1-9]\d{0,14})$/;
+
+function lastPart(address: string): string | null {
+  if (address.length > ADDRESS_LENGTH_MAX || !address.includes('/')) return null;
+  const path = address.replace(/[?#].*$/s, '').replace(/\/$/, '');
+  try {
+    return decodeURIComponent(path.slice(path.lastIndexOf('/') + 1));
+  } catch {
+    return null;
+  }
 }
 
 /** True for text that can be an id and may be stored. */
@@ -31,14 +71,29 @@ function isIdForm(id: string, clean: CleanText): boolean {
   return id !== '' && id !== '.' && id !== '..' && id.length <= ID_LENGTH_MAX && clean.plain(id, ID_LENGTH_MAX) === id;
 }
 
-/** What `remoteIdIn` found in place of an id. */
-export type NoId = 'nothing' | 'secret';
+function isAddress(text: string): boolean {
+  return text.startsWith('/') || text.includes('://') || (text.endsWith('/') && text.length > 1);
+}
+
+/** What `remoteIdIn` found in place of an id. `at` is the path of an address. */
+export type NoId = { why: 'nothing' } | { why: 'secret' } | { why: 'address'; at: string };
+
+/** Where platforms have the address of an item. */
+const USUAL_ADDRESSES = ['url', 'self', 'href', '@id', 'resource_uri', 'links.self', '_links.self', '_links.self.href'];
+const ENVELOPES = ['', 'data.'];
 
 /** Why `remoteIdIn` has found no id. */
-export function whyNoId(value: JsonValue, paths: readonly string[], clean: CleanText): NoId {
-  const hasSecret = paths.some((path) => {
-    const id = valueAt(value, path);
-    return typeof id === 'string' && isIdForm(id, clean) && clean.identifier(id) === null;
+export function whyNoId(value: JsonValue, { idPaths, idUrlPaths = [] }: IdPlaces, clean: CleanText): NoId {
+  const textAt = (path: string): string | null => {
+    const text = valueAt(value, path);
+    return typeof text === 'string' ? text : null;
+  };
+  const ids = [...idPaths.map(textAt), ...idUrlPaths.map((path) => lastPart(textAt(path) ?? ''))];
+  if (ids.some((id) => id !== null && isIdForm(id, clean) && clean.identifier(id) === null)) return { why: 'secret' };
+  const usual = ENVELOPES.flatMap((envelope) => USUAL_ADDRESSES.map((path) => envelope + path));
+  const at = [...idPaths, ...usual].find((path) => {
+    const text = textAt(path);
+    return text !== null && isAddress(text) && idInAddress(text, clean) !== null;
   });
-  return hasSecret ? 'secret' : 'nothing';
+  return at === undefined ? { why: 'nothing' } : { why: 'address', at };
 }

@@ -1,11 +1,13 @@
+import { kindOf } from '../../domain/delivery/operation.ts';
 import { ITEM_KINDS, type ItemKind, REF_ROLES, type RefRole } from '../../domain/item.ts';
 import type { ListableKind, SentWrite } from '../../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
+import type { RequestTemplate } from '../../domain/request-template.ts';
 import { kindWord } from '../../domain/words.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import { wireNameOf } from '../encode.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { templateOf, wireNameOf } from '../encode.ts';
 import type { SentField, SentId, SentIdentity, SentKind } from './echo.ts';
-import { parseJson } from './json-text.ts';
+import { fieldsIn, parseJson, valueAt } from './json-text.ts';
 
 /** The names of the natural key's fields in requests, in the order of the profile. */
 export type KeyNames = Record<ListableKind, readonly string[]>;
@@ -16,12 +18,23 @@ export function keyNamesUnder(profile: Profile): KeyNames {
   return { product: namesOf('product'), material: namesOf('material') };
 }
 
+/** The forms of the bodies of each kind; null if the fields are the body. */
+export type Templates = Record<ItemKind, RequestTemplate | null>;
+
+export function templatesUnder(profile: Profile): Templates {
+  return {
+    product: templateOf(profile, 'product'),
+    material: templateOf(profile, 'material'),
+    bom_item: templateOf(profile, 'bom_item'),
+  };
+}
+
 /** The values of a committed write that its answer may repeat, which are read from its path and bytes. */
 export function sentIdentity(
   { operation, path, body }: SentWrite,
-  { profile, keyNames }: { profile: Profile; keyNames: KeyNames },
+  { profile, keyNames, templates }: { profile: Profile; keyNames: KeyNames; templates: Templates },
 ): SentIdentity {
-  const sent = bodyOf(body);
+  const sent = bodyOf(body, profile, templates[kindOf(operation)]);
   switch (operation) {
     case 'product.create':
       return { keys: keysIn(sent, keyNames.product), ids: [], ...contentOf('product', sent, profile) };
@@ -34,7 +47,7 @@ export function sentIdentity(
         ...contentOf('material', sent, profile),
       };
     case 'bom_item.create':
-      return { keys: [], ids: refsIn(sent, profile), ...contentOf('bom_item', sent, profile) };
+      return { keys: [], ids: refsIn(sent, profile, templates.bom_item), ...contentOf('bom_item', sent, profile) };
     case 'passport.init':
     case 'passport.publish':
     case 'passport.unpublish':
@@ -94,9 +107,18 @@ function othersUnder(profile: Profile, kind: ItemKind): SentKind['others'] {
   );
 }
 
-function bodyOf(body: string | null): JsonObject {
+/** The fields and refs of a body, under their names, wherever the template has placed them. */
+function bodyOf(body: string | null, profile: Profile, template: RequestTemplate | null): JsonObject {
   const value = body === null ? undefined : parseJson(body);
-  return value !== undefined && isJsonObject(value) ? value : {};
+  if (value === undefined || !isJsonObject(value)) return {};
+  if (template === null) return value;
+  const fields = fieldsIn(value, template.places.get('fields') ?? null);
+  const refs = REF_ROLES.flatMap((role): [string, JsonValue][] => {
+    const at = template.places.get(role);
+    const id = at === undefined ? undefined : valueAt(value, at);
+    return id === undefined ? [] : [[profile.refNames[role], id]];
+  });
+  return { ...(isJsonObject(fields) ? fields : {}), ...Object.fromEntries(refs) };
 }
 
 function keysIn(sent: JsonObject, names: readonly string[]): SentIdentity['keys'] {
@@ -106,13 +128,14 @@ function keysIn(sent: JsonObject, names: readonly string[]): SentIdentity['keys'
   });
 }
 
-function refsIn(sent: JsonObject, profile: Profile): SentIdentity['ids'] {
+function refsIn(sent: JsonObject, profile: Profile, template: RequestTemplate | null): SentIdentity['ids'] {
+  const pathsOf = (role: RefRole) => refPaths(profile.refNames[role], template?.places.get(role));
   return REF_ROLES.flatMap((role): SentId[] => {
-    const at = refPaths(profile.refNames[role]);
+    const at = pathsOf(role);
     const id = Object.hasOwn(sent, at.name) ? sent[at.name] : undefined;
     if (typeof id !== 'string' && typeof id !== 'number') return [];
     const part = OTHER_PART[role];
-    const either = part === undefined ? undefined : refPaths(profile.refNames[part]);
+    const either = part === undefined ? undefined : pathsOf(part);
     return [{ ...at, id, ...(either !== undefined && !Object.hasOwn(sent, either.name) && { either }) }];
   });
 }
@@ -120,8 +143,9 @@ function refsIn(sent: JsonObject, profile: Profile): SentIdentity['ids'] {
 /** A BOM item has a material or a component. */
 const OTHER_PART: Partial<Record<RefRole, RefRole>> = { material: 'component', component: 'material' };
 
-function refPaths(name: string): Pick<SentId, 'name' | 'paths'> {
-  return { name, paths: [name, `${name}.id`, `${name}_id`] };
+/** An answer may repeat a ref as a field, or where the request has it. */
+function refPaths(name: string, inRequest: string | undefined): Pick<SentId, 'name' | 'paths'> {
+  return { name, paths: [name, `${name}.id`, `${name}_id`, ...(inRequest === undefined ? [] : [inRequest])] };
 }
 
 /** The id in a path. It is near the end of the path: `/api/dpp/7/init/`, `/api/materials/7/`. */

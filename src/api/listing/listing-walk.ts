@@ -232,9 +232,13 @@ const OUTSIDE =
   'its link to the next page leads to another path: only the query of a link may differ from the address of the list';
 
 function withoutIds(nameless: readonly NoId[]): string {
-  const secret = nameless.filter((why) => why === 'secret').length;
+  const secret = nameless.filter(({ why }) => why === 'secret').length;
   if (secret > 0) {
     return `${secret} of its entries have an id that contains the API key, or 16 characters of a secret, and such an id is not stored; change the secret, or correct these ids at the platform`;
+  }
+  const address = nameless.find((one) => one.why === 'address');
+  if (address !== undefined) {
+    return `${nameless.length} of its entries carry no id, but an address; name the place of the address in the profile (\`idUrlPaths\`: ${address.at})`;
   }
   return `${nameless.length} of its entries carry no id; name the place of the id in the profile (\`idPaths\`, \`publications\`)`;
 }

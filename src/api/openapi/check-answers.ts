@@ -2,7 +2,8 @@ import type { Profile } from '../../domain/profile.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { wireNameOf } from '../encode.ts';
 import { ENDPOINTS } from '../endpoints.ts';
-import { successSchemaOf } from './content.ts';
+import { checkEntry } from './check-envelope.ts';
+import { answersLocation, successSchemaOf } from './content.ts';
 import { listed, type Report, reportUnread } from './difference.ts';
 import type { ApiDocument, ApiOperation } from './document.ts';
 import type { Matches } from './match.ts';
@@ -20,17 +21,26 @@ export function checkAnswers(document: ApiDocument, matches: Matches, tools: Omi
   const { profile } = tools;
   const own = { ...tools, document };
   for (const kind of ['product', 'material'] as const) {
-    checkId(`${kind}.create`, matches, { setting: `idPaths.${kind}`, paths: profile.idPaths[kind], tools: own });
+    const paths = [...profile.idPaths[kind], ...profile.idUrlPaths[kind]];
+    checkId(`${kind}.create`, matches, { setting: `idPaths.${kind}`, paths, tools: own });
   }
   checkId('report.create', matches, { setting: 'reports.idPaths', paths: profile.reports.idPaths, tools: own });
   for (const kind of ['product', 'material'] as const) {
     const entry = checkList(`${kind}.list`, matches, own);
     if (entry === undefined) continue;
     const at = placed(`${kind}.list`, own);
-    checkPaths(entry, at, [
-      { what: 'id of an entry', setting: `idPaths.${kind}`, paths: profile.idPaths[kind], breaks: true },
-    ]);
-    checkPaths(entry, at, [
+    if (!hasAddress(entry, profile.idUrlPaths[kind], at)) {
+      checkPaths(entry, at, [
+        {
+          what: 'id of an entry',
+          setting: `idPaths.${kind}`,
+          paths: profile.idPaths[kind],
+          breaks: true,
+          isLikely: isId,
+        },
+      ]);
+    }
+    checkPaths(checkEntry(kind, entry, at), at, [
       {
         what: 'natural key of an entry',
         setting: `naturalKeys.${kind}`,
@@ -41,7 +51,8 @@ export function checkAnswers(document: ApiDocument, matches: Matches, tools: Omi
   }
   checkPublications(matches, own);
   const report = checkList('report.list', matches, own);
-  const paths = [{ what: 'id of an entry', setting: 'reports.idPaths', paths: profile.reports.idPaths, breaks: true }];
+  const { idPaths } = profile.reports;
+  const paths = [{ what: 'id of an entry', setting: 'reports.idPaths', paths: idPaths, breaks: true, isLikely: isId }];
   if (report !== undefined) checkPaths(report, placed('report.list', own), paths);
 }
 
@@ -60,9 +71,10 @@ function checkId(
   { setting, paths, tools }: { setting: string; paths: readonly string[]; tools: Tools },
 ): void {
   const operation = matches.get(name);
+  if (operation !== undefined && answersLocation(operation, tools.document)) return;
   const schema = operation && successSchemaOf(operation, tools.document);
   const breaks = name !== 'report.create';
-  checkPaths(schema, placed(name, tools), [{ what: 'id in the answer', setting, paths, breaks }]);
+  checkPaths(schema, placed(name, tools), [{ what: 'id in the answer', setting, paths, breaks, isLikely: isId }]);
 }
 
 interface ExpectedPath {
@@ -70,6 +82,8 @@ interface ExpectedPath {
   setting: string;
   paths: readonly string[];
   breaks: boolean;
+  /** Whether a field may be meant, by its name. Without it no field is proposed. */
+  isLikely?: (name: string) => boolean;
 }
 
 /** Reports a value that an object has at none of the paths, with the field that is most likely meant. */
@@ -80,12 +94,9 @@ function checkPaths(
 ): void {
   const { properties } = schemas.view(schema);
   if (properties.size === 0) return;
-  for (const { what, setting, paths, breaks } of expected) {
+  for (const { what, setting, paths, breaks, isLikely } of expected) {
     if (paths.some((path) => schemas.at(schema, path) !== undefined)) continue;
-    const likely =
-      setting.toLowerCase().endsWith('idpaths') || setting.startsWith('idPaths')
-        ? likelyId(schema, schemas)
-        : undefined;
+    const likely = isLikely === undefined ? undefined : likelyPath(schema, schemas, isLikely);
     report({
       path: '',
       what,
@@ -98,17 +109,34 @@ function checkPaths(
   }
 }
 
-/** The field that is most likely an id, by its name, at the top or one level below. */
-function likelyId(schema: JsonValue | undefined, schemas: SchemaReader): string | undefined {
+/** Names of ids of items. The ids of whoever owns or made an item are no ids of the item. */
+function isId(name: string): boolean {
+  return ID_NAME.test(name) && !OTHERS_ID.test(name);
+}
+
+const ID_NAME = /(?:^|_)(?:id|uuid|pk|guid)$|(?:Id|Uuid|ID|UUID)$/;
+const OTHERS_ID =
+  /^(?:organi[sz]ation|org|tenant|workspace|owner|user|account|company|customer|category|brand|supplier|manufacturer|request|trace|correlation|external|parent|job|batch|created|updated)/i;
+
+/** The first field whose name fits, at the top or one level below. */
+function likelyPath(
+  schema: JsonValue | undefined,
+  schemas: SchemaReader,
+  isLikely: (name: string) => boolean,
+): string | undefined {
   const { properties } = schemas.view(schema);
-  const isId = (name: string): boolean => /(?:^|_)(?:id|uuid|pk|guid)$|(?:Id|Uuid|ID|UUID)$/.test(name);
-  const top = [...properties.keys()].find(isId);
+  const top = [...properties.keys()].find(isLikely);
   if (top !== undefined) return top;
   for (const [name, property] of properties) {
-    const inner = [...schemas.view(property).properties.keys()].find(isId);
+    const inner = [...schemas.view(property).properties.keys()].find(isLikely);
     if (inner !== undefined) return `${name}.${inner}`;
   }
   return undefined;
+}
+
+/** True if an entry has the address of its item where the profile expects it. */
+function hasAddress(entry: JsonValue, paths: readonly string[], { schemas }: Pick<Tools, 'schemas'>): boolean {
+  return paths.some((path) => schemas.at(entry, path) !== undefined);
 }
 
 /**
@@ -191,21 +219,40 @@ function checkPublications(matches: Matches, tools: Tools): void {
   if (entry === undefined) return;
   const own = placed('publication.list', tools);
   const { publications } = own.profile;
-  const isKnown = [...publications.productIdPaths, ...publications.skuPaths].some(
-    (path) => own.schemas.at(entry, path) !== undefined,
+  const { productIdPaths, productUrlPaths, skuPaths, idPaths } = publications;
+  const fields = profileEntry(entry, own);
+  const isKnown = [...productIdPaths, ...productUrlPaths, ...skuPaths].some(
+    (path) => own.schemas.at(fields, path) !== undefined || own.schemas.at(entry, path) !== undefined,
   );
-  const at = (what: string, setting: keyof typeof publications, breaks: boolean): ExpectedPath => ({
+  // The id of the publication itself is never proposed as the id of the product.
+  const isProduct = (name: string): boolean => ID_NAME.test(name) && PRODUCT.test(name) && !idPaths.includes(name);
+  const at = (
+    what: string,
+    setting: keyof typeof publications,
+    breaks: boolean,
+    isLikely?: (name: string) => boolean,
+  ): ExpectedPath => ({
     what,
     setting: `publications.${setting}`,
     paths: publications[setting],
     breaks,
+    ...(isLikely !== undefined && { isLikely }),
   });
-  checkPaths(entry, own, [
+  checkPaths(entry, own, [at('id of an entry', 'idPaths', false, isId)]);
+  checkPaths(fields, own, [
     // One of the two fields is enough to know the product of a publication.
-    ...(isKnown ? [] : [at('product of an entry', 'productIdPaths', true), at('SKU of an entry', 'skuPaths', true)]),
-    at('id of an entry', 'idPaths', false),
+    ...(isKnown
+      ? []
+      : [at('product of an entry', 'productIdPaths', true, isProduct), at('SKU of an entry', 'skuPaths', true)]),
     at('state of an entry', 'statusPaths', false),
     at('time of publication', 'publishedAtPaths', false),
     at('address of the passport', 'urlPaths', false),
   ]);
+}
+
+const PRODUCT = /product|item|article|sku/i;
+
+/** The schema of the fields of an entry, as the profile says where they are. */
+function profileEntry(entry: JsonValue, { profile, schemas }: Pick<Tools, 'profile' | 'schemas'>): JsonValue {
+  return profile.list.entry === null ? entry : (schemas.at(entry, profile.list.entry) ?? entry);
 }

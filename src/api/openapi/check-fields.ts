@@ -4,7 +4,7 @@ import { REF_ROLES } from '../../domain/item.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { suggest } from '../../lib/text/suggest.ts';
-import { DECIMAL_PATHS, wireNameOf } from '../encode.ts';
+import { DECIMAL_PATHS, templateOf, wireNameOf } from '../encode.ts';
 import { checkValues } from './check-values.ts';
 import { listed, type Report } from './difference.ts';
 import type { SchemaReader, SchemaView } from './schema.ts';
@@ -82,7 +82,9 @@ function sentFieldsOf(kind: ItemKind, profile: Profile): SentField[] {
     always: ALWAYS[kind].includes(name),
   }));
   if (kind !== 'bom_item') return fields;
-  const refs = REF_ROLES.map((role) => ({
+  // A ref with a place of its own in the body is not among the fields.
+  const placed = templateOf(profile, kind)?.places;
+  const refs = REF_ROLES.filter((role) => placed?.has(role) !== true).map((role) => ({
     name: role,
     wire: profile.refNames[role],
     setting: `refNames.${role}`,

@@ -1,10 +1,12 @@
 import type { Profile } from '../../domain/profile.ts';
+import { templateOf } from '../encode.ts';
 import { ENDPOINTS } from '../endpoints.ts';
 import { checkFields } from './check-fields.ts';
 import { requestBodyOf } from './content.ts';
 import { listed, type Report, reportUnread } from './difference.ts';
 import type { ApiDocument } from './document.ts';
 import type { Matches } from './match.ts';
+import { schemaAt } from './place-of-fields.ts';
 import type { SchemaReader } from './schema.ts';
 
 /** Checks the body of the bulk import: a plain list or a list under a name, and the longest list. */
@@ -50,5 +52,7 @@ export function checkImport(
       value: limit,
     });
   }
-  if (list.items !== null) checkFields('product.import', list.items, { profile, schemas, report: at });
+  if (list.items === null) return;
+  const row = templateOf(profile, 'productRow')?.places.get('fields') ?? '';
+  checkFields('product.import', schemaAt(list.items, row, schemas), { profile, schemas, report: at });
 }

@@ -1,7 +1,7 @@
 import type { Profile } from '../../domain/profile.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { ENDPOINTS, type Endpoint, type EndpointName, scopeOf } from '../endpoints.ts';
-import { isJsonType, requestBodyOf, successesOf } from './content.ts';
+import { answersLocation, isJsonType, requestBodyOf, successesOf } from './content.ts';
 import { listed, type Report, reportUnread } from './difference.ts';
 import type { ApiDocument, ApiOperation } from './document.ts';
 import type { Matches } from './match.ts';
@@ -18,7 +18,7 @@ export function checkRequests(document: ApiDocument, matches: Matches, profile: 
     const endpoint: Endpoint = ENDPOINTS[name];
     const at: Report = (difference) => report({ ...difference, path: `${endpoint.method} ${endpoint.path}` });
     checkParameters(operation, at);
-    checkBody(operation, { document, endpoint, report: at });
+    checkBody(operation, { document, endpoint, mediaType: mediaTypeOf(endpoint, profile), report: at });
     checkStatuses(operation, { document, name, report: at });
     checkScope(operation, { name, profile, report: at });
   }
@@ -61,10 +61,23 @@ function checkParameters({ parameters, unreadParameters }: ApiOperation, report:
 interface BodyCheck {
   document: ApiDocument;
   endpoint: Endpoint;
+  mediaType: MediaType;
   report: Report;
 }
 
-function checkBody(operation: ApiOperation, { document, endpoint, report }: BodyCheck): void {
+/** The media type of a body, and its setting. */
+interface MediaType {
+  type: string;
+  setting: 'requests.contentType' | 'requests.updateContentType';
+}
+
+function mediaTypeOf({ method }: Endpoint, { requests }: Profile): MediaType {
+  const { contentType, updateContentType } = requests;
+  if (method !== 'PATCH') return { type: contentType, setting: 'requests.contentType' };
+  return { type: updateContentType ?? contentType, setting: 'requests.updateContentType' };
+}
+
+function checkBody(operation: ApiOperation, { document, endpoint, mediaType, report }: BodyCheck): void {
   const { types, required, unread } = requestBodyOf(operation, document);
   if (unread !== null) reportUnread(report, { what: 'request body', why: unread });
   if (endpoint.body === 'none') {
@@ -76,11 +89,28 @@ function checkBody(operation: ApiOperation, { document, endpoint, report }: Body
       path: '',
       what: 'type of the request body',
       found: listed(types),
-      expected: '"application/json"',
+      expected: `"${mediaType.type}"`,
       weight: 'breaks',
       ...(endpoint === ENDPOINTS['product.import'] && { setting: 'productUpdate', value: 'none' }),
     });
+  } else if (types.length > 0 && !types.some((type) => isSameType(type, mediaType.type))) {
+    const value = types.find(isJsonType) ?? '';
+    report({
+      path: '',
+      what: 'type of the request body',
+      found: listed(types),
+      expected: `"${mediaType.type}"`,
+      weight: 'breaks',
+      setting: mediaType.setting,
+      value,
+    });
   }
+}
+
+/** Whether a media type of the document, which may be a range, allows the type that is sent. */
+function isSameType(allowed: string, sent: string): boolean {
+  const [range, type] = [allowed, sent].map((one) => (one.split(';')[0] ?? '').trim().toLowerCase());
+  return range === '*/*' || range === 'application/*' || range === type;
 }
 
 function checkStatuses(
@@ -108,8 +138,9 @@ function checkStatuses(
         weight: 'note',
       });
     }
-    if (needsId && types.length === 0 && successes.size === 1) {
-      const expected = 'a body with the new id; without it every write has to be read back from the list';
+    if (needsId && types.length === 0 && successes.size === 1 && !answersLocation(operation, document)) {
+      const expected =
+        'a body with the new id, or the header Location; without them every write has to be read back from the list';
       report({ path: '', what: 'success', found: `${status} without a body`, expected, weight: 'breaks' });
     }
     if (name === 'passport.pdf' && types.length > 0 && !types.some((type) => /pdf|octet-stream|\*\/\*/i.test(type))) {

@@ -1,9 +1,11 @@
+import { kindOf } from '../../domain/delivery/operation.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { createSecretStore } from '../../lib/logging/secrets.ts';
 import { ok, type Result } from '../../lib/result.ts';
 import { createCleanText } from '../answers/clean-text.ts';
 import { ENDPOINTS } from '../endpoints.ts';
 import { checkAnswers } from './check-answers.ts';
+import { checkEnvelope } from './check-envelope.ts';
 import { checkFields } from './check-fields.ts';
 import { checkImport } from './check-import.ts';
 import { checkRequests } from './check-requests.ts';
@@ -48,7 +50,9 @@ export function compareOpenApi(text: string, profile: Profile): Result<Differenc
     const { method, path } = ENDPOINTS[name];
     const at: Report = (difference) => report({ ...difference, path: `${method} ${path}` });
     const telling = schemas.reporting((why) => reportUnread(at, { what: 'request body', why }));
-    checkFields(name, requestBodyOf(operation, document).schema, { profile, schemas: telling, report: at });
+    const tools = { profile, schemas: telling, report: at };
+    const { schema } = requestBodyOf(operation, document);
+    checkFields(name, checkEnvelope(kindOf(name), schema, tools), tools);
   }
   checkImport(document, matches, { profile, schemas, report });
   checkAnswers(document, matches, { profile, schemas, report });

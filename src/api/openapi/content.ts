@@ -36,6 +36,12 @@ export function successSchemaOf(operation: ApiOperation, document: References): 
   return [...successesOf(operation, document).values()].find(({ schema }) => schema !== undefined)?.schema;
 }
 
+/** True if a 201 has the header `Location`, which may have the new id. */
+export function answersLocation({ raw }: ApiOperation, { resolve }: References): boolean {
+  const created = resolve(resolve(raw['responses'])?.['201']);
+  return Object.keys(resolve(created?.['headers']) ?? {}).some((name) => name.toLowerCase() === 'location');
+}
+
 /** True for media types of JSON. */
 export function isJsonType(type: string): boolean {
   return /^(?:application\/(?:[\w.-]+\+)?json|\*\/\*|application\/\*)\s*(?:;|$)/i.test(type);

@@ -76,6 +76,21 @@ test('the client sends the committed bytes with the headers of the document', as
   });
 });
 
+test('the client names the media types of the profile, and another one for a change', async () => {
+  const requests = { accept: 'application/vnd.api+json', contentType: 'application/vnd.api+json' };
+  const { server, target } = await setUp({
+    profile: { requests: { ...requests, updateContentType: 'application/merge-patch+json' } },
+  });
+  server.script(CREATED);
+  server.script(CREATED);
+  await target.send(CREATE);
+  await target.send({ operation: 'material.update', idempotencyKey: 'k', path: '/api/materials/7/', body: '{}' });
+  expect(server.requests.map(({ headers }) => [headers['accept'], headers['content-type']])).toEqual([
+    ['application/vnd.api+json', 'application/vnd.api+json'],
+    ['application/vnd.api+json', 'application/merge-patch+json'],
+  ]);
+});
+
 test('the client sends no Content-Type without a body, and keeps the prefix of the base URL', async () => {
   const { server, target } = await setUp({ prefix: '/gw/dpp/' });
   server.script(answerWith(204));

@@ -9,7 +9,7 @@ import {
 } from '../../../src/api/answers/classify.ts';
 import { createCleanText } from '../../../src/api/answers/clean-text.ts';
 import { ASKED_WAIT_MAX_MS } from '../../../src/api/answers/retry-after.ts';
-import { keyNamesUnder, sentIdentity } from '../../../src/api/answers/sent-identity.ts';
+import { keyNamesUnder, sentIdentity, templatesUnder } from '../../../src/api/answers/sent-identity.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../../src/api/transport.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { SentWrite } from '../../../src/domain/ports/target.ts';
@@ -135,7 +135,12 @@ describe('an answer that repeats what was sent', () => {
     const committed = { ...write, body: sent === null ? null : JSON.stringify(sent), idempotencyKey: 'k' };
     const expectation = {
       ...UPDATE,
-      sent: () => sentIdentity(committed, { profile, keyNames: keyNamesUnder(profile) }),
+      sent: () =>
+        sentIdentity(committed, {
+          profile,
+          keyNames: keyNamesUnder(profile),
+          templates: templatesUnder(profile),
+        }),
     };
     return classified(200, JSON.stringify(shown), expectation);
   }

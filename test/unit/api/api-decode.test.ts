@@ -51,18 +51,18 @@ describe('remoteIdIn', () => {
   const paths = ['id', 'uuid', 'data.id'];
 
   it('remoteIdIn takes the first path that has an id, in its JSON type', () => {
-    expect(remoteIdIn({ id: 0 }, paths, clean)).toBe(0);
-    expect(remoteIdIn({ id: '7' }, paths, clean)).toBe('7');
-    expect(remoteIdIn({ id: null, uuid: 'a-b' }, paths, clean)).toBe('a-b');
-    expect(remoteIdIn({ data: { id: 3 } }, paths, clean)).toBe(3);
+    expect(remoteIdIn({ id: 0 }, { idPaths: paths }, clean)).toBe(0);
+    expect(remoteIdIn({ id: '7' }, { idPaths: paths }, clean)).toBe('7');
+    expect(remoteIdIn({ id: null, uuid: 'a-b' }, { idPaths: paths }, clean)).toBe('a-b');
+    expect(remoteIdIn({ data: { id: 3 } }, { idPaths: paths }, clean)).toBe(3);
   });
 
   it('remoteIdIn takes nothing that could not be an id', () => {
     for (const id of [null, true, '', '.', '..', 1.5, [], {}, 'x'.repeat(256), 'a\nb', ' a', '<b>7</b>']) {
-      expect(remoteIdIn({ id }, paths, clean), JSON.stringify(id)).toBeNull();
+      expect(remoteIdIn({ id }, { idPaths: paths }, clean), JSON.stringify(id)).toBeNull();
     }
-    expect(remoteIdIn('7', paths, clean)).toBeNull();
-    expect(remoteIdIn(null, paths, clean)).toBeNull();
+    expect(remoteIdIn('7', { idPaths: paths }, clean)).toBeNull();
+    expect(remoteIdIn(null, { idPaths: paths }, clean)).toBeNull();
   });
 });
 

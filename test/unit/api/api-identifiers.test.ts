@@ -35,8 +35,8 @@ describe('an id', () => {
       many.secrets.add(uuid(-1 - rotation).replaceAll('-', ''), 'api_key');
     const shared = ids.filter((id) => many.secrets.scrub(id) !== id);
     expect(shared.length, 'some of the UUIDs share characters with a key').toBeGreaterThan(10);
-    expect(ids.filter((id) => remoteIdIn({ id }, ['id'], many.clean) !== id)).toEqual([]);
-    expect(ids.filter((id) => remoteIdIn({ id }, ['id'], clean) !== id)).toEqual([]);
+    expect(ids.filter((id) => remoteIdIn({ id }, { idPaths: ['id'] }, many.clean) !== id)).toEqual([]);
+    expect(ids.filter((id) => remoteIdIn({ id }, { idPaths: ['id'] }, clean) !== id)).toEqual([]);
   });
 
   it.each(Array.from({ length: 10 }, (_, index) => index + 6))(
@@ -44,7 +44,7 @@ describe('an id', () => {
     (length) => {
       for (let from = 0; from + length <= HEX_KEY.length; from += 1) {
         const id = `00-${HEX_KEY.slice(from, from + length)}-zz`;
-        expect(remoteIdIn({ id }, ['id'], clean)).toBe(id);
+        expect(remoteIdIn({ id }, { idPaths: ['id'] }, clean)).toBe(id);
       }
     },
   );

@@ -61,7 +61,7 @@ async function list(serve: (path: string, url: URL) => Page, options: Options = 
     classifier: createClassifier({ clean, now: () => 0, unprocessed: [] }),
     clock,
     random: () => 0.5,
-    shape: itemShape(PATHS, clean),
+    shape: itemShape({ ...PATHS, entryAt: null }, clean),
     places: settings,
     list: settings,
     path: createListingPath({

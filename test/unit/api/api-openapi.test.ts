@@ -311,10 +311,83 @@ describe('a difference', () => {
           '200': { content: { 'application/json': { schema: { items: entry } } } },
         };
       },
-      { what: 'product of an entry', weight: 'breaks', setting: 'publications.productIdPaths' },
+      {
+        what: 'product of an entry',
+        weight: 'breaks',
+        setting: 'publications.productIdPaths',
+        value: ['item_id', ...profile.publications.productIdPaths],
+      },
+    ],
+    [
+      'of the place of the fields in an entry of a list',
+      (document) => {
+        const entry = { properties: { id: {}, type: {}, attributes: { $ref: '#/components/schemas/material' } } };
+        operation(document, '/api/materials/', 'get')['responses'] = {
+          '200': { content: { 'application/json': { schema: { items: entry } } } },
+        };
+      },
+      { what: 'place of the fields in an entry', setting: 'list.entry', value: 'attributes', weight: 'breaks' },
+    ],
+    [
+      'of the envelope of a request',
+      (document) => {
+        const data = {
+          properties: { type: { const: 'materials' }, attributes: { $ref: '#/components/schemas/material' } },
+        };
+        operation(document, '/api/materials/', 'post')['requestBody'] = {
+          content: { 'application/json': { schema: { properties: { data } } } },
+        };
+      },
+      {
+        what: 'place of the fields in the body',
+        setting: 'requests.material',
+        value: '{"data":{"type":"materials","attributes":"$fields"}}',
+        weight: 'breaks',
+      },
+    ],
+    [
+      'of the media type of a change',
+      (document) => {
+        operation(document, '/api/materials/{id}/', 'patch')['requestBody'] = {
+          content: { 'application/merge-patch+json': { schema: { $ref: '#/components/schemas/material' } } },
+        };
+      },
+      {
+        what: 'type of the request body',
+        setting: 'requests.updateContentType',
+        value: 'application/merge-patch+json',
+        weight: 'breaks',
+      },
     ],
   ])('the difference of an OpenAPI document in %s is found, with what to set', (_name, change, expected) => {
     expect(after(change)).toContainEqual(expect.objectContaining(expected));
+  });
+
+  it.each([
+    { id: {}, status: {} },
+    { uuid: {}, status: {} },
+    { organization_id: {}, created_by_id: {} },
+  ])(
+    'the difference of an OpenAPI document in publications that name no product proposes no other id: %j',
+    (properties) => {
+      const differences = after((document) => {
+        operation(document, '/api/dpp/publications/', 'get')['responses'] = {
+          '200': { content: { 'application/json': { schema: { items: { properties: properties as JsonObject } } } } },
+        };
+      });
+      const found = differences.find(({ setting }) => setting === 'publications.productIdPaths');
+      expect(found).toMatchObject({ what: 'product of an entry', weight: 'breaks' });
+      expect(found).not.toHaveProperty('value');
+    },
+  );
+
+  it('the difference of an OpenAPI document in an answer without a body is none where it has a Location', () => {
+    const changed = (headers: JsonObject) =>
+      after((document) => {
+        operation(document, '/api/products/', 'post')['responses'] = { '201': { description: '', headers } };
+      }).filter(({ what }) => what === 'success');
+    expect(changed({})).toHaveLength(1);
+    expect(changed({ Location: { schema: { type: 'string' } } })).toEqual([]);
   });
 
   describe('of the idempotency header', () => {

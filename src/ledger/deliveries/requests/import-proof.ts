@@ -66,7 +66,15 @@ function readStored(meta: Pick<Meta, 'get'>): Stored | null {
 }
 
 /** A hash of the settings of the profile for imports. If one of them changes, imports have to be proven again. */
-function formOf({ imports, wireNames, idPaths }: Profile): string {
-  const form = { imports, names: wireNames.product, ids: idPaths.product };
+function formOf({ imports, wireNames, idPaths, idUrlPaths, list, requests }: Profile): string {
+  const form = {
+    imports,
+    names: wireNames.product,
+    ids: idPaths.product,
+    // Without these settings the form is the one that earlier versions have stored.
+    ...(idUrlPaths.product.length > 0 && { addresses: idUrlPaths.product }),
+    ...(list.entry !== null && { entry: list.entry }),
+    ...(requests.productRow !== null && { row: requests.productRow }),
+  };
   return sha256Url(canonicalJson(form as unknown as JsonValue));
 }
