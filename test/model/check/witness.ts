@@ -52,6 +52,8 @@ export interface Witness {
   restored(): void;
   hasRestored(): boolean;
   evidenceFor(deliveryId: number): ReadonlySet<Evidence>;
+  /** The items that were sent under an idempotency key, by kind and key. */
+  sentUnder(key: string): readonly string[];
   /**
    * Whether a passport, by kind and key, was withdrawn since the backup and not published after that, and the restored
    * ledger has it as published.
@@ -200,6 +202,7 @@ export function createWitness(): Witness {
       }
       underWay = new Map();
     },
+    sentUnder: (key) => (written.get(key)?.carried ?? []).map(({ item }) => item),
     evidenceFor: (deliveryId) => evidence.get(deliveryId) ?? new Set(),
     wasUnclear: (item) => unclear.has(item),
     creations: (item) => created.get(item) ?? 0,

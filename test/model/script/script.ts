@@ -42,6 +42,13 @@ export interface Setup {
   /** Whether one stream of the source gives only changes. */
   incremental: boolean;
   recheckBlockedMs: number;
+  /** How the platform differs from an honest one; it is honest without this setting. */
+  platform?: Platform;
+}
+
+/** A platform that may lie, has other ids and says less, and that other people use too. */
+export interface Platform extends Required<Pick<SandboxOptions, 'lies' | 'ids' | 'answers'>> {
+  foreign: { products: number; materials: number };
 }
 
 export type Step =

@@ -1,7 +1,7 @@
 import type { Exchange, Transport } from '../../../src/api/transport.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 import type { Answer } from '../../../src/sandbox/api/answer.ts';
-import { refusal } from '../../../src/sandbox/api/answer.ts';
+import { NOT_FOUND, refusal } from '../../../src/sandbox/api/answer.ts';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/api/endpoints.ts';
 import { createFaults, type FaultRule } from '../../../src/sandbox/faults/faults.ts';
 import { createLateImports } from '../../../src/sandbox/import/late-imports.ts';
@@ -14,8 +14,11 @@ import {
 } from '../../../src/sandbox/items/collections.ts';
 import { createIdScheme } from '../../../src/sandbox/items/ids.ts';
 import { createMemoryCollection } from '../../../src/sandbox/items/memory-collection.ts';
+import { withLies } from '../../../src/sandbox/lies/lies.ts';
+import { UNSET_PRODUCT } from '../../../src/sandbox/operations/products.ts';
 import { createOperations } from '../../../src/sandbox/operations.ts';
 import { createProcessor } from '../../../src/sandbox/server/processor.ts';
+import { createStyle } from '../../../src/sandbox/server/style.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 import { createIdempotencyStore } from '../../../src/sandbox/storage/idempotency.ts';
 import { createMemoryIdempotencyRecords } from '../../../src/sandbox/storage/idempotency-records.ts';
@@ -81,6 +84,8 @@ export function createModelApi(options: {
   timeoutMs: number;
   /** Numbers in [0, 1). */
   random: () => number;
+  /** How many products and materials of other people are there from the start. */
+  foreign?: { products: number; materials: number };
 }): ModelApi {
   const { time, timeoutMs, random, witness } = options;
   const settings = SandboxSettings.parse(options.settings);
@@ -102,6 +107,7 @@ export function createModelApi(options: {
   /** Requests in flight when their connection is lost finish soon too. */
   let hangUps = 0;
 
+  const style = createStyle(settings);
   const outages = createOutages({ time, random });
 
   /** The clock of the platform, which nobody sets. Its waits end early if nobody waits for the answer any more. */
@@ -173,9 +179,19 @@ export function createModelApi(options: {
     lateImports,
     report: (effect) => witness.effect(effect),
   });
+  const { foreign = { products: 0, materials: 0 } } = options;
+  for (let number = 1; number <= foreign.products; number += 1) {
+    const sku = `F-${number}`;
+    const fields = { ...UNSET_PRODUCT, sku, name: sku };
+    collections.products.insert(ORGANIZATION, { columns: { sku }, fields, now: 0 });
+  }
+  for (let number = 1; number <= foreign.materials; number += 1) {
+    const code = `F-${number}`;
+    collections.materials.insert(ORGANIZATION, { columns: { code }, fields: { code, name: code }, now: 0 });
+  }
   const process = createProcessor({
     storage,
-    operations,
+    operations: withLies(operations, settings.lies, { collections, ids }),
     lateImports,
     idempotency: createIdempotencyStore(createMemoryIdempotencyRecords(retention), settings.idempotencyReplays),
     idempotencyMode: settings.idempotency,
@@ -211,7 +227,9 @@ export function createModelApi(options: {
     key,
   }: Parameters<Transport['exchange']>[0] & { key: string | undefined }): Promise<Exchange> {
     const [pathname = '', query = ''] = path.split('?');
-    const { operation, params } = routeOf(method, pathname);
+    const route = routeOf(method, pathname);
+    if (route === null) return answered(NOT_FOUND);
+    const { operation, params } = route;
     const connection = hangUps;
     const outage = outages.faultFor(operation);
     const fault = outage?.at === 'network' ? outage.fault : takeFault(operation);
@@ -248,7 +266,7 @@ export function createModelApi(options: {
         }
         await time.sleep(Math.floor(random() * LATENCY_MS));
         if (answer === null) return lost(true, 'ECONNRESET');
-        return answered(answer, sending?.kind === 'truncate');
+        return answered(style(answer, operation), sending?.kind === 'truncate');
       },
     );
     if (fault?.kind !== 'late') return await work;
@@ -265,7 +283,7 @@ function all(collection: Collection): JsonObject[] {
   return entitiesOf(collection).map(present);
 }
 
-function routeOf(method: string, path: string): { operation: OperationName; params: Record<string, string> } {
+function routeOf(method: string, path: string): { operation: OperationName; params: Record<string, string> } | null {
   for (const operation of OPERATION_NAMES) {
     const endpoint = ENDPOINTS[operation];
     if (endpoint.method !== method) continue;
@@ -273,7 +291,7 @@ function routeOf(method: string, path: string): { operation: OperationName; para
     const match = new RegExp(`^${pattern}$`).exec(path);
     if (match) return { operation, params: { ...match.groups } };
   }
-  throw new Error(`The model has no ${method} ${path}.`);
+  return null;
 }
 
 function lost(sent: boolean, code: string): Exchange {

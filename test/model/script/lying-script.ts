@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import type { OperationName } from '../../../src/sandbox/api/endpoints.ts';
+import { LIE_NAMES, type LieName } from '../../../src/sandbox/lies/lies.ts';
+import { type Flavour, ROWS } from '../world/model-source.ts';
+import type { Script, Step } from './script.ts';
+
+const FULL_OR_LESS = fc.constantFrom(
+  'full' as const,
+  'full' as const,
+  'id' as const,
+  'empty' as const,
+  'location' as const,
+);
+
+/** Lies that are still believed. */
+const BELIEVED: ReadonlySet<LieName> = new Set([
+  ...LIE_NAMES.filter((name) => /^(product|material)\.create:(other|report)/.test(name)),
+  'passport.publish:accepted',
+  'passport.publish:queued',
+  'passport.publish:pending-review',
+  'passport.publish:initialized',
+  'passport.publish:queued-then-public',
+  'bom_item.create:not-made',
+  'product.import:doubles-known',
+  'product.import:doubles-from-two',
+  'product.import:rotates-ids',
+  'product.import:stores-half',
+  'product.import:says-exists',
+  'product.import:forgets-changes',
+]);
+const lie = fc.constantFrom(...LIE_NAMES.filter((name) => !BELIEVED.has(name)));
+/** One lie of each operation is told, so that it is known what an answer shows. */
+const operationOf = (name: LieName): string | undefined => name.split(':')[0];
+const platform = fc.record({
+  // With one lie the rest of the platform is honest, so that the other writes are delivered beside it.
+  lies: fc.oneof(
+    { weight: 6, arbitrary: lie.map((one): LieName[] => [one]) },
+    { weight: 2, arbitrary: fc.uniqueArray(lie, { minLength: 2, maxLength: 4, selector: operationOf }) },
+    { weight: 1, arbitrary: fc.constant<LieName[]>([]) },
+  ),
+  ids: fc.constantFrom('numeric' as const, 'numeric' as const, 'uuid' as const, 'text' as const),
+  answers: fc.record({
+    'product.create': FULL_OR_LESS,
+    'material.create': FULL_OR_LESS,
+    'material.update': FULL_OR_LESS,
+    'bom_item.create': FULL_OR_LESS,
+    'passport.init': FULL_OR_LESS,
+  }),
+  foreign: fc.record({ products: fc.nat({ max: 4 }), materials: fc.nat({ max: 4 }) }),
+});
+
+const flavour = fc.constantFrom<Flavour>('a', 'b', 'c');
+const row = fc.nat({ max: ROWS.length - 1 });
+
+/** The writes whose answers may be lost. */
+const LOSABLE = [
+  'product.create',
+  'product.import',
+  'material.create',
+  'bom_item.create',
+  'passport.init',
+  'passport.publish',
+] as const satisfies OperationName[];
+const lost = fc.constantFrom(...LOSABLE).map(
+  (operation): Step => ({
+    do: 'fault',
+    fault: { operation, count: 1, at: 'platform', fault: { kind: 'reset-after' } },
+  }),
+);
+const crash = fc.record({
+  do: fc.constant('crash' as const),
+  death: fc.record({
+    calls: fc.nat({ max: 60 }),
+    side: fc.constantFrom('before' as const, 'after' as const),
+  }),
+  downMs: fc.nat({ max: 800 }),
+});
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('edit' as const), row, to: flavour }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('fill' as const), to: flavour }) },
+  { weight: 4, arbitrary: fc.constant({ do: 'pull' as const }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat({ max: 6000 }) }) },
+  { weight: 1, arbitrary: crash },
+  { weight: 1, arbitrary: lost },
+);
+
+/** Random scripts for platforms that tell lies. Their sources have only sound rows. */
+export const lyingScripts: fc.Arbitrary<Script> = fc.record({
+  setup: fc.record({
+    chance: fc.nat({ max: 2 ** 31 - 1 }),
+    halting: fc.constant(false),
+    even: fc.boolean(),
+    full: fc.constantFrom(false, true, true),
+    trust: fc.constantFrom('publish' as const, 'none' as const),
+    productUpdate: fc.constantFrom('import' as const, 'import' as const, 'import' as const, 'none' as const),
+    importAnswer: fc.constantFrom('per-row' as const, 'per-row' as const, 'summary' as const, 'none' as const),
+    membersMax: fc.constantFrom(100, 3, 2),
+    creates: fc.constantFrom('off' as const, 'untried' as const, 'proven' as const, 'proven' as const),
+    policy: fc.constant({ init: 'when-complete' as const, publish: 'auto' as const, withdraw: false }),
+    pageSize: fc.constantFrom(100, 3),
+    incremental: fc.constant(false),
+    recheckBlockedMs: fc.constant(6 * 3_600_000),
+    platform,
+  }),
+  steps: fc.array(step, { minLength: 1, maxLength: 10, size: 'max' }),
+});
