@@ -49,7 +49,8 @@ function formLines({ staged, unsupported, open }: FormReplayOutcome, dryRun: boo
   if (impossible !== null) {
     lines.push(
       `${impossible} cannot be updated through the API. Look at the platform whether it has them as it should.`,
-      '  To correct one by hand: dpp-sync replay --form --key KEY, which blocks it, then dpp-sync settle --delivered KEY',
+      '  To settle one: dpp-sync replay --form --key KEY, which blocks it, then dpp-sync settle KEY with --delivered or --ignore',
+      '  To settle all of a kind: dpp-sync replay --form --kind KIND, then dpp-sync settle --state blocked --kind KIND',
     );
   }
   return lines.length > 0 ? lines : ['No item matches: the platform has them in the form that the profile has now.'];

@@ -4,6 +4,7 @@ import { assertSources } from '../admin/named-sources.ts';
 import type { Synced } from '../admin/synced.ts';
 import { exitCodeOf } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
+import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
 import { REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { collect, seconds } from './arguments.ts';
@@ -20,6 +21,7 @@ interface ReplayOptions {
   source?: string[];
   key?: string[];
   form?: boolean;
+  kind?: ItemKind[];
   dryRun?: boolean;
   force?: boolean;
   wait: number;
@@ -45,6 +47,12 @@ export function addReplayCommand(program: Command, run: RunAction): void {
       });
     return collect(state, before);
   };
+  const parseKind = (value: string, before?: ItemKind[]): ItemKind[] => {
+    const kind = ITEM_KINDS.find((one) => one === value.replaceAll('-', '_'));
+    if (kind === undefined)
+      throw fault('usage', `There is no kind "${value}".`, { suggestion: `Choose from ${ITEM_KINDS.join(', ')}.` });
+    return collect(kind, before);
+  };
   const parseText = (value: string, before?: string[]): string[] => collect(value, before);
   program
     .command('replay')
@@ -53,6 +61,9 @@ export function addReplayCommand(program: Command, run: RunAction): void {
     .addOption(new Option('--source <id>', 'only records of this source; may be repeated').argParser(parseText))
     .addOption(new Option('--key <key>', 'only these items or records; may be repeated').argParser(parseText))
     .option('--form', 'send items again that were sent under other names, or in another form, than the profile has now')
+    .addOption(
+      new Option('--kind <kind>', `with --form: only ${ITEM_KINDS.join(', ')}; may be repeated`).argParser(parseKind),
+    )
     .option('--dry-run', 'only count the records that would pass, or the items that would be sent')
     .option('--force', 'send an unconfirmed delivery again; needs --key')
     .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
@@ -61,7 +72,15 @@ export function addReplayCommand(program: Command, run: RunAction): void {
 }
 
 async function replay(options: ReplayOptions, context: CommandContext): Promise<number> {
-  const { source: sources = [], key: keys = [], form = false, dryRun = false, force = false, wait } = options;
+  const {
+    source: sources = [],
+    key: keys = [],
+    form = false,
+    kind: kinds = [],
+    dryRun = false,
+    force = false,
+    wait,
+  } = options;
   const { state = statesToReplay(keys) } = options;
   const { output } = context;
   if (force && keys.length === 0) {
@@ -71,12 +90,13 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   }
   if (form && (force || options.state !== undefined)) {
     throw fault('usage', '--form selects delivered items, so it cannot be used with --state or --force.', {
-      suggestion: 'Use only --source, --key and --dry-run with it.',
+      suggestion: 'Use only --source, --key, --kind and --dry-run with it.',
     });
   }
+  if (!form && kinds.length > 0) throw fault('usage', '--kind needs --form.');
   const config = await context.loadConfig();
   assertSources(config, sources);
-  if (form) return replayForm({ sources, keys, dryRun, waitMs: wait * 1000 }, { context, config });
+  if (form) return replayForm({ sources, keys, kinds, dryRun, waitMs: wait * 1000 }, { context, config });
   const request = { states: [...state], sources, keys, dryRun, force, waitMs: wait * 1000 };
   const { replayed, synced } = dryRun
     ? await context.withAdmin(config, 'replay', (admin) => admin.run(replayRecords, request))

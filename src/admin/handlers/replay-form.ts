@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Runtime } from '../../daemon/runtime.ts';
 import { fault } from '../../domain/faults.ts';
+import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import type { FormReplayOutcome } from '../../domain/ports/replay.ts';
 import type { Handler } from '../handler.ts';
 import { assertSources } from '../named-sources.ts';
@@ -13,6 +14,8 @@ export interface FormReplayAsked {
   sources: string[];
   /** Item keys or natural keys; an empty list stands for all. */
   keys: string[];
+  /** An empty list stands for all. Items of a named kind that the API cannot update are blocked, so that a person can settle them. */
+  kinds: ItemKind[];
   /** True to count what would be sent, without sending anything. */
   dryRun: boolean;
   waitMs: number;
@@ -34,17 +37,18 @@ export const replayInPresentForm: Handler<FormReplayAsked, FormReplayed> = {
   request: z.strictObject({
     sources: z.array(z.string()).default([]),
     keys: z.array(z.string()).default([]),
+    kinds: z.array(z.enum(ITEM_KINDS)).default([]),
     dryRun: z.boolean().default(false),
     waitMs: WaitMs,
   }),
-  async handle({ sources, keys: pasted, dryRun, waitMs }, context) {
+  async handle({ sources, keys: pasted, kinds, dryRun, waitMs }, context) {
     const { runtime } = context;
     assertSources(runtime.config, sources);
     const keys: string[] = [];
     for (const key of pasted) keys.push(await findPastedKey(key, { views: runtime.views, isQuarantined: isNever }));
     await runtime.lookAtConfig();
     assertUsesConfig(runtime);
-    const form = await runtime.replayForm({ sources, keys, dryRun });
+    const form = await runtime.replayForm({ sources, keys, kinds, dryRun });
     if (dryRun) return { form, synced: null };
     const of = { sources: selectedSources(context, sources) };
     return { form, synced: await syncIn(context, { sources, waitMs, pull: false }, of) };

@@ -49,6 +49,7 @@ export interface FormReplay {
   sources: readonly string[];
   /** Item keys or natural keys. An empty list does not narrow the selection. */
   keys: readonly string[];
+  kinds: readonly ItemKind[];
   /** Where the page begins: a form by its number, and the id of an item. Both are 0 for the first page. */
   after: FormPlace;
   dryRun: boolean;
@@ -64,7 +65,7 @@ export type KindCounts = Partial<Record<ItemKind, number>>;
 export interface FormReplayOutcome {
   /** Items that are sent again. */
   staged: KindCounts;
-  /** Items that the API cannot update. They are blocked if their keys are named, and are only counted otherwise. */
+  /** Items that the API cannot update. They are blocked if their keys or kinds are named, and are only counted otherwise. */
   unsupported: KindCounts;
   /** Items whose present delivery is open. It sends all fields in the present form. */
   open: KindCounts;

@@ -23,12 +23,13 @@ export function createReplayForm(
   const canUpdate = (kind: ItemKind): boolean =>
     kind === 'material' || (kind === 'product' && profile.productUpdate === 'import');
 
-  return ({ sources, keys, after, dryRun }) => {
+  return ({ sources, keys, kinds, after, dryRun }) => {
     const page: FormReplayPage = { staged: {}, unsupported: {}, open: {}, next: null };
     const other = forms.others[after.form];
     if (other === undefined) return page;
     const { kind, form } = other;
-    const rows = inForm.all(kind, form, after.id);
+    const isKind = kinds.includes(kind);
+    const rows = kinds.length > 0 && !isKind ? [] : inForm.all(kind, form, after.id);
     const count = (of: Partial<Record<ItemKind, number>>): void => {
       of[kind] = (of[kind] ?? 0) + 1;
     };
@@ -39,7 +40,7 @@ export function createReplayForm(
       if (!isNamed && (keys.length > 0 || item.ignoredHash !== null)) continue;
       if (isOpenState(item.state)) count(page.open);
       else {
-        if (!dryRun && (isNamed || canUpdate(kind))) items.sendInPresentForm(item.id);
+        if (!dryRun && (isNamed || isKind || canUpdate(kind))) items.sendInPresentForm(item.id);
         count(canUpdate(kind) ? page.staged : page.unsupported);
       }
     }

@@ -6,7 +6,7 @@ import { LIE_NAMES } from '../../../src/sandbox/lies/lies.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { undoWireForms } from '../../support/ledger/old-ledger.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../../support/worlds/small-export.ts';
-import { createWorld, type World } from '../../support/worlds/world.ts';
+import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
 /** Names that the sandbox ignores. */
 const WRONG = {
@@ -176,6 +176,66 @@ describe('items that were sent in another form than the profile has now', () => 
     expect(await otherForms()).toEqual([]);
     await world.sync();
     expect(await otherForms()).toEqual([]);
+  });
+
+  it('all items of a kind that the API cannot update are blocked and settled together', async () => {
+    await world.sync();
+    useProfile(RIGHT);
+    expect(await runJson('replay', '--form', '--kind', 'bom_item')).toMatchObject({
+      ok: false,
+      form: { staged: {}, unsupported: { bom_item: 4 } },
+    });
+    await run('settle', '--state', 'blocked', '--kind', 'bom_item', '--ignore', '--yes');
+    expect(await otherForms()).toMatchObject([
+      { kind: 'product', items: 3 },
+      { kind: 'material', items: 2 },
+    ]);
+    expect(await otherForms()).toHaveLength(2);
+    expect((await run('status')).exitCode).toBe(0);
+  });
+
+  it('--form cannot be used with a selection of stuck items, and --kind only with --form', async () => {
+    expect((await run('replay', '--form', '--state', 'blocked')).exitCode).toBe(2);
+    expect((await run('replay', '--form', '--force', '--key', 'M1')).exitCode).toBe(2);
+    expect((await run('replay', '--kind', 'product')).exitCode).toBe(2);
+  });
+
+  it('a restored ledger sends products and materials in full, and shows what the backup knew of BOM items', async () => {
+    await world.sync();
+    const backup = `${world.folder}/backup.db`;
+    await run('ledger', 'backup', backup);
+    useProfile(RIGHT);
+    await run('replay', '--form');
+    expect(await otherForms()).toEqual([ALL[2]]);
+    expect((await run('ledger', 'restore', backup)).exitCode).toBe(0);
+    expect(await otherForms()).toEqual(ALL);
+    await world.sync();
+    expect(await otherForms()).toEqual([ALL[2]]);
+    expect(world.contents()).toMatchObject({
+      products: { length: 3 },
+      materials: { length: 2 },
+      bomItems: { length: 4 },
+    });
+    expect(valuesOf('materials', 'recycled_mass_fraction')).toEqual(['0.4', '0.25']);
+  });
+
+  it('an item that is adopted counts as sent in the present form', async () => {
+    await world.sync();
+    useProfile(RIGHT);
+    const runtime = await world.open();
+    await runtime.close();
+    const { baseUrl } = world;
+    await fetch(`${baseUrl}/api/materials/`, {
+      method: 'POST',
+      headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+      body: JSON.stringify({ code: 'M9', name: 'Zinc', recycled_mass_fraction: '0.1' }),
+    });
+    const materials = [...EXPORT.materials, { id: 'M9', name: 'Zinc', recycled: '0.1' }];
+    for (const [path, content] of Object.entries(smallFiles({ ...EXPORT, materials }))) world.write(path, content);
+    await world.sync();
+    expect(world.contents().materials).toHaveLength(3);
+    expect(await runJson('show', 'material', 'M9')).toMatchObject({ item: { state: 'delivered', inOtherForm: [] } });
+    expect(await otherForms()).toEqual(ALL);
   });
 
   it('items of a ledger that knew no forms count as sent in the form of the first profile after it', async () => {
