@@ -1,8 +1,7 @@
 import type { WireForm, WireForms } from '../domain/delivery/wire-form.ts';
-import { type ITEM_FIELDS, ITEM_KINDS, type ItemKind, REF_ROLES } from '../domain/item.ts';
+import { type ITEM_FIELDS, ITEM_KINDS, type ItemKind } from '../domain/item.ts';
 import type { EncodedWrite, Write } from '../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
-import { canonicalJson } from '../lib/canonical-json.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { createEncoder } from './encode.ts';
@@ -52,29 +51,27 @@ export function wireFormsOf(profile: Profile): WireForms {
   const bytesOf = (write: Write): object => partOf(encoder.encode(write));
 
   /** Everything that is sent for one payload, in each operation that sends items of its kind. */
-  function sentFor(kind: ItemKind, payload: JsonObject, refs: Write['refs']): object[] {
-    const create = bytesOf({ operation: `${kind}.create`, payload, refs, remoteId: null });
+  function sentFor(kind: ItemKind, payload: JsonObject): object[] {
+    const create = (refs: Write['refs']): object =>
+      bytesOf({ operation: `${kind}.create`, payload, refs, remoteId: null });
     switch (kind) {
       case 'product':
-        return [create, partOf(encoder.encodeImport([payload]))];
+        return [create({}), partOf(encoder.encodeImport([payload]))];
       case 'material':
-        return [create, bytesOf({ operation: 'material.update', payload, refs, remoteId: ID })];
+        return [create({}), bytesOf({ operation: 'material.update', payload, refs: {}, remoteId: ID })];
       case 'bom_item':
-        return [create];
+        return [create({ product: ID, material: ID }), create({ product: ID, component: ID })];
     }
   }
 
   function formOf(kind: ItemKind): WireForm {
     const samples: Readonly<Record<string, JsonValue>> = SAMPLES[kind];
     const form: Record<string, string> = {};
-    const add = (field: string, sent: object[]): void => {
-      form[field] = sha256Url(canonicalJson(JSON.parse(JSON.stringify(sent)) as JsonValue));
-    };
     for (const field of allowedFieldsOf(profile, kind)) {
       const value = Object.hasOwn(samples, field) ? (samples[field] ?? EXTRA) : EXTRA;
-      add(field, [...sentFor(kind, { [field]: value }, {}), ...sentFor(kind, { [field]: null }, {})]);
+      const sent = [...sentFor(kind, { [field]: value }), ...sentFor(kind, { [field]: null })];
+      form[field] = sha256Url(JSON.stringify(sent));
     }
-    if (kind === 'bom_item') for (const role of REF_ROLES) add(`refs.${role}`, sentFor(kind, {}, { [role]: ID }));
     return form;
   }
 

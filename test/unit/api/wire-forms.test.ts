@@ -27,11 +27,16 @@ describe('the form of a kind', () => {
   });
 
   it.each(REF_ROLES)('the form of a BOM item changes with the name of its ref %s', (role) => {
-    expect(differing({}, { refNames: { [role]: 'another' } })).toEqual({ bom_item: [`refs.${role}`] });
+    expect(differing({}, { refNames: { [role]: 'another' } })).toEqual({
+      bom_item: fieldNamesOf('bom_item').sort(),
+    });
   });
 
   it('the form changes with the way of decimals, for every field that has one', () => {
-    const fields = (kind: ItemKind) => [...new Set([...DECIMAL_PATHS[kind]].map((path) => path.split('.')[0]))].sort();
+    const fields = (kind: ItemKind) =>
+      fieldNamesOf(kind)
+        .filter((name) => [...DECIMAL_PATHS[kind]].some((path) => path.split('.')[0] === name))
+        .sort();
     expect(differing({}, { decimals: 'number' })).toEqual({
       material: fields('material'),
       bom_item: fields('bom_item'),
@@ -40,6 +45,21 @@ describe('the form of a kind', () => {
 
   it('the form of a product changes with the place of products in an import', () => {
     expect(differing({}, { imports: { bodyMember: 'items' } })).toEqual({ product: fieldNamesOf('product').sort() });
+  });
+
+  it.each<[ItemKind, keyof NonNullable<Settings['requests']>, string]>([
+    ['product', 'product', '{"data": "$fields"}'],
+    ['product', 'productRow', '{"attributes": "$fields"}'],
+    ['material', 'material', '{"data": {"id": "$id", "attributes": "$fields"}}'],
+    ['bom_item', 'bom_item', '{"data": "$fields", "product": "$product", "material": "$material"}'],
+  ])('the form of a %s changes with the template %s', (kind, name, text) => {
+    const requests = { [name]: text };
+    expect(differing({}, { requests })).toEqual({ [kind]: fieldNamesOf(kind).sort() });
+    // A template may have no body without its refs, and the names of the fields have to show all the same.
+    for (const field of fieldNamesOf(kind)) {
+      const wireNames = { [kind]: { [field]: 'another' } };
+      expect(differing({ requests }, { requests, wireNames })).toEqual({ [kind]: [field] });
+    }
   });
 
   it('an extra field changes no form when it is added or removed, but when it gets another name', () => {
@@ -60,6 +80,7 @@ describe('the form of a kind', () => {
       imports: { membersMax: 7, bytesMax: 1024, creates: 'off' },
       idempotency: 'honoured',
       list: { paging: 'page' },
+      requests: { contentType: 'application/vnd.api+json' },
     };
     expect(differing({}, settings)).toEqual({});
   });
