@@ -14,7 +14,7 @@ import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
 import type { CleanText } from './clean-text.ts';
 import { decodeError, type ErrorBody } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
-import { type Comparison, compareWith, type Difference, holdersOf, type SentIdentity } from './echo.ts';
+import { type Comparison, compareWith, type Difference, holdersOf, otherItem, type SentIdentity } from './echo.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import { parseJson } from './json-text.ts';
 import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
@@ -215,8 +215,8 @@ export function createClassifier(options: {
     const { entryAt, idUrlPaths = [] } = expectation;
     const anyIds = { idPaths: expectation.state?.idPaths ?? expectation.idPaths, idUrlPaths };
     const holders = holdersOf(value, anyIds.idPaths, entryAt);
-    const { difference, repeats } =
-      expectation.sent === undefined ? NOT_COMPARED : compareWith(holders, expectation.sent());
+    const sent = expectation.sent?.();
+    const { difference, repeats } = sent === undefined ? NOT_COMPARED : compareWith(holders, sent);
     const named = withMembers(value, expectation, 'accepted');
     const refusal = softRefusal(value, { isEcho: repeats, isImport: expectation.members !== undefined, clean });
     if (refusal !== null && !saysOfMembers(named.members)) return softlyRefused(status, refusal, expectation);
@@ -224,7 +224,8 @@ export function createClassifier(options: {
     if (remoteId === null && expectation.needsId) {
       return unreadableAnswer(status, notDone(status, describeNoId(whyNoId(value, expectation, clean))));
     }
-    if (difference !== null && !difference.formOnly) return crossedAnswer(status, difference, clean);
+    const crossed = difference !== null && !difference.formOnly ? difference : otherItem(remoteId, sent);
+    if (crossed !== null) return crossedAnswer(status, crossed, clean);
     const hasId = remoteId !== null || remoteIdIn(value, anyIds, clean) !== null;
     // By RFC 9110 the platform has not finished a request that it answers with 202, so the new item may fail later.
     const mayFail = isUnfinished(status) && expectation.needsId;

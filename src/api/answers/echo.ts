@@ -75,6 +75,13 @@ export function compareWith(holders: readonly JsonValue[], sent: SentIdentity): 
   return { difference: keyDiffers, repeats: key !== null || repeatsIds(holders, sent.ids) };
 }
 
+/** The id of an answer, wherever it was found, if it is that of another item than the changed one; otherwise null. */
+export function otherItem(remoteId: string | number | null, sent: SentIdentity | undefined): Difference | null {
+  const own = sent?.ids.find(({ isOwn }) => isOwn === true);
+  if (own === undefined || remoteId === null || plain(String(remoteId)) === plain(String(own.id))) return null;
+  return { name: own.name, sent: String(own.id), shown: String(remoteId), formOnly: false };
+}
+
 /** The first field of the natural key that is both sent and repeated. */
 function repeatedKey(holders: readonly JsonValue[], keys: SentIdentity['keys']): Difference | null {
   for (const holder of holders) {

@@ -184,6 +184,30 @@ describe('an id in an address', () => {
     expect(located(status, location)).toMatchObject({ kind: 'ambiguous' });
   });
 
+  it('the answer to a change whose address is that of another item belongs to another request', () => {
+    const profile = Profile.parse({ idUrlPaths: { material: ['url'] } });
+    const write = {
+      operation: 'material.update',
+      path: '/api/materials/7/',
+      body: '{"name": "Oak"}',
+      idempotencyKey: 'k',
+    } as const;
+    const tools = { profile, keyNames: keyNamesUnder(profile), templates: templatesUnder(profile) };
+    const expectation = {
+      needsId: false,
+      idPaths: ['id'],
+      idUrlPaths: ['url'],
+      uniqueFields: [],
+      sent: () => sentIdentity(write, tools),
+    };
+    const changed = (url: string) => {
+      const body = JSON.stringify({ url });
+      return classifier.outcomeOf({ kind: 'answer', status: 200, headers: {}, body, cut: null }, expectation);
+    };
+    expect(changed('/api/materials/7/')).toMatchObject({ kind: 'accepted' });
+    expect(changed('/api/materials/8/')).toMatchObject({ kind: 'ambiguous', cause: 'crossed' });
+  });
+
   it('an answer with an address in place of an id names the setting', () => {
     for (const [body, at] of [
       [{ url: 'https://x.example/api/products/7/' }, 'url'],
