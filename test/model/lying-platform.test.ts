@@ -15,7 +15,7 @@ import { lyingScripts } from './script/lying-script.ts';
 import { createMilestones } from './script/milestones.ts';
 import { runScript } from './script/run-script.ts';
 
-const RUNS = scaled(120, 10_000);
+const RUNS = scaled(250, 10_000);
 /** Two seconds a script. An idle machine takes a fortieth of that. */
 const LIMIT_MS = scaled(300_000, 7_200_000);
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { OperationName } from '../../../src/sandbox/api/endpoints.ts';
 import { LIE_NAMES, type LieName } from '../../../src/sandbox/lies/lies.ts';
 import { type Flavour, ROWS } from '../world/model-source.ts';
+import { FORMS, type Form } from '../world/platform-forms.ts';
 import type { Script, Step } from './script.ts';
 
 const FULL_OR_LESS = fc.constantFrom(
@@ -31,6 +32,7 @@ const BELIEVED: ReadonlySet<LieName> = new Set([
 const lie = fc.constantFrom(...LIE_NAMES.filter((name) => !BELIEVED.has(name)));
 /** One lie of each operation is told, so that it is known what an answer shows. */
 const operationOf = (name: LieName): string | undefined => name.split(':')[0];
+const FORM_NAMES = Object.keys(FORMS) as Form[];
 const platform = fc.record({
   // With one lie the rest of the platform is honest, so that the other writes are delivered beside it.
   lies: fc.oneof(
@@ -46,6 +48,7 @@ const platform = fc.record({
     'bom_item.create': FULL_OR_LESS,
     'passport.init': FULL_OR_LESS,
   }),
+  form: fc.constantFrom<Form>('plain', 'plain', 'plain', ...FORM_NAMES),
   foreign: fc.record({ products: fc.nat({ max: 4 }), materials: fc.nat({ max: 4 }) }),
 });
 

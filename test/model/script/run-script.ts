@@ -20,6 +20,7 @@ import { createLossyQueues } from '../world/lossy-queues.ts';
 import { createModelApi, type ModelApi } from '../world/model-api.ts';
 import { BASE_URL, type ModelProcess, startModelProcess } from '../world/model-process.ts';
 import { createModelSource, type ModelSource, ROWS, SOURCE } from '../world/model-source.ts';
+import { FORMS } from '../world/platform-forms.ts';
 import type { Milestones } from './milestones.ts';
 import { type ChangeStep, KEY_MODES, type KeyMode, type Script, type Setup, type Step } from './script.ts';
 
@@ -48,8 +49,10 @@ const CHANGE_MS_MAX = 200;
 /** A folder in memory if the machine has one, so that no run waits for a disk. */
 const ROOT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-function profileOf({ trust, productUpdate, membersMax, creates = 'off', recheckBlockedMs }: Setup): Profile {
+function profileOf({ trust, productUpdate, membersMax, creates = 'off', recheckBlockedMs, platform }: Setup): Profile {
+  const form = FORMS[platform?.form ?? 'plain'].profile;
   return Profile.parse({
+    ...form,
     idempotency: trust,
     productUpdate,
     imports: {
@@ -61,7 +64,7 @@ function profileOf({ trust, productUpdate, membersMax, creates = 'off', recheckB
     },
     recheckBlockedMs,
     timeouts: { headersMs: TIMEOUT_MS },
-    list: { lagMs: 700 },
+    list: { lagMs: 700, ...('list' in form && form.list) },
     settlingDelayMs: { reset: 400, timeout: 1500 },
     retry: { attemptsMax: 4, backoff: { baseMs: 50, capMs: 400 } },
   });
@@ -117,9 +120,10 @@ export async function runScript(
   const folder = mkdtempSync(join(ROOT, 'dpp-model-'));
   const problems: string[] = [];
   const witness = createWitness();
-  const { foreign, ...forms } = setup.platform ?? {};
+  const { foreign, form = 'plain', ...told } = setup.platform ?? {};
+  const platform = { ...told, ...FORMS[form].platform };
   const api: ModelApi = createModelApi({
-    settings: { ...KEY_MODES[mode], import: { answer: setup.importAnswer }, pageSize: setup.pageSize, ...forms },
+    settings: { ...KEY_MODES[mode], import: { answer: setup.importAnswer }, pageSize: setup.pageSize, ...platform },
     ...(foreign && { foreign }),
     time,
     witness: {

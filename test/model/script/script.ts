@@ -6,6 +6,7 @@ import type { JobFault } from '../world/lossy-queues.ts';
 import type { ApiFault } from '../world/model-api.ts';
 import type { Flavour } from '../world/model-source.ts';
 import type { Outage } from '../world/outage.ts';
+import type { Form } from '../world/platform-forms.ts';
 
 /** The ways in which the platform may treat Idempotency-Key. */
 export const KEY_MODES = {
@@ -48,6 +49,7 @@ export interface Setup {
 
 /** A platform that may lie, has other ids and says less, and that other people use too. */
 export interface Platform extends Required<Pick<SandboxOptions, 'lies' | 'ids' | 'answers'>> {
+  form: Form;
   foreign: { products: number; materials: number };
 }
 

@@ -18,6 +18,7 @@ import { withLies } from '../../../src/sandbox/lies/lies.ts';
 import { UNSET_PRODUCT } from '../../../src/sandbox/operations/products.ts';
 import { createOperations } from '../../../src/sandbox/operations.ts';
 import { createProcessor } from '../../../src/sandbox/server/processor.ts';
+import { withRequestEnvelope } from '../../../src/sandbox/server/request-envelope.ts';
 import { createStyle } from '../../../src/sandbox/server/style.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 import { createIdempotencyStore } from '../../../src/sandbox/storage/idempotency.ts';
@@ -191,7 +192,7 @@ export function createModelApi(options: {
   }
   const process = createProcessor({
     storage,
-    operations: withLies(operations, settings.lies, { collections, ids }),
+    operations: withRequestEnvelope(withLies(operations, settings.lies, { collections, ids }), settings.requests),
     lateImports,
     idempotency: createIdempotencyStore(createMemoryIdempotencyRecords(retention), settings.idempotencyReplays),
     idempotencyMode: settings.idempotency,
