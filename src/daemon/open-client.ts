@@ -1,5 +1,5 @@
 import { type ApiClient, createApiClient } from '../api/api-client.ts';
-import { createRateController } from '../delivery/rate/rate-controller.ts';
+import { createLearntRate } from '../delivery/rate/learnt-rate.ts';
 import { createRequestGate, type RequestGate } from '../delivery/rate/request-gate.ts';
 import type { Pacing } from '../domain/ports/pacing.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -12,7 +12,7 @@ export function openGate(
   { target }: Pick<RuntimeConfig, 'target'>,
   { clock, random = Math.random }: { clock: Clock; random?: (() => number) | undefined },
 ): RequestGate {
-  return createRequestGate(createRateController(target.maxRate, random), clock);
+  return createRequestGate(createLearntRate(target.maxRate, random), clock);
 }
 
 /** The client of the API that a config names. Nothing is sent and no key is read before the first request. */

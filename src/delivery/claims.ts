@@ -42,9 +42,9 @@ export function createClaims(options: ClaimsOptions): Claims {
   const { ledger, queue, health, dispatcher, bulk, deadLetter, clock } = options;
   let trouble: Error | null = null;
 
-  function giveBack({ deliveries, slot, endProbe }: Admitted): void {
+  function giveBack({ deliveries, slot, end }: Admitted): void {
     slot.free();
-    endProbe();
+    end();
     bulk.giveBack(deliveries[0]);
     health.unused(clock.ticks() - slot.begunAt);
   }

@@ -14,6 +14,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 import { createAdmission } from './admission/admission.ts';
 import { type ApiHealth, createApiHealth } from './admission/api-health.ts';
 import { createCreatePause } from './admission/create-pause.ts';
+import { createLoneWrites } from './admission/lone-writes.ts';
 import { createRetryBudget } from './admission/retry-budget.ts';
 import { createScopeProbe } from './admission/scope-probe.ts';
 import { createSlots } from './admission/slots.ts';
@@ -125,6 +126,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     slots,
     health,
     probe: createScopeProbe({ authorization: health, ledger }),
+    alone: createLoneWrites({ health, profile }),
     ledger,
     paused: () => pause.operations(),
     bulk,

@@ -102,7 +102,7 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       const answer = { outcome, scope: about.scope, subject: request.members[0]?.id ?? null, advisedRate };
       const latencyMs = clock.ticks() - from.slot.begunAt;
       health.observe(denial === undefined ? answer : { ...answer, denial }, latencyMs);
-      from.endProbe();
+      from.end();
       bulk.answered(request, outcome);
       emit({ type: 'request', operation: request.operation, outcome: outcome.kind, retry: request.sends > 1 });
       const forbidden = denial === 'request';

@@ -12,9 +12,10 @@ export type Observation =
   /**
    * The request was not sent, got no answer, or got a server error. `subject` may be at fault itself: the id of the
    * delivery, or the name of the list that was read. It is null if the failure shows nothing about the content of the
-   * request. With `away` the API says that it is away, perhaps to this delivery only.
+   * request. With `away` the API says that it is away, perhaps to this delivery only. With `is503` the answer was a 503,
+   * which is also the answer of some limits.
    */
-  | { kind: 'failed'; subject: number | string | null; away?: true; retryAfterMs: number | null }
+  | { kind: 'failed'; subject: number | string | null; away?: true; is503?: true; retryAfterMs: number | null }
   /** This machine has reached one of its local limits and could not send the request. */
   | { kind: 'local' }
   /** The request was admitted and then not sent. */
@@ -32,6 +33,7 @@ export function observationOf(
   advisedRate: number | null = null,
 ): Observation {
   const advice = advisedRate === null ? {} : { advisedRate };
+  const is503 = 'detail' in outcome && outcome.detail.status === 503 ? { is503: true as const } : {};
   const answered: Observation = { kind: 'answered', by: typeof subject === 'number' ? 'write' : 'read', ...advice };
   switch (outcome.kind) {
     case 'throttled':
@@ -39,12 +41,13 @@ export function observationOf(
     case 'unavailable': {
       if (outcome.local) return { kind: 'local' };
       const { sent, retryAfterMs } = outcome;
-      if (!sent || typeof subject !== 'number') return { kind: 'failed', subject: null, retryAfterMs };
-      return { kind: 'failed', subject, away: true, retryAfterMs };
+      if (!sent || typeof subject !== 'number') return { kind: 'failed', subject: null, ...is503, retryAfterMs };
+      return { kind: 'failed', subject, away: true, ...is503, retryAfterMs };
     }
     case 'ambiguous':
       // An API that answers a create without an id, or a list incompletely, is there and works.
-      return outcome.atWork ? answered : { kind: 'failed', subject, retryAfterMs: outcome.retryAfterMs ?? null };
+      if (outcome.atWork) return answered;
+      return { kind: 'failed', subject, ...is503, retryAfterMs: outcome.retryAfterMs ?? null };
     case 'accepted':
     case 'exists':
     case 'gated':

@@ -330,7 +330,7 @@ export const Profile = z
             'throttl',
           ])
           .describe(
-            'Words in the body of a 503, in upper or lower case, which prove that the request was not processed. Such a request is sent again later. Any other 503 leaves a write unconfirmed, as a 504 does.',
+            'Words in the body of a 503, in upper or lower case, which prove that the request was not processed. Such a request is sent again later. Any other 503 leaves a write unconfirmed, as a 504 does. The page of an nginx whose limits answer 503 is not among them: it can stand for a 503 of the server behind it, after the write took effect (docs/operations.md).',
           ),
       })
       .prefault({})

@@ -35,9 +35,9 @@ export async function awayFault(runtime: Asked, limit: WaitLimit): Promise<Fault
   const { baseUrl } = runtime.config.target;
   const unreachable = runtime.api.unreachableSince();
   if (unreachable !== null && now - Math.max(unreachable, since) >= waitMs) {
-    // The delivery that failed last may be due later than the sync waits, and nothing else may be left to send. So one
-    // request is sent now to find out whether the API answers.
-    if (await runtime.api.answersNow(limit.abort)) return null;
+    // Only requests show that the API is away. The delivery that failed may be due later than the sync waits, or a 503 may have
+    // asked for a wait, so that nothing was sent since.
+    if (!(await runtime.api.isAway(Math.max(unreachable, since) + waitMs, limit.abort))) return null;
     const forAs = `for ${seconds(waitMs)}`;
     const writes = runtime.api.failsAtWrites();
     if (writes !== null) {

@@ -13,6 +13,7 @@ import type { BulkCreates } from '../imports/bulk-creates.ts';
 import type { Received, ReceivedQueue } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
 import { createImportMembers } from './import-members.ts';
+import type { LoneWrites } from './lone-writes.ts';
 import type { ScopeProbe } from './scope-probe.ts';
 import type { Slot, Slots } from './slots.ts';
 
@@ -25,7 +26,7 @@ export interface Admitted {
   /** True if an earlier answer has shown that the API grants the scope. */
   wasTried: boolean;
   /** Call it when the request has ended, or will not be sent. */
-  endProbe: () => void;
+  end: () => void;
 }
 
 export interface Admission {
@@ -43,6 +44,7 @@ export interface AdmissionOptions {
   slots: Slots;
   health: ApiHealth;
   probe: ScopeProbe;
+  alone: LoneWrites;
   ledger: Pick<DeliveryLedger, 'isDue'>;
   /** Operations that must not be sent now. */
   paused: () => readonly Operation[];
@@ -65,7 +67,7 @@ const POLL_MS = 1000;
 const LOOK_AGAIN_MS = 250;
 
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { queue, slots, health, probe, ledger, paused, bulk, onDropped, clock } = options;
+  const { queue, slots, health, probe, alone, ledger, paused, bulk, onDropped, clock } = options;
   const members = createImportMembers({ queue, bulk });
   let isWoken = false;
   let timer: AbortController | null = null;
@@ -109,6 +111,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
         drop(one);
         continue;
       }
+      if (alone.waits(one.operation)) continue;
       const ownMs = Math.max(probe.waitMs(one, now), members.waitMs(one, now));
       if (ownMs > 0) waitMs = Math.min(waitMs, ownMs);
       else if (stepBack && health.failedLately(one.id)) last ??= one;
@@ -132,6 +135,8 @@ export function createAdmission(options: AdmissionOptions): Admission {
     const now = clock.ticks();
     const scope = scopeOfWrite(one.operation);
     const wasTried = health.isTried(scope);
+    const endAlone = alone.begin(one.operation);
+    const endProbe = probe.begin(scope, now);
     queue.remove(one);
     const others = members.takeWith(one);
     return {
@@ -139,7 +144,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
       asImport: others !== null,
       slot: slots.take(now),
       wasTried,
-      endProbe: probe.begin(scope, now),
+      end() {
+        endProbe();
+        endAlone();
+      },
     };
   }
 
@@ -164,7 +172,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
         await lookUp(one);
         continue;
       }
-      const asksFirst = health.asksFirst();
+      const asksFirst = health.asksFirst() || alone.asksFirst(one.operation);
       if (asksFirst && admitted.length > 0) return { admitted, waitMs: 0 };
       const waitMs = health.admit();
       if (waitMs > 0) return { admitted, waitMs };

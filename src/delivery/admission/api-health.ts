@@ -13,7 +13,7 @@ import type { Emit } from '../../domain/ports/progress.ts';
 import type { Target } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Observation, observationOf } from '../observation.ts';
-import type { RateController } from '../rate/rate-controller.ts';
+import type { LearntRate } from '../rate/learnt-rate.ts';
 import { refusalOf } from '../rate/refusal.ts';
 import type { Answer } from './answer.ts';
 import { type Authorization, createAuthorization } from './authorization.ts';
@@ -58,8 +58,11 @@ export interface ApiHealth
    * request may be sent now. Never waits for a slot. False while the API asks to wait.
    */
   answers(since: number | null, abort: AbortSignal): Promise<boolean>;
-  /** Asks the API at once whether it answers. During an outage the result is false without a request. */
-  answersNow(abort: AbortSignal): Promise<boolean>;
+  /**
+   * True if the API has failed at requests up to `since` or later, by `Clock.ticks`. If no request was sent that late, the API is
+   * asked now. False while nothing can be known, because the API asks to wait.
+   */
+  isAway(since: number, abort: AbortSignal): Promise<boolean>;
   /**
    * Since when the API has answered no request, or has failed at every write, by `Clock.ticks`; null if neither is the
    * case.
@@ -73,11 +76,15 @@ export interface ApiHealth
   throttled(): Throttled | null;
   /** The present wait of more than a minute; null if there is none. */
   longWait(): ApiWait | null;
+  /** True if a request was answered with 503 a short time ago. */
+  sees503s(): boolean;
+  /** True from a 503 of a limit until the API has accepted a request again. */
+  isStoppedBy503(): boolean;
 }
 
 export interface ApiHealthOptions {
   target: Pick<Target, 'ping'>;
-  rate: RateController;
+  rate: LearntRate;
   /** True if publishing has a separate API key. */
   ownPublishKey: boolean;
   clock: Clock;
@@ -90,6 +97,8 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
   const authorization = createAuthorization(options);
   const outage = createOutage(random);
   const reachability = createReachability();
+  /** When a request has failed the last time; null if none has. */
+  let failedAt: number | null = null;
   /** The time of tick 0, in milliseconds since the Unix epoch. */
   const tickZeroAt = (): number => clock.now() - clock.ticks();
 
@@ -105,7 +114,10 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     if (!isOwnRefusal) reachability.observe(outcome, now);
     authorization.observe(outcome, scope, denial);
     outage.observe(observation, now);
-    return isAtFault && observation.kind === 'failed' ? { kind: 'unused' } : observation;
+    if (observation.kind === 'failed') failedAt = now;
+    if (!isAtFault || observation.kind !== 'failed') return observation;
+    // The 503 to it may still be that of a limit, but the wait that it asks for concerns nobody else.
+    return observation.is503 ? { ...observation, retryAfterMs: null } : { kind: 'unused' };
   }
 
   function admitOne(): number {
@@ -179,12 +191,15 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
       if (isWaiting) rate.observe({ kind: 'answered', by: 'read' }, 0, clock.ticks());
       return true;
     },
-    async answersNow(abort) {
-      if (outage.openSince() !== null) return false;
-      rate.sentBeside(clock.ticks());
+    async isAway(since, abort) {
+      // Only a write shows whether an outage of writes has ended, and a write is tried at intervals.
+      if (outage.failsAtWrites() || (failedAt !== null && failedAt >= since)) return true;
+      const now = clock.ticks();
+      if (rate.closedForMs(now) > 0) return false;
+      rate.sentBeside(now);
       const observation = learn(await ask(abort));
       if (refusalOf(observation) !== null) rate.observe(observation, 0, clock.ticks());
-      return observation.kind === 'answered' || observation.kind === 'throttled';
+      return observation.kind !== 'answered' && observation.kind !== 'throttled';
     },
     unreachableSince: () => reachability.unreachableSince() ?? outage.openSince(),
     failsAtWrites() {
@@ -195,6 +210,8 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     takesOnlyReads: () => outage.failsAtWrites(),
     throttled,
     longWait: () => throttled()?.wait ?? null,
+    sees503s: () => rate.sees503s(clock.ticks()),
+    isStoppedBy503: () => rate.isStoppedBy503(),
   };
 }
 

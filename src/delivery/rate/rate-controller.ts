@@ -33,11 +33,17 @@ import { createStopWait, type LongWait } from './stop-wait.ts';
 export interface RateController {
   /** Milliseconds to wait before asking again; 0 admits the request. */
   admit(now: number): number;
+  /** Milliseconds to wait before asking again; 0 if a request may be sent now. Takes no slot. */
+  waitMs(now: number): number;
+  /** Takes the slot of a request that is sent now. */
+  take(now: number): void;
   /**
    * Milliseconds for which the API's refusal still stops all requests; 0 while the controller is open or a reopen probe may be
    * sent. Takes no slot.
    */
   closedForMs(now: number): number;
+  /** True from a refusal until a reopen probe has succeeded. */
+  isStopped(): boolean;
   /** The current wait beyond a minute, or null. It ends when a reopen probe has succeeded. */
   wait(now: number): LongWait | null;
   /** Counts a request that is sent without waiting for a slot. The next slot comes later for it. */
@@ -159,19 +165,30 @@ export function createRateController(ceiling: number | null, random: () => numbe
     else slots.takeForProbe(now);
   }
 
+  function waitMs(now: number): number {
+    begin(now);
+    return closedForMs(now) || slots.waitMs(stop !== null, now);
+  }
+
+  function take(now: number): void {
+    if (stop !== null) stop.probeInFlight = true;
+    takeSlot(now);
+  }
+
   return {
+    waitMs,
+    take,
+
     admit(now) {
-      begin(now);
-      const waitMs = closedForMs(now) || slots.waitMs(stop !== null, now);
-      if (waitMs > 0) return waitMs;
-      if (stop !== null) stop.probeInFlight = true;
-      takeSlot(now);
-      return 0;
+      const ms = waitMs(now);
+      if (ms === 0) take(now);
+      return ms;
     },
 
     sentBeside: takeSlot,
 
     closedForMs,
+    isStopped: () => stop !== null,
 
     wait: (now) => (stop === null || stop.limitRefusals === 0 ? null : stop.wait.long(closedUntil, now)),
 

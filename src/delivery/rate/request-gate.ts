@@ -7,10 +7,10 @@
 import type { Pacing, Turn } from '../../domain/ports/pacing.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { observationOf } from '../observation.ts';
-import type { RateController } from './rate-controller.ts';
+import type { LearntRate } from './learnt-rate.ts';
 
-/** A rate controller that also gives turns to requests beside the deliveries. */
-export interface RequestGate extends RateController, Pacing {}
+/** The learnt rate, which also gives turns to requests beside the deliveries. */
+export interface RequestGate extends LearntRate, Pacing {}
 
 /** The admission asks again when its slot has come. A timer may be this late. */
 const LATE_MS = 25;
@@ -20,7 +20,7 @@ interface Waiting {
   end: (turn: Turn) => void;
 }
 
-export function createRequestGate(rate: RateController, clock: Clock): RequestGate {
+export function createRequestGate(rate: LearntRate, clock: Clock): RequestGate {
   const queue = new Set<Waiting>();
   let last: 'delivery' | 'other' = 'other';
   /** When the next slot of a waiting delivery comes; null while no delivery waits. */

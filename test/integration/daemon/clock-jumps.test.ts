@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
 import { createApiHealth } from '../../../src/delivery/admission/api-health.ts';
-import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import type { Decision } from '../../../src/domain/ports/decision.ts';
@@ -248,7 +248,7 @@ describe('when the clock is set back, the ledger', () => {
 describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
   it('a process waits as long as the API asked when the clock jumps', covers('clock-jump', 'I5'), async () => {
     const clock = createManualClock();
-    const controller = createRateController(null, () => 0);
+    const controller = createLearntRate(null, () => 0);
     const target = { ping: () => Promise.reject(new Error('Nobody is to ask.')) };
     const options = { ownPublishKey: false, clock, random: () => 0, emit: () => undefined };
     const health = createApiHealth({ ...options, target, rate: controller });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { createApiClient } from '../../../src/api/api-client.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
-import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import type { DueDelivery } from '../../../src/domain/ports/due.ts';
 import type { ContactRules } from '../../../src/domain/ports/first-contact.ts';
@@ -76,7 +76,7 @@ export async function createDeliveryWorld(options: {
     const secrets = createSecretStore();
     const log = createLogger({ level: 'silent', secrets });
     const apiKey = { read: () => Promise.resolve(API_KEY) };
-    const gate = createRequestGate(createRateController(null, Math.random), systemClock);
+    const gate = createRequestGate(createLearntRate(null, Math.random), systemClock);
     const tools = { secrets, pacing: gate, clock: systemClock, log };
     const client = createApiClient({ baseUrl, profile, apiKey, ...tools, version: '0.0.0' });
     const { target, reader } = client;

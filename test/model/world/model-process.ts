@@ -3,7 +3,7 @@ import type { Transport } from '../../../src/api/transport.ts';
 import { wireFormsOf } from '../../../src/api/wire-forms.ts';
 import { createAuthorizationWatch } from '../../../src/daemon/watches/authorization-watch.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
-import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import type { ImportProof } from '../../../src/domain/delivery/import-proof.ts';
 import type { PassportAnswer, PassportRules } from '../../../src/domain/passport.ts';
@@ -68,7 +68,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const queues = fence.around(options.queues);
   const log = createRecordingLog();
   const secrets = createSecretStore();
-  const gate = createRequestGate(createRateController(null, random), clock);
+  const gate = createRequestGate(createLearntRate(null, random), clock);
   const { target, reader } = createApiClient({
     baseUrl: BASE_URL,
     profile,

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { ApiHealth } from '../../../src/delivery/admission/api-health.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
 import type { Engine } from '../../../src/delivery/engine.ts';
-import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { Item } from '../../../src/domain/item.ts';
@@ -157,7 +157,7 @@ export async function createVirtualWorld(options: {
     log: createRecordingLog(),
     scrub: (text) => text,
     connections: 32,
-    gate: createRequestGate(createRateController(null, random), time),
+    gate: createRequestGate(createLearntRate(null, random), time),
     ownPublishKey: false,
     failedJobs: null,
     isStaging: () => false,

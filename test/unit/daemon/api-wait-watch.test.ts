@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createApiWaitWatch } from '../../../src/daemon/watches/api-wait-watch.ts';
 import { createApiHealth } from '../../../src/delivery/admission/api-health.ts';
-import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import type { ApiWait } from '../../../src/domain/delivery/api-wait.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
@@ -15,7 +15,7 @@ it('a wait for the API that is read many times is the same wait, and is stored o
   const clock = { ...manual, now: () => manual.now() + 7 * (readings++ % 3) };
   const api = createApiHealth({
     target: { ping: () => Promise.reject(new Error('The API is not asked.')) },
-    rate: createRateController(null, () => 0),
+    rate: createLearntRate(null, () => 0),
     ownPublishKey: false,
     clock,
     random: () => 0,

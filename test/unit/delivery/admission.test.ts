@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { type Admitted, createAdmission } from '../../../src/delivery/admission/admission.ts';
 import { type ApiHealth, createApiHealth } from '../../../src/delivery/admission/api-health.ts';
+import { createLoneWrites } from '../../../src/delivery/admission/lone-writes.ts';
 import { createScopeProbe } from '../../../src/delivery/admission/scope-probe.ts';
 import { createSlots } from '../../../src/delivery/admission/slots.ts';
-import { createRateController, type RateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createLearntRate, type LearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createReceivedQueue } from '../../../src/delivery/received-queue.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { Scope } from '../../../src/domain/delivery/scope.ts';
+import { Profile } from '../../../src/domain/profile.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';
@@ -27,10 +29,15 @@ const away = (retryAfterMs: number): Outcome => ({
 });
 
 /** A rate controller that admits everything, as far as so many requests are under way. */
-function freely(concurrency: number, observe: RateController['observe'] = () => undefined): RateController {
+function freely(concurrency: number, observe: LearntRate['observe'] = () => undefined): LearntRate {
   const setCeiling = () => undefined;
   return {
     admit: () => 0,
+    waitMs: () => 0,
+    take: () => undefined,
+    isStopped: () => false,
+    sees503s: () => false,
+    isStoppedBy503: () => false,
     closedForMs: () => 0,
     sentBeside: () => undefined,
     wait: () => null,
@@ -47,7 +54,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 /** The admission over its real parts; an answer ends each request that it admits. */
 function given({
   clock,
-  rate = createRateController(null, () => 0),
+  rate = createLearntRate(null, () => 0),
   ping = unasked,
   connections = 8,
   importMax = 100,
@@ -56,7 +63,7 @@ function given({
   tried = ['write', 'publish'],
 }: {
   clock: Clock;
-  rate?: RateController;
+  rate?: LearntRate;
   ping?: () => Promise<Outcome>;
   connections?: number;
   importMax?: number;
@@ -76,6 +83,7 @@ function given({
     slots,
     health,
     probe: createScopeProbe({ authorization: health, ledger: { denialsOf: () => unasked() as never } }),
+    alone: createLoneWrites({ health, profile: Profile.parse({}) }),
     ledger: { isDue },
     paused: () => paused,
     bulk: {
@@ -100,7 +108,7 @@ function given({
     one.slot.free();
     const { id } = one.deliveries[0];
     health.observe({ outcome, scope: 'write', subject: id }, clock.ticks() - one.slot.begunAt);
-    one.endProbe();
+    one.end();
     admission.wake();
   }
   /** Admits deliveries until it is stopped; `answer` says how each request ends, or null for one that hangs. */
@@ -144,7 +152,7 @@ describe('the admission', () => {
   it('the admission drops a delivery that is not due any more, and spends no slot of the rate on it', async () => {
     const clock = createManualClock();
     const due = new Set([1, 2, 5]);
-    const rate = createRateController(1, () => 0);
+    const rate = createLearntRate(1, () => 0);
     const world = given({ clock, rate, isDue: async (id) => due.has(id) });
     for (const id of [1, 2, 3, 4, 5]) world.receive(id);
     void world.run(() => ACCEPTED);
@@ -162,7 +170,7 @@ describe('the admission', () => {
 
   it('the admission admits urgent deliveries before those that wait already, and the others in their order', async () => {
     const clock = createManualClock();
-    const world = given({ clock, rate: createRateController(1, () => 0) });
+    const world = given({ clock, rate: createLearntRate(1, () => 0) });
     world.receive(1);
     void world.run(() => ACCEPTED);
     await settled();
@@ -399,6 +407,31 @@ describe('the health of the API', () => {
     expect(rate.admit(clock.ticks())).toBe(0);
   });
 
+  it('the API health does not take an API for away that was asked for nothing since its 503', async () => {
+    const clock = createManualClock();
+    let isBack = false;
+    let asked = 0;
+    const ping = async (): Promise<Outcome> => {
+      asked += 1;
+      return isBack ? ACCEPTED : NO_ANSWER;
+    };
+    const { health, rate, abort } = given({ clock, ping });
+    const isAway = (): Promise<boolean> => health.isAway(begunAt + 20_000, abort.signal);
+    const begunAt = clock.ticks();
+    health.observe({ outcome: away(30_000), scope: 'write', subject: 1 }, 0);
+    clock.advance(25_000);
+    // The 503 asked for half a minute, so nothing was sent.
+    expect([await isAway(), asked]).toEqual([false, 0]);
+    clock.advance(10_000);
+    isBack = true;
+    expect([await isAway(), asked]).toEqual([false, 1]);
+    isBack = false;
+    expect([await isAway(), asked]).toEqual([true, 2]);
+    // A request has failed late enough, so no further one is needed.
+    expect([await isAway(), asked]).toEqual([true, 2]);
+    expect(rate.closedForMs(clock.ticks())).toBe(0);
+  });
+
   it('a 503 to a delivery that is at fault by itself does not count as silence of the API', () => {
     const { health } = given({ clock: createManualClock() });
     const answer = { outcome: away(1000), scope: 'write', subject: 1 } as const;
@@ -417,6 +450,50 @@ describe('the health of the API', () => {
     expect(observed).toEqual([]);
     health.observe({ outcome: throttled(1000), scope: 'read', subject: 'product' }, null);
     expect(observed).toEqual([]);
+  });
+});
+
+describe('a write that nobody can look up', () => {
+  const CLOSED: Outcome = { kind: 'ambiguous', cause: 'timeout', detail: { status: 503, message: 'Unavailable.' } };
+
+  it('BOM items go one at a time while 503s come, and other deliveries do not', async () => {
+    const clock = createManualClock();
+    const world = given({ clock });
+    world.health.observe({ outcome: CLOSED, scope: 'write', subject: 99 }, 0);
+    const operation = 'bom_item.create' as const;
+    for (const id of [1, 2]) world.receive(id, { operation });
+    for (const id of [3, 4]) world.receive(id);
+    const first = await world.admission.next(world.abort.signal);
+    expect(first.map(({ deliveries }) => deliveries[0].id)).toEqual([3, 1, 4]);
+    const [, bom] = first;
+    if (bom !== undefined) world.end(bom, ACCEPTED);
+    expect((await world.admission.next(world.abort.signal)).map(({ deliveries }) => deliveries[0].id)).toEqual([2]);
+    clock.advance(10_000);
+    for (const id of [5, 6]) world.receive(id, { operation });
+    expect(await world.admission.next(world.abort.signal)).toHaveLength(2);
+  });
+
+  it('a BOM item does not find out whether a limit of 503s accepts requests again', async () => {
+    const time = createVirtualTime();
+    const asked: number[] = [];
+    const ping = async (): Promise<Outcome> => {
+      asked.push(time.ticks());
+      return asked.length < 3 ? CLOSED : ACCEPTED;
+    };
+    const world = given({ clock: time, ping });
+    for (let subject = 0; subject < 20; subject += 1) {
+      world.health.observe(
+        { outcome: subject % 2 === 0 ? ACCEPTED : CLOSED, scope: 'write', subject: 100 + subject },
+        0,
+      );
+    }
+    expect(world.health.isStoppedBy503()).toBe(true);
+    world.receive(1, { operation: 'bom_item.create' });
+    void world.run(() => ACCEPTED);
+    await time.pass(10_000);
+    expect(asked).toHaveLength(3);
+    expect(world.out).toEqual([[1]]);
+    await world.stop();
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDelivery, type Delivery, type DeliveryOptions } from '../../../src/delivery/create-delivery.ts';
-import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { fault } from '../../../src/domain/faults.ts';
@@ -110,7 +110,7 @@ describe('the way of deliveries', () => {
       log: createRecordingLog(),
       scrub: (text) => text,
       connections,
-      gate: createRequestGate(createRateController(null, random), clock),
+      gate: createRequestGate(createLearntRate(null, random), clock),
       ownPublishKey: false,
       failedJobs: null,
       isStaging: () => false,

@@ -205,7 +205,7 @@ describe('the end of a request', () => {
 
   it.each<[string, Outcome, Observation]>([
     ['never sent', away(false), { kind: 'failed', subject: null, retryAfterMs: 7 }],
-    ['a 503', away(true), { kind: 'failed', subject: 3, away: true, retryAfterMs: 7 }],
+    ['a 503', away(true), { kind: 'failed', subject: 3, away: true, is503: true, retryAfterMs: 7 }],
     ['no answer', { kind: 'ambiguous', cause: 'reset', ...detail(null) }, failed(3)],
     ['a 502', { kind: 'ambiguous', cause: 'server_error', ...detail(502) }, failed(3)],
     ['a 504', { kind: 'ambiguous', cause: 'timeout', ...detail(504) }, failed(3)],

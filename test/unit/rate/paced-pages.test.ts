@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createApiClient } from '../../../src/api/api-client.ts';
-import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
@@ -46,7 +46,7 @@ async function readList(
     return { kind: 'answer' as const, status: 200, headers: {}, body, cut: null };
   }
 
-  const gate = createRequestGate(createRateController(maxRate, random), time);
+  const gate = createRequestGate(createLearntRate(maxRate, random), time);
   const { target } = createApiClient({
     baseUrl: 'https://dpp.example.com',
     profile: Profile.parse({}),

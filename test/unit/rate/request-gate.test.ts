@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
+import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate, type RequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { createVirtualTime, type VirtualTime } from '../../support/time/virtual-time.ts';
@@ -15,7 +15,7 @@ const LATENCY_MS = 20;
 function given(maxRate: number | null) {
   const time = createVirtualTime();
   const gate = createRequestGate(
-    createRateController(maxRate, () => 0.5),
+    createLearntRate(maxRate, () => 0.5),
     time,
   );
   const abort = new AbortController();

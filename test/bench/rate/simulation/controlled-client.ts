@@ -2,17 +2,20 @@ import { advisedRate } from '../../../../src/api/advised-rate.ts';
 import { throttledForMs } from '../../../../src/api/answers/retry-after.ts';
 import { createOutage } from '../../../../src/delivery/admission/outage.ts';
 import type { Observation } from '../../../../src/delivery/observation.ts';
-import { createRateController } from '../../../../src/delivery/rate/rate-controller.ts';
+import { createLearntRate } from '../../../../src/delivery/rate/learnt-rate.ts';
 import type { SimAnswer, SimClient } from './simulate.ts';
 
 /** The rate controller together with the outage detection, as the health of the API uses them. */
 export function controlledClient(random: () => number, maxRate: number | null = null): SimClient {
-  const controller = createRateController(maxRate, random);
+  const controller = createLearntRate(maxRate, random);
   const outage = createOutage(random);
   let next = 0;
 
   function observationOf({ status, headers }: SimAnswer): Observation {
     if (status === null) return { kind: 'failed', subject: (next += 1), retryAfterMs: null };
+    if (status === 503) {
+      return { kind: 'failed', subject: (next += 1), is503: true, retryAfterMs: throttledForMs(headers, 0) };
+    }
     const rate = advisedRate(headers);
     const advice = rate === null ? {} : { advisedRate: rate };
     if (status === 200) return { kind: 'answered', by: 'write', ...advice };

@@ -3,7 +3,7 @@ import type { Limiter } from './limiters.ts';
 
 /** The answer to a request. `status` is null if no answer came. `headers` state the limit. */
 export interface SimAnswer {
-  status: 200 | 429 | null;
+  status: 200 | 429 | 503 | null;
   headers: Record<string, string>;
 }
 
@@ -25,6 +25,8 @@ export interface Simulation {
   headers: (admission: { allowed: boolean; waitMs: number }, limiter: Limiter, now: number) => Record<string, string>;
   untilMs: number;
   changes?: readonly { atMs: number; factor: number }[];
+  /** The status of a refusal; 429 if it is left out. */
+  refusesWith?: 429 | 503;
   /** During an outage every request ends without an answer. */
   outage?: { fromMs: number; toMs: number } | undefined;
   random: () => number;
@@ -94,7 +96,10 @@ export function simulate(options: Simulation): Trace {
       const counts = (admission.allowed ? accepted : refused)[index];
       const second = Math.floor(now / 1000);
       if (counts !== undefined && second < seconds) counts[second] = (counts[second] ?? 0) + 1;
-      answer = { status: admission.allowed ? 200 : 429, headers: headers(admission, limiter, now) };
+      answer = {
+        status: admission.allowed ? 200 : (options.refusesWith ?? 429),
+        headers: headers(admission, limiter, now),
+      };
     }
     const backAt = now + delayMs(random);
     events.add(backAt, () => {
