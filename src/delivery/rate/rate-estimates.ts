@@ -11,6 +11,8 @@ export const RATE_MIN = 0.2;
 const GAIN = { perRoot: 0.03, max: 0.1, undone: 1.15 };
 /** The share by which a steady rate is lowered: at the first refusal in a row, and at most. */
 const LOWER = { first: 0.02, max: 0.15 };
+/** A burst is small if it is less than this number of seconds of the rate. */
+const SMALL_BURST_S = 0.5;
 /** If the API has accepted less than the share `below` of the rate, its limit has become far lower. */
 const DROPPED = { below: 0.3, least: 0.1, margin: 0.85, most: 0.8 };
 /**
@@ -25,6 +27,14 @@ export const acceptedPerSecond = ({
   openMs,
   stopMs,
 }: Pick<EndedStop, 'accepted' | 'openMs' | 'stopMs'>): number => (1000 * accepted) / (openMs + stopMs);
+
+/**
+ * True if a limit of this rate accepts less than half a second of it at once. The limit is a bucket then, and not a window of a
+ * second.
+ *
+ * @param burst the value of `LimitEstimate.burst`
+ */
+export const hasSmallBurst = (burst: number, rate: number): boolean => burst > 0 && burst < SMALL_BURST_S * rate;
 
 /** The bounds of the search after the first refusal, when requests were not paced yet. */
 export function firstRange(stop: EndedStop): { low: number; high: number } {

@@ -2,7 +2,7 @@
 // decide what a refusal proves and which phase follows. Pure: times are ticks of a clock, rates are requests per second.
 
 import type { FairShare } from './fair-share.ts';
-import { RATE_MIN, rampRate } from './rate-estimates.ts';
+import { hasSmallBurst, RATE_MIN, rampRate } from './rate-estimates.ts';
 import { isWholeStep, STEP, steadyMs, trialMs } from './trial-length.ts';
 
 export type Phase = 'unpaced' | 'ramping' | 'searching' | 'steady' | 'raising' | 'sharing';
@@ -14,7 +14,7 @@ export interface LimitEstimate {
   high: number;
   /** True while nothing was refused at the upper bound. */
   isHighUntested: boolean;
-  /** The lower bound if it has passed a trial; 0 if it was inferred. */
+  /** The part of the lower bound that a trial has proven; 0 if the bound was inferred. */
   provenLow: number;
   /** The rate of the last whole steady period; 0 if there was none. */
   steadyRate: number;
@@ -22,6 +22,8 @@ export interface LimitEstimate {
   refusalCostMs: number;
   /** The length of the window if it is a long one; else 0. */
   windowMs: number;
+  /** How many requests were accepted before the first refusal of all. A bucket holds at most this number. 0 if it is not known. */
+  burst: number;
 }
 
 export interface RateSchedule {
@@ -44,6 +46,8 @@ export interface RateSchedule {
    * @returns true if the rate has passed its trial
    */
   countTrial(sentAt: number, isAdvised: boolean, now: number): boolean;
+  /** The rate that the trial of the present rate has proven so far. The requests of a burst prove nothing. */
+  provenRate(now: number): number;
   /** Begins the trial of the present rate again. */
   restartTrial(now: number): void;
   /** Keeps a rate a little below the proven one. */
@@ -118,7 +122,9 @@ export function createRateSchedule(limit: LimitEstimate, share: FairShare, rando
   function lengthMs(isAdvised: boolean): number {
     const { refusalCostMs, windowMs } = limit;
     const isWhole = phase === 'raising' && isWholeStep(step);
-    const context = { rate, refusalCostMs, windowMs, isAdvised, isWhole };
+    const { burst, low } = limit;
+    const burstMs = phase === 'searching' && hasSmallBurst(burst, rate) ? (1000 * burst) / (rate - low) : 0;
+    const context = { rate, refusalCostMs, windowMs, burstMs, isAdvised, isWhole };
     return phase === 'steady' ? steadyMs(context) * steadyFactor : trialMs(context);
   }
 
@@ -161,6 +167,7 @@ export function createRateSchedule(limit: LimitEstimate, share: FairShare, rando
       return false;
     },
 
+    provenRate: (now) => rate - (hasSmallBurst(limit.burst, rate) ? (1000 * limit.burst) / (now - trial.at) : 0),
     restartTrial: (now) => start(phase, rate, now),
     startSteady,
     startRaise,

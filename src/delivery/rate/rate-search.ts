@@ -16,6 +16,9 @@
 // - searching: a rate between an accepted and a refused one is on trial. It is closer to the accepted one, because a refusal
 //   costs more than a rate that is too low. If no rate is proven yet, the number of accepted requests per second since the last
 //   reopening takes the place of the proven rate. This number is the limit of a window, and little more than the limit of a bucket.
+//   A bucket accepts a rate that is too high for as long as it holds requests: in the time t at most b + r·t of them. The requests
+//   before the first refusal of all show how large the burst b is at most. If the burst is small, a trial lasts until the burst is
+//   used up, and proves only what the burst does not explain.
 // - steady: the rate is a little below the proven one.
 // - raising: the rate goes up in growing steps until a refusal. A limit that was raised tenfold is found within half a minute. A
 //   refusal soon after the first step costs little of the steady rate.
@@ -28,7 +31,7 @@
 // Sources: multiplicative decrease, which moves the shares of several clients towards each other (Chiu and Jain, "Analysis of
 // the Increase and Decrease Algorithms for Congestion Avoidance", 1989); gains that shrink with the root of the rate (Bansal and
 // Balakrishnan, "Binomial Congestion Control Algorithms", 2001); a plateau below the last refusal and growth that accelerates
-// beyond it (CUBIC, RFC 9438).
+// beyond it (CUBIC, RFC 9438); the bound b + r·t (Cruz, "A Calculus for Network Delay", 1991).
 
 import { createLongWindow } from './long-window.ts';
 import { RATE_MIN } from './rate-estimates.ts';
@@ -109,7 +112,7 @@ function passTrial(state: SearchState, now: number): void {
   switch (schedule.phase()) {
     case 'searching':
       limit.low = rate;
-      limit.provenLow = rate;
+      limit.provenLow = schedule.provenRate(now);
       schedule.startSearch(AFTER_TRIAL, now);
       break;
     case 'steady':

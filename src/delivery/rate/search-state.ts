@@ -30,6 +30,7 @@ export function createSearchState(random: () => number): SearchState {
     steadyRate: 0,
     refusalCostMs: 0,
     windowMs: 0,
+    burst: 0,
   };
   const share = createFairShare();
   return {

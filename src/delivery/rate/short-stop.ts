@@ -78,7 +78,7 @@ function refusedAtFirst(state: SearchState, stop: EndedStop, refusedRate: number
     limit.steadyRate = limit.low;
     schedule.startSteady(now);
   } else {
-    Object.assign(limit, firstRange(stop));
+    Object.assign(limit, firstRange(stop), { burst: stop.accepted });
     schedule.startSearch(AFTER_REFUSAL, now);
   }
 }
@@ -119,6 +119,8 @@ function refusedInRaise(state: SearchState, stop: EndedStop, refusedRate: number
     limit.low /= 1 + step / STEP.factor;
     limit.provenLow = limit.low;
     limit.steadyRate = 0;
+    // The burst of the new limit is not known.
+    limit.burst = 0;
     share.reset();
     schedule.startSearch(AFTER_REFUSAL, now);
     return;

@@ -26,6 +26,8 @@ export interface TrialContext {
   rate: number;
   refusalCostMs: number;
   windowMs: number;
+  /** How long a burst can carry a rate that the limit does not allow; 0 if this is not known. */
+  burstMs: number;
   isAdvised: boolean;
   /** The value of `isWholeStep`. */
   isWhole: boolean;
@@ -33,11 +35,13 @@ export interface TrialContext {
 
 /**
  * The length of a trial in milliseconds. It contains a whole window of one second, and some requests at this rate. If the
- * limit has a long window, the trial lasts for at least a part of that window.
+ * limit has a long window, the trial lasts for at least a part of that window. If the limit is a bucket, a burst is used up
+ * during the trial.
  */
-export function trialMs({ rate, windowMs, isWhole }: TrialContext): number {
+export function trialMs({ rate, windowMs, burstMs, isWhole }: TrialContext): number {
   const byRequests = (1000 * TRIAL.requests) / rate;
-  return Math.max(TRIAL.ms, Math.min(TRIAL.msMax, byRequests), windowMs * (isWhole ? 1 : TRIAL.ofWindow));
+  const enoughMs = Math.max(byRequests, burstMs);
+  return Math.max(TRIAL.ms, Math.min(TRIAL.msMax, enoughMs), windowMs * (isWhole ? 1 : TRIAL.ofWindow));
 }
 
 /**

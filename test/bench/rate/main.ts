@@ -4,12 +4,22 @@
 import { holdAgainstBudget } from '../support/budget.ts';
 import { writeBetween } from '../support/document.ts';
 import { BASELINES } from './baselines.ts';
-import { ratiosOf } from './ratios.ts';
-import { type Cell, type CellResult, LIMITS, type LimitName, RATES, runCell, SCENARIOS } from './simulation/cells.ts';
+import { ratiosOf, ratiosOfSeeds } from './ratios.ts';
+import {
+  type Cell,
+  type CellResult,
+  LENGTH_S,
+  LIMITS,
+  type LimitName,
+  RATES,
+  runCell,
+  SCENARIOS,
+} from './simulation/cells.ts';
 import { controlledClient } from './simulation/controlled-client.ts';
 import { HEADER_STYLES } from './simulation/limit-headers.ts';
+import { runSeed, SEEDS, SHORT_LIMITS } from './simulation/seeds.ts';
 import type { SimClient } from './simulation/simulate.ts';
-import { comparison, type Run, tableOfLimits } from './tables.ts';
+import { comparison, type Run, seedBySeed, tableOfLimits } from './tables.ts';
 
 const isQuick = process.argv.includes('--quick');
 const rates = isQuick ? RATES.filter((rate) => rate < 100) : RATES;
@@ -38,13 +48,18 @@ const compared = [10, 50].flatMap((rate) => cells(rate, ['none', 'seconds'], [1]
 const isCompared = ({ cell }: Run): boolean =>
   cell.rate < 100 && cell.seed === 1 && (cell.headers === 'none' || cell.headers === 'seconds');
 const others = Object.entries(BASELINES).map(([name, clientOf]) => ({ name, runs: run(compared, clientOf) }));
+const seeds = SHORT_LIMITS.map((limit) => ({
+  limit,
+  results: SEEDS.map((seed) => runSeed(LIMITS[limit], seed, LENGTH_S)),
+}));
 const text = [
   comparison([{ name: 'dpp-sync', runs: ours.filter(isCompared) }, ...others]),
   ...tableOfLimits(ours),
+  seedBySeed(seeds),
 ].join('\n\n');
 process.stdout.write(`${text}\n`);
 
 if (!isQuick) {
-  holdAgainstBudget('rate', ratiosOf(ours), { isWhole: true });
+  holdAgainstBudget('rate', { ...ratiosOf(ours), ...ratiosOfSeeds(seeds) }, { isWhole: true });
   writeBetween('bench:rate', text);
 }

@@ -1,4 +1,5 @@
 import type { CellResult } from './simulation/cells.ts';
+import type { LimitSeeds } from './simulation/seeds.ts';
 import { isSettled, type Run } from './tables.ts';
 
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
@@ -29,5 +30,21 @@ export function ratiosOf(runs: readonly Run[]): Record<string, number> {
     '×10: use, mean': mean(of('×10', 1).map((result) => result.use)),
     '3 processes: Jain, mean': mean(of('steady', 3).map((result) => result.jain)),
     'never before a Retry-After': runs.every(({ result }) => result.early === 0) ? 1 : 0,
+  };
+}
+
+/** A sliding window refuses every excess at once, and jitter causes some. */
+const slides = ({ limit }: LimitSeeds): boolean => limit === 'sliding 1 s' || limit === 'counts refused';
+
+/** The figures of the budget for 150 requests a second: each is that of the worst seed of the worst limit. */
+export function ratiosOfSeeds(limits: readonly LimitSeeds[]): Record<string, number> {
+  const used = (of: readonly LimitSeeds[]): number =>
+    Math.min(...of.flatMap(({ results }) => results.map((result) => result.used)));
+  const all = limits.flatMap(({ results }) => results);
+  return {
+    '150/s, each seed: used': used(limits.filter((one) => !slides(one))),
+    '150/s, each seed: used, sliding': used(limits.filter(slides)),
+    '150/s, each seed: 0.3 % / 429s': 0.003 / Math.max(...all.map(({ refused }) => refused)),
+    '150/s, each seed: 15 s / settled': 15 / Math.max(1, ...all.map(({ settledS }) => settledS)),
   };
 }

@@ -1,5 +1,6 @@
 import { table } from '../support/document.ts';
 import { type Cell, type CellResult, type LimitName, settlingSeconds } from './simulation/cells.ts';
+import { type LimitSeeds, SEEDS } from './simulation/seeds.ts';
 
 export interface Run {
   cell: Cell;
@@ -79,6 +80,15 @@ function row(name: string, runs: readonly Run[]): string[] {
 export function comparison(clients: readonly { name: string; runs: readonly Run[] }[]): string {
   const rows = clients.map(({ name, runs }) => row(name, runs));
   return table(['client, at 10 and 50/s', ...HEAD], rows);
+}
+
+/** One row for each limit: the used share, the refused share and the seconds until nine tenths are used, for each seed. */
+export function seedBySeed(limits: readonly LimitSeeds[]): string {
+  const rows = limits.map(({ limit, results }) => [
+    limit,
+    ...results.map(({ used, refused, settledS }) => `${percent(used)} / ${percent(refused, 2)} / ${settledS}`),
+  ]);
+  return table(['150 a second with `Retry-After: 1`, seed by seed', ...SEEDS.map((seed) => `seed ${seed}`)], rows);
 }
 
 /** One row for each limit of a rate, one for each rate, and the number of requests that no cell may send. */

@@ -3,6 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Cell, LIMITS, type LimitName, runCell, settlingSeconds } from '../../bench/rate/simulation/cells.ts';
 import { controlledClient } from '../../bench/rate/simulation/controlled-client.ts';
+import { gcra } from '../../bench/rate/simulation/limiters.ts';
+import { runSeed, SEEDS } from '../../bench/rate/simulation/seeds.ts';
 
 const names = Object.keys(LIMITS) as LimitName[];
 const SEED = 3;
@@ -25,6 +27,19 @@ describe('the rate', () => {
       }
     },
   );
+
+  it.each([
+    ['fixed window', 0.95, LIMITS['fixed 1 s']],
+    ['sliding window', 0.93, LIMITS['sliding 1 s']],
+    ...[0.05, 0.1, 0.2, 0.3, 0.4].map((s) => [`bucket of ${s} s`, 0.95, (rate: number) => gcra(rate, s)] as const),
+  ] as const)('the rate is near 150 requests a second in each seed, and within 15 s: %s', (_name, least, limiterOf) => {
+    for (const seed of SEEDS) {
+      const { used, refused, settledS } = runSeed(limiterOf, seed, 180);
+      expect({ seed, isUsed: used >= least, used }).toMatchObject({ isUsed: true });
+      expect({ seed, isSettled: settledS <= 15, settledS }).toMatchObject({ isSettled: true });
+      expect({ seed, isAccepted: refused <= 0.003, refused }).toMatchObject({ isAccepted: true });
+    }
+  });
 
   it('the rate is zero before a Retry-After has passed', () => {
     for (const headers of ['seconds', 'date'] as const) {

@@ -17,6 +17,7 @@ function steadyAt(low: number, steadyRate: number) {
     steadyRate,
     refusalCostMs: 5000,
     windowMs: WINDOW_MS,
+    burst: 0,
   };
   const schedule = createRateSchedule(limit, createFairShare(), () => 0.5);
   const long = createLongWindow(limit, schedule, createRefusalStreak());

@@ -10,6 +10,7 @@ const LIMIT: LimitEstimate = {
   steadyRate: 100,
   refusalCostMs: 1000,
   windowMs: 0,
+  burst: 0,
 };
 
 /** The length of a steady period at 100 requests per second, in milliseconds. */
@@ -28,6 +29,25 @@ describe('the schedule of the search for a rate', () => {
     const [short, middle, long] = [0, 0.5, 1].map((number) => steadyPeriodMs(() => number));
     expect(short).toBeLessThan(0.8 * (middle ?? 0));
     expect(long).toBeGreaterThan(1.2 * (middle ?? 0));
+  });
+
+  it('the rate schedule tries a rate until a small burst is used up, and proves only what the burst does not explain', () => {
+    const trial = (burst: number): { ms: number; gain: number } => {
+      const limit = { ...LIMIT, low: 140, high: 180, burst };
+      const schedule = createRateSchedule(limit, createFairShare(), () => 0.5);
+      schedule.startSearch(0.5, 0);
+      const rate = schedule.rate(0);
+      let ms = 0;
+      while (!schedule.countTrial(ms, false, ms)) ms += 1;
+      return { ms, gain: (schedule.provenRate(ms) - limit.low) / (rate - limit.low) };
+    };
+    const unknown = trial(0);
+    expect(unknown.gain).toBe(1);
+    expect(trial(150)).toEqual(unknown);
+    const small = trial(40);
+    expect(small.ms).toBeGreaterThan(unknown.ms);
+    expect(small.gain).toBeCloseTo(0, 2);
+    expect(trial(10).gain).toBeGreaterThan(0.5);
   });
 
   it('the rate schedule rises to the steady rate no faster than a sliding window refills', () => {

@@ -35,7 +35,7 @@ export interface Cell {
 /** The time at which the limit of a cell changes or its outage begins, in seconds from the start. */
 const CHANGE_S = 240;
 /** The length of a cell, in seconds. */
-const LENGTH_S = 600;
+export const LENGTH_S = 600;
 const OUTAGE_S = 60;
 
 /** Seconds in which the rate has to settle: for a limit with long windows, the time of two windows. */

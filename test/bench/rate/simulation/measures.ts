@@ -1,3 +1,4 @@
+import { median } from '../../support/measure.ts';
 import type { Trace } from './simulate.ts';
 
 /** The number of requests of all clients between two seconds. */
@@ -10,6 +11,11 @@ function total(counts: readonly Uint32Array[], from: number, to: number): number
 /** The used share of a limit. The limit is given in requests per second. */
 export function use({ accepted }: Trace, limit: number, from: number, to: number): number {
   return total(accepted, from, to) / (limit * (to - from));
+}
+
+/** The used share of a limit in the median second. */
+export function usedInMedian(trace: Trace, limit: number, from: number, to: number): number {
+  return median(Array.from({ length: to - from }, (_, index) => use(trace, limit, from + index, from + index + 1)));
 }
 
 /** The refused share of the requests. */
