@@ -2,9 +2,11 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { JsonObject } from '../../../src/lib/json.ts';
+import { findPackage } from '../../../src/lib/package.ts';
 import { LIE_NAMES } from '../../../src/sandbox/lies/lies.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { undoWireForms } from '../../support/ledger/old-ledger.ts';
+import { startDaemon } from '../../support/worlds/daemon-world.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -236,6 +238,23 @@ describe('items that were sent in another form than the profile has now', () => 
     expect(world.contents().materials).toHaveLength(3);
     expect(await runJson('show', 'material', 'M9')).toMatchObject({ item: { state: 'delivered', inOtherForm: [] } });
     expect(await otherForms()).toEqual(ALL);
+  });
+
+  it('a daemon that was started with the former profile sends nothing again, and says why', async () => {
+    await world.sync();
+    const { daemon } = await startDaemon(world, { version: findPackage().version });
+    try {
+      useProfile(RIGHT);
+      expect(await otherForms()).toEqual(ALL);
+      world.requests();
+      const refused = await run('replay', '--form');
+      expect(refused.exitCode).toBe(2);
+      expect(refused.text).toContain('Restart the daemon');
+      expect(world.requests()).toEqual({});
+    } finally {
+      await daemon.stop();
+    }
+    expect(await runJson('replay', '--form')).toMatchObject({ form: { staged: { product: 3, material: 2 } } });
   });
 
   it('items of a ledger that knew no forms count as sent in the form of the first profile after it', async () => {
