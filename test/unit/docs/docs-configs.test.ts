@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { Profile } from '../../../src/domain/profile.ts';
 import { hashPassword } from '../../../src/lib/password-hash.ts';
 import { compileMappings } from '../../../src/pipeline/mapping/compile-mappings.ts';
 import { type Block, blocks, ROOT } from '../../support/docs/docs-pages.ts';
@@ -11,6 +12,7 @@ import { loadText, SOUND_CONFIG } from '../../support/worlds/config-folder.ts';
 /** Blocks of YAML that are no config of dpp-sync, by a text in them, with the reason. */
 const OTHER_YAML: Record<string, string> = {
   'scrape_configs:': 'It is a config of Prometheus.',
+  'extends: default': 'It is a profile, which the test below reads.',
   'storage: ./uuid.db': 'It has the settings of a sandbox, which test/unit/sandbox/sandbox-docs.test.ts loads.',
 };
 /** Configs that need files or servers that do not exist here, by a text in them, with the reason. */
@@ -122,6 +124,12 @@ describe('the configs on pages', () => {
     expect(
       await problemsOf('mappings: [{ to: product, key: row.a, fields: { sku: row.a, name: nmae(row.b) } }]'),
     ).not.toEqual([]);
+  });
+
+  it('the profiles on pages are profiles', () => {
+    const profiles = blocks.filter(({ language, text }) => language === 'yaml' && text.startsWith('extends: default'));
+    expect(profiles.length).toBeGreaterThan(0);
+    for (const { text } of profiles) Profile.parse(parse(text.replace('extends: default', '')));
   });
 
   it.each(loaded)('the config at $where has no problem', async ({ text }) => {
