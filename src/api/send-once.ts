@@ -4,7 +4,7 @@ import type { Expectation } from './answers/classify.ts';
 import { bodyKindOf, type Credentials, type KeyState } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
 import { keyless, type Session } from './session.ts';
-import type { Transport } from './transport.ts';
+import type { AnswerHeaders, Transport } from './transport.ts';
 
 /** A write that is ready to be sent. */
 interface Outgoing {
@@ -14,6 +14,10 @@ interface Outgoing {
   body: string | null;
   idempotencyKey: string;
   expectation: Expectation;
+  /** Further headers: names and values, alternating. */
+  further?: readonly string[];
+  /** Called with the headers of the answer. */
+  onHeaders?: (headers: AnswerHeaders) => void;
   /** `inTurn` for a write that has no slot of the admission yet. */
   exchange: Transport['exchange'];
 }
@@ -28,7 +32,7 @@ export function sendOnce(
       const outcome = session.classifier.outcomeOf(keyless(state.message), write.expectation);
       return Promise.resolve({ outcome, latencyMs: 0 });
     }
-    const headers = state.headers.forWrite(write.idempotencyKey, bodyKindOf(write));
+    const headers = [...state.headers.forWrite(write.idempotencyKey, bodyKindOf(write)), ...(write.further ?? [])];
     return sendWith(session, { ...write, headers, signal });
   };
   const current = credentials.current();
@@ -54,6 +58,7 @@ export async function sendWith(
     signal,
   });
   const latencyMs = performance.now() - begin;
+  if (answer.kind === 'answer') write.onHeaders?.(answer.headers);
   const advised = answer.kind === 'answer' ? advisedRate(answer.headers) : null;
   return { outcome: classifier.outcomeOf(answer, expectation), latencyMs, advisedRate: advised };
 }

@@ -10,6 +10,7 @@ import { createEncoder } from './encode.ts';
 import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOperation } from './endpoints.ts';
 import { probeScopes } from './probe.ts';
 import { sendOnce } from './send-once.ts';
+import { createVersionedSender } from './send-versioned.ts';
 import { keyless, type Session } from './session.ts';
 
 /** Short, because a person or the end of an outage waits for the answer. */
@@ -25,7 +26,9 @@ export function createTarget(session: Session): Target {
   const keyNames = keyNamesUnder(profile);
   const templates = templatesUnder(profile);
   const expectations = expectationsUnder(profile, keyNames);
-  const shapes = catalogueShapes(session, keyNames);
+  const catalogue = catalogueShapes(session, keyNames);
+  const versioned = createVersionedSender(session, catalogue.material);
+  const shapes = { ...catalogue, material: versioned.shape };
 
   function expectationOf(operation: SupportedOperation, write: SentWrite): Expectation {
     const expected = expectations[operation];
@@ -57,7 +60,7 @@ export function createTarget(session: Session): Target {
       const { operation } = write;
       if (!isSupported(operation)) throw fault('internal', `The API has no endpoint for ${operation}.`);
       const endpoint: Endpoint = ENDPOINTS[operation];
-      return sendOnce(session, {
+      const outgoing = {
         method: endpoint.method,
         path: write.path,
         body: write.body,
@@ -66,7 +69,10 @@ export function createTarget(session: Session): Target {
         exchange: session.exchange,
         credentials: endpoint.scope === 'publish' ? (publishKey ?? key) : key,
         signal,
-      });
+      };
+      return endpoint.path.startsWith(LIST_ENDPOINTS.material.path)
+        ? versioned.send(outgoing)
+        : sendOnce(session, outgoing);
     },
 
     list: (kind, onPage, options) =>

@@ -106,6 +106,12 @@ export const Profile = z
           .default(null)
           .describe('The media type of the body of a change. Null means `contentType`.'),
         accept: mediaType.default('application/json').describe('The media type that requests ask for.'),
+        ifMatch: z
+          .enum(['none', 'any', 'etag'])
+          .default('none')
+          .describe(
+            'The header `If-Match` of the change of a material. `none`: not sent. `any`: `*`. `etag`: the `ETag` of the last answer about the material, or the value at `list.etagAt` of its entry in the list. dpp-sync reads the list again if the platform refuses the value (412, 428).',
+          ),
       })
       .prefault({})
       .describe(
@@ -301,6 +307,9 @@ export const Profile = z
         ),
         countAt: places.describe(
           'The place in an answer of the number of entries on all pages. An empty list means the usual places.',
+        ),
+        etagAt: places.describe(
+          'The place of the version in an entry of the materials, for `requests.ifMatch: etag`: dotted paths. Without it dpp-sync only knows the versions that answers have in the header `ETag`.',
         ),
         lagMs: ms(0)
           .default(30_000)

@@ -280,8 +280,8 @@ const INEXPRESSIBLE: [string, string][] = [
     'Digits are sent as a number, all other ids as a text.',
   ],
   [
-    '`If-Match`, `If-None-Match` and other preconditions',
-    'They are not sent. A platform that demands them (412, 428) refuses the change of a material.',
+    'Preconditions other than `If-Match`',
+    'They are not sent. `If-Match` is sent only with the change of a material (`requests.ifMatch`).',
   ],
   ['Several entries in one answer to a single write', 'The answer is one item.'],
   ['Lists that need a filter, a body or a POST', 'Lists are read with GET, a page size and a place.'],

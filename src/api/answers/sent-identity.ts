@@ -43,7 +43,7 @@ export function sentIdentity(
     case 'material.update':
       return {
         keys: keysIn(sent, keyNames.material),
-        ids: [{ name: 'id', paths: profile.idPaths.material, id: idIn(path), isOwn: true }],
+        ids: [{ name: 'id', paths: profile.idPaths.material, id: idInPath(path), isOwn: true }],
         ...contentOf('material', sent, profile),
       };
     case 'bom_item.create':
@@ -53,7 +53,7 @@ export function sentIdentity(
     case 'passport.unpublish':
       return {
         keys: [],
-        ids: [{ name: 'product', paths: profile.publications.productIdPaths, id: idIn(path) }],
+        ids: [{ name: 'product', paths: profile.publications.productIdPaths, id: idInPath(path) }],
         fields: [],
       };
     // `import-answer.ts` matches the members of an import with the answer.
@@ -149,7 +149,7 @@ function refPaths(name: string, inRequest: string | undefined): Pick<SentId, 'na
 }
 
 /** The id in a path. It is near the end of the path: `/api/dpp/7/init/`, `/api/materials/7/`. */
-function idIn(path: string): string {
+export function idInPath(path: string): string {
   const parts = path.split('/').filter((part) => part !== '');
   const id = parts.at(parts.includes('dpp') ? -2 : -1) ?? '';
   return decodeURIComponent(id);

@@ -9,6 +9,7 @@ import type { Matches } from './match.ts';
 const KEY_HEADER = 'X-API-Key';
 /** The headers that every request or every write has. */
 const SENT_HEADERS = new Set(['x-api-key', 'accept', 'content-type', 'user-agent', 'idempotency-key', 'authorization']);
+const IF_MATCH = 'if-match';
 const IDEMPOTENCY_HEADER = 'idempotency-key';
 
 /** Checks headers, parameters, bodies, statuses and scopes of every operation. */
@@ -17,7 +18,7 @@ export function checkRequests(document: ApiDocument, matches: Matches, profile: 
   for (const [name, operation] of matches) {
     const endpoint: Endpoint = ENDPOINTS[name];
     const at: Report = (difference) => report({ ...difference, path: `${endpoint.method} ${endpoint.path}` });
-    checkParameters(operation, at);
+    checkParameters(operation, { profile, isChange: name === 'material.update', report: at });
     checkBody(operation, { document, endpoint, mediaType: mediaTypeOf(endpoint, profile), report: at });
     checkStatuses(operation, { document, name, report: at });
     checkScope(operation, { name, profile, report: at });
@@ -43,17 +44,22 @@ function checkSchemes({ securitySchemes, hasSecuritySchemes }: ApiDocument, repo
   });
 }
 
-function checkParameters({ parameters, unreadParameters }: ApiOperation, report: Report): void {
+function checkParameters(
+  { parameters, unreadParameters }: ApiOperation,
+  { profile, isChange, report }: { profile: Profile; isChange: boolean; report: Report },
+): void {
   for (const why of unreadParameters) reportUnread(report, { what: 'parameter', why });
   for (const { name, in: place, required } of parameters) {
     const sent = place === 'path' || (place === 'header' && SENT_HEADERS.has(name.toLowerCase()));
-    if (!required || sent) continue;
+    const isTag = isChange && place === 'header' && name.toLowerCase() === IF_MATCH;
+    if (!required || sent || (isTag && profile.requests.ifMatch !== 'none')) continue;
     report({
       path: '',
       what: `required ${place} parameter`,
       found: `"${name}"`,
       expected: 'only required parameters of the API document',
       weight: 'breaks',
+      ...(isTag && { setting: 'requests.ifMatch', value: 'etag' }),
     });
   }
 }
