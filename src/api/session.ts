@@ -169,6 +169,7 @@ export function createSession(options: ApiOptions): Session {
         places: profile.list,
         list: profile.list,
         path: createListingPath({ baseUrl, endpointPath: endpoint.path, query: listQuery }),
+        holdsSecret: (at) => secrets.isInIdentifier(at),
         known,
         onPage,
         from,

@@ -15,6 +15,8 @@ const PAGES_MAX = 100_000;
 export interface WalkTools<Entry> extends PageTools<Entry> {
   path: ListingPath;
   list: Profile['list'];
+  /** True for a path that contains a secret. It may not be stored (I7). */
+  holdsSecret(path: string): boolean;
 }
 
 /** The next page to read. */
@@ -92,6 +94,7 @@ export async function* walk<Entry>(
     const onward = await onwardFrom(tools, { place, page, known });
     if (onward.to === 'fail') return onward.outcome;
     const next = onward.to === 'end' ? null : placeAfter(place, page, onward);
+    if (next !== null && tools.holdsSecret(next.path)) return unproven(SECRET_IN_PATH);
     yield { page, count: known.countsPages ? null : page.words.count, next };
     if (next === null) return null;
     ahead = onward.to === 'page' ? onward.page : undefined;
@@ -228,6 +231,8 @@ function learn<Entry>({ page, known }: At<Entry>, more: boolean | null, search: 
 const END = { to: 'end' } as const;
 const OR_ELSE = ', or else say there how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
 const HOW_TO_SAY = '; say in the profile how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
+const SECRET_IN_PATH =
+  'the address of its next page contains the API key, or 16 characters of a secret, and such an address is not stored';
 const OUTSIDE =
   'its link to the next page leads to another path: only the query of a link may differ from the address of the list';
 

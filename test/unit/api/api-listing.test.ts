@@ -69,6 +69,7 @@ async function list(serve: (path: string, url: URL) => Page, options: Options = 
       endpointPath: PATH,
       query: options.query ?? '',
     }),
+    holdsSecret: (path) => path.includes('the-key'),
     known: options.known ?? structuredClone(NOTHING_KNOWN),
     onPage: (page, position) => {
       items.push(...page);
@@ -291,6 +292,19 @@ describe('the next page', () => {
     expect(reason).toMatch(/^The listing cannot be relied on: its link to the next page leads to another path/);
     expect(asked).toHaveLength(1);
   });
+
+  it.each([{ next: `${PATH}?page=2&key=the-key` }, { next_cursor: 'x-the-key' }])(
+    'a next page whose address contains a secret makes the listing incomplete, and is not stored: %j',
+    async (words) => {
+      const { complete, reason, asked, positions } = await list((_path, url) => ({
+        body: { results: [entry(url.search === '' ? 1 : 2)], ...(url.search === '' && words) },
+      }));
+      expect(complete).toBe(false);
+      expect(reason).toMatch(/contains the API key, or 16 characters of a secret/);
+      expect(positions).toEqual([]);
+      expect(asked.length).toBeLessThanOrEqual(2);
+    },
+  );
 
   it('a next page that was read before makes the listing incomplete', async () => {
     const { reason } = await list((_path, url) => ({
