@@ -93,8 +93,8 @@ function factsOf(
 function refusalOf(api: Runtime['api']): string | null {
   const state = api.authorization();
   if (!state.open) return state.reason.message;
-  const scopes = Array.from(api.refused(), ([scope, { message }]) => `${scope}: ${message}`);
-  return scopes.length === 0 ? null : scopes.join(' ');
+  const refused = Array.from(api.refused(), ([access, { message }]) => `${access}: ${message}`);
+  return refused.length === 0 ? null : refused.join(' ');
 }
 
 function channelsOf(config: Pick<RuntimeConfig, 'alerts'>): Channel[] {

@@ -1,3 +1,4 @@
+import { suspendedBy } from '../delivery/admission/suspended-work.ts';
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
 import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger/ledger-views.ts';
@@ -9,7 +10,7 @@ import { createRequestCounts, type RequestCounts } from '../observe/request-coun
 import { type Acceptance, accept } from './accept.ts';
 import { awayFault, leftAwayFault } from './faults/away-fault.ts';
 import { keyAdvice } from './faults/key-advice.ts';
-import { refusedScopeFault } from './faults/refused-scope-fault.ts';
+import { refusedOperationWarnings, refusedScopeFault } from './faults/refused-scope-fault.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import { createPauseBetweenLooks, type PauseBetweenLooks } from './pause-between-looks.ts';
 import type { Runtime } from './runtime.ts';
@@ -54,9 +55,9 @@ export interface SyncReport extends SourcesStanding {
 }
 
 /** Returns 0 for success, 4 if something needs a person or still waits, and otherwise the exit code of the fault. */
-export function exitCodeOf(report: LedgerStanding & { fault: { exitCode: number } | null }): number {
+export function exitCodeOf(report: LedgerStanding & { fault: { exitCode: number } | null; left?: number }): number {
   if (report.fault) return report.fault.exitCode;
-  return causesOf(report).length > 0 ? 4 : 0;
+  return causesOf(report).length > 0 || (report.left ?? 0) > 0 ? 4 : 0;
 }
 
 /** How often requests in flight are counted when the sync ends early. */
@@ -129,9 +130,9 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     requests: requests.counts,
     durationMs: clock.ticks() - startedAt,
     fault: problem,
-    warnings: warningsOf(runtime),
+    warnings: [...warningsOf(runtime), ...(await refusedOperationWarnings(runtime))],
     waitingFor: views.waitingFor(20, selected),
-    left: leftOf(items),
+    left: leftOf(items) + (await passportsLeft(runtime)),
   };
 }
 
@@ -243,6 +244,12 @@ function faultOf(error: unknown, source: string): Fault {
 
 function leftOf(items: ItemCounts): number {
   return Object.values(items).reduce((sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0), 0);
+}
+
+/** How many passports wait because the API refuses their operation. The items have counts of their own. */
+async function passportsLeft({ api, ledger, config }: Runtime): Promise<number> {
+  const refused = [...api.refused().keys()].filter((access) => access.startsWith('passport.'));
+  return (await ledger.countSuspended(suspendedBy(refused, config.profile))).due;
 }
 
 function warningsOf(runtime: Runtime): string[] {

@@ -76,7 +76,8 @@ export function createContactFailures({ ledger, clock, log }: ContactFailuresOpt
       // The authorization hold already limits how often a refused scope is tried, so the list needs no pause.
       if (isOutOfScope) giveUp(kind, 0);
       else if (count >= READS_MAX) giveUp(kind, USELESS_MS);
-      const reason = unreadReason(kind, list, outcome.detail.message, isOfList || isOutOfScope);
+      const cure = isOutOfScope ? GRANT_READ : isOfList ? ASSUME_EMPTY : null;
+      const reason = unreadReason(kind, list, outcome.detail.message, cure);
       await report(kind, reason, isOfList);
     },
 
@@ -88,7 +89,7 @@ export function createContactFailures({ ledger, clock, log }: ContactFailuresOpt
     async scopeRefused(kind, reason) {
       if (useless.has(kind)) return;
       giveUp(kind, 0);
-      await report(kind, unreadReason(kind, kind, reason.message, true), false);
+      await report(kind, unreadReason(kind, kind, reason.message, GRANT_READ), false);
     },
   };
 }
@@ -101,16 +102,17 @@ function suspendedSentence(kind: ListableKind): string {
   return `No ${kind} is created before dpp-sync has read the platform's list of ${LISTS[kind]}.`;
 }
 
-const ASSUME_EMPTY = 'If the platform has none of your items, set `target.firstContact: assume-empty`.';
+const ASSUME_EMPTY =
+  'Correct the cause, such as the profile. If the platform has none of your items, set `target.firstContact: assume-empty`.';
 
-/**
- * @param lasts false for a failure that passes without a change, such as an outage; the reason then suggests no setting
- */
-function unreadReason(kind: ListableKind, list: ListName, cause: string, lasts: boolean): Reason {
+const GRANT_READ = 'Use a key with the scope read.';
+
+/** @param cure null for a failure that passes without a change, such as an outage */
+function unreadReason(kind: ListableKind, list: ListName, cause: string, cure: string | null): Reason {
   const sentences = [
     `The platform's list of ${LISTS[list]} could not be read: ${cause.replace(/\.?$/, '.')}`,
     suspendedSentence(kind),
-    ...(lasts ? [ASSUME_EMPTY] : []),
+    ...(cure === null ? [] : [cure]),
   ];
   return { code: 'unlisted', message: sentences.join(' ') };
 }
@@ -120,5 +122,8 @@ function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publicatio
     why === 'unusable'
       ? `The platform's list of ${LISTS[kind]} does not show the natural key, so it is unknown which entries are your items. In the profile, name a field that the list shows (\`naturalKeys\`, \`wireNames\`).`
       : `The platform's list of publications does not show to whom its entries belong. Name the field that shows it in the profile (\`publications\`).`;
-  return { code: 'unlisted', message: `${message} ${suspendedSentence(kind)} ${ASSUME_EMPTY}` };
+  return {
+    code: 'unlisted',
+    message: `${message} ${suspendedSentence(kind)} If the platform has none of your items, set \`target.firstContact: assume-empty\`.`,
+  };
 }

@@ -104,7 +104,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const retries = createRetryBudget();
   const pause = createCreatePause(clock);
   const suspended = () => suspendedBy(health.refused().keys(), profile, pause.operations());
-  const bulk = createBulkCreates({ ledger, profile, canRead: () => health.allows('read'), clock });
+  const bulk = createBulkCreates({
+    ledger,
+    profile,
+    canRead: () => health.allows('read'),
+    canImport: () => health.allows('product.import'),
+    clock,
+  });
   const parts = { ...options, emit, health, retries, pause, bulk };
   const unconfirmed = createUnconfirmedResolver(parts);
   const contact = createFirstContact(parts);

@@ -8,7 +8,6 @@
 // stopping.
 
 import type { Outcome } from '../domain/delivery/outcome.ts';
-import { scopeOfWrite } from '../domain/delivery/scope.ts';
 import { fault } from '../domain/faults.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
@@ -93,13 +92,15 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
     const sentAt = clock.now();
     try {
       const sent = await target.send(writeOf(request));
-      const about = { request, scope: scopeOfWrite(request.operation), wasTried: from.wasTried };
+      const about = { request, wasTried: from.wasTried };
       const { outcome, advisedRate } = sent;
       const denial = isScopeDenied(outcome)
         ? await denialSubjectOf(about, { ledger, authorization: health })
         : undefined;
       noteLocal(outcome);
-      const answer = { outcome, scope: about.scope, subject: request.members[0]?.id ?? null, advisedRate };
+      const [first] = request.members;
+      const memberAccess = first?.operation;
+      const answer = { outcome, access: request.operation, memberAccess, subject: first?.id ?? null, advisedRate };
       const latencyMs = clock.ticks() - from.slot.begunAt;
       health.observe(denial === undefined ? answer : { ...answer, denial }, latencyMs);
       from.end();

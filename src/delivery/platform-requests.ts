@@ -1,8 +1,6 @@
 import type { Outcome } from '../domain/delivery/outcome.ts';
-import type { Scope } from '../domain/delivery/scope.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Listing, Target } from '../domain/ports/target.ts';
-import type { Profile } from '../domain/profile.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 
 /** Requests that people make beside the deliveries. */
@@ -16,16 +14,14 @@ export function createPlatformRequests({
   target,
   reader,
   health,
-  profile,
 }: {
   target: Pick<Target, 'list'>;
   reader: PlatformReader;
   health: Pick<ApiHealth, 'observe'>;
-  profile: Profile;
 }): PlatformRequests {
-  function observe(outcome: Outcome, subject: string, scope: Scope = 'read'): void {
+  function observe(outcome: Outcome, subject: string): void {
     // A refused scope may concern only this kind of request.
-    health.observe({ outcome, scope, subject, denial: 'request' }, null);
+    health.observe({ outcome, access: 'read', subject, denial: 'request' }, null);
   }
 
   async function observed(listing: Promise<Listing>, subject: string): Promise<Listing> {
@@ -47,7 +43,7 @@ export function createPlatformRequests({
 
     async createReport(request, signal) {
       const result = await reader.createReport(request, signal);
-      observe(result.outcome, 'report', profile.scopes.reportCreate);
+      observe(result.outcome, 'report');
       return result;
     },
   };

@@ -1,5 +1,4 @@
 import type { Operation } from '../domain/delivery/operation.ts';
-import { type Scope, writesThatTake } from '../domain/delivery/scope.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
 import { createLinkedList, type LinkedList } from '../lib/collections/linked-list.ts';
 
@@ -36,8 +35,8 @@ export interface ReceivedQueue {
   /** Takes out at most `countMax` deliveries of this operation. */
   take(operation: Importable, countMax: number): Received[];
   count(): number;
-  /** True if a waiting delivery needs this scope. */
-  has(scope: Scope): boolean;
+  /** True if a delivery of this operation waits. */
+  has(operation: Operation): boolean;
   /** Takes out all deliveries. */
   clear(): Received[];
 }
@@ -108,7 +107,7 @@ export function createReceivedQueue(): ReceivedQueue {
       return taken;
     },
     count: () => lanes.reduce((sum, { creates, others }) => sum + creates.size() + others.size(), 0),
-    has: (scope) => writesThatTake([scope]).some((operation) => (counts.get(operation) ?? 0) > 0),
+    has: (operation) => (counts.get(operation) ?? 0) > 0,
     clear() {
       const ones = lanes.flatMap(({ creates, others }) => [...creates, ...others]);
       for (const one of ones) remove(one);

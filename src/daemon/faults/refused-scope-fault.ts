@@ -1,24 +1,28 @@
 import { suspendedBy } from '../../delivery/admission/suspended-work.ts';
-import type { Scope } from '../../domain/delivery/scope.ts';
+import { type Access, accessesOf, type Scope, scopeOf } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
+import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Fault } from '../../lib/errors.ts';
+import { sentence } from '../../lib/text/sentence.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** The fault for deliveries that were not sent because the API refuses their scope; null if there are none. */
-export async function refusedScopeFault({
-  api,
-  ledger,
-  config,
-}: Pick<Runtime, 'api' | 'config'> & { ledger: Pick<DeliveryLedger, 'countSuspended'> }): Promise<Fault | null> {
-  const { profile, target } = config;
+type Asked = Pick<Runtime, 'api' | 'config'> & {
+  ledger: Pick<DeliveryLedger, 'countSuspended'>;
+  views: Pick<LedgerViews, 'suspended'>;
+};
+
+/** The fault for deliveries that were not sent because the key lacks their scope; null if there are none. */
+export async function refusedScopeFault(runtime: Asked): Promise<Fault | null> {
+  const { api, config } = runtime;
+  const { target } = config;
   const lacking: Scope[] = [];
   const messages: string[] = [];
-  for (const [scope, { message }] of api.refused()) {
-    const left = leftWords(await ledger.countSuspended(suspendedBy([scope], profile)));
+  for (const [scope, { message }] of api.refusedScopes()) {
+    const left = await leftOf(runtime, accessesOf(scope));
     if (left === '') continue;
     lacking.push(scope);
-    messages.push(`The API refuses the scope ${scope} to the key: ${message.replace(/\.?$/, '.')} ${left}.`);
+    messages.push(`The API refuses the scope ${scope} to the key: ${sentence(message)} ${left}.`);
   }
   if (lacking.length === 0) return null;
   const onlyPublish = lacking.every((scope) => scope === 'publish');
@@ -29,11 +33,42 @@ export async function refusedScopeFault({
   });
 }
 
-function leftWords({ due, unconfirmed }: Awaited<ReturnType<DeliveryLedger['countSuspended']>>): string {
+/** A sentence for each operation that the API refuses, although it grants the scope to other operations. */
+export async function refusedOperationWarnings(runtime: Asked): Promise<string[]> {
+  const { api } = runtime;
+  const lacking = api.refusedScopes();
+  const warnings: string[] = [];
+  for (const [access, { message }] of api.refused()) {
+    if (lacking.has(scopeOf(access))) continue;
+    const left = await leftOf(runtime, [access]);
+    warnings.push(operationSentence(access, message) + (left === '' ? '' : ` ${left}.`));
+  }
+  return warnings;
+}
+
+/** Says which operation the API refuses, and what the profile can do about it. */
+export function operationSentence(access: Access, message: string): string {
+  const refused = `The API refuses ${access} to the key, and grants other operations: ${sentence(message)}`;
+  return access === 'product.import' ? `${refused} ${WITHOUT_IMPORT}` : refused;
+}
+
+const WITHOUT_IMPORT =
+  'New products are sent one by one. If the key may not use the bulk import, set `imports.creates: off` in the profile, and `productUpdate: none` for changed products.';
+
+async function leftOf({ ledger, views, api, config }: Asked, accesses: readonly Access[]): Promise<string> {
+  const refused = accesses.filter((access) => api.refused().has(access));
+  const { due, unconfirmed } = await ledger.countSuspended(suspendedBy(refused, config.profile));
+  const unlisted = refused.includes('read') ? views.suspended().reduce((sum, { creates }) => sum + creates, 0) : 0;
   const sent = due === 0 ? [] : [`${due} ${due === 1 ? 'delivery is' : 'deliveries are'} left to be sent`];
+  const listed =
+    unlisted === 0
+      ? []
+      : [
+          `${unlisted} ${unlisted === 1 ? 'new item waits' : 'new items wait'} until a list of the platform can be read`,
+        ];
   const lookedUp =
     unconfirmed === 0
       ? []
       : [`${unconfirmed} unconfirmed ${unconfirmed === 1 ? 'delivery is' : 'deliveries are'} left to be looked up`];
-  return [...sent, ...lookedUp].join(', and ');
+  return [...sent, ...listed, ...lookedUp].join(', and ');
 }

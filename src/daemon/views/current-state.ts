@@ -59,7 +59,7 @@ export function createCurrentState(options: {
         queues: await queueCounts(),
         api: standingOfApi(),
         apiWait: apiWait(),
-        refusedScopes: [...api.refused().keys()],
+        refusedScopes: [...api.refusedScopes().keys()],
         sources: config.sources.map(({ id: source }) => {
           const [lastRun = null] = views.runs({ source, limit: 1 });
           return { source, lastRun, completeAt: views.completeAt(source), nextRunAt: nextRun(source) };

@@ -1,6 +1,6 @@
 import type { ApiHealth } from '../../delivery/admission/api-health.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import type { Scope } from '../../domain/delivery/scope.ts';
+import { type Access, scopeOf } from '../../domain/delivery/scope.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Probe, Target } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -8,7 +8,7 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 
 export interface AuthorizationWatchOptions {
-  api: Pick<ApiHealth, 'authorization' | 'refused' | 'reopen' | 'reopenScope'>;
+  api: Pick<ApiHealth, 'authorization' | 'refused' | 'reopen' | 'reopenAccess'>;
   target: Pick<Target, 'probe' | 'rereadKey'>;
   /** Called when the API no longer refuses the key, the plan or a scope. */
   onReopen: () => void;
@@ -27,9 +27,9 @@ export interface AuthorizationWatch {
   stop(): Promise<void>;
 }
 
-/** A refusal of the API: of one scope, or of everything if `scope` is null. */
+/** A refusal of the API: of one operation or of reading, or of everything if `access` is null. */
 interface Refusal {
-  scope: Scope | null;
+  access: Access | null;
   by: 'key' | 'plan' | 'scope';
   reason: Reason;
 }
@@ -52,8 +52,8 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
   /**
    * The present refusals. A refusal with `onTrial` was already known before, so it is only logged at the level `debug`.
    */
-  const known = new Map<Scope | null, { onTrial: boolean }>();
-  const lastEnds = new Map<Scope | null, { message: string; at: number }>();
+  const known = new Map<Access | null, { onTrial: boolean }>();
+  const lastEnds = new Map<Access | null, { message: string; at: number }>();
   let askAt = 0;
   let looking: Promise<void> = Promise.resolve();
 
@@ -73,7 +73,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
 
   async function look(): Promise<void> {
     const refusals = refusalsOf(api);
-    const fresh = refusals.filter(({ scope }) => !known.has(scope));
+    const fresh = refusals.filter(({ access }) => !known.has(access));
     if (known.size === 0) askAt = clock.ticks() + intervalMs;
     for (const refusal of fresh) begin(refusal);
     const isTime = refusals.length > 0 && clock.ticks() >= askAt;
@@ -83,35 +83,40 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
     const probe = await ask();
     askAt = clock.ticks() + intervalMs;
     if (probe === null) return;
-    for (const refusal of refusals) if (isLifted(refusal.scope, probe)) end(refusal);
+    for (const refusal of refusals) if (isLifted(refusal.access, probe)) end(refusal);
   }
 
-  function begin({ scope, by, reason }: Refusal): void {
+  function begin({ access, by, reason }: Refusal): void {
     // If the probe does not show whether the API grants the scope, one delivery is sent to find out. A second refusal
     // for the same reason is not reported again.
-    const last = lastEnds.get(scope);
+    const last = lastEnds.get(access);
     const onTrial = reason.message === last?.message && clock.ticks() - last.at < intervalMs;
-    known.set(scope, { onTrial });
+    known.set(access, { onTrial });
+    const scope = access === null ? null : scopeOf(access);
     emit({ type: 'paused', scope, reason });
     const extent =
-      scope === null
+      access === null
         ? `${by}; nothing is sent and everything stays due`
-        : `scope ${scope}; deliveries that need it stay due, and all others are sent`;
+        : `scope ${scope} for ${accessWord(access)}; what needs it stays due, and all other deliveries are sent`;
     log[onTrial ? 'debug' : 'error'](
-      { by, scope, status: reason.status ?? null },
+      { by, scope, operation: access, status: reason.status ?? null },
       `The API refuses the ${extent}. ${reason.message}`,
     );
   }
 
-  function end({ scope, by, reason }: Refusal): void {
-    if (scope === null) api.reopen();
-    else api.reopenScope(scope);
-    const onTrial = known.get(scope)?.onTrial ?? false;
-    known.delete(scope);
-    lastEnds.set(scope, { message: reason.message, at: clock.ticks() });
+  function end({ access, by, reason }: Refusal): void {
+    if (access === null) api.reopen();
+    else api.reopenAccess(access);
+    const onTrial = known.get(access)?.onTrial ?? false;
+    known.delete(access);
+    lastEnds.set(access, { message: reason.message, at: clock.ticks() });
+    const scope = access === null ? null : scopeOf(access);
     emit({ type: 'resumed', scope });
-    const what = scope === null ? '' : ` the scope ${scope}`;
-    log[onTrial ? 'debug' : 'info']({ by, scope }, `Deliveries continue, because the API no longer refuses${what}.`);
+    const what = access === null ? '' : ` the scope ${scope} for ${accessWord(access)}`;
+    log[onTrial ? 'debug' : 'info'](
+      { by, scope, operation: access },
+      `Deliveries continue, because the API no longer refuses${what}.`,
+    );
     options.onReopen();
   }
 
@@ -162,15 +167,17 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
 /** All present refusals of the API. */
 function refusalsOf(api: AuthorizationWatchOptions['api']): Refusal[] {
   const state = api.authorization();
-  const whole: Refusal[] = state.open ? [] : [{ scope: null, by: state.by, reason: state.reason }];
-  return [...whole, ...Array.from(api.refused(), ([scope, reason]) => ({ scope, by: 'scope' as const, reason }))];
+  const whole: Refusal[] = state.open ? [] : [{ access: null, by: state.by, reason: state.reason }];
+  return [...whole, ...Array.from(api.refused(), ([access, reason]) => ({ access, by: 'scope' as const, reason }))];
 }
 
 /**
  * True if the probe shows no refusal any more. Only a denied scope proves a refusal; if the API does not name its
  * scopes, a delivery has to find out.
  */
-function isLifted(scope: Scope | null, { denied, scopes }: Probe): boolean {
+function isLifted(access: Access | null, { denied, scopes }: Probe): boolean {
   if (denied !== null && denied.by !== 'scope') return false;
-  return scope === null || scopes[scope] !== 'no';
+  return access === null || scopes[scopeOf(access)] !== 'no';
 }
+
+const accessWord = (access: Access): string => (access === 'read' ? 'lists' : access);

@@ -1,12 +1,11 @@
 // Decides which of the received deliveries may be sent now.
 //
-// A delivery is admitted when the API grants its scope, its operation is not paused, a slot is free, and neither an
+// A delivery is admitted when the API does not refuse its operation, the operation is not paused, a slot is free, and neither an
 // outage nor the rate stops requests. It is claimed only after that, so a crash leaves no waiting delivery unconfirmed.
 // Urgent deliveries are sent before the others. While the API is failing, deliveries that have failed are sent last,
 // because they may be at fault themselves.
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { scopeOfWrite } from '../../domain/delivery/scope.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { BulkCreates } from '../imports/bulk-creates.ts';
@@ -23,7 +22,7 @@ export interface Admitted {
   /** True for a bulk import. */
   asImport: boolean;
   slot: Slot;
-  /** True if an earlier answer has shown that the API grants the scope. */
+  /** True if an earlier answer has shown that the API grants the operation. */
   wasTried: boolean;
   /** Call it when the request has ended, or will not be sent. */
   end: () => void;
@@ -98,8 +97,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     wake();
   }
 
-  const isAllowed = ({ operation }: Received): boolean =>
-    health.allows(scopeOfWrite(operation)) && !paused().includes(operation);
+  const isAllowed = ({ operation }: Received): boolean => health.allows(operation) && !paused().includes(operation);
 
   /** The next delivery to send, or the milliseconds until there may be one. */
   function pick(now: number): Received | number {
@@ -133,12 +131,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
   /** Takes a delivery and the other members of its import out of the queue. */
   function take(one: Received): Admitted {
     const now = clock.ticks();
-    const scope = scopeOfWrite(one.operation);
-    const wasTried = health.isTried(scope);
     const endAlone = alone.begin(one.operation);
-    const endProbe = probe.begin(scope, now);
+    const endProbe = probe.begin(one.operation, now);
     queue.remove(one);
     const others = members.takeWith(one);
+    const wasTried = health.isTried(others === null ? one.operation : 'product.import');
     return {
       deliveries: [one, ...(others ?? [])],
       asImport: others !== null,

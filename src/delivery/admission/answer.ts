@@ -1,12 +1,14 @@
 import type { Outcome } from '../../domain/delivery/outcome.ts';
-import type { Scope } from '../../domain/delivery/scope.ts';
+import type { Access } from '../../domain/delivery/scope.ts';
 import type { DenialSubject } from './authorization.ts';
 
 /** The answer to a request, or the lack of one. */
 export interface Answer {
   outcome: Outcome;
-  /** The scope that the request needs. */
-  scope: Scope;
+  /** What the request needs. */
+  access: Access;
+  /** The operation of the deliveries of an import, if it is another one: an accepted import shows that it is granted. */
+  memberAccess?: Access | undefined;
   /**
    * What may itself have caused a failure: the id of the delivery that was sent, or the name of the list that was read.
    * Null for any other request.
@@ -14,6 +16,6 @@ export interface Answer {
   subject: number | string | null;
   /** The limit that the answer states, in requests per second. */
   advisedRate?: number | null | undefined;
-  /** What a 403 is about. Without a value it is about the whole scope. */
+  /** What a 403 is about. Without a value it is about the operation. */
   denial?: DenialSubject;
 }

@@ -106,13 +106,14 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
    * Learns from an answer, and returns what the answer shows the rate controller. A delivery that fails because of its
    * own content must not slow down the others.
    */
-  function learn({ outcome, scope, subject, advisedRate, denial }: Answer): Observation {
+  function learn({ outcome, access, memberAccess, subject, advisedRate, denial }: Answer): Observation {
     const now = clock.ticks();
     const isAtFault = typeof subject === 'number' && outage.isExcused(subject);
     const observation = observationOf(outcome, subject, advisedRate);
     const isOwnRefusal = isAtFault && outcome.kind === 'unavailable' && outcome.sent;
     if (!isOwnRefusal) reachability.observe(outcome, now);
-    authorization.observe(outcome, scope, denial);
+    authorization.observe(outcome, access, denial);
+    if (memberAccess !== undefined && outcome.kind !== 'denied') authorization.observe(outcome, memberAccess);
     outage.observe(observation, now);
     if (observation.kind === 'failed') failedAt = now;
     if (!isAtFault || observation.kind !== 'failed') return observation;
@@ -225,5 +226,5 @@ async function askApi(
 ): Promise<Answer> {
   const outcome = await target.ping(abort);
   emit({ type: 'request', operation: 'ping', outcome: outcome.kind, retry: false });
-  return { outcome, scope: 'read', subject: null, denial: 'request' };
+  return { outcome, access: 'read', subject: null, denial: 'request' };
 }

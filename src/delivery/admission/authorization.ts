@@ -1,6 +1,6 @@
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import type { Scope } from '../../domain/delivery/scope.ts';
+import { type Access, accessesOf, SCOPES, type Scope, scopeOf } from '../../domain/delivery/scope.ts';
 import type { ClaimedRequest } from '../../domain/ports/claim.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 
@@ -8,35 +8,40 @@ import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.t
 export type AuthorizationState = { open: true } | { open: false; by: 'key' | 'plan'; reason: Reason };
 
 /**
- * What a 403 is about. `scope`: the key lacks the scope. `question`: the API has granted the scope to
- * other deliveries, so the next request is sent alone, to learn whether the API still grants the scope. `request`: only
- * this request is refused.
+ * What a 403 is about. `access`: the key may not use this operation. `question`: the API has granted the operation to
+ * other deliveries, so the next request is sent alone, to learn whether the API still grants it. `request`: only this
+ * request is refused.
  */
-export type DenialSubject = 'scope' | 'question' | 'request';
+export type DenialSubject = 'access' | 'question' | 'request';
 
 /**
- * Authorization holds: after a 401 or 402 the API refuses everything. After a 403, and after a 401 to a scope's own
- * key, it refuses one scope. Every request is checked here before it is sent.
+ * Authorization holds: after a 401 or 402 the API refuses everything. After a 403 it refuses one operation, and all
+ * others continue. After a 401 to a scope's own key it refuses everything that needs this scope. Every request is
+ * checked here before it is sent.
  */
 export interface Authorization {
   state(): AuthorizationState;
-  /** The scopes that the API refuses, each with the API's reason. Deliveries of other scopes continue. */
-  refused(): ReadonlyMap<Scope, Reason>;
-  /** True if a request of this scope may be sent. */
-  allows(scope: Scope): boolean;
-  /** True if an answer has shown that the API grants this scope. False again after a hold has ended. */
-  isTried(scope: Scope): boolean;
-  /** How many requests in a row were refused a scope that the API has granted to other requests. */
-  questionsInARow(scope: Scope): number;
-  /** @param scope the scope that the request needs */
-  observe(outcome: Outcome, scope: Scope, denial?: DenialSubject): void;
+  /** What the API refuses, each with the API's reason. All other deliveries continue. */
+  refused(): ReadonlyMap<Access, Reason>;
   /**
-   * Ends the hold on everything, after the key was read again or a person has corrected the plan. Refused scopes stay
-   * refused.
+   * The scopes that the key most likely lacks: the API refuses everything that needs the scope and that was tried.
+   */
+  refusedScopes(): ReadonlyMap<Scope, Reason>;
+  /** True if such a request may be sent. */
+  allows(access: Access): boolean;
+  /** True if an answer has shown that the API grants this. False again after a hold has ended. */
+  isTried(access: Access): boolean;
+  /** How many requests in a row were refused although the API has granted the same to other requests. */
+  questionsInARow(access: Access): number;
+  /** @param access what the request needs */
+  observe(outcome: Outcome, access: Access, denial?: DenialSubject): void;
+  /**
+   * Ends the hold on everything, after the key was read again or a person has corrected the plan. Refused operations
+   * stay refused.
    */
   reopen(): void;
-  /** Ends the hold on one scope. */
-  reopenScope(scope: Scope): void;
+  /** Ends the hold on one operation, or on reading. */
+  reopenAccess(access: Access): void;
 }
 
 /**
@@ -45,36 +50,51 @@ export interface Authorization {
  */
 export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean }): Authorization {
   let state: AuthorizationState = { open: true };
-  const refused = new Map<Scope, Reason>();
-  const tried = new Set<Scope>();
-  const questions = new Map<Scope, number>();
-  const questionsInARow = (scope: Scope): number => questions.get(scope) ?? 0;
+  const refused = new Map<Access, Reason>();
+  const tried = new Set<Access>();
+  const questions = new Map<Access, number>();
+  const questionsInARow = (access: Access): number => questions.get(access) ?? 0;
 
-  function deny({ by, detail }: Outcome & { kind: 'denied' }, scope: Scope, denial: DenialSubject): void {
+  function deny({ by, detail }: Outcome & { kind: 'denied' }, access: Access, denial: DenialSubject): void {
     if (by === 'scope' && denial === 'request') return;
     if (by === 'scope' && denial === 'question') {
-      questions.set(scope, questionsInARow(scope) + 1);
-      tried.delete(scope);
+      questions.set(access, questionsInARow(access) + 1);
+      tried.delete(access);
       return;
     }
+    const scope = scopeOf(access);
     const status = detail.status === null ? {} : { status: detail.status };
     const reason: Reason = { code: `denied_${by}`, message: detail.message, ...status };
     const isOtherKey = by === 'key' && scope === 'publish' && ownPublishKey;
-    if (by === 'scope' || isOtherKey) refused.set(scope, reason);
-    else state = { open: false, by, reason };
+    if (by !== 'scope' && !isOtherKey) {
+      state = { open: false, by, reason };
+      return;
+    }
+    for (const one of isOtherKey ? accessesOf(scope) : [access]) refused.set(one, reason);
   }
 
   return {
     state: () => state,
     refused: () => refused,
-    allows: (scope) => state.open && !refused.has(scope),
-    isTried: (scope) => tried.has(scope),
+    refusedScopes() {
+      const lacking = new Map<Scope, Reason>();
+      for (const scope of SCOPES) {
+        const all = accessesOf(scope);
+        const first = all.find((access) => refused.has(access));
+        const reason = first === undefined ? undefined : refused.get(first);
+        const grants = all.some((access) => tried.has(access) && !refused.has(access));
+        if (reason !== undefined && !grants) lacking.set(scope, reason);
+      }
+      return lacking;
+    },
+    allows: (access) => state.open && !refused.has(access),
+    isTried: (access) => tried.has(access),
     questionsInARow,
-    observe(outcome, scope, denial = 'scope') {
-      if (outcome.kind === 'denied') deny(outcome, scope, denial);
+    observe(outcome, access, denial = 'access') {
+      if (outcome.kind === 'denied') deny(outcome, access, denial);
       else if (looksAtScopes(outcome)) {
-        tried.add(scope);
-        questions.delete(scope);
+        tried.add(access);
+        questions.delete(access);
       }
     },
     reopen() {
@@ -82,10 +102,10 @@ export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean 
       tried.clear();
       questions.clear();
     },
-    reopenScope(scope) {
-      refused.delete(scope);
-      tried.delete(scope);
-      questions.delete(scope);
+    reopenAccess(access) {
+      refused.delete(access);
+      tried.delete(access);
+      questions.delete(access);
     },
   };
 }
@@ -100,7 +120,7 @@ function looksAtScopes(outcome: Outcome): boolean {
 }
 
 /**
- * If the API refuses this many requests in a row for a scope that it granted before, the whole scope counts as refused.
+ * If the API refuses this many requests in a row for an operation that it granted before, the operation counts as refused.
  */
 const QUESTIONS_MAX = 3;
 
@@ -109,27 +129,27 @@ export function isScopeDenied(outcome: Outcome): boolean {
 }
 
 /**
- * Decides what a 403 is about: the key, which lacks the scope, or the item that was sent. The answer does not say
- * which, but other deliveries show it: if the API has granted the scope to another delivery since it refused this
- * delivery, it refuses only this delivery.
+ * Decides what a 403 is about: the operation, which the key may not use, or the item that was sent. The answer does not
+ * say which, but other deliveries show it: if the API has granted the operation to another delivery since it refused
+ * this delivery, it refuses only this delivery.
  *
- * @param sent.wasTried true if the API was known to grant the scope when the request was admitted
+ * @param sent.wasTried true if the API was known to grant the operation when the request was admitted
  */
 export async function denialSubjectOf(
-  { request, scope, wasTried }: { request: ClaimedRequest; scope: Scope; wasTried: boolean },
+  { request, wasTried }: { request: ClaimedRequest; wasTried: boolean },
   {
     ledger,
     authorization,
   }: { ledger: Pick<DeliveryLedger, 'denialsOf'>; authorization: Pick<Authorization, 'questionsInARow'> },
 ): Promise<DenialSubject> {
   const [first] = request.members;
-  if (first === undefined) return 'scope';
-  // If the ledger cannot be read, nothing is known about the delivery. The scope is then suspended until the API is
+  if (first === undefined) return 'access';
+  // If the ledger cannot be read, nothing is known about the delivery. The operation is then suspended until the API is
   // asked again.
   const denials = await ledger.denialsOf(first.id).catch(() => null);
-  if (denials === null) return 'scope';
+  if (denials === null) return 'access';
   const { at, isAskedAgain } = denials;
   if (isAskedAgain || (at !== null && wasTried)) return 'request';
-  const inARow = authorization.questionsInARow(scope);
-  return wasTried || (inARow > 0 && inARow < QUESTIONS_MAX) ? 'question' : 'scope';
+  const inARow = authorization.questionsInARow(request.operation);
+  return wasTried || (inARow > 0 && inARow < QUESTIONS_MAX) ? 'question' : 'access';
 }

@@ -53,6 +53,8 @@ export interface BulkCreatesOptions {
   profile: Profile;
   /** Whether the lists of the API may be read. */
   canRead: () => boolean;
+  /** Whether the API accepts bulk imports from the key. */
+  canImport: () => boolean;
   clock: Pick<Clock, 'ticks' | 'now'>;
 }
 
@@ -65,7 +67,7 @@ const DUE_MAX = 10_000;
 /** The size of a page of a list where the profile leaves it to the API. */
 const USUAL_PAGE = 100;
 
-export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreatesOptions): BulkCreates {
+export function createBulkCreates({ ledger, profile, canRead, canImport, clock }: BulkCreatesOptions): BulkCreates {
   const { creates, createsMin, membersMax, settlesWithinMs, lostSettlesWithinMs } = profile.imports;
   const size = createImportSize(membersMax);
   let isOn = false;
@@ -113,7 +115,7 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
 
     createForm() {
       const proof = first.known();
-      if (!isOn || proof === null) return 'alone';
+      if (!isOn || proof === null || !canImport()) return 'alone';
       if (proof.state === 'proven') return 'import';
       return first.isUnderWay() ? 'alone' : 'proof';
     },

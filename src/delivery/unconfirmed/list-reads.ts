@@ -101,7 +101,7 @@ export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; c
         const local = outcome.kind === 'unavailable' && outcome.local === true;
         failing.set(list, { what: list, since: failing.get(list)?.since ?? begunAt, reason, local });
       }
-      health.observe({ outcome, scope: 'read', subject: list }, null);
+      health.observe({ outcome, access: 'read', subject: list }, null);
       const operation = list === 'publications' ? list : 'list';
       emit({ type: 'request', operation, outcome: outcome.kind, retry: false });
       return outcome;

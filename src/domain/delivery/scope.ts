@@ -9,7 +9,14 @@ export function scopeOfWrite(operation: Operation): Scope {
   return operation === 'passport.publish' || operation === 'passport.unpublish' ? 'publish' : 'write';
 }
 
-/** The writes that need one of these scopes. */
-export function writesThatTake(scopes: readonly Scope[]): Operation[] {
-  return OPERATIONS.filter((operation) => scopes.includes(scopeOfWrite(operation)));
+/** What the API can refuse by itself: one kind of write, or the reading of lists. */
+export type Access = Operation | 'read';
+
+export function scopeOf(access: Access): Scope {
+  return access === 'read' ? 'read' : scopeOfWrite(access);
+}
+
+/** Everything that needs a scope. */
+export function accessesOf(scope: Scope): Access[] {
+  return scope === 'read' ? ['read'] : OPERATIONS.filter((operation) => scopeOfWrite(operation) === scope);
 }

@@ -15,7 +15,8 @@ export function sendingHold({ api }: Pick<Runtime, 'api'>): string | null {
   }
   const refused = Array.from(
     api.refused(),
-    ([scope, { message }]) => `${message} Nothing that takes the scope ${scope} is sent until the API accepts it.`,
+    ([access, { message }]) =>
+      `${message} The API refuses ${access}, so what needs it is not sent until the API accepts it.`,
   );
   return refused.length === 0 ? null : refused.join(' ');
 }

@@ -254,7 +254,10 @@ describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
     const health = createApiHealth({ ...options, target, rate: controller });
     expect(health.admit()).toBe(0);
     const detail = { status: 429, message: 'Come back later.' };
-    health.observe({ outcome: { kind: 'throttled', retryAfterMs: MINUTE, detail }, scope: 'write', subject: 1 }, 0);
+    health.observe(
+      { outcome: { kind: 'throttled', retryAfterMs: MINUTE, detail }, access: 'product.create', subject: 1 },
+      0,
+    );
     clock.jump(ms);
     clock.advance(MINUTE - 1);
     expect(health.admit()).toBeGreaterThan(0);

@@ -119,13 +119,14 @@ describe('a sync of an item that the key may not write, with a scope that it has
   const productsOf = ({ items }: Awaited<ReturnType<World['sync']>>) => items.product;
 
   it(
-    'an item that the key may not write costs a run where it is the first to go, and the next run begins with another',
+    'an item that the key may not write stops only its operation where it is the first to go, and the next run begins with another',
     covers('key-refused', 'I5'),
     async () => {
       await given();
       forbid('SKU-P1');
       const first = await world.sync();
-      expect([exitCodeOf(first), first.fault]).toEqual([3, expect.objectContaining({ code: 'api.key' })]);
+      expect([exitCodeOf(first), first.fault, first.items]).toMatchObject([4, null, { material: { delivered: 2 } }]);
+      expect(first.warnings).toEqual([expect.stringMatching(/refuses product\.create .* 3 deliveries are left/)]);
       expect(world.requests()['product.create']).toBe(1);
       const second = await world.sync();
       expect([exitCodeOf(second), second.fault, productsOf(second)]).toEqual([4, null, { delivered: 2, blocked: 1 }]);
@@ -150,6 +151,78 @@ describe('a sync of an item that the key may not write, with a scope that it has
       expect(world.sandbox.inspect().requests['product.create']?.['403']).toBe(2);
     },
   );
+});
+
+describe('a sync with a key for which one operation is closed', () => {
+  afterEach(() => world.remove());
+  /** Each operation of a first sync, and what is left of it. */
+  const EACH = [
+    ['product.create', { product: { due: 3 }, material: { delivered: 2 } }],
+    ['material.create', { product: { delivered: 3 }, material: { due: 2 } }],
+    ['bom_item.create', { product: { delivered: 3 }, material: { delivered: 2 }, bom_item: { due: 4 } }],
+    ['passport.init', { product: { delivered: 3 }, material: { delivered: 2 }, bom_item: { delivered: 4 } }],
+  ] as const;
+
+  it.each(EACH)(
+    'a key for which %s is closed delivers all else, with exit code 4, and the rest once it is open',
+    async (operation, items) => {
+      await given({ config: AUTO });
+      world.sandbox.faults.add({ operation, kind: 'status', status: 403 });
+      const report = await world.sync();
+      expect([exitCodeOf(report), report.fault]).toEqual([4, null]);
+      expect(report.items).toMatchObject(items);
+      expect(report.warnings[0]).toMatch(new RegExp(`^The API refuses ${operation.replace('.', '\\.')} to the key`));
+      expect(world.sandbox.inspect().requests[operation]?.['403']).toBe(1);
+      world.sandbox.faults.clear();
+      expect(exitCodeOf(await world.sync())).toBe(0);
+      expect([counts(), published()]).toEqual([[3, 2, 4], ALL]);
+    },
+  );
+
+  it('a key for which the bulk import is closed creates products singly, leaves changes due, and names both settings', async () => {
+    const ids = Array.from({ length: 60 }, (_, at) => `P${at}`);
+    const products = ids.map((id) => ({ id, name: id, country: 'DE' }));
+    await given();
+    for (const [file, content] of Object.entries(smallFiles({ ...SMALL, products, lines: [] })))
+      world.write(file, content);
+    world.sandbox.faults.add({ operation: 'product.import', kind: 'status', status: 403 });
+    const report = await world.sync();
+    expect([exitCodeOf(report), report.fault, report.items]).toMatchObject([
+      0,
+      null,
+      { product: { delivered: 60 }, material: { delivered: 2 } },
+    ]);
+    expect(report.warnings).toEqual([expect.stringMatching(/imports\.creates: off.*productUpdate: none/)]);
+    expect(world.requests()).toMatchObject({ 'product.import': 1, 'product.create': 60 });
+
+    const changedRows = products.map((one) => ({ ...one, name: `${one.id} new` }));
+    for (const [file, content] of Object.entries(smallFiles({ ...SMALL, products: changedRows, lines: [] })))
+      world.write(file, content);
+    world.write('exports/materials.csv', 'ID;NAME;RECYCLED\nM1;Steel 2;0.4\nM2;Copper;0.25\nM3;Tin;0.1\n');
+    const second = await world.sync();
+    expect([second.items, exitCodeOf(second)]).toMatchObject([{ material: { delivered: 3 } }, expect.any(Number)]);
+    expect(world.contents().materials).toHaveLength(3);
+    const told = [...second.warnings, second.fault?.message].join(' ');
+    expect(told).toMatch(/60 deliveries are left to be sent/);
+    world.sandbox.faults.clear();
+    expect(exitCodeOf(await world.sync())).toBe(0);
+    expect(world.contents().products.every(({ name }) => text(name).endsWith('new'))).toBe(true);
+  });
+
+  it('a key without the scope read ends with 3 and api.key, and nothing proposes that the platform is empty', async () => {
+    await given();
+    grant('write');
+    const report = await world.sync();
+    expect(report.fault).toMatchObject({ exitCode: 3, code: 'api.key', path: 'target.apiKey' });
+    expect(report.fault?.message).toMatch(
+      /^The API refuses the scope read to the key: .* \d+ new items wait until a list/,
+    );
+    const shown = JSON.stringify(report) + report.fault?.message + report.fault?.suggestion;
+    expect(shown).not.toContain('assume-empty');
+    expect(shown).toContain('scope read');
+    grant(...EVERYTHING);
+    expect(exitCodeOf(await world.sync())).toBe(0);
+  });
 });
 
 describe('a daemon with an item that the key may not write', () => {

@@ -35,7 +35,7 @@ it('a wait for the API that is read many times is the same wait, and is stored o
     api.observe(
       {
         outcome: { kind: 'throttled', retryAfterMs, detail: { status: 429, message: 'Tomorrow.' } },
-        scope: 'write',
+        access: 'product.create',
         subject: null,
       },
       5,

@@ -81,7 +81,7 @@ describe('the authorization watch', () => {
 
   it('the authorization watch uses a rotated key at once', covers('key-refused', 'I5'), async () => {
     start();
-    api.observe(denied('key'), 'write');
+    api.observe(denied('key'), 'product.create');
     answers.keyChanged = true;
     await pass(LOOK_MS);
     expect(asked).toEqual(['key', 'probe']);
@@ -117,23 +117,27 @@ describe('the authorization watch', () => {
 
   it('the authorization watch waits for the very scope that is missing, and names it', async () => {
     start();
-    api.observe(denied('scope'), 'write');
+    api.observe(denied('scope'), 'product.create');
     answers.probe = scopes('yes', 'no', 'yes');
     await pass(LOOK_MS);
     await pass(INTERVAL_MS);
-    expect([api.allows('write'), api.allows('publish'), told]).toEqual([false, true, ['paused write']]);
+    expect([api.allows('product.create'), api.allows('passport.publish'), told]).toEqual([
+      false,
+      true,
+      ['paused write'],
+    ]);
     answers.probe = scopes('yes', 'yes', 'no');
     await pass(INTERVAL_MS);
-    expect([api.allows('write'), told]).toEqual([true, ['paused write', 'resumed write', 'reopened']]);
+    expect([api.allows('product.create'), told]).toEqual([true, ['paused write', 'resumed write', 'reopened']]);
     expect(log.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
-      'error: The API refuses the scope write; deliveries that need it stay due, and all others are sent. The scope is not accepted.',
-      'info: Deliveries continue, because the API no longer refuses the scope write.',
+      'error: The API refuses the scope write for product.create; what needs it stays due, and all other deliveries are sent. The scope is not accepted.',
+      'info: Deliveries continue, because the API no longer refuses the scope write for product.create.',
     ]);
   });
 
   it('the authorization watch reopens each scope when it is granted, however many are refused', async () => {
     start();
-    api.observe(denied('scope'), 'publish');
+    api.observe(denied('scope'), 'passport.publish');
     await pass(LOOK_MS);
     api.observe(denied('scope'), 'read');
     answers.probe = { ...scopes('no', 'no', 'no'), denied: { by: 'scope', detail: { status: 403, message: 'No.' } } };
@@ -141,7 +145,7 @@ describe('the authorization watch', () => {
     await pass(INTERVAL_MS);
     answers.probe = scopes('no', 'yes', 'yes');
     await pass(INTERVAL_MS);
-    expect([api.allows('publish'), api.allows('read'), errors()]).toEqual([true, false, 2]);
+    expect([api.allows('passport.publish'), api.allows('read'), errors()]).toEqual([true, false, 2]);
     answers.probe = scopes('yes', 'yes', 'yes');
     await pass(INTERVAL_MS);
     expect([api.allows('read'), errors()]).toEqual([true, 2]);
@@ -149,27 +153,31 @@ describe('the authorization watch', () => {
 
   it('the authorization watch keeps a refused scope closed while the key is refused, and after a key that lacks it too', async () => {
     start();
-    api.observe(denied('scope'), 'publish');
+    api.observe(denied('scope'), 'passport.publish');
     await pass(LOOK_MS);
-    api.observe(denied('key'), 'write');
+    api.observe(denied('key'), 'product.create');
     answers.probe = { ...scopes('unknown', 'unknown', 'unknown'), denied: { by: 'key', detail: NO_DETAIL } };
     await pass(LOOK_MS);
     await pass(INTERVAL_MS);
     expect([api.state().open, api.refused().size]).toEqual([false, 1]);
     answers.probe = scopes('yes', 'yes', 'no');
     await pass(INTERVAL_MS);
-    expect([api.state().open, api.allows('write'), api.allows('publish')]).toEqual([true, true, false]);
+    expect([api.state().open, api.allows('product.create'), api.allows('passport.publish')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it('the authorization watch tries once a minute if only a delivery can show the answer, and does not log that again', async () => {
     start();
     answers.probe = scopes('yes', 'unknown', 'unknown');
-    api.observe(denied('scope'), 'write');
+    api.observe(denied('scope'), 'product.create');
     await pass(LOOK_MS);
     for (let minute = 0; minute < 4; minute += 1) {
       await pass(INTERVAL_MS);
-      expect(api.allows('write')).toBe(true);
-      api.observe(denied('scope'), 'write');
+      expect(api.allows('product.create')).toBe(true);
+      api.observe(denied('scope'), 'product.create');
       await pass(LOOK_MS);
     }
     expect([errors(), asked.filter((what) => what === 'probe').length]).toEqual([1, 4]);

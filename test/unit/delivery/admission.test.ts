@@ -6,10 +6,11 @@ import { createScopeProbe } from '../../../src/delivery/admission/scope-probe.ts
 import { createSlots } from '../../../src/delivery/admission/slots.ts';
 import { createLearntRate, type LearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createReceivedQueue } from '../../../src/delivery/received-queue.ts';
-import type { Operation } from '../../../src/domain/delivery/operation.ts';
+import { OPERATIONS, type Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
-import type { Scope } from '../../../src/domain/delivery/scope.ts';
+
 import { Profile } from '../../../src/domain/profile.ts';
+
 import type { Clock } from '../../../src/lib/clock.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';
@@ -60,7 +61,7 @@ function given({
   importMax = 100,
   form = 'alone',
   isDue = async () => true,
-  tried = ['write', 'publish'],
+  tried = OPERATIONS,
 }: {
   clock: Clock;
   rate?: LearntRate;
@@ -69,13 +70,13 @@ function given({
   importMax?: number;
   form?: 'alone' | 'proof' | 'import';
   isDue?: (id: number) => Promise<boolean>;
-  tried?: readonly Scope[];
+  tried?: readonly Operation[];
 }) {
   const queue = createReceivedQueue();
   const slots = createSlots(connections);
   const target = { ping };
   const health = createApiHealth({ target, rate, ownPublishKey: false, clock, random: () => 0, emit: () => undefined });
-  for (const scope of tried) health.observe({ outcome: ACCEPTED, scope, subject: null }, null);
+  for (const access of tried) health.observe({ outcome: ACCEPTED, access, subject: null }, null);
   const dropped: number[] = [];
   const paused: Operation[] = [];
   const admission = createAdmission({
@@ -107,7 +108,7 @@ function given({
   function end(one: Admitted, outcome: Outcome): void {
     one.slot.free();
     const { id } = one.deliveries[0];
-    health.observe({ outcome, scope: 'write', subject: id }, clock.ticks() - one.slot.begunAt);
+    health.observe({ outcome, access: 'product.create', subject: id }, clock.ticks() - one.slot.begunAt);
     one.end();
     admission.wake();
   }
@@ -192,7 +193,10 @@ describe('the admission', () => {
   it('the admission drops deliveries of a refused scope and of operations that are paused', async () => {
     const world = given({ clock: createManualClock(), rate: freely(100) });
     const detail = { status: 403, message: 'No.' };
-    world.health.observe({ outcome: { kind: 'denied', by: 'scope', detail }, scope: 'publish', subject: null }, null);
+    world.health.observe(
+      { outcome: { kind: 'denied', by: 'scope', detail }, access: 'passport.publish', subject: null },
+      null,
+    );
     world.paused.push('material.create');
     world.receive(1, { operation: 'passport.publish' });
     world.receive(2, { operation: 'material.create' });
@@ -217,7 +221,10 @@ describe('the admission', () => {
     const clock = createManualClock();
     const detail = { status: 403, message: 'No.' };
     const refuse = async () => {
-      world.health.observe({ outcome: { kind: 'denied', by: 'scope', detail }, scope: 'write', subject: null }, null);
+      world.health.observe(
+        { outcome: { kind: 'denied', by: 'scope', detail }, access: 'product.create', subject: null },
+        null,
+      );
       return true;
     };
     const world = given({ clock, rate: freely(100), isDue: refuse });
@@ -267,7 +274,7 @@ describe('the admission', () => {
     };
     const world = given({ clock, ping });
     for (let subject = 0; subject < 30; subject += 1) {
-      world.health.observe({ outcome: NO_ANSWER, scope: 'write', subject }, null);
+      world.health.observe({ outcome: NO_ANSWER, access: 'product.create', subject }, null);
     }
     clock.advance(5000);
     expect(world.health.admit()).toBeGreaterThan(0);
@@ -342,7 +349,7 @@ describe('the admission', () => {
     const clock = createManualClock();
     const world = given({ clock, ping: async () => ACCEPTED, connections: 1 });
     for (let subject = 0; subject < 30; subject += 1) {
-      world.health.observe({ outcome: NO_ANSWER, scope: 'write', subject }, null);
+      world.health.observe({ outcome: NO_ANSWER, access: 'product.create', subject }, null);
     }
     clock.advance(5000);
     expect(world.health.admit()).toBeGreaterThan(0);
@@ -369,7 +376,7 @@ describe('the health of the API', () => {
     };
     const { health, abort } = given({ clock, ping });
     for (let subject = 0; subject < 30; subject += 1) {
-      health.observe({ outcome: NO_ANSWER, scope: 'write', subject }, null);
+      health.observe({ outcome: NO_ANSWER, access: 'product.create', subject }, null);
     }
     clock.advance(5000);
     expect(health.admit()).toBeGreaterThan(0);
@@ -388,7 +395,7 @@ describe('the health of the API', () => {
     const { health, abort } = given({ clock });
     expect(await health.answers(null, abort.signal)).toBe(true);
     expect(health.admit()).toBe(0);
-    health.observe({ outcome: throttled(60_000), scope: 'write', subject: 1 }, 0);
+    health.observe({ outcome: throttled(60_000), access: 'product.create', subject: 1 }, 0);
     clock.advance(59_000);
     expect(await health.answers(null, abort.signal)).toBe(false);
     clock.advance(1001);
@@ -398,11 +405,11 @@ describe('the health of the API', () => {
   it('a 503 with a time holds up the others, and not where it is about one delivery alone', () => {
     const clock = createManualClock();
     const { health, rate } = given({ clock });
-    const answer = { outcome: away(3_600_000), scope: 'write', subject: 1 } as const;
+    const answer = { outcome: away(3_600_000), access: 'product.create', subject: 1 } as const;
     health.observe(answer, 0);
     expect(rate.admit(clock.ticks())).toBe(60_000);
     clock.advance(60_000);
-    health.observe({ outcome: ACCEPTED, scope: 'write', subject: 2 }, 0);
+    health.observe({ outcome: ACCEPTED, access: 'product.create', subject: 2 }, 0);
     health.observe(answer, 0);
     expect(rate.admit(clock.ticks())).toBe(0);
   });
@@ -418,7 +425,7 @@ describe('the health of the API', () => {
     const { health, rate, abort } = given({ clock, ping });
     const isAway = (): Promise<boolean> => health.isAway(begunAt + 20_000, abort.signal);
     const begunAt = clock.ticks();
-    health.observe({ outcome: away(30_000), scope: 'write', subject: 1 }, 0);
+    health.observe({ outcome: away(30_000), access: 'product.create', subject: 1 }, 0);
     clock.advance(25_000);
     // The 503 asked for half a minute, so nothing was sent.
     expect([await isAway(), asked]).toEqual([false, 0]);
@@ -434,10 +441,10 @@ describe('the health of the API', () => {
 
   it('a 503 to a delivery that is at fault by itself does not count as silence of the API', () => {
     const { health } = given({ clock: createManualClock() });
-    const answer = { outcome: away(1000), scope: 'write', subject: 1 } as const;
+    const answer = { outcome: away(1000), access: 'product.create', subject: 1 } as const;
     health.observe(answer, null);
     expect(health.unreachableSince()).not.toBeNull();
-    health.observe({ outcome: ACCEPTED, scope: 'write', subject: 2 }, null);
+    health.observe({ outcome: ACCEPTED, access: 'product.create', subject: 2 }, null);
     health.observe(answer, null);
     expect(health.unreachableSince()).toBeNull();
   });
@@ -446,9 +453,9 @@ describe('the health of the API', () => {
     const observed: unknown[] = [];
     const rate = freely(2, (observation) => void observed.push(observation));
     const { health } = given({ clock: createManualClock(), rate });
-    health.observe({ outcome: NO_ANSWER, scope: 'read', subject: 'product' }, null);
+    health.observe({ outcome: NO_ANSWER, access: 'read', subject: 'product' }, null);
     expect(observed).toEqual([]);
-    health.observe({ outcome: throttled(1000), scope: 'read', subject: 'product' }, null);
+    health.observe({ outcome: throttled(1000), access: 'read', subject: 'product' }, null);
     expect(observed).toEqual([]);
   });
 });
@@ -459,7 +466,7 @@ describe('a write that nobody can look up', () => {
   it('BOM items go one at a time while 503s come, and other deliveries do not', async () => {
     const clock = createManualClock();
     const world = given({ clock });
-    world.health.observe({ outcome: CLOSED, scope: 'write', subject: 99 }, 0);
+    world.health.observe({ outcome: CLOSED, access: 'product.create', subject: 99 }, 0);
     const operation = 'bom_item.create' as const;
     for (const id of [1, 2]) world.receive(id, { operation });
     for (const id of [3, 4]) world.receive(id);
@@ -483,7 +490,7 @@ describe('a write that nobody can look up', () => {
     const world = given({ clock: time, ping });
     for (let subject = 0; subject < 20; subject += 1) {
       world.health.observe(
-        { outcome: subject % 2 === 0 ? ACCEPTED : CLOSED, scope: 'write', subject: 100 + subject },
+        { outcome: subject % 2 === 0 ? ACCEPTED : CLOSED, access: 'product.create', subject: 100 + subject },
         0,
       );
     }
@@ -516,7 +523,7 @@ describe('a wait of a day', () => {
     const world = given({ clock: time, ping });
     begunAt = time.now();
     expect(world.health.admit()).toBe(0);
-    world.health.observe({ outcome: throttled(DAY_MS), scope: 'write', subject: 1 }, 0);
+    world.health.observe({ outcome: throttled(DAY_MS), access: 'product.create', subject: 1 }, 0);
     void world.run(() => {
       log.push(`delivery ${minutes()}`);
       return answers.send();

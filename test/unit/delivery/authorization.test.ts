@@ -23,23 +23,39 @@ let authorization: Authorization;
 beforeEach(() => {
   authorization = createAuthorization({ ownPublishKey: false });
 });
-const allowed = () => (['read', 'write', 'publish'] as const).filter((scope) => authorization.allows(scope));
+const SOME = ['read', 'product.create', 'material.create', 'passport.publish'] as const;
+const allowed = () => SOME.filter((access) => authorization.allows(access));
+const lacking = () => [...authorization.refusedScopes().keys()];
 
 describe('an authorization hold', () => {
-  it('an authorization hold closes the scope that is refused, and no other', () => {
-    authorization.observe(denied('scope', 403), 'publish');
-    expect([authorization.state(), allowed()]).toEqual([{ open: true }, ['read', 'write']]);
-    expect([...authorization.refused()]).toEqual([['publish', { code: 'denied_scope', message: 'No.', status: 403 }]]);
-    authorization.observe(denied('scope', 403), 'read');
-    authorization.reopenScope('publish');
-    expect(allowed()).toEqual(['write', 'publish']);
+  it('an authorization hold closes the operation that is refused, and no other', () => {
+    authorization.observe(denied('scope', 403), 'product.import');
+    expect([authorization.state(), allowed(), lacking()]).toEqual([{ open: true }, [...SOME], ['write']]);
+    authorization.observe(ACCEPTED, 'material.create');
+    expect([...authorization.refused()]).toEqual([
+      ['product.import', { code: 'denied_scope', message: 'No.', status: 403 }],
+    ]);
+    expect([allowed(), lacking()]).toEqual([[...SOME], []]);
+    authorization.reopenAccess('product.import');
+    expect([authorization.refused().size, authorization.isTried('product.import')]).toEqual([0, false]);
+  });
+
+  it('an authorization hold takes a scope as lacking while everything that was tried is refused', () => {
+    authorization.observe(ACCEPTED, 'material.create');
+    authorization.observe(denied('scope', 403), 'product.create');
+    expect([allowed(), lacking()]).toEqual([['read', 'material.create', 'passport.publish'], []]);
+    authorization.observe(denied('scope', 403), 'material.create');
+    expect([allowed(), lacking()]).toEqual([['read', 'passport.publish'], ['write']]);
+    authorization.observe(denied('scope', 403), 'passport.publish');
+    expect([allowed(), lacking()]).toEqual([['read'], ['write', 'publish']]);
   });
 
   it('an authorization hold lets the other key work when the one for publishing is not valid', () => {
     authorization = createAuthorization({ ownPublishKey: true });
-    authorization.observe(denied('key', 401), 'publish');
-    expect([authorization.state(), allowed()]).toEqual([{ open: true }, ['read', 'write']]);
-    authorization.observe(denied('key', 401), 'write');
+    authorization.observe(denied('key', 401), 'passport.publish');
+    expect([authorization.state(), allowed()]).toEqual([{ open: true }, ['read', 'product.create', 'material.create']]);
+    expect([authorization.allows('passport.unpublish'), lacking()]).toEqual([false, ['publish']]);
+    authorization.observe(denied('key', 401), 'product.create');
     expect(allowed()).toEqual([]);
   });
 
@@ -47,47 +63,51 @@ describe('an authorization hold', () => {
     ['key', 401],
     ['plan', 402],
   ] as const)(
-    'an authorization hold closes all scopes when the %s is refused, and knows afterwards which are granted',
+    'an authorization hold closes everything when the %s is refused, and knows afterwards what is granted',
     (by, status) => {
-      authorization.observe(denied('scope', 403), 'publish');
-      authorization.observe(denied(by, status), 'write');
+      authorization.observe(denied('scope', 403), 'passport.publish');
+      authorization.observe(denied(by, status), 'product.create');
       expect([authorization.state(), allowed()]).toMatchObject([
         { open: false, by, reason: { code: `denied_${by}`, status } },
         [],
       ]);
       authorization.reopen();
-      expect(allowed()).toEqual(['read', 'write']);
+      expect(allowed()).toEqual(['read', 'product.create', 'material.create']);
     },
   );
 
-  it('an authorization hold asks about a scope once more where a refused request is one that others were allowed', () => {
-    authorization.observe(ACCEPTED, 'write');
-    authorization.observe(denied('scope', 403), 'write', 'question');
-    expect([authorization.isTried('write'), allowed(), authorization.questionsInARow('write')]).toEqual([
-      false,
-      ['read', 'write', 'publish'],
-      1,
+  it('an authorization hold asks once more where a refused request is one that others were allowed', () => {
+    authorization.observe(ACCEPTED, 'product.create');
+    authorization.observe(denied('scope', 403), 'product.create', 'question');
+    expect([
+      authorization.isTried('product.create'),
+      allowed(),
+      authorization.questionsInARow('product.create'),
+    ]).toEqual([false, [...SOME], 1]);
+    authorization.observe(ACCEPTED, 'product.create');
+    expect([authorization.isTried('product.create'), authorization.questionsInARow('product.create')]).toEqual([
+      true,
+      0,
     ]);
-    authorization.observe(ACCEPTED, 'write');
-    expect([authorization.isTried('write'), authorization.questionsInARow('write')]).toEqual([true, 0]);
   });
 
-  it('an authorization hold learns nothing about a scope from a refusal that is about the request', () => {
-    authorization.observe(ACCEPTED, 'write');
-    authorization.observe(denied('scope', 403), 'write', 'request');
-    expect([authorization.isTried('write'), allowed()]).toEqual([true, ['read', 'write', 'publish']]);
+  it('an authorization hold learns nothing from a refusal that is about the request', () => {
+    authorization.observe(ACCEPTED, 'product.create');
+    authorization.observe(denied('scope', 403), 'product.create', 'request');
+    expect([authorization.isTried('product.create'), allowed()]).toEqual([true, [...SOME]]);
   });
 
-  it('an authorization hold forgets with a corrected key how many requests in a row were refused a scope', () => {
-    for (const scope of ['write', 'publish'] as const) authorization.observe(denied('scope', 403), scope, 'question');
+  it('an authorization hold forgets with a corrected key how many requests in a row were refused', () => {
+    const both = ['product.create', 'passport.publish'] as const;
+    for (const access of both) authorization.observe(denied('scope', 403), access, 'question');
     authorization.reopen();
-    expect((['write', 'publish'] as const).map((scope) => authorization.questionsInARow(scope))).toEqual([0, 0]);
+    expect(both.map((access) => authorization.questionsInARow(access))).toEqual([0, 0]);
   });
 
   it('an authorization hold stays closed when the answer to an earlier request comes late', () => {
-    authorization.observe(denied('scope', 403), 'publish');
-    authorization.observe(ACCEPTED, 'publish');
-    expect(authorization.allows('publish')).toBe(false);
+    authorization.observe(denied('scope', 403), 'passport.publish');
+    authorization.observe(ACCEPTED, 'passport.publish');
+    expect([authorization.allows('passport.publish'), lacking()]).toEqual([false, ['publish']]);
   });
 });
 
@@ -126,13 +146,10 @@ describe('the reachability of the API', () => {
 describe('suspended work', () => {
   const profile = Profile.parse({});
 
-  it('a refused scope suspends the work that needs this scope', () => {
-    const publishing = ['passport.publish', 'passport.unpublish'];
+  it('a refused operation suspends its own work, and no other', () => {
     expect(suspendedBy([], profile)).toEqual({ operations: [], unconfirmed: { operations: [], reasons: [] } });
-    expect(suspendedBy(['publish'], profile).operations).toEqual(publishing);
-    const { operations } = suspendedBy(['write'], profile);
-    expect(operations).toContain('passport.init');
-    expect(operations).not.toEqual(expect.arrayContaining(publishing));
+    expect(suspendedBy(['passport.publish'], profile).operations).toEqual(['passport.publish']);
+    expect(suspendedBy(['product.import', 'read'], profile).operations).toEqual(['product.import']);
   });
 
   it('a refused scope read suspends the work that only reading can settle, and no write', () => {

@@ -32,7 +32,13 @@ function given({
     importGain: async () => gain,
     isOpen: async () => isOpen,
   };
-  const bulk = createBulkCreates({ ledger, profile: Profile.parse({ imports }), canRead: () => canRead, clock });
+  const bulk = createBulkCreates({
+    ledger,
+    profile: Profile.parse({ imports }),
+    canRead: () => canRead,
+    canImport: () => true,
+    clock,
+  });
   return { bulk, clock, stored: () => proof };
 }
 

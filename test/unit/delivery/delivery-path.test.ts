@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createDelivery, type Delivery, type DeliveryOptions } from '../../../src/delivery/create-delivery.ts';
 import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
+import { OPERATIONS } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import type { ClaimedRequest, DeliveryName, ToClaim } from '../../../src/domain/ports/claim.ts';
@@ -116,7 +117,7 @@ describe('the way of deliveries', () => {
       isStaging: () => false,
       eachRound: async () => undefined,
     });
-    delivery.health.observe({ outcome: ACCEPTED, scope: 'write', subject: null }, null);
+    for (const access of OPERATIONS) delivery.health.observe({ outcome: ACCEPTED, access, subject: null }, null);
     delivery.path.start();
     return { clock, claims, settled, sent, deadLettered, events };
   }

@@ -52,11 +52,11 @@ describe('the priority queue of received deliveries', () => {
     expect(queue.waiting('product.import')).toEqual({ count: 0, since: 0 });
   });
 
-  it('the priority queue knows which scopes its deliveries need', () => {
+  it('the priority queue knows which operations its deliveries have', () => {
     queue.add(received(1, 'passport.publish'));
-    expect([queue.has('publish'), queue.has('write')]).toEqual([true, false]);
+    expect([queue.has('passport.publish'), queue.has('product.create')]).toEqual([true, false]);
     queue.removeAll(new Set([1, 2]));
-    expect([queue.has('publish'), queue.count()]).toEqual([false, 0]);
+    expect([queue.has('passport.publish'), queue.count()]).toEqual([false, 0]);
   });
 
   it('the priority queue gives new products and others in turns', () => {

@@ -37,12 +37,12 @@ describe('a scope probe', () => {
     const sent: { id: number; end: (outcome: Outcome) => void }[] = [];
     await probe.prepare(queue, now);
     for (const one of Array.from(queue.inOrder())) {
-      const scope = one.operation.startsWith('passport.p') ? 'publish' : 'write';
-      if (!authorization.allows(scope) || probe.waitMs(one, now) > 0) continue;
+      const { operation } = one;
+      if (!authorization.allows(operation) || probe.waitMs(one, now) > 0) continue;
       queue.remove(one);
-      const endProbe = probe.begin(scope, now);
+      const endProbe = probe.begin(operation, now);
       const end = (outcome: Outcome): void => {
-        authorization.observe(outcome, scope);
+        authorization.observe(outcome, operation);
         endProbe();
       };
       sent.push({ id: one.id, end });
@@ -55,7 +55,7 @@ describe('a scope probe', () => {
     const sent = await send();
     expect(sent.map(({ id }) => id)).toEqual([0]);
     for (const { end } of sent) end(DENIED);
-    expect(authorization.allows('publish')).toBe(false);
+    expect(authorization.allows('passport.publish')).toBe(false);
     expect(await send()).toEqual([]);
   });
 
@@ -74,7 +74,7 @@ describe('a scope probe', () => {
     const second = await send();
     expect(second.map(({ id }) => id)).toEqual([2]);
     second[0]?.end(DENIED);
-    authorization.reopenScope('publish');
+    authorization.reopenAccess('passport.publish');
     expect((await send()).map(({ id }) => id)).toEqual([3]);
   });
 
@@ -115,7 +115,7 @@ describe('a scope probe', () => {
   });
 
   it('no scope probe is sent where an answer has shown that the scope is granted', async () => {
-    authorization.observe(ACCEPTED, 'publish');
+    authorization.observe(ACCEPTED, 'passport.publish');
     receive([1, 2]);
     const looked: Received[] = [...queue.inOrder()];
     expect(looked.map((one) => probe.waitMs(one, now))).toEqual([0, 0]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isSupported, scopeOf } from '../../../src/api/endpoints.ts';
 import { OPERATIONS } from '../../../src/domain/delivery/operation.ts';
-import { scopeOfWrite, writesThatTake } from '../../../src/domain/delivery/scope.ts';
+import { accessesOf, SCOPES, scopeOf as scopeOfAccess, scopeOfWrite } from '../../../src/domain/delivery/scope.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 
 test.each(OPERATIONS.filter(isSupported))('%s takes the scope that its endpoint asks for', (operation) => {
@@ -9,6 +9,7 @@ test.each(OPERATIONS.filter(isSupported))('%s takes the scope that its endpoint 
 });
 
 test('every write takes write or publish', () => {
-  expect(writesThatTake(['write', 'publish'])).toEqual(OPERATIONS);
-  expect(writesThatTake(['read'])).toEqual([]);
+  expect([...accessesOf('write'), ...accessesOf('publish')].toSorted()).toEqual(OPERATIONS.toSorted());
+  expect(accessesOf('read')).toEqual(['read']);
+  for (const scope of SCOPES) for (const access of accessesOf(scope)) expect(scopeOfAccess(access)).toBe(scope);
 });

@@ -89,6 +89,7 @@ const view: OverviewView = {
   lost: null,
   refusal: null,
   refusedScopes: [],
+  refusedOperations: [],
   causes: [cause],
   passportBlocker: null,
   unmapped: [],

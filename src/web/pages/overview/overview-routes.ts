@@ -1,3 +1,5 @@
+import { operationSentence } from '../../../daemon/faults/refused-scope-fault.ts';
+import { scopeOf } from '../../../domain/delivery/scope.ts';
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PageContext } from '../../server/page-context.ts';
@@ -56,7 +58,10 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     lost: lost?.message ?? null,
     configRefusedAt: reload === null || reload.ok ? null : reload.at,
     refusal: authorization.open ? null : authorization.reason.message,
-    refusedScopes: Array.from(runtime.api.refused(), ([scope, { message }]) => ({ scope, message })),
+    refusedScopes: Array.from(runtime.api.refusedScopes(), ([scope, { message }]) => ({ scope, message })),
+    refusedOperations: Array.from(runtime.api.refused())
+      .filter(([access]) => !runtime.api.refusedScopes().has(scopeOf(access)))
+      .map(([access, { message }]) => operationSentence(access, message)),
     passportBlocker: lost === null ? (runtime.views.passportBlockers()[0] ?? null) : null,
     unmapped: lost === null ? unmappedOf(context) : [],
     causes: causes?.slice(0, CAUSES_SHOWN) ?? null,

@@ -29,6 +29,8 @@ export interface OverviewView {
   refusal: string | null;
   /** The API's message about each refused scope. */
   refusedScopes: readonly { scope: Scope; message: string }[];
+  /** A sentence about each refused operation whose scope the key has. */
+  refusedOperations: readonly string[];
   /** Why no passport can be published now; null if nothing keeps all of them. */
   passportBlocker: string | null;
   /** Sources of the config with rows that are not mapped yet. */

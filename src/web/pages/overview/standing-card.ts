@@ -31,7 +31,15 @@ export function standingCard(view: OverviewView): Html {
 </ul>${troubles(view)}${speed(view)}</section>`;
 }
 
-function troubles({ lost, standing, trouble, configRefusedAt, refusal, refusedScopes }: OverviewView): Html {
+function troubles({
+  lost,
+  standing,
+  trouble,
+  configRefusedAt,
+  refusal,
+  refusedScopes,
+  refusedOperations,
+}: OverviewView): Html {
   return html`${lost === null ? null : html`<p class="bad">${lost} dpp-sync sends nothing more, and the daemon ends.</p>`}${waitText(standing.apiWait)}${
     configRefusedAt === null
       ? null
@@ -47,7 +55,7 @@ function troubles({ lost, standing, trouble, configRefusedAt, refusal, refusedSc
   }${refusedScopes.map(
     ({ scope, message }) =>
       html`<p class="bad">${message} Deliveries that need the scope <b>${scope}</b> stay due; all others are sent. <code>dpp-sync check</code> shows what the key may do.</p>`,
-  )}`;
+  )}${refusedOperations.map((sentence) => html`<p class="bad">${sentence} What needs this operation stays due; everything else is sent.</p>`)}`;
 }
 
 function waitText(wait: ApiWait | null): Html | null {
