@@ -180,6 +180,14 @@ describe('the overview', () => {
     }
   });
 
+  it('the overview shows items that were sent in another form than the profile has now', () => {
+    const otherForms = [{ kind: 'bom_item' as const, items: 412, fields: ['quantity', 'unit'] }];
+    expect(text(overviewPage({ ...view, standing: { ...view.standing, otherForms } }).markup)).toContain(
+      '412 BOM items were sent in another form than the profile has now: quantity, unit. How many can be sent again: dpp-sync replay --form --dry-run',
+    );
+    expect(markup).not.toContain('in another form');
+  });
+
   it('the overview shows the rows that a run has put into quarantine, and all that are there now', () => {
     expect(markup).toMatch(/data-label="quarantined"><span class="">3<\/span>/);
     expect(markup).toMatch(/data-label="in quarantine now"><a [^>]*>5<\/a>/);

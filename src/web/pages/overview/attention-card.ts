@@ -1,5 +1,6 @@
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { kindWord } from '../../../domain/words.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
@@ -80,8 +81,8 @@ function missingNotes({ standing }: AttentionView): Html[] {
 
 function formNotes({ standing }: AttentionView): Html[] {
   return standing.otherForms.map(({ kind, items, fields }) => {
-    const what = counted(items, KINDS[kind].one.toLowerCase(), KINDS[kind].many.toLowerCase());
-    return html`<p><a href="${itemsPath({ kind })}">${what}</a> ${items === 1 ? 'was' : 'were'} sent in another form than the profile has now: ${fields.join(', ')}. To send them again: <code>dpp-sync replay --form</code></p>`;
+    const what = counted(items, kindWord(kind), `${kindWord(kind)}s`);
+    return html`<p><a href="${itemsPath({ kind })}">${what}</a> ${items === 1 ? 'was' : 'were'} sent in another form than the profile has now: ${fields.join(', ')}. How many can be sent again: <code>dpp-sync replay --form --dry-run</code></p>`;
   });
 }
 
