@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { exitCodeOf, type SyncReport } from '../../../src/daemon/sync.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -137,7 +139,7 @@ describe('a platform of another form', () => {
       expect(first['product.list']).toBeLessThanOrEqual(4);
       expect(first['material.list']).toBeLessThanOrEqual(4);
 
-      // A change, and a second ledger that finds everything.
+      // A change.
       platform.write(
         'materials.csv',
         csv('code,name', (at) => `M-${at},Beech ${at}`),
@@ -145,6 +147,17 @@ describe('a platform of another form', () => {
       expect(await exitCode(platform.sync())).toBe(0);
       expect(contentOf(platform)).toEqual({ ...expected, names: named((at) => `Beech ${at}`) });
       expect(platform.requests()['material.update']).toBe(COUNT);
+
+      // A second ledger finds everything in the lists.
+      const config = parse(readFileSync(platform.configFile, 'utf8')) as { ledger: string; target: { bom: string } };
+      config.ledger = './data/second.db';
+      config.target.bom = 'assume-present';
+      platform.write('dpp-sync.yaml', stringify(config));
+      expect(await exitCode(platform.sync())).toBe(0);
+      expect(contentOf(platform)).toEqual({ ...expected, names: named((at) => `Beech ${at}`) });
+      const third = platform.requests();
+      expect(third['product.create'] ?? 0).toBe(0);
+      expect(third['material.create'] ?? 0).toBe(0);
     },
   );
 
