@@ -212,6 +212,7 @@ async function runtimeOn(
     connections,
     gate,
     views,
+    assumesEmpty: config.target.firstContact === 'assume-empty',
     ownPublishKey: config.target.publishKey !== null,
     failedJobs: options.showFailedJobs ? { views, replay: (id) => replayDelivery(id, replayNow) } : null,
     isStaging: () => pulls.pulling().length > 0 || mapping.busy(),

@@ -23,6 +23,7 @@ import { createClaims } from './claims.ts';
 import { createDeadLetter } from './dead-letter.ts';
 import { createDeliveryPath, type DeliveryPath } from './delivery-path.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { createEchoes } from './echoes.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { createFailedJobs, type FailedJobsOptions } from './failed-jobs.ts';
 import { createFirstContact, type FirstContact } from './first-contact.ts';
@@ -52,6 +53,8 @@ export interface DeliveryOptions {
   connections: number;
   /** The gate through which every request goes, also those of `target` and `reader`. */
   gate: RequestGate;
+  /** True if the config says that the platform is empty, so that products and materials are not listed. */
+  assumesEmpty: boolean;
   /** Whether publishing has a separate API key. */
   ownPublishKey: boolean;
   /** Describes the operation and the item of a delivery, for the log. */
@@ -111,8 +114,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     canImport: () => health.allows('product.import'),
     clock,
   });
-  const parts = { ...options, emit, health, retries, pause, bulk };
+  const echoes = createEchoes(ledger);
+  const parts = { ...options, emit, health, retries, pause, bulk, echoes };
   const unconfirmed = createUnconfirmedResolver(parts);
+  const { readable } = unconfirmed;
   const contact = createFirstContact(parts);
   const failedJobs = options.failedJobs && createFailedJobs({ queues, ...options.failedJobs });
 
@@ -141,7 +146,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   });
   const deadLetter = createDeadLetter({ ledger, views: options.views, log, scrub });
   const claims = createClaims({ ledger, queue, health, dispatcher, bulk, deadLetter, clock });
-  const path = createDeliveryPath({ ...parts, admission, claims, dispatcher, deadLetter });
+  const path = createDeliveryPath({ ...parts, readable, admission, claims, dispatcher, deadLetter });
 
   async function eachRound(): Promise<void> {
     await options.eachRound();

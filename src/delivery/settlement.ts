@@ -1,3 +1,4 @@
+import type { Operation } from '../domain/delivery/operation.ts';
 import type { Outcome } from '../domain/delivery/outcome.ts';
 import type { Decision, RequestSettlement, Settled } from '../domain/ports/decision.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
@@ -6,8 +7,10 @@ import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { RetryBudget } from './admission/retry-budget.ts';
 import type { Answered } from './answers.ts';
+import type { Echoes } from './echoes.ts';
 import type { BulkCreates } from './imports/bulk-creates.ts';
 import { DECISION_STATES, decide } from './outcome/decide.ts';
+import type { Readable } from './outcome/decide-context.ts';
 import { decideCreates } from './outcome/decide-creates.ts';
 import { decideImport } from './outcome/decide-import.ts';
 
@@ -15,6 +18,9 @@ export interface SettlementOptions {
   health: Pick<ApiHealth, 'isWell' | 'hasTakenSince'>;
   retries: RetryBudget;
   bulk: Pick<BulkCreates, 'isProof'>;
+  echoes: Pick<Echoes, 'has' | 'add'>;
+  /** Whether the list that shows the effect of an operation can be read. */
+  readable: (operation: Operation) => Readable;
   profile: Profile;
   clock: Clock;
   /** Numbers in [0, 1). */
@@ -38,7 +44,7 @@ export function settlementOf(answered: Answered, options: SettlementOptions): Re
 function decideRequest(
   { request, outcome, forbidden }: Answered,
   now: number,
-  { health, bulk, profile, clock, random }: SettlementOptions,
+  { health, bulk, echoes, readable, profile, clock, random }: SettlementOptions,
 ): { decisions: Decision[]; keep: boolean; groupMax: number | null } {
   /** True if the API has accepted other deliveries since this time of the wall clock. */
   const takesOthers = (since: number | null): boolean =>
@@ -54,7 +60,18 @@ function decideRequest(
   }
   const { operation, attempts, uncertain, busySince, awaySince } = only;
   const known = { busySince, awaySince, takesOthers: takesOthers(awaySince), forbidden };
-  const decision = decide(outcome, { operation, attempts, uncertain, ...known, profile, now, random: random() });
+  if (outcome.kind === 'accepted' && outcome.evidence === 'echo') echoes.add(operation);
+  const proof = { echoedBefore: echoes.has(operation), readable: readable(operation) };
+  const decision = decide(outcome, {
+    operation,
+    attempts,
+    uncertain,
+    ...known,
+    ...proof,
+    profile,
+    now,
+    random: random(),
+  });
   return { decisions: [decision], keep: true, groupMax: null };
 }
 

@@ -7,10 +7,12 @@ import type { Fault } from '../lib/errors.ts';
 import type { Answered } from './answers.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import type { Echoes } from './echoes.ts';
 import { type SettlementOptions, settledEvents, settlementOf } from './settlement.ts';
 
 export interface SettlingOptions extends SettlementOptions {
   ledger: Pick<DeliveryLedger, 'settle'>;
+  echoes: Echoes;
   dispatcher: Pick<Dispatcher, 'done'>;
   deadLetter: DeadLetter;
   emit: Emit;
@@ -127,7 +129,10 @@ export function createSettling(options: SettlingOptions): Settling {
   }
 
   return {
-    settle: (answered) => settleGroup(decideAll(answered)),
+    async settle(answered) {
+      await options.echoes.ready();
+      await settleGroup(decideAll(answered));
+    },
     abandon,
     ended: async () => void (await Promise.all(abandoning)),
     trouble: () => trouble ?? unstored.values().next().value ?? null,

@@ -341,6 +341,12 @@ export const Profile = z
           .describe(
             'Words in the body of a 503, in upper or lower case, which prove that the request was not processed. Such a request is sent again later. Any other 503 leaves a write unconfirmed, as a 504 does. The page of an nginx whose limits answer 503 is not among them: it can stand for a 503 of the server behind it, after the write took effect (docs/operations.md).',
           ),
+        withoutProof: z
+          .enum(['hold', 'accept'])
+          .default('hold')
+          .describe(
+            'What happens to a publication, a withdrawal or a BOM item whose success the answer does not prove and no list can show. `hold`: it stays unconfirmed until a person decides. `accept`: it counts as done, and `dpp-sync status` shows how many of them were accepted without proof. An answer in an unknown word is never accepted.',
+          ),
       })
       .prefault({})
       .describe('How answers are understood.'),

@@ -14,6 +14,7 @@ import { createRemaining } from './deliveries/remaining.ts';
 import { createReplay } from './deliveries/replay.ts';
 import { createReplayForm } from './deliveries/replay-form.ts';
 import { createClaims } from './deliveries/requests/claims.ts';
+import { createStoredEchoes } from './deliveries/requests/echoes.ts';
 import { createImportProofs } from './deliveries/requests/import-proof.ts';
 import { createImports } from './deliveries/requests/imports.ts';
 import { createNamedDeliveries } from './deliveries/requests/named-deliveries.ts';
@@ -100,6 +101,7 @@ export function createLedgerParts(
   const storePage = createStagePage(context, { items, staging, streams, accounts, contact, lookups });
   const imports = createImports(context, requests, encodeImport);
   const importProofs = createImportProofs(context, meta);
+  const echoes = createStoredEchoes(context, meta);
   const due = createDue(context, contact);
   const remaining = createRemaining(context, contact);
   const passportItems = createPassportItems(context);
@@ -153,6 +155,7 @@ export function createLedgerParts(
     pageLooks,
     storePage,
     importProofs,
+    echoes,
     due,
     remaining,
     passports,

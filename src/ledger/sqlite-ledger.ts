@@ -186,6 +186,12 @@ function compose(
     storeImportProof: (proof) => commit.run(() => parts.importProofs.store(proof)),
     isOpen: async (delivery) => reading(() => parts.importProofs.isOpen(delivery)),
     importGain: async (request) => reading(() => parts.importProofs.gain(request)),
+    echoedOperations: async () => reading(() => parts.echoes.all()),
+    storeEcho: (operation) => commit.run(() => parts.echoes.add(operation)),
+    async endRest(operations) {
+      if (reading(() => parts.unconfirmed.restsAt(operations)))
+        await commit.run(() => parts.unconfirmed.endRest(operations));
+    },
     deadLetter: (request) => commit.run(() => parts.deadLetter(request)),
     unconfirmedDeliveries: (request) => timely(() => parts.unconfirmed.list(request)),
     deliveriesNamed: async (name) => reading(() => parts.named.named(name)),

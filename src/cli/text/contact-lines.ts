@@ -1,16 +1,21 @@
 import type { ContactAttention } from '../../daemon/views/attention.ts';
 import type { Suspended } from '../../domain/ports/first-contact.ts';
+import { describeUnproven } from '../../domain/unproven-words.ts';
 import { formatCount, type Paint, plural, printable } from './style.ts';
 import { countKind } from './words.ts';
 
-export const NO_CONTACT_ATTENTION: ContactAttention = { adopted: [], parts: { products: 0, bomItems: 0 } };
+export const NO_CONTACT_ATTENTION: ContactAttention = {
+  adopted: [],
+  parts: { products: 0, bomItems: 0 },
+  unproven: [],
+};
 
 const FIELDS_SHOWN = 8;
 
 /** Lines for people about first contact; empty if there is nothing to decide. */
 export function contactLines(
   suspended: readonly Suspended[],
-  { adopted, parts }: ContactAttention,
+  { adopted, parts, unproven }: ContactAttention,
   paint: Paint,
 ): string[] {
   const lines: string[] = [];
@@ -40,5 +45,6 @@ export function contactLines(
       '  Look at the platform, then run dpp-sync settle --bom present --all, or --bom absent. To answer for single products, give their SKUs instead of --all.',
     );
   }
+  lines.push(...unproven.map((writes) => describeUnproven(writes, formatCount(writes.count))));
   return lines;
 }

@@ -25,9 +25,9 @@ export function guardedDocument({ since, ...read }: GuardedRead): object {
   return { ...read, since: new Date(since).toISOString() };
 }
 
-/** The document about the open questions of first contact, for scripts. */
-export function contactDocument({ adopted, parts }: ContactAttention): object {
-  return { adopted, unansweredParts: parts };
+/** The document about the open questions of first contact, and about what was taken without proof, for scripts. */
+export function contactDocument({ adopted, parts, unproven }: ContactAttention): object {
+  return { adopted, unansweredParts: parts, unproven };
 }
 
 /**

@@ -6,13 +6,16 @@ import type {
   StuckDelivery,
   WaitingGroup,
 } from '../../domain/ports/ledger/ledger-views.ts';
+import type { UnprovenWrites } from '../../domain/unproven-words.ts';
 
-/** What a person has to decide after first contact, except for kinds whose list cannot be read. */
+/** What a person has to know about items that no list has shown, or that a list has shown before they were created. */
 export interface ContactAttention {
   /** Changes of items that were at the platform before. */
   adopted: AdoptedChanges[];
   /** BOM items of products that were at the platform before. */
   parts: { products: number; bomItems: number };
+  /** Writes whose answers prove too little and that no list has confirmed. They count as done. */
+  unproven: UnprovenWrites[];
 }
 
 /** What a person needs to know about the deliveries of some sources. */
@@ -43,5 +46,6 @@ export function attentionOf(views: LedgerViews, sources: readonly string[]): Att
     otherForms: views.otherForms(),
     adopted: views.adoptedChanges(sources),
     parts: views.unansweredParts(sources),
+    unproven: views.unproven(sources),
   };
 }

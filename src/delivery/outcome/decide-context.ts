@@ -9,8 +9,21 @@ export interface DecideContext extends Attempted {
   now: number;
 }
 
+/** Whether the list that shows an operation's effect can be read. With `assumed_empty` the config says not to read it. */
+export type Readable = 'yes' | 'no' | 'assumed_empty';
+
+/** What an answer that proves too little is weighed by. */
+export interface ProofContext {
+  /** Whether this platform has repeated earlier requests of the operation. */
+  echoedBefore: boolean;
+  readable: Readable;
+}
+
+/** The proof context of a member of an import. Its answer is weighed row by row. */
+export const WEIGHED_BY_ROW: ProofContext = { echoedBefore: false, readable: 'yes' };
+
 /** A delivery after an attempt. */
-export interface AttemptContext extends DecideContext {
+export interface AttemptContext extends DecideContext, ProofContext {
   /** Whether an earlier attempt may have taken effect. */
   uncertain: boolean;
   /** Since when the API has answered that it is working on the delivery; null if its last answer was another one. */

@@ -11,7 +11,7 @@ import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.t
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { boundedWaitMs, decide } from './decide.ts';
-import { reasonOf } from './decide-context.ts';
+import { reasonOf, WEIGHED_BY_ROW } from './decide-context.ts';
 import type { ImportDecision } from './decide-import.ts';
 import { readBackDelayMs } from './waits.ts';
 
@@ -92,6 +92,7 @@ function unprocessed(outcome: Outcome, members: Members, context: CreatesContext
       busySince: null,
       awaySince,
       ...context,
+      ...WEIGHED_BY_ROW,
       takesOthers: members.length === 1 && context.takesOthers,
     }),
   );

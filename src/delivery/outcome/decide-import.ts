@@ -13,7 +13,7 @@ import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.t
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { boundedWaitMs, decide } from './decide.ts';
-import { reasonOf } from './decide-context.ts';
+import { reasonOf, WEIGHED_BY_ROW } from './decide-context.ts';
 import { decideMember } from './decide-member.ts';
 import { backoffMs, resendDelayMs } from './waits.ts';
 
@@ -93,6 +93,7 @@ function decideEach(outcome: Outcome, { members, sends }: Request, context: Impo
       busySince: null,
       awaySince,
       ...context,
+      ...WEIGHED_BY_ROW,
       takesOthers: members.length === 1 && context.takesOthers,
     }),
   );

@@ -1,6 +1,6 @@
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';
-import type { SentProduct, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import type { SentContent, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import type { ListingMatch } from '../unconfirmed/listing-match.ts';
@@ -9,18 +9,19 @@ import { isSameId, notUpserted } from './decide-member.ts';
 import { decideResend, type ResendContext } from './decide-resend.ts';
 
 /**
- * Decides about a member of an import that the answer did not name, after a complete listing.
+ * Decides about a member of an import that the answer did not name, or about a change of a material, after a complete
+ * listing.
  *
  * Only fields that the listing shows are compared. Equal fields prove the write if one of them was to change, or if all
  * sent fields are shown. A field that differs disproves the write, and so does a product that is not in the list. The
- * write is then sent again, which is safe because an import that updates may be written twice. The write is also sent
+ * write is then sent again, which is safe because a change may be written twice. The write is also sent
  * again if the listing neither shows nor excludes the product. In that case nothing is proven, and the content of the
  * write may be at the platform.
  *
- * @param match the entries under the product's natural key
+ * @param match the entries under the item's natural key
  */
 export function decideReadBack(
-  delivery: UnconfirmedDelivery & { sent: SentProduct },
+  delivery: UnconfirmedDelivery & { sent: SentContent },
   { found, unclear }: ListingMatch,
   context: ResendContext,
 ): Decision {
@@ -37,6 +38,9 @@ export function decideReadBack(
   if (comparison === 'hidden') {
     return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: withSentence(reason, HIDDEN) };
   }
+  if (context.operation === 'material.update') {
+    return decideResend(context, withSentence(reason, own === undefined ? ABSENT : DIFFERS), true);
+  }
   const second = found.find((entry) => entry !== own && compare(sent, entry) === 'equal');
   if (second) return { kind: 'blocked', reason: notUpserted(sent.remoteId, second.remoteId) };
   const withProof = withSentence(reason, own === undefined ? ABSENT : DIFFERS);
@@ -45,11 +49,11 @@ export function decideReadBack(
   return decideResend(context, withProof, true);
 }
 
-const ABSENT = 'The list of products does not show this product.';
-const DIFFERS = 'The list of products shows this product without the change.';
-const HIDDEN = 'The list of products does not show the fields that changed, so a person has to check them.';
+const ABSENT = 'The list does not show this item.';
+const DIFFERS = 'The list shows this item without the change.';
+const HIDDEN = 'The list does not show the fields that changed, so a person has to check them.';
 
-function compare({ payload, changed }: SentProduct, { fields }: RemoteItem): 'equal' | 'differs' | 'hidden' {
+function compare({ payload, changed }: SentContent, { fields }: RemoteItem): 'equal' | 'differs' | 'hidden' {
   const names = Object.keys(payload);
   const shown = names.filter((name) => Object.hasOwn(fields, name));
   if (shown.some((name) => !isSameValue(payload[name] ?? null, fields[name] ?? null))) return 'differs';

@@ -5,9 +5,9 @@ import type { Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import { isRepeatable, showsInListing, showsInPublications } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
+import { readConflict } from './conflict-words.ts';
 import { type AttemptContext, type DecideContext, reasonOf } from './decide-context.ts';
-import { readInitConflict } from './init-conflict.ts';
-import { resendDelayMs, settlingDelayMs } from './waits.ts';
+import { REST_MAX_MS, resendDelayMs, settlingDelayMs } from './waits.ts';
 
 /** The data is wrong, or the refusal only hides that the item exists. */
 export function decideRefused(outcome: Outcome & { kind: 'refused' }, context: AttemptContext): Decision {
@@ -29,12 +29,9 @@ export function decideForbidden(detail: OutcomeDetail, context: AttemptContext):
   return { kind: 'unconfirmed', nextLookAt: context.now + resendDelayMs('reset', context), spend: true, reason };
 }
 
-/** A 409 whose message says that there is nothing left to do. It only causes a read-back. */
-const ALREADY = /\balready\b/i;
-
 /**
  * Handles a 409. The API also answers 409 if an earlier attempt or a person has already brought the passport into the
- * wanted state.
+ * wanted state, in any words. So the publications decide, unless the words name what has to happen first.
  */
 export function decideBusinessRule(
   { detail, ...outcome }: Outcome & { kind: 'gated' },
@@ -46,8 +43,9 @@ export function decideBusinessRule(
   if (operation === 'passport.init') return decideInitConflict(detail, context);
   if (needsReadBack(context)) return readBackLater(reason, context);
   if (outcome.mayExist) return mayExist(detail, context);
-  const isDone = ALREADY.test(detail.message) && showsInPublications(operation);
-  return isDone ? readBackNow(reason, context) : blockedByRule(reason, context);
+  const mayBeDone =
+    showsInPublications(operation) && context.readable === 'yes' && readConflict(detail.message) !== 'business_rule';
+  return mayBeDone ? readAtRest(reasonOf('conflict', detail), context) : blockedByRule(reason, context);
 }
 
 /** A create met an item with its natural key. The list shows the id. */
@@ -94,16 +92,32 @@ function readBackNow(reason: Reason, { now }: AttemptContext): Decision {
   return { kind: 'unconfirmed', nextLookAt: now, spend: false, reason };
 }
 
+const CONFLICT = 409;
+
 /**
- * Handles a 409 to the initialising of a passport. The API cannot show whether a passport is initialised. The 409 means success
- * only if it says so, or if an earlier attempt may have succeeded and the message does not name another cause. A wrong success
- * would stay for ever, while another attempt does no harm.
+ * Handles a 409 to the initialising of a passport. The words may say that the passport exists, or what has to happen
+ * first. Any other words are unclear: if the publications show the passport, it exists. If they do not, the passport is
+ * initialised once more, which does no harm, and a second conflict means that it exists.
  */
 function decideInitConflict(detail: OutcomeDetail, context: AttemptContext): Decision {
-  const conflict = readInitConflict(detail.message);
-  const isDone = conflict === 'exists' || (conflict === 'unclear' && context.uncertain);
-  if (!isDone) return blockedByRule(reasonOf('gate', detail), context);
-  return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
+  const conflict = readConflict(detail.message);
+  // A refusal in the body of a success is no conflict, whatever its words.
+  const isConflict = detail.status === CONFLICT && conflict !== 'business_rule';
+  if (conflict !== 'exists' && !isConflict) return blockedByRule(reasonOf('gate', detail), context);
+  if (conflict === 'exists' || context.uncertain) {
+    return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
+  }
+  const reason = reasonOf('conflict', detail);
+  if (context.readable === 'yes') return readAtRest(reason, context);
+  return { kind: 'retry', dueAt: context.now + resendDelayMs('reset', context), spend: true, uncertain: true, reason };
+}
+
+/**
+ * Reads the publications when the other writes of the run are done: one list serves many conflicts.
+ */
+function readAtRest(reason: Reason, { now }: AttemptContext): Decision {
+  const again: Reason = { ...reason, since: now, atRest: true };
+  return { kind: 'unconfirmed', nextLookAt: now + REST_MAX_MS, spend: false, reason: again };
 }
 
 /** Blocks a delivery for a time. Only a change at the platform can help, so the delivery is sent again now and then. */

@@ -3,6 +3,7 @@ import { askedWaitMs, type Outcome, type OutcomeDetail } from '../../domain/deli
 import type { Reason } from '../../domain/delivery/reason.ts';
 import { unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
+import { decideAccepted } from './decide-accepted.ts';
 import { type AttemptContext, reasonOf } from './decide-context.ts';
 import { decideBusinessRule, decideExists, decideForbidden, decideRefused } from './decide-refusal.ts';
 import { readBackDelayMs, resendDelayMs } from './waits.ts';
@@ -23,13 +24,7 @@ export const DECISION_STATES: Record<Decision['kind'], DeliveryState> = {
 export function decide(outcome: Outcome, context: AttemptContext): Decision {
   switch (outcome.kind) {
     case 'accepted':
-      return {
-        kind: 'delivered',
-        remoteId: outcome.remoteId,
-        contentKnown: true,
-        by: 'answer',
-        ...(outcome.shownAs !== undefined && { shownAs: outcome.shownAs }),
-      };
+      return decideAccepted(outcome, context);
     case 'exists':
       return decideExists(outcome.detail, context);
     // These outcomes do not depend on the delivery, so they use no attempt.

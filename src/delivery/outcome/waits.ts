@@ -2,6 +2,9 @@ import type { UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { fullJitterMs } from '../../lib/backoff.ts';
 
+/** How long a write that a list has to show waits for the other writes of the run before the list is read. */
+export const REST_MAX_MS = 900_000;
+
 /** What the waits of a delivery depend on. */
 export interface Attempted {
   /** The attempts that were used before this one. */

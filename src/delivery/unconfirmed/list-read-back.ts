@@ -1,3 +1,4 @@
+import { hasTrait } from '../../domain/delivery/reason.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
@@ -126,7 +127,8 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
           if (!read.complete) return settle(delivery, decisions.readAgain(delivery, 'publications'));
           const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
           // A second publication makes a duplicate. A second withdrawal changes nothing, so its absence needs no proof.
-          const isAbsent = done === false && delivery.operation === 'passport.publish';
+          const isAbsent =
+            done === false && delivery.operation === 'passport.publish' && !hasTrait(delivery.reason, 'was_answered');
           const waitMs = isAbsent ? watch.waitMs(delivery) : 0;
           if (waitMs > 0) return settle(delivery, decisions.readAgain(delivery, 'publications', waitMs));
           return settle(delivery, decisions.afterPublications(delivery, done));

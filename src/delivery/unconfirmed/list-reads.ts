@@ -1,3 +1,4 @@
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { ListableKind, Listing } from '../../domain/ports/target.ts';
@@ -17,6 +18,27 @@ export interface ReadBudget {
 }
 
 export type ListName = ListableKind | 'publications';
+
+/** The list that shows the effect of a write; null if no list shows it. */
+export function listShowing(operation: Operation): ListName | null {
+  switch (operation) {
+    case 'product.create':
+    case 'product.import':
+      return 'product';
+    case 'material.create':
+    case 'material.update':
+      return 'material';
+    // The publications show a passport only while it is public.
+    case 'passport.init':
+    case 'passport.publish':
+    case 'passport.unpublish':
+      return 'publications';
+    case 'bom_item.create':
+    case 'product.update':
+    case 'bom_item.update':
+      return null;
+  }
+}
 
 /**
  * Refused creates are collected between two reads that serve only them. While more of them come, each pause is twice as long as the
@@ -80,12 +102,21 @@ export interface ListReads {
   ended(list: ListName, listing: Listing, begunAt: number): Outcome;
   /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
   unreadable(): UnreadableList | null;
+  /**
+   * True if the API has answered the last read with something else than a list that can be relied on. It will not answer
+   * otherwise soon.
+   */
+  isUseless(list: ListName): boolean;
 }
+
+/** A list that the API does not give is asked for again after this time. */
+const USELESS_MS = 3_600_000;
 
 export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; clock: Clock; emit: Emit }): ListReads {
   const { health, clock, emit } = options;
   const budget = createReadBudget();
   const failing = new Map<ListName, UnreadableList>();
+  const uselessUntil = new Map<ListName, number>();
   return {
     // Whole milliseconds, as the ledger stores them.
     waitMs: (list, mayCollect = false) => Math.ceil(budget.admit(list, clock.ticks(), mayCollect)),
@@ -101,12 +132,36 @@ export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; c
         const local = outcome.kind === 'unavailable' && outcome.local === true;
         failing.set(list, { what: list, since: failing.get(list)?.since ?? begunAt, reason, local });
       }
+      if (!listing.complete && isNoList(listing)) uselessUntil.set(list, clock.ticks() + USELESS_MS);
+      else uselessUntil.delete(list);
       health.observe({ outcome, access: 'read', subject: list }, null);
       const operation = list === 'publications' ? list : 'list';
       emit({ type: 'request', operation, outcome: outcome.kind, retry: false });
       return outcome;
     },
 
+    isUseless: (list) => clock.ticks() < (uselessUntil.get(list) ?? Number.NEGATIVE_INFINITY),
+
     unreadable: () => [...failing.values()].toSorted((a, b) => a.since - b.since)[0] ?? null,
   };
+}
+
+/** True if the API itself has answered, and reading the list again will give no other answer. */
+function isNoList({ outcome, moved }: Extract<Listing, { complete: false }>): boolean {
+  if (moved === true) return false;
+  switch (outcome.kind) {
+    case 'refused':
+      return true;
+    case 'denied':
+      return outcome.by === 'scope';
+    case 'ambiguous':
+      return outcome.atWork === true && outcome.cause === 'unreadable_answer';
+    case 'accepted':
+    case 'exists':
+    case 'throttled':
+    case 'unavailable':
+    case 'gated':
+    case 'in_flight':
+      return false;
+  }
 }

@@ -45,8 +45,11 @@ export async function readPublications(
   };
 }
 
-/** Whether a publication or a withdrawal has taken effect, given what is public now; null if the list is unclear. */
+/**
+ * Whether a step of a passport has taken effect, given what is public now; null if the list is unclear. A passport that is
+ * public was initialised.
+ */
 export function hasTakenEffect(operation: Operation, publicity: Publicity): boolean | null {
   if (publicity === 'unclear') return null;
-  return (publicity === 'public') === (operation === 'passport.publish');
+  return (publicity === 'public') === (operation !== 'passport.unpublish');
 }

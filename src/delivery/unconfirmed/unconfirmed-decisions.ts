@@ -1,11 +1,17 @@
+import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, isLookedForOnce, type Reason, wasThereBefore, whenAbsent } from '../../domain/delivery/reason.ts';
 import type { Decision, Settlement } from '../../domain/ports/decision.ts';
+import type { RemoteItem } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
+import { remoteIdText } from '../../domain/remote-id.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
+import type { JsonValue } from '../../lib/json.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
-import type { DecideContext } from '../outcome/decide-context.ts';
+import type { Echoes } from '../echoes.ts';
+import { heldReason, withoutList } from '../outcome/decide-accepted.ts';
+import type { DecideContext, ProofContext, Readable } from '../outcome/decide-context.ts';
 import { decideReadBack } from '../outcome/decide-read-back.ts';
 import { blockedByRule } from '../outcome/decide-refusal.ts';
 import { decideResend, type ResendContext } from '../outcome/decide-resend.ts';
@@ -16,6 +22,7 @@ import {
   lateReason,
   notFoundReason,
   notShownReason,
+  pendingReason,
   unclearPublicationsReason,
   unprovenReason,
   withSentence,
@@ -37,6 +44,8 @@ export interface UnconfirmedDecisions {
    * @param done whether the write has taken effect; null if the publications do not show it
    */
   afterPublications(delivery: UnconfirmedDelivery, done: boolean | null): Decision;
+  /** Decides about a delivery whose answer proves too little, if no list can show its effect. */
+  withoutList(delivery: UnconfirmedDelivery): Decision;
   /** The delivery stays unconfirmed until the list was read once more, after `waitMs` at the earliest. */
   readAgain(delivery: UnconfirmedDelivery, list: ListName, waitMs?: number): Decision;
   /** Decides about a delivery that is safe to send again. */
@@ -67,6 +76,9 @@ export interface UnconfirmedDecisionsOptions {
   reads: Pick<ListReads, 'waitMs'>;
   health: Pick<ApiHealth, 'wasOut'>;
   retries: RetryBudget;
+  echoes: Pick<Echoes, 'has'>;
+  /** Whether the list that shows the effect of an operation can be read. */
+  readable: (operation: Operation) => Readable;
   profile: Profile;
   clock: Clock;
   /** Numbers in [0, 1). */
@@ -78,11 +90,22 @@ const LOOK_LEAST_MS = 1000;
 /** How long lists are read for a product that no list shows, if it is unknown how long an import may take. */
 const LOOK_FOR_MS = 120_000;
 
+/** The first of the growing waits between two looks for a publication that the platform may make late. */
+const PENDING_LEAST_MS = 5000;
+/** How long the publications are read at least for a passport that they do not show. A list that lags is read for longer. */
+const PENDING_FOR_LEAST_MS = 10_000;
+
 /** The delivery stays unconfirmed, and only a person can resolve it. */
 const leftToPerson = (reason: Reason): Decision => ({ kind: 'unconfirmed', nextLookAt: null, spend: false, reason });
 
+/** A reason whose list was read, so that it does not wait for the other writes of the run any more. */
+function restless(reason: Reason): Reason {
+  const { atRest: _, ...rest } = reason;
+  return rest;
+}
+
 export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions): UnconfirmedDecisions {
-  const { reads, health, retries, profile, clock, random } = options;
+  const { reads, health, retries, echoes, readable, profile, clock, random } = options;
 
   const context = ({ operation, attempts }: UnconfirmedDelivery): DecideContext => ({
     operation,
@@ -96,6 +119,11 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     ...context(delivery),
     dueAt: 0,
     refund: health.wasOut(ticksAt(clock, delivery.since)),
+  });
+
+  const proofOf = ({ operation }: UnconfirmedDelivery): ProofContext => ({
+    echoedBefore: echoes.has(operation),
+    readable: readable(operation),
   });
 
   /** The time at which the next retry may be sent; 0 means at once. */
@@ -112,7 +140,54 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
 
   function readAgain({ reason }: UnconfirmedDelivery, list: ListName, waitMs = 1): Decision {
     const nextLookAt = clock.now() + Math.max(1, Math.ceil(waitMs), reads.waitMs(list));
-    return { kind: 'unconfirmed', nextLookAt, spend: false, reason };
+    return { kind: 'unconfirmed', nextLookAt, spend: false, reason: restless(reason) };
+  }
+
+  /** Takes a weak answer for which there is no list, or leaves it to a person. */
+  function withoutProof(delivery: UnconfirmedDelivery, context: ProofContext): Decision {
+    const { operation, reason } = delivery;
+    const { answeredId: remoteId = null, words } = reason;
+    const evidence = words !== undefined ? 'unknown_word' : remoteId === null ? 'bare' : 'id';
+    const weighed = withoutList(operation, evidence, { ...context, withoutProof: profile.answers.withoutProof });
+    if (weighed.kind !== 'take') return leftToPerson(heldReason(operation, reason));
+    return { kind: 'delivered', remoteId, contentKnown: true, by: 'answer', unproven: weighed.unproven };
+  }
+
+  /**
+   * Decides about a conflict of a passport that the publications do not show as done. A passport that may exist is
+   * initialised once more: a second conflict means that it exists.
+   */
+  function conflicted(delivery: UnconfirmedDelivery): Decision {
+    const { operation, reason } = delivery;
+    if (operation !== 'passport.init') return blockedByRule({ ...restless(reason), code: 'gate' }, context(delivery));
+    return withSlot(decideResend(resendContext(delivery), restless(reason), false));
+  }
+
+  /**
+   * Decides about a publication or a withdrawal that the publications do not show. The platform may be working on it, so
+   * the publications are read a few times more, each time after a longer wait.
+   */
+  function notPublished(delivery: UnconfirmedDelivery): Decision {
+    const waitedMs = clock.now() - (delivery.reason.since ?? delivery.since);
+    const forMs = Math.max(PENDING_FOR_LEAST_MS, 2 * profile.list.lagMs);
+    if (waitedMs >= forMs) return leftToPerson(pendingReason(delivery));
+    return readAgain(delivery, 'publications', Math.min(Math.max(PENDING_LEAST_MS, 2 * waitedMs), forMs - waitedMs));
+  }
+
+  /** The product or material that a list shows for a create. */
+  function foundBy(
+    { reason }: UnconfirmedDelivery,
+    { found }: ListingMatch,
+  ): { remoteId: JsonValue; shownAs?: string } {
+    const { answeredId } = reason;
+    const isAnswered = ({ remoteId }: RemoteItem): boolean =>
+      answeredId !== undefined && remoteIdText(remoteId) === remoteIdText(answeredId);
+    const remoteId = (found.find(isAnswered) ?? found.at(-1))?.remoteId ?? null;
+    if (answeredId === undefined || remoteId === null || remoteIdText(remoteId) === remoteIdText(answeredId)) {
+      return { remoteId };
+    }
+    const ids = [answeredId, remoteId].map((id) => JSON.stringify(remoteIdText(id)));
+    return { remoteId, shownAs: `The answer named the id ${ids[0]}; the list shows the id ${ids[1]}, which counts.` };
   }
 
   /**
@@ -159,7 +234,13 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       const { reason, sent } = delivery;
       const { found, unclear } = match;
       if (sent !== null && complete) {
-        return withSlot(decideReadBack({ ...delivery, sent }, match, resendContext(delivery)));
+        const decision = decideReadBack({ ...delivery, sent }, match, resendContext(delivery));
+        const isHidden = decision.kind === 'unconfirmed' && reason.code === 'unechoed';
+        return isHidden ? withoutProof(delivery, { ...proofOf(delivery), readable: 'no' }) : withSlot(decision);
+      }
+      // The list cannot show the item, so it is worth no more than no list.
+      if (unclear !== null && found.length === 0 && complete && reason.code === 'unechoed') {
+        return withoutProof(delivery, { ...proofOf(delivery), readable: 'no' });
       }
       // I6: the item may exist although the list does not show it. Another create would make it a second time.
       if (unclear !== null && found.length === 0 && complete) {
@@ -167,9 +248,15 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
         if (hasTrait(reason, 'may_exist')) return absent({ ...delivery, reason: withSentence(reason, unclear) });
         return leftToPerson(unprovenReason(reason, unclear));
       }
-      const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
+      const { remoteId, shownAs } = sent === null ? foundBy(delivery, match) : { remoteId: null };
       const contentKnown = !hasTrait(reason, 'content_unknown');
-      const decision: Decision = { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
+      const decision: Decision = {
+        kind: 'delivered',
+        remoteId,
+        contentKnown,
+        by: 'read_back',
+        ...(shownAs !== undefined && { shownAs }),
+      };
       // An item that existed before is adopted. An item that an earlier attempt may have created belongs to this
       // ledger.
       if (remoteId !== null) return wasThereBefore(reason) ? { ...decision, shown: found } : decision;
@@ -183,8 +270,18 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
 
     afterPublications(delivery, done) {
       if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
+      const { code } = delivery.reason;
+      if (code === 'conflict') return conflicted(delivery);
+      if (code === 'pending') {
+        if (done === false) return notPublished(delivery);
+        const decision = withoutProof(delivery, { ...proofOf(delivery), readable: 'no' });
+        if (decision.kind === 'delivered') return decision;
+      }
       return done === null ? leftToPerson(unclearPublicationsReason(delivery.reason)) : absent(delivery);
     },
+
+    withoutList: (delivery) =>
+      delivery.reason.code === 'conflict' ? conflicted(delivery) : withoutProof(delivery, proofOf(delivery)),
 
     readAgain,
 

@@ -1,4 +1,5 @@
 import type { Reason } from '../../domain/delivery/reason.ts';
+import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 
 /** The reason of a write that a complete listing does not show. */
 export function absentReason(reason: Reason): Reason {
@@ -50,4 +51,13 @@ export function unclearPublicationsReason(reason: Reason): Reason {
   const sentence =
     'The list of publications does not show to whom its entries belong, so it is unknown whether the write took effect; see `publications` in the profile.';
   return { ...reason, message: `${reason.message} ${sentence}` };
+}
+
+/** The reason of a publication or a withdrawal that the publications have not shown for some time. */
+export function pendingReason({ operation, reason }: Pick<UnconfirmedDelivery, 'operation' | 'reason'>): Reason {
+  const shown = operation === 'passport.publish' ? 'do not show the passport' : 'still show the passport';
+  return withSentence(
+    reason,
+    `The publications ${shown}. The next run of the source looks again. Look at the platform, and record what is there with \`dpp-sync settle\`.`,
+  );
 }

@@ -1,5 +1,6 @@
+import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
-import { showsInListing, showsInPublications, unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
+import { showsInListing, unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
@@ -13,17 +14,19 @@ import type { ApiHealth } from '../admission/api-health.ts';
 import type { CreatePause } from '../admission/create-pause.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
 import { suspendedBy } from '../admission/suspended-work.ts';
+import type { Echoes } from '../echoes.ts';
 import { DECISION_STATES } from '../outcome/decide.ts';
+import type { Readable } from '../outcome/decide-context.ts';
 import { createAbsence } from './absence.ts';
 import { createListReadBack, type ListReadBackOptions } from './list-read-back.ts';
-import { createListReads, type ListName, type ListReads } from './list-reads.ts';
+import { createListReads, type ListName, type ListReads, listShowing } from './list-reads.ts';
 import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
 import { unreadableReason } from './unconfirmed-reasons.ts';
 
 export interface UnconfirmedResolverOptions {
   ledger: Pick<
     UnconfirmedLedger,
-    'unconfirmedDeliveries' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'acknowledgedCreates'
+    'unconfirmedDeliveries' | 'endRest' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'acknowledgedCreates'
   > &
     Pick<DeliveryLedger, 'settle'>;
   target: Pick<Target, 'list'>;
@@ -32,6 +35,11 @@ export interface UnconfirmedResolverOptions {
   retries: RetryBudget;
   pause: CreatePause;
   bulk: ListReadBackOptions['bulk'];
+  echoes: Pick<Echoes, 'has' | 'ready'>;
+  /** True if the config says that the platform is empty, so that products and materials are not listed. */
+  assumesEmpty: boolean;
+  /** True while a source is read or mapped, so that more writes may be staged soon. */
+  isStaging: () => boolean;
   profile: Profile;
   clock: Clock;
   random: () => number;
@@ -46,6 +54,8 @@ export interface UnconfirmedResolver {
    * @returns the number of deliveries that it has handled
    */
   resolve(abort: AbortSignal): Promise<number>;
+  /** Whether the list that shows the effect of an operation can be read. */
+  readable: (operation: Operation) => Readable;
   /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
   unreadable: ListReads['unreadable'];
 }
@@ -54,6 +64,13 @@ export interface UnconfirmedResolver {
 const BATCH = 10_000;
 /** While only writes fail, one delivery is sent again in each period of this length, because further ones would only wait. */
 const TRY_AGAIN_MS = 30_000;
+
+/** The operations whose effects one list shows. The list is read when none of them is due or being sent. */
+const RESTING_TOGETHER: readonly (readonly Operation[])[] = [
+  ['product.create'],
+  ['material.create', 'material.update'],
+  ['passport.init', 'passport.publish', 'passport.unpublish'],
+];
 
 /** The unconfirmed deliveries, by how each is resolved. */
 interface Plan {
@@ -64,9 +81,9 @@ interface Plan {
 }
 
 export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): UnconfirmedResolver {
-  const { ledger, health, profile, clock, emit } = options;
+  const { ledger, health, echoes, profile, clock, emit } = options;
   const reads = createListReads(options);
-  const decisions = createUnconfirmedDecisions({ ...options, reads });
+  const decisions = createUnconfirmedDecisions({ ...options, reads, readable });
   const absence = createAbsence({ ledger, lagMs: profile.list.lagMs, clock });
   const readBack = createListReadBack({ ...options, reads, decisions, absence, settle });
   /** When a delivery was sent again last. */
@@ -97,6 +114,19 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
       latencyMs: null,
       reason,
     });
+  }
+
+  function readable(operation: Operation): Readable {
+    const isCreate = operation === 'product.create' || operation === 'material.create';
+    if (isCreate && options.assumesEmpty) return 'assumed_empty';
+    const list = listShowing(operation);
+    return list !== null && !health.refused().has('read') && !reads.isUseless(list) ? 'yes' : 'no';
+  }
+
+  /** Decides about answered deliveries for which no list can be read. */
+  async function decideWithoutList(deliveries: readonly UnconfirmedDelivery[]): Promise<number> {
+    await Promise.all(deliveries.map((delivery) => settle(delivery, decisions.withoutList(delivery))));
+    return deliveries.length;
   }
 
   /** Leaves deliveries to a person. */
@@ -161,13 +191,20 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
   }
 
   return {
+    readable,
     unreadable: () => reads.unreadable(),
 
     async resolve(abort) {
+      await echoes.ready();
+      if (!options.isStaging()) for (const operations of RESTING_TOGETHER) await ledger.endRest(operations);
       const suspended = suspendedBy(health.refused().keys(), profile);
-      const deliveries = limited(await ledger.unconfirmedDeliveries({ limit: BATCH, suspended }));
+      const found = limited(await ledger.unconfirmedDeliveries({ limit: BATCH, suspended }));
+      const isUnlisted = ({ operation, reason }: UnconfirmedDelivery): boolean =>
+        hasTrait(reason, 'was_answered') && readable(operation) !== 'yes';
+      const deliveries = found.filter((delivery) => !isUnlisted(delivery));
       const { list, publications, resend: toResend, person } = planFor(deliveries, profile);
-      let handled = await leave(person);
+      let handled = await decideWithoutList(found.filter(isUnlisted));
+      handled += await leave(person);
       handled += await resend(toResend, abort);
       for (const kind of ['product', 'material'] as const) {
         handled += await readFor(kind, list[kind], () => readBack.items(kind, list[kind], abort), abort);
@@ -188,7 +225,7 @@ function planFor(deliveries: readonly UnconfirmedDelivery[], profile: Profile): 
     const isReadBack =
       delivery.isImportedCreate || hasTrait(reason, 'needs_reading') || isLastResort(delivery, profile);
     const policy = isReadBack ? 'read_back' : unconfirmedPolicy(operation, profile);
-    if (policy === 'read_back' && showsInPublications(operation)) plan.publications.push(delivery);
+    if (policy === 'read_back' && kind === 'passport') plan.publications.push(delivery);
     else if (policy === 'read_back' && (kind === 'product' || kind === 'material')) plan.list[kind].push(delivery);
     else if (policy === 'resend') plan.resend.push(delivery);
     else plan.person.push(delivery);

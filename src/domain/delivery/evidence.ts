@@ -54,6 +54,14 @@ export const NEEDED_EVIDENCE: Readonly<Record<Operation, Needs>> = {
   'passport.unpublish': PUBLICATION,
 };
 
+/**
+ * Why a weak answer was taken although no list has confirmed it: `assumed_empty` and `unlisted` for the id of a new
+ * item, where nothing is listed or where the list cannot be read; `accepted` where the profile says so
+ * (`answers.withoutProof`).
+ */
+export const UNPROVEN_CAUSES = ['assumed_empty', 'unlisted', 'accepted'] as const;
+export type UnprovenCause = (typeof UNPROVEN_CAUSES)[number];
+
 /** True if the evidence is as strong as needed. */
 export function isEnough(evidence: Evidence, needed: Evidence): boolean {
   return EVIDENCE.indexOf(evidence) >= EVIDENCE.indexOf(needed);

@@ -5,7 +5,7 @@
 // traits. A new code is a new row. A stored code that this release does not know is read as `unknown`, so that the
 // union of codes is closed.
 
-import type { JsonObject } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { DeliveryState } from './delivery.ts';
 
 /** The traits that a code of a reason can have. Decisions depend on them. */
@@ -45,7 +45,9 @@ export type ReasonTrait =
   /** A person has to say which of several items at the platform this one is. */
   | 'ambiguous_key'
   /** An import made a second product. Only a person may ask for another import. */
-  | 'made_second';
+  | 'made_second'
+  /** The API has answered with a success that proves too little. Where no list can be read, the answer is all there is. */
+  | 'was_answered';
 
 /** What to do with an unconfirmed delivery that is proven to be absent from the platform. */
 export type WhenAbsent = 'resend' | 'reject' | 'reject_as_hidden' | 'block' | 'ask_person';
@@ -100,6 +102,12 @@ const CODES = {
   unreadable_answer: unconfirmed('resend', RESENT),
   crossed: unconfirmed('ask_person', RESENT, 'of_another_item'),
   crash: unconfirmed('resend', RESENT),
+  /** The API has answered with a success that does not repeat what was sent. */
+  unechoed: unconfirmed('resend', RESENT, 'needs_reading', 'was_answered'),
+  /** The API has answered a publication or a withdrawal with a success that does not say that it is done. */
+  pending: unconfirmed('ask_person', [], 'needs_reading', 'was_answered'),
+  /** The API has answered a step of a passport with a 409 whose words do not say whether the step is done. */
+  conflict: unconfirmed('block', RESENT, 'needs_reading', 'was_answered'),
   /** The answer to an import does not say whether this product was stored. */
   unclear: unconfirmed('resend', RESENT, 'needs_reading', 'may_come_late'),
   /** The first import of a new product, which has to prove that the platform makes exactly one product from it. */
@@ -165,6 +173,12 @@ export interface Reason {
    * after a while (`since` is set by then), and again by each later run of its source.
    */
   lookAgain?: true;
+  /** The id that the answer named, if no list has confirmed it yet. */
+  answeredId?: JsonValue;
+  /** The words of the platform for a result that is not known. Such a write is never taken without proof. */
+  words?: string;
+  /** The list is read when the other writes of the run are done, or at the end of the wait at the latest. */
+  atRest?: true;
 }
 
 /** The reason that is used if a delivery has none. */

@@ -1,6 +1,7 @@
 // The decisions about deliveries that were sent or resolved. The ledger stores them.
 
 import type { JsonValue } from '../../lib/json.ts';
+import type { UnprovenCause } from '../delivery/evidence.ts';
 import type { Reason } from '../delivery/reason.ts';
 import type { ClaimName, DeliveryName } from './claim.ts';
 import type { ContactEntry } from './first-contact.ts';
@@ -12,7 +13,8 @@ export type Decision =
    * The write took effect. With `contentKnown: false` a create has met an existing item, and only its presence is
    * known: the item gets its remote id, and its content is written as an update. With `shown` the existing item does
    * not belong to this ledger: it is adopted with the content that the list shows, and nothing is written before a
-   * person accepts it. `shownAs` is the natural key at the platform, if it differs from the sent one.
+   * person accepts it. `shownAs` says what the platform shows in another form than it was sent, or under another id than
+   * it was answered. With `unproven` the answer was taken although it proves too little.
    */
   | {
       kind: 'delivered';
@@ -21,6 +23,7 @@ export type Decision =
       by: 'answer' | 'read_back' | 'person';
       shown?: readonly ContactEntry[];
       shownAs?: string;
+      unproven?: UnprovenCause;
     }
   /**
    * The same revision is sent again at `dueAt`. `spend` is true if it uses an attempt. With `uncertain` the answer shows

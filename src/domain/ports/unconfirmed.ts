@@ -29,12 +29,12 @@ export interface UnconfirmedDelivery extends DueDelivery, EncodedWrite {
   importId: number | null;
   /** True for a new product that was sent in an import. */
   isImportedCreate: boolean;
-  /** Only for a `product.import`; null for other operations. */
-  sent: SentProduct | null;
+  /** Only for a `product.import` and a `material.update`; null for other operations. */
+  sent: SentContent | null;
 }
 
-/** The content that an import has sent for a product, to be compared with the content at the API. */
-export interface SentProduct {
+/** The content that an import or a change has sent for an item, to be compared with the content at the API. */
+export interface SentContent {
   /** The whole payload, null for fields to clear. */
   payload: JsonObject;
   /** The fields that should change; null if it is unknown what the API had before. */

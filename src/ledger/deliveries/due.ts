@@ -20,11 +20,11 @@ export interface Due {
 export const NOTHING_SUSPENDED: SuspendedWork = { operations: [], unconfirmed: { operations: [], reasons: [] } };
 
 /**
- * SQL condition: true if the item `i` has an unconfirmed delivery that is suspended. Takes the parameters of
- * `suspendedUnconfirmed`.
+ * SQL condition: true if the item `i` has an unconfirmed delivery that is suspended. A delivery that was answered is
+ * decided about without a list if none can be read. Takes the parameters of `suspendedUnconfirmed`.
  */
-export const IS_SUSPENDED_UNCONFIRMED = `(i.operation IN (SELECT value FROM json_each(@unconfirmedOperations))
-  OR i.reason ->> '$.code' IN (SELECT value FROM json_each(@unconfirmedReasons)))`;
+export const IS_SUSPENDED_UNCONFIRMED = `((i.operation IN (SELECT value FROM json_each(@unconfirmedOperations))
+  OR i.reason ->> '$.code' IN (SELECT value FROM json_each(@unconfirmedReasons))) AND NOT ${reasonHas('i', 'was_answered')})`;
 
 export interface SuspendedUnconfirmed {
   unconfirmedOperations: string;

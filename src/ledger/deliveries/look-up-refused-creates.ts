@@ -2,11 +2,12 @@ import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
+import { reasonHas } from './reason-conditions.ts';
 
 /**
- * Makes creates of a source due for another look-up if their item was not found, because a list may show the item now.
- * These are refused creates whose item a lagging list did not show, and new products that an import may have made late.
- * Sends nothing. Call it inside the transaction that begins a run.
+ * Makes writes of a source due for another look-up if no list has shown them, because a list may show them now.
+ * These are refused creates whose item a lagging list did not show, new products that an import may have made late, and
+ * writes whose answers proved too little. Sends nothing. Call it inside the transaction that begins a run.
  */
 export function createLookUpRefusedCreates(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
@@ -16,13 +17,14 @@ export function createLookUpRefusedCreates(
     `SELECT i.id, i.revision, i.reason FROM items i
      WHERE ${isStuck('i')} AND i.state = 'rejected' AND i.reason ->> '$.lookAgain' = 1 AND i.source = +?`,
   );
-  const imported = db.prepare<[number, string]>(
+  const left = db.prepare<[number, string]>(
     `UPDATE items AS i SET due_at = ?
-     WHERE ${isStuck('i')} AND i.state = 'in_doubt' AND i.operation = 'product.create' AND i.request_place IS NOT NULL
-       AND i.due_at = 0 AND i.source = +?`,
+     WHERE ${isStuck('i')} AND i.state = 'in_doubt' AND i.due_at = 0 AND i.source = +?
+       AND ((i.operation = 'product.create' AND i.request_place IS NOT NULL)
+         OR (i.operation <> 'bom_item.create' AND ${reasonHas('i', 'was_answered')}))`,
   );
   return (source) => {
-    imported.run(clock.now(), source);
+    left.run(clock.now(), source);
     for (const { id, revision, reason } of refused.all(source)) {
       items.markUnconfirmed(
         { id, revision, state: 'rejected' },

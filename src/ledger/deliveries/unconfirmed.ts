@@ -1,4 +1,5 @@
 import { transition } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import type { SuspendedWork } from '../../domain/ports/due.ts';
@@ -7,7 +8,7 @@ import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { revisionContent } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
-import { sentProduct } from '../items/known-content.ts';
+import { sentContent } from '../items/known-content.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
 import {
   type DeliveryRow,
@@ -31,6 +32,13 @@ export interface Unconfirmed {
   voidLeases(settlingDelayMs: number): number;
   /** The unconfirmed deliveries whose read-back may begin now. One read. */
   list(request: { limit: number; suspended?: SuspendedWork }): UnconfirmedDelivery[];
+  /**
+   * True if unconfirmed deliveries of these operations wait for the end of the run's other writes, and no write of the
+   * operations is due or being sent. One read.
+   */
+  restsAt(operations: readonly Operation[]): boolean;
+  /** Makes the deliveries due that wait for the end of the run's other writes. Call it inside a transaction. */
+  endRest(operations: readonly Operation[]): void;
   /** Acknowledged creates that were sent after a time, among the items near one item. One read. */
   acknowledgedCreates(
     request: Parameters<UnconfirmedLedger['acknowledgedCreates']>[0],
@@ -43,6 +51,10 @@ export interface Unconfirmed {
  */
 const BEFORE_MAX = 2_000;
 const AROUND_MAX = 20_000;
+
+/** SQL condition: true for an unconfirmed delivery that waits for the end of the run's other writes. */
+const RESTS = `i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.due_at > +@now
+  AND i.operation IN (SELECT value FROM json_each(@operations)) AND i.reason ->> '$.atRest' = 1`;
 
 export function createUnconfirmed(
   { db, clock, profile }: Pick<LedgerContext, 'db' | 'clock' | 'profile'>,
@@ -65,6 +77,18 @@ export function createUnconfirmed(
        UNION ALL SELECT i.remote_id, h.sent_at FROM i CROSS JOIN history h ON h.item_id = i.id
        WHERE h.operation = @operation AND h.state = 'delivered' AND h.sent_at > @sentAfter AND h.sent_at <= @now AND i.remote_id IS NOT NULL`,
     ),
+    // These statements use the indexes of due, of sending and of scheduled items.
+    isMoving: db
+      .prepare<[{ operations: string }], number>(
+        `SELECT EXISTS (SELECT 1 FROM json_each(@operations) o CROSS JOIN items i ON i.state = 'due' AND i.operation = o.value)
+           OR EXISTS (SELECT 1 FROM items i WHERE i.state = 'sending'
+             AND i.operation IN (SELECT value FROM json_each(@operations)))`,
+      )
+      .pluck(),
+    hasResting: db
+      .prepare<[{ operations: string; now: number }], number>(`SELECT 1 FROM items i WHERE ${RESTS} LIMIT 1`)
+      .pluck(),
+    endRest: db.prepare<[{ operations: string; now: number }]>(`UPDATE items AS i SET due_at = @now WHERE ${RESTS}`),
     sending: db.prepare<[], { id: number; revision: number }>("SELECT id, revision FROM items WHERE state = 'sending'"),
     unconfirmed: db.prepare<[string, number, string, number, number]>(
       'UPDATE items SET state = ?, due_at = ?, uncertain = 1, reason = ?, settled_at = ? WHERE id = ?',
@@ -98,6 +122,15 @@ export function createUnconfirmed(
       return rows.length;
     },
 
+    restsAt(operations) {
+      const request = { operations: JSON.stringify(operations), now: clock.now() };
+      return sql.hasResting.get(request) !== undefined && sql.isMoving.get(request) === 0;
+    },
+
+    endRest(operations) {
+      sql.endRest.run({ operations: JSON.stringify(operations), now: clock.now() });
+    },
+
     acknowledgedCreates({ kind, sentAfter, besideId }) {
       const around = { operation: `${kind}.create`, afterId: besideId - BEFORE_MAX, sentAfter, now: clock.now() };
       return sql.creates
@@ -119,7 +152,7 @@ export function createUnconfirmed(
         attempts: row.attempts,
         importId: row.operation === 'product.import' ? row.requestId : null,
         isImportedCreate: isImportedCreate(row),
-        sent: sentProduct(row),
+        sent: sentContent(row),
       }));
     },
   };

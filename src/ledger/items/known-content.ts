@@ -1,7 +1,7 @@
 import { changedFields, wholePayload } from '../../domain/delivery/reconcile.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
-import type { SentProduct } from '../../domain/ports/unconfirmed.ts';
+import type { SentContent } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
@@ -43,10 +43,11 @@ export function presenceOf(
 }
 
 /**
- * The product that an import has sent, computed from the same row as the import itself. Null for any other operation.
+ * The content that an import of a product or a change of a material has sent, computed from the same row as the write
+ * itself. Null for any other operation.
  */
-export function sentProduct(row: ItemRow): SentProduct | null {
-  if (row.operation !== 'product.import') return null;
+export function sentContent(row: ItemRow): SentContent | null {
+  if (row.operation !== 'product.import' && row.operation !== 'material.update') return null;
   const desired = parseJson<JsonObject>(revisionContent(row).text);
   const baseline = acknowledgedContent(row);
   const before = parseJson<JsonObject>(baseline?.text ?? '{}');

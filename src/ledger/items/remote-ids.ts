@@ -1,6 +1,7 @@
 import type { Reason } from '../../domain/delivery/reason.ts';
-import type { SubjectKind } from '../../domain/item.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
+import { isIdOfAllKinds } from '../../domain/remote-id.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import type { DeliveryRow } from '../deliveries/delivery-row.ts';
@@ -8,7 +9,10 @@ import type { LedgerContext } from '../store/context.ts';
 import { gaveIdAway } from './item-row.ts';
 import type { Items } from './items.ts';
 
-/** Ensures that only one item of a kind has a remote id. Call each function inside a transaction. */
+/**
+ * Ensures that only one item has a remote id: of its kind, and of all kinds if it is a UUID or another long random text.
+ * Call each function inside a transaction.
+ */
 export interface RemoteIds {
   /**
    * Decides about a delivery whose item would get the remote id of another item; null if it may have the id. If the
@@ -30,32 +34,36 @@ interface GivenId {
 /** The other item that has the id. */
 interface Holder {
   id: number;
+  kind: SubjectKind;
   key: string;
   isGone: 0 | 1;
 }
 
 export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>, items: Items): RemoteIds {
   const sql = {
-    holder: db.prepare<[string, string, number], Holder>(
-      `SELECT i.id, i.key, r.id IS NULL OR r.missing_since IS NOT NULL AS isGone
-       FROM items i LEFT JOIN records r ON r.id = i.record_id
-       WHERE i.kind = +? AND i.remote_id = +? AND i.remote_id <> 'null' AND i.id <> +? LIMIT 1`,
+    // An item of the same kind comes first.
+    holder: db.prepare<[{ kinds: string; kind: SubjectKind; remoteId: string; id: number }], Holder>(
+      `SELECT i.id, i.kind, i.key, r.id IS NULL OR r.missing_since IS NOT NULL AS isGone
+       FROM json_each(@kinds) k CROSS JOIN items i ON i.kind = k.value LEFT JOIN records r ON r.id = i.record_id
+       WHERE i.remote_id = @remoteId AND i.remote_id <> 'null' AND i.id <> @id ORDER BY i.kind <> @kind LIMIT 1`,
     ),
-    holders: db.prepare<[string, string], { id: number; remoteId: string }>(
-      `SELECT id, remote_id AS remoteId FROM items
-       WHERE kind = +? AND remote_id IN (SELECT value FROM json_each(+?)) AND remote_id <> 'null'`,
+    holders: db.prepare<[{ kinds: string; ids: string }], { id: number; remoteId: string }>(
+      `SELECT i.id, i.remote_id AS remoteId FROM json_each(@kinds) k CROSS JOIN json_each(@ids) g
+       CROSS JOIN items i ON i.kind = k.value AND i.remote_id = g.value AND i.remote_id <> 'null'`,
     ),
     giveAway: db.prepare<[number]>("UPDATE items SET remote_id = 'null' WHERE id = ?"),
   };
 
-  function takenByOthersOf(kind: SubjectKind, items: readonly GivenId[]): number[] {
+  function takenByOthersOf(kinds: readonly SubjectKind[], items: readonly GivenId[]): number[] {
     const given = items.flatMap(({ id, given: remoteId }) => (remoteId === null ? [] : [{ id, remoteId }]));
+    if (given.length === 0) return [];
     const ids = JSON.stringify(given.map(({ remoteId }) => remoteId));
-    const holders = new Map(sql.holders.all(kind, ids).map((row) => [row.remoteId, row.id]));
+    const rows = sql.holders.all({ kinds: JSON.stringify(kinds), ids });
+    const holders = Map.groupBy(rows, ({ remoteId }) => remoteId);
     return given.flatMap(({ id, remoteId }) => {
-      const holder = holders.get(remoteId);
-      if (holder === undefined) holders.set(remoteId, id);
-      return holder === undefined || holder === id ? [] : [id];
+      const others = holders.get(remoteId) ?? [];
+      holders.set(remoteId, [...others, { id, remoteId }]);
+      return others.some((other) => other.id !== id) ? [id] : [];
     });
   }
 
@@ -65,28 +73,31 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
    */
   function withoutId(
     { id, revision }: DeliveryRow,
-    holderKey: string,
+    holder: Holder,
     decision: Extract<Decision, { kind: 'delivered' }>,
   ): Decision {
-    const message = `The ledger has the id ${JSON.stringify(decision.remoteId)} for the BOM item ${holderKey}, so this item does not get the id.`;
+    const message = `The ledger has the id ${JSON.stringify(decision.remoteId)} for the ${kindWord(holder.kind)} ${holder.key}, so this item does not get the id.`;
     items.note(id, revision, 'id_not_stored', { message });
     return { ...decision, remoteId: null };
   }
 
   return {
     takenByOthers(items) {
+      const groups = Map.groupBy(items, ({ kind, given }) => (isOfAllKinds(given) ? null : kind));
       return new Set(
-        [...Map.groupBy(items, ({ kind }) => kind)].flatMap(([kind, ofKind]) => takenByOthersOf(kind, ofKind)),
+        [...groups].flatMap(([kind, group]) => takenByOthersOf(kind === null ? SUBJECT_KINDS : [kind], group)),
       );
     },
     conflict(row, decision) {
       if (decision.remoteId === null) return null;
-      const holder = sql.holder.get(row.kind, JSON.stringify(decision.remoteId), row.id);
+      const kinds = isIdOfAllKinds(decision.remoteId) ? SUBJECT_KINDS : [row.kind];
+      const remoteId = JSON.stringify(decision.remoteId);
+      const holder = sql.holder.get({ kinds: JSON.stringify(kinds), kind: row.kind, remoteId, id: row.id });
       if (holder === undefined) return null;
       // The answer belongs to a write of an item whose id another item has taken over meanwhile. The id stays with the
       // other item.
       if (gaveIdAway(row)) return { ...decision, remoteId: null };
-      if (holder.isGone === 1) {
+      if (holder.isGone === 1 && holder.kind === row.kind) {
         sql.giveAway.run(holder.id);
         // If a delivery of the holder may have arrived, it is settled first. The holder is then reconciled again.
         items.reconcile(holder.id);
@@ -95,8 +106,8 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
         });
         return null;
       }
-      if (decision.by === 'person' && row.kind === 'bom_item') return withoutId(row, holder.key, decision);
-      const reason = sharedReason(row, holder.key, decision.remoteId);
+      if (decision.by === 'person' && row.kind === 'bom_item') return withoutId(row, holder, decision);
+      const reason = sharedReason(row, holder, decision.remoteId);
       // The answer may belong to another request, so the list is read. An id from a list or from a person needs no
       // further check, because nothing is more certain.
       const isListed = decision.by === 'answer' && row.kind !== 'bom_item';
@@ -105,8 +116,13 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
   };
 }
 
-function sharedReason({ kind, key }: DeliveryRow, other: string, remoteId: JsonValue): Reason {
+/** True for an id, as JSON, that belongs to one item of all kinds. */
+function isOfAllKinds(given: string | null): boolean {
+  return given !== null && isIdOfAllKinds(JSON.parse(given) as JsonValue);
+}
+
+function sharedReason({ kind, key }: DeliveryRow, holder: Holder, remoteId: JsonValue): Reason {
   const noun = kindWord(kind);
-  const message = `The id ${JSON.stringify(remoteId)} was given for the ${noun} ${key}, and the ${noun} ${other} has it already. An answer may have been mixed up. Find out at the platform which of the two has this id, and record the id with \`dpp-sync settle KEY --delivered --id ID\`.`;
+  const message = `The id ${JSON.stringify(remoteId)} was given for the ${noun} ${key}, and the ${kindWord(holder.kind)} ${holder.key} has it already. An answer may have been mixed up. Find out at the platform which of the two has this id, and record the id with \`dpp-sync settle KEY --delivered --id ID\`.`;
   return { code: 'shared_id', message };
 }

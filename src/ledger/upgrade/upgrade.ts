@@ -16,12 +16,13 @@ import { type ConvertProgress, moveDeliveriesIntoItems } from './steps/move-deli
 import { addShapes, PEOPLE } from './steps/people.ts';
 import { RELEASED_ITEMS } from './steps/released-items.ts';
 import { SNAPSHOTS_OF_STREAMS } from './steps/snapshots-of-streams.ts';
+import { UNPROVEN_WRITES } from './steps/unproven-writes.ts';
 import { WIRE_FORMS } from './steps/wire-forms.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
 import { createViewsForPeople, dropViews } from './views-for-people.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 10;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 11;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -129,6 +130,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
       if (version <= MIGRATIONS.length + 7) db.exec(KEYS_OF_QUARANTINED_ROWS);
       if (version <= MIGRATIONS.length + 8) db.exec(HELD_CREATES);
       if (version <= MIGRATIONS.length + 9) db.exec(WIRE_FORMS);
+      if (version <= MIGRATIONS.length + 10) db.exec(UNPROVEN_WRITES);
       createViewsForPeople(db);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();

@@ -12,6 +12,7 @@ import type {
   StuckDelivery,
   WaitingGroup,
 } from '../../domain/ports/ledger/ledger-views.ts';
+import type { UnprovenWrites } from '../../domain/unproven-words.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
 import { isStuck, itemState } from '../deliveries/delivery-states.ts';
@@ -96,6 +97,11 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
          WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.kind <> 'passport'
          AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
     ),
+    unproven: db.prepare<[Listed], UnprovenWrites>(
+      `SELECT kind, unproven AS because, count(*) AS count FROM items
+       WHERE unproven IS NOT NULL AND (@sources = '[]' OR source IN (SELECT value FROM json_each(@sources)))
+       GROUP BY 1, 2 ORDER BY 1 DESC, 2`,
+    ),
     // SQLite takes the other columns from the row with the minimum.
     deferred: db.prepare<[], { count: number; since: number | null; message: string }>(
       `SELECT count(*) AS count, min(i.reason ->> '$.since') AS since, i.reason ->> '$.message' AS message FROM items i
@@ -159,6 +165,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     },
     stuck: (limit, sources) => sql.stuck.all({ limit, ...listed(sources) }).map(stuckDelivery),
     awaitingReadBack: (sources) => sql.awaitingReadBack.get(listed(sources)) ?? { count: 0, nextLookAt: null },
+    unproven: (sources) => sql.unproven.all(listed(sources)),
     deferred() {
       const { count, since, message } = sql.deferred.get() ?? { count: 0, since: null, message: '' };
       return since === null ? null : { count, since, message };

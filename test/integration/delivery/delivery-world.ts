@@ -102,6 +102,7 @@ export async function createDeliveryWorld(options: {
       scrub: (text) => text,
       connections: 8,
       gate,
+      assumesEmpty: false,
       ownPublishKey: false,
       failedJobs: null,
       isStaging: () => false,

@@ -291,7 +291,7 @@ describe('since when the API could not take a delivery', () => {
     const judging = { profile: Profile.parse({}), now: clock.now(), random: 0.5, takesOthers: false, forbidden: false };
     const decision = isImport
       ? decideImport(outcome, delivery, judging).decisions[0]
-      : decide(outcome, { ...delivery, ...judging });
+      : decide(outcome, { ...delivery, ...judging, echoedBefore: false, readable: 'yes' });
     if (decision === undefined) throw new Error('Nothing was decided.');
     const settlements = [{ ...delivery, decision }];
     await ledger.settle([{ claim: delivery, settlements, keep: false, groupMax: null }]);

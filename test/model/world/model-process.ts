@@ -162,6 +162,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     scrub: (text) => text,
     connections: 32,
     gate,
+    assumesEmpty: false,
     ownPublishKey: false,
     failedJobs: null,
     isStaging: () => pulling > 0 || mapping.busy(),

@@ -158,6 +158,7 @@ export async function createVirtualWorld(options: {
     scrub: (text) => text,
     connections: 32,
     gate: createRequestGate(createLearntRate(null, random), time),
+    assumesEmpty: false,
     ownPublishKey: false,
     failedJobs: null,
     isStaging: () => false,

@@ -3,7 +3,7 @@ import { decideImport } from '../../../src/delivery/outcome/decide-import.ts';
 import { decideReadBack } from '../../../src/delivery/outcome/decide-read-back.ts';
 import type { MemberOutcome, Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { RemoteItem } from '../../../src/domain/ports/target.ts';
-import type { SentProduct, UnconfirmedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
+import type { SentContent, UnconfirmedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 import { covers } from '../../support/docs/reliability.ts';
@@ -179,12 +179,12 @@ describe('an answer to an import', () => {
 });
 
 describe('the list of products', () => {
-  const sent: SentProduct = { payload: { sku: 'A', name: 'New', gtin: null }, changed: ['name'], remoteId: 1 };
+  const sent: SentContent = { payload: { sku: 'A', name: 'New', gtin: null }, changed: ['name'], remoteId: 1 };
   const listed = (remoteId: JsonValue, fields: JsonObject): RemoteItem => ({ remoteId, naturalKey: 'A', fields });
   const HIDES = 'It hides the SKU.';
   const readBack = (
     found: RemoteItem[],
-    change: Partial<UnconfirmedDelivery & { sent: SentProduct }> = {},
+    change: Partial<UnconfirmedDelivery & { sent: SentContent }> = {},
     settings = context,
     unclear: string | null = null,
   ) => {

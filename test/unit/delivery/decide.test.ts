@@ -19,6 +19,8 @@ const context: AttemptContext = {
   awaySince: null,
   takesOthers: false,
   forbidden: false,
+  echoedBefore: false,
+  readable: 'yes',
   profile,
   now: NOW,
   random: 0.5,
@@ -142,7 +144,7 @@ describe('the decision on an attempt', () => {
           reason: { code: 'gate', message: 'No.', status: 409, ...again },
         },
       ]);
-      const certain = refusals.map((outcome) => decide(outcome, { ...context, operation }).kind);
+      const certain = refusals.map((outcome) => decide(outcome, { ...context, operation, readable: 'no' }).kind);
       expect(certain).toEqual(['rejected', 'blocked']);
     },
   );

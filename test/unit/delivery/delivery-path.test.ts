@@ -76,6 +76,8 @@ describe('the way of deliveries', () => {
     const events: ProgressEvent[] = [];
     const ledger: Partial<DeliveryOptions['ledger']> = {
       isDue: async () => true,
+      echoedOperations: async () => [],
+      storeEcho: async () => undefined,
       denialsOf: async () => ({ at: null, isAskedAgain: false }),
       claim(lists) {
         claims.push(lists.map(({ deliveries }) => deliveries.map(({ id }) => id)));
@@ -112,6 +114,7 @@ describe('the way of deliveries', () => {
       scrub: (text) => text,
       connections,
       gate: createRequestGate(createLearntRate(null, random), clock),
+    assumesEmpty: false,
       ownPublishKey: false,
       failedJobs: null,
       isStaging: () => false,

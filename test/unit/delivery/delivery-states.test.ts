@@ -100,6 +100,9 @@ const EXPLAINS: Record<ReasonCode, readonly DeliveryState[]> = {
   unreadable_answer: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   crossed: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   crash: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
+  unechoed: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
+  pending: ['in_doubt', 'superseded'],
+  conflict: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   unclear: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   import_proof: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   import_refused: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
@@ -128,16 +131,19 @@ const EXPLAINS: Record<ReasonCode, readonly DeliveryState[]> = {
 /** The codes with each trait, on which decisions depend. */
 const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
   needs_reading: [
+    'conflict',
     'exists',
     'gate',
     'import_exists',
     'import_proof',
     'import_refused',
     'may_exist',
+    'pending',
     'refused',
     'restored',
     'shared_id',
     'unclear',
+    'unechoed',
   ],
   content_unknown: ['exists', 'import_exists', 'import_refused', 'may_exist', 'restored', 'shared_id'],
   found_before: ['exists', 'import_exists', 'may_exist'],
@@ -156,11 +162,14 @@ const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
   may_come_late: ['import_proof', 'unclear'],
   ambiguous_key: ['ambiguous_key'],
   made_second: ['not_upserted'],
+  was_answered: ['conflict', 'pending', 'unechoed'],
 };
 
 const ABSENT: Partial<Record<ReasonCode, WhenAbsent>> = {
   exists: 'reject_as_hidden',
   gate: 'block',
+  conflict: 'block',
+  pending: 'ask_person',
   may_exist: 'reject',
   refused: 'reject',
   crossed: 'ask_person',

@@ -67,6 +67,7 @@ function given(
   const resolver = createUnconfirmedResolver({
     ledger: {
       unconfirmedDeliveries: async () => unconfirmed,
+      endRest: async () => undefined,
       acknowledgedCreates: async ({ sentAfter }) => acknowledged.filter(({ sentAt }) => sentAt > sentAfter),
       unprovenKinds: async () => [],
       hasUnbound: async () => false,
@@ -96,6 +97,9 @@ function given(
     },
     retries,
     pause,
+    echoes: { has: () => false, ready: async () => undefined },
+    assumesEmpty: false,
+    isStaging: () => false,
     bulk: { looked: async () => undefined, absent: async () => undefined, mayMakeUntil: async () => 0 },
     profile: Profile.parse({ list: { lagMs } }),
     clock,

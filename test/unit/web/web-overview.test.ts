@@ -92,6 +92,7 @@ const view: OverviewView = {
   refusedOperations: [],
   causes: [cause],
   passportBlocker: null,
+  unproven: [],
   unmapped: [],
   inQuarantine: new Map([['erp', 5]]),
   stuck: [],

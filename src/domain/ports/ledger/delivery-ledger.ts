@@ -1,3 +1,4 @@
+import type { Operation } from '../../delivery/operation.ts';
 import type { Reason } from '../../delivery/reason.ts';
 import type { ClaimedRequest, ToClaim } from '../claim.ts';
 import type { RequestSettlement, Settled } from '../decision.ts';
@@ -54,6 +55,10 @@ export interface DeliveryLedger {
    * Returns one entry for each settlement, in the same order.
    */
   settle(requests: readonly RequestSettlement[]): Promise<Settled[]>;
+  /** The operations whose answers have repeated what was sent, under the present profile. */
+  echoedOperations(): Promise<Operation[]>;
+  /** Notes that an answer to this operation has repeated what was sent. */
+  storeEcho(operation: Operation): Promise<void>;
   /**
    * Dead-letters a delivery that throws. It becomes unconfirmed if it may have been sent, else rejected. An item with
    * another revision is not changed. With `isOneOfMany` it is unknown which delivery of a bulk import is at fault, so

@@ -10,6 +10,7 @@ import type { Issue } from '../../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../../item.ts';
 import type { PassportDesire, PassportStatus } from '../../passport.ts';
 import type { Place } from '../../place.ts';
+import type { UnprovenWrites } from '../../unproven-words.ts';
 import type { DaemonNotes } from '../daemon-notes.ts';
 import type { AdoptedChanges, Suspended } from '../first-contact.ts';
 import type { GuardedRead } from '../guarded-read.ts';
@@ -273,6 +274,8 @@ export interface LedgerViews {
   otherForms(): ItemsInOtherForm[];
   /** BOM items of adopted products for which a person has to answer whether the platform has them. */
   unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
+  /** Items and passports of these sources whose last acknowledged write was taken without proof, by kind and cause. */
+  unproven(sources?: readonly string[]): UnprovenWrites[];
   /** Why the API refuses other deliveries of the same kind, so that this item is not sent; null where it refuses none. */
   accessRefusal(item: Pick<ItemSummary, 'kind' | 'key'>): Reason | null;
   /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */

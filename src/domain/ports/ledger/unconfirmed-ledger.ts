@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../../lib/json.ts';
+import type { Operation } from '../../delivery/operation.ts';
 import type { SuspendedWork } from '../due.ts';
 import type { ListableKind } from '../target.ts';
 import type { UnconfirmedDelivery } from '../unconfirmed.ts';
@@ -7,6 +8,11 @@ import type { UnconfirmedDelivery } from '../unconfirmed.ts';
 export interface UnconfirmedLedger {
   /** Unconfirmed deliveries that may be looked up now, without the suspended ones. */
   unconfirmedDeliveries(request: { limit: number; suspended?: SuspendedWork }): Promise<UnconfirmedDelivery[]>;
+  /**
+   * Makes unconfirmed deliveries due whose list is read when the run's other writes are done (`atRest` in their reason),
+   * if no write of these operations is due or being sent.
+   */
+  endRest(operations: readonly Operation[]): Promise<void>;
   /**
    * Creates of a kind that were sent after a time and acknowledged: only creates that were staged after the named
    * delivery or shortly before it, and at most as many as one read can search.

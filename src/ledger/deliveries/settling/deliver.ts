@@ -1,4 +1,5 @@
 import { transition } from '../../../domain/delivery/delivery.ts';
+import type { UnprovenCause } from '../../../domain/delivery/evidence.ts';
 import type { Decision } from '../../../domain/ports/decision.ts';
 import type { ContactEntry } from '../../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../../domain/ports/target.ts';
@@ -49,12 +50,10 @@ export function createDeliver(
 ): Deliver {
   const sql = {
     // If a read-back has shown the write, `attempts` is 0: the attempt was counted when the delivery became unconfirmed.
-    deliver: db.prepare<
-      [Delivered & { id: number; state: string; now: number; attempts: 0 | 1; remoteId: string; form: FormId }]
-    >(
+    deliver: db.prepare<[Delivered & Settled]>(
       `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL,
          attempts = max(1, attempts + @attempts), acknowledged = @acknowledged, baseline = @baseline,
-         baseline_hash = @baselineHash, remote_id = @remoteId, form = @form WHERE id = @id`,
+         baseline_hash = @baselineHash, remote_id = @remoteId, form = @form, unproven = @unproven WHERE id = @id`,
     ),
     reject: db.prepare<[string, number, number]>(
       'UPDATE items SET state = ?, due_at = 0, uncertain = 0, settled_at = ? WHERE id = ?',
@@ -105,9 +104,10 @@ export function createDeliver(
       if (decision.by === 'answer' && row.uncertain === 0) restored.wasAbsent(id);
       // The members of an import were already released from their request.
       if (row.operation !== 'product.import') requests.release(row);
+      const { unproven = null } = decision;
       const state = transition(row.state, 'accept');
       const form = formOf(row, decision);
-      sql.deliver.run({ ...known, id, state, now: clock.now(), attempts, remoteId, form });
+      sql.deliver.run({ ...known, id, state, now: clock.now(), attempts, remoteId, form, unproven });
       passports.markDirtyBy([{ id, kind, key, isNew }]);
       const follower = hasFollower(row, known) ? 1 : 0;
       return follower + (isNew ? release.release(kind, key) : 0);
@@ -128,6 +128,17 @@ export function createDeliver(
       sql.presence.run(baseline, hash, row.id);
     },
   };
+}
+
+/** The other columns of a delivery that has ended. */
+interface Settled {
+  id: number;
+  state: string;
+  now: number;
+  attempts: 0 | 1;
+  remoteId: string;
+  form: FormId;
+  unproven: UnprovenCause | null;
 }
 
 /** The columns of what the API has acknowledged. */

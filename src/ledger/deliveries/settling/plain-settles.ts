@@ -58,8 +58,10 @@ export function createPlainSettles(
     deliver: db.prepare<[{ state: string; now: number; settled: string }]>(
       `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL,
          attempts = max(1, attempts + 1), acknowledged = 1, baseline = NULL, baseline_hash = NULL, form = sent_form,
-         remote_id = coalesce(s.remote_id, items.remote_id, 'null'), request_id = NULL, request_place = NULL
-       FROM (SELECT value ->> 0 AS id, value ->> 1 AS remote_id FROM json_each(@settled)) s WHERE items.id = s.id`,
+         remote_id = coalesce(s.remote_id, items.remote_id, 'null'), request_id = NULL, request_place = NULL,
+         unproven = s.unproven
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS remote_id, value ->> 2 AS unproven FROM json_each(@settled)) s
+       WHERE items.id = s.id`,
     ),
   };
 
@@ -75,7 +77,11 @@ export function createPlainSettles(
 
   function deliver(settlements: readonly PlainSettlement[]): Map<number, number> {
     if (settlements.length === 0) return new Map();
-    const settled = settlements.map(({ row, decision: { remoteId } }) => [row.id, idText(remoteId)]);
+    const settled = settlements.map(({ row, decision: { remoteId, unproven } }) => [
+      row.id,
+      idText(remoteId),
+      unproven ?? null,
+    ]);
     const now = clock.now();
     // Before the delivery ends, notes that this create made the item. The note is not made for an uncertain delivery,
     // because an earlier attempt may have made the item.

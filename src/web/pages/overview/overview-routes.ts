@@ -63,6 +63,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
       .filter(([access]) => !runtime.api.refusedScopes().has(scopeOf(access)))
       .map(([access, { message }]) => operationSentence(access, message)),
     passportBlocker: lost === null ? (runtime.views.passportBlockers()[0] ?? null) : null,
+    unproven: lost === null ? runtime.views.unproven() : [],
     unmapped: lost === null ? unmappedOf(context) : [],
     causes: causes?.slice(0, CAUSES_SHOWN) ?? null,
     inQuarantine: causes === null ? null : quarantinedOf(causes),

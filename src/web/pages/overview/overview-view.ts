@@ -2,6 +2,7 @@ import type { Scope } from '../../../domain/delivery/scope.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { StuckDelivery } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { QueueName } from '../../../domain/ports/queues.ts';
+import type { UnprovenWrites } from '../../../domain/unproven-words.ts';
 import type { ActivitySpan } from '../../../observe/activity.ts';
 import type { HealthReport } from '../../../observe/health.ts';
 import type { Standing } from '../../../observe/standing.ts';
@@ -33,6 +34,8 @@ export interface OverviewView {
   refusedOperations: readonly string[];
   /** Why no passport can be published now; null if nothing keeps all of them. */
   passportBlocker: string | null;
+  /** Writes that count as done although neither their answers nor a list have proven them. */
+  unproven: readonly UnprovenWrites[];
   /** Sources of the config with rows that are not mapped yet. */
   unmapped: readonly string[];
   /** The largest causes of stuck items and rows; null if they could not be read. */

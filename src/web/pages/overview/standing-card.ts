@@ -1,4 +1,5 @@
 import type { ApiWait } from '../../../domain/delivery/api-wait.ts';
+import { describeUnproven } from '../../../domain/unproven-words.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink, formatCount } from '../../parts/count-link.ts';
@@ -28,7 +29,9 @@ export function standingCard(view: OverviewView): Html {
   return html`<section class="card" aria-labelledby="standing"><h2 id="standing">Now</h2><ul class="standing">
   <li>API ${API[health.api]}</li><li>Ledger ${LEDGER[health.ledger]}</li><li><a href="/queues">Queue</a> ${queue}</li>
   ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
-</ul>${troubles(view)}${speed(view)}</section>`;
+</ul>${troubles(view)}${view.unproven.map(
+    (writes) => html`<p class="quiet">${describeUnproven(writes, formatCount(writes.count))}</p>`,
+  )}${speed(view)}</section>`;
 }
 
 function troubles({

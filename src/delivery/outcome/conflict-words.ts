@@ -1,8 +1,8 @@
 /**
- * The meaning of a 409 to the initialising of a passport: the passport exists, a business rule needs something else first, or the
+ * The meaning of a 409 to a step of a passport: the passport exists, a business rule needs something else first, or the
  * message is unclear. The API document defines no codes for these cases, so the words of the message decide.
  */
-export type InitConflict = 'exists' | 'business_rule' | 'unclear';
+export type Conflict = 'exists' | 'business_rule' | 'unclear';
 
 const AUXILIARY = String.raw`(?:\s+(?:is|was|are|has|had|have|been))*`;
 const DONE = String.raw`(?:initiali[sz]ed|created|published|unpublished|generated|existing|present|there)`;
@@ -40,7 +40,7 @@ const MAY_EXIST =
   /\b(?:twice|again|more than once|re-?initiali[sz]\w*|second time|duplicate|unique|exists?)\b|\b(?:status|state|transition)\b|\balready (?:been )?(?:initiali[sz]ed|processed|done|handled|created)\b|\b(?:is|was|been) initiali[sz]ed\b/i;
 
 /** Reads the message of a 409. Pure. */
-export function readInitConflict(message: string): InitConflict {
+export function readConflict(message: string): Conflict {
   // Each clause is a separate statement: "cannot be initialised: a passport for this product already exists".
   const clauses = message
     .split(/[.:;!?\n–—]+(?=\s|$)|,\s|\b(?:because|since|as|but)\b/i)

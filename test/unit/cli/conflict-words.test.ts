@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { readConflict } from '../../../src/delivery/outcome/conflict-words.ts';
 import { decide } from '../../../src/delivery/outcome/decide.ts';
-import { readInitConflict } from '../../../src/delivery/outcome/init-conflict.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { nextState, PASSPORT_STATES } from '../../../src/sandbox/items/passport-states.ts';
 import { covers } from '../../support/docs/reliability.ts';
@@ -61,7 +61,7 @@ const UNCLEAR = [
 ];
 
 const profile = Profile.parse({});
-const stateAfter = (message: string, uncertain: boolean): string =>
+const stateAfter = (message: string, uncertain: boolean, readable: 'yes' | 'no' = 'yes'): string =>
   decide(
     { kind: 'gated', detail: { status: 409, message } },
     {
@@ -72,6 +72,8 @@ const stateAfter = (message: string, uncertain: boolean): string =>
       awaySince: null,
       takesOthers: false,
       forbidden: false,
+      echoedBefore: false,
+      readable,
       profile,
       now: 0,
       random: 0.5,
@@ -80,7 +82,7 @@ const stateAfter = (message: string, uncertain: boolean): string =>
 
 describe('a 409 to the initialising of a passport', () => {
   it.each(EXISTS)('a 409 to an initialising counts as success if it says "%s"', (message) => {
-    expect(readInitConflict(message)).toBe('exists');
+    expect(readConflict(message)).toBe('exists');
     expect([stateAfter(message, false), stateAfter(message, true)]).toEqual(['delivered', 'delivered']);
   });
 
@@ -88,22 +90,26 @@ describe('a 409 to the initialising of a passport', () => {
     'a 409 to an initialising is a business rule, also after a lost answer, if it says "%s"',
     covers('gate', 'I4', 'I5'),
     (message) => {
-      expect(readInitConflict(message)).toBe('business_rule');
+      expect(readConflict(message)).toBe('business_rule');
       expect([stateAfter(message, false), stateAfter(message, true)]).toEqual(['blocked', 'blocked']);
     },
   );
 
-  it.each(UNCLEAR)('a 409 to an initialising is success after a lost answer if it says "%s"', (message) => {
-    expect(readInitConflict(message)).toBe('unclear');
-    expect([stateAfter(message, false), stateAfter(message, true)]).toEqual(['blocked', 'delivered']);
-  });
+  it.each(UNCLEAR)(
+    'a 409 to an initialising is looked up, and the second one is success, if it says "%s"',
+    (message) => {
+      expect(readConflict(message)).toBe('unclear');
+      expect([stateAfter(message, false), stateAfter(message, true)]).toEqual(['unconfirmed', 'delivered']);
+      expect(stateAfter(message, false, 'no')).toBe('retry');
+    },
+  );
 
   it('a 409 to an initialising counts as success for each message of the sandbox that refuses a second initialising', () => {
     for (const state of PASSPORT_STATES) {
       const next = nextState(state, 'init');
-      if (!next.ok) expect(readInitConflict(next.error)).toBe('exists');
+      if (!next.ok) expect(readConflict(next.error)).toBe('exists');
     }
     const early = nextState('none', 'publish');
-    expect(early.ok ? null : readInitConflict(early.error)).not.toBe('exists');
+    expect(early.ok ? null : readConflict(early.error)).not.toBe('exists');
   });
 });
