@@ -42,16 +42,16 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   },
   unechoed: {
     means: 'The answer was a success that did not repeat what was sent, so it may belong to another request.',
-    cure: 'dpp-sync reads the list once, when the other writes of the run are done. If no list can show the item, [look at the platform, then settle it](operations.md#an-item-is-unconfirmed).',
+    cure: 'Nothing has to be done at first: dpp-sync reads the list once, when the other writes of the run are done. If no list can show the item, [look at the platform, then settle it](operations.md#an-item-is-unconfirmed).',
   },
   pending: {
     means:
       'The answer did not say that the passport is public, or is withdrawn. The platform may have queued the request.',
-    cure: 'dpp-sync reads the publications a few times, and again in the next run. If the word in the answer means that the passport is public, add it to `publications.publicStates` in the profile. If the publications cannot be read, see `answers.withoutProof`.',
+    cure: 'Wait: dpp-sync reads the publications a few times, and again in the next run. If the word in the answer means that the passport is public, add it to `publications.publicStates` in the profile. If the publications cannot be read, see `answers.withoutProof`.',
   },
   conflict: {
     means: 'The platform answered a step of a passport with 409, in words that do not say whether the step is done.',
-    cure: 'dpp-sync reads the publications once. If they do not show the passport as public, its publication is blocked. An initialisation is sent once more, and a second 409 means that the passport exists.',
+    cure: 'Wait: dpp-sync reads the publications once. If they do not show the passport as public, its publication is blocked. An initialisation is sent once more, and a second 409 means that the passport exists.',
   },
   crash: { means: 'The process ended while the request was under way.', cure: LOOKED_UP },
   unclear: {

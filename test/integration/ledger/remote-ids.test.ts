@@ -7,7 +7,7 @@ import { covers } from '../../support/docs/reliability.ts';
 import { claimOne, delivered, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
 import { NO_PARTS, useLedger } from '../../support/ledger/ledger.ts';
-import { createOldLedger, type OldLedger } from '../../support/ledger/old-ledger.ts';
+import { createOldLedger, type OldLedger, undoUnprovenWrites } from '../../support/ledger/old-ledger.ts';
 import { mapRows, NO_GUARD, pullAndMap, pullRows, row } from '../../support/ledger/records.ts';
 
 const fixture = useLedger({ rules: NO_PARTS });
@@ -347,4 +347,70 @@ describe('a create that was refused because its item exists', () => {
       expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
     },
   );
+});
+
+describe('a remote id of all kinds', () => {
+  const UUID = '0f9c1f3e-5f0e-4c57-9a51-6e1c5c6f8a01';
+
+  it.each([UUID, UUID.toUpperCase(), '507f1f77bcf86cd799439011', '01ARZ3NDEKTSV4RRFFQ69G5FAV'])(
+    'a UUID or another random text belongs to one item of all kinds: %s',
+    covers('answer-lost', 'I4', 'I6'),
+    async (id) => {
+      await stage(['A', 'M1']);
+      expect(await deliver({ A: delivered(id), M1: delivered(id) })).toEqual({ A: 'delivered', M1: 'unconfirmed' });
+      const shared = stateOf('material', 'M1');
+      expect(shared).toMatchObject({ state: 'in_doubt', remoteId: null, reason: { code: 'shared_id' } });
+      expect(shared?.reason?.message).toMatch(/material M1, and the product A has it already/);
+      expect(soundness()).toEqual([]);
+    },
+  );
+
+  it('a UUID of a product is not the id of its BOM item', async () => {
+    await stage(['A', 'M1']);
+    await deliver({ A: delivered(UUID), M1: delivered(2) });
+    await stage(['A', 'M1', 'B1']);
+    expect(await deliver({ B1: delivered(UUID) })).toEqual({ B1: 'unconfirmed' });
+    expect(await fixture.ledger.nextDueAt()).toBeNull();
+  });
+
+  it('a number, a code or a readable text may belong to one item of each kind', async () => {
+    const ids = [7, 'A-7', 'steel-sheet-galvanised-2mm', 'WERKSTOFFNUMMERZWANZIG'];
+    const both = ids.flatMap((id, at) => [`A${at}`, `M${at}`].map((key) => [key, delivered(id)] as const));
+    await stage(both.map(([key]) => key));
+    const states = await deliver(Object.fromEntries(both));
+    expect(states).toEqual(Object.fromEntries(both.map(([key]) => [key, 'delivered'])));
+  });
+});
+
+describe('a write that was taken without proof', () => {
+  const taken = (id: number): Decision => ({ ...delivered(id), unproven: 'assumed_empty' });
+
+  it('a write that was taken without proof is counted until a later write is proven', async () => {
+    await stage(['A', 'X', 'M1']);
+    await deliver({ A: taken(1), X: delivered(2), M1: taken(1) });
+    const { views } = fixture.ledger;
+    expect(views.unproven()).toEqual([
+      { kind: 'product', because: 'assumed_empty', count: 1 },
+      { kind: 'material', because: 'assumed_empty', count: 1 },
+    ]);
+    expect(views.unproven(['another'])).toEqual([]);
+    const rows = ['A', 'X', 'M1'].map((id) => row(id, { changed: 'M1' }));
+    await pullAndMap(fixture.ledger, rows, ({ id }) =>
+      items(id === 'M1' ? material('M1', 'Another name') : product(text(id), text(id))),
+    );
+    await deliver({ M1: delivered(1) });
+    expect(views.unproven()).toEqual([{ kind: 'product', because: 'assumed_empty', count: 1 }]);
+  });
+
+  it('writes of a ledger of the version before count as proven', async () => {
+    await stage(['A']);
+    await deliver({ A: taken(1) });
+    await fixture.ledger.close();
+    const db = new Database(fixture.file);
+    undoUnprovenWrites(db);
+    db.close();
+    await fixture.reopen();
+    expect(fixture.ledger.views.unproven()).toEqual([]);
+    expect(soundness()).toEqual([]);
+  });
 });

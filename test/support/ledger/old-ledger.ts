@@ -15,6 +15,7 @@ import { TARGET } from './ledger.ts';
 export const OLD_VERSION: number = MIGRATIONS.length;
 const BEFORE_PEOPLE = MIGRATIONS.length + 5;
 const BEFORE_WIRE_FORMS = MIGRATIONS.length + 9;
+const BEFORE_UNPROVEN = MIGRATIONS.length + 10;
 const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;
@@ -157,9 +158,16 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
   return kind === 'material' ? `M-${key}` : `SKU-${key}`;
 }
 
+/** Changes a ledger of the present version into one of the version before unproven writes were noted. */
+export function undoUnprovenWrites(db: Database.Database): void {
+  dropViews(db);
+  db.exec('DROP INDEX items_unproven; ALTER TABLE items DROP COLUMN unproven');
+  db.pragma(`user_version = ${BEFORE_UNPROVEN}`);
+}
+
 /** Changes a ledger of the present version into one of the version before the forms of items. */
 export function undoWireForms(db: Database.Database): void {
-  dropViews(db);
+  undoUnprovenWrites(db);
   db.exec(`DROP INDEX items_by_form; ALTER TABLE items DROP COLUMN form; ALTER TABLE items DROP COLUMN sent_form;
     DROP TABLE wire_forms`);
   db.pragma(`user_version = ${BEFORE_WIRE_FORMS}`);

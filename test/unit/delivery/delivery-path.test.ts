@@ -114,7 +114,7 @@ describe('the way of deliveries', () => {
       scrub: (text) => text,
       connections,
       gate: createRequestGate(createLearntRate(null, random), clock),
-    assumesEmpty: false,
+      assumesEmpty: false,
       ownPublishKey: false,
       failedJobs: null,
       isStaging: () => false,
