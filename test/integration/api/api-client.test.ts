@@ -8,8 +8,8 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
-import { UNPACED } from '../../support/time/unpaced.ts';
 import { answerWith, type Reply, type ScriptedServer, sendRaw, startScriptedServer } from './scripted-server.ts';
+import { UNPACED } from './unpaced.ts';
 
 const KEY = 'dpp_live_4f9a8b7c6d5e4f3a2b1c';
 const CREATE = {

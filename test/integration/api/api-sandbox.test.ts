@@ -15,7 +15,7 @@ import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
-import { UNPACED } from '../../support/time/unpaced.ts';
+import { UNPACED } from './unpaced.ts';
 
 interface World {
   sandbox: Sandbox;

@@ -5,8 +5,8 @@ import { Profile } from '../../../src/domain/profile.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
-import { UNPACED } from '../../support/time/unpaced.ts';
 import { type ScriptedServer, startScriptedServer } from './scripted-server.ts';
+import { UNPACED } from './unpaced.ts';
 
 export const API_KEY = 'dpp_live_4f9a8b7c6d5e4f3a2b1c';
 

@@ -414,6 +414,7 @@ describe('a ledger of each older version', () => {
         runId: 2,
         since: 2000,
         missing: 7,
+        creates: 0,
         read: 3,
         released: 0,
         message: 'Seven are missing.',

@@ -141,6 +141,7 @@ faults: [{ operation: "*", kind: duplicate }]
       per: 'key',
       retryAfter: 'seconds',
       headers: 'none',
+      status: 429,
     });
     expect(await limitOf('rateLimit.kind=none', 'rateLimit={kind: fixed-window, limit: 1, windowMs: 5}')).toMatchObject(
       {
