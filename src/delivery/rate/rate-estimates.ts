@@ -11,8 +11,8 @@ export const RATE_MIN = 0.2;
 const GAIN = { perRoot: 0.03, max: 0.1, undone: 1.15 };
 /** The share by which a steady rate is lowered: at the first refusal in a row, and at most. */
 const LOWER = { first: 0.02, max: 0.15 };
-/** A burst is small if it is less than this number of seconds of the rate. */
-const SMALL_BURST_S = 0.5;
+/** A burst is small if its requests take less than this time at the rate. */
+const SMALL_BURST_MS = 500;
 /** If the API has accepted less than the share `below` of the rate, its limit has become far lower. */
 const DROPPED = { below: 0.3, least: 0.1, margin: 0.85, most: 0.8 };
 /**
@@ -29,12 +29,13 @@ export const acceptedPerSecond = ({
 }: Pick<EndedStop, 'accepted' | 'openMs' | 'stopMs'>): number => (1000 * accepted) / (openMs + stopMs);
 
 /**
- * True if a limit of this rate accepts less than half a second of it at once. The limit is a bucket then, and not a window of a
- * second.
- *
- * @param burst the value of `LimitEstimate.burst`
+ * How many requests a bucket of this rate can hold when a stop has ended; 0 if a stop does not fill the bucket, or if the burst is so
+ * large that the limit may be a window of a second.
  */
-export const hasSmallBurst = (burst: number, rate: number): boolean => burst > 0 && burst < SMALL_BURST_S * rate;
+export function burstAfterStop(limit: { burst: number; refusalCostMs: number }, rate: number): number {
+  const { burst, refusalCostMs } = limit;
+  return burst < (Math.min(SMALL_BURST_MS, refusalCostMs) * rate) / 1000 ? burst : 0;
+}
 
 /** The bounds of the search after the first refusal, when requests were not paced yet. */
 export function firstRange(stop: EndedStop): { low: number; high: number } {

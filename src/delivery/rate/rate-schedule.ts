@@ -2,7 +2,7 @@
 // decide what a refusal proves and which phase follows. Pure: times are ticks of a clock, rates are requests per second.
 
 import type { FairShare } from './fair-share.ts';
-import { hasSmallBurst, RATE_MIN, rampRate } from './rate-estimates.ts';
+import { burstAfterStop, RATE_MIN, rampRate } from './rate-estimates.ts';
 import { isWholeStep, STEP, steadyMs, trialMs } from './trial-length.ts';
 
 export type Phase = 'unpaced' | 'ramping' | 'searching' | 'steady' | 'raising' | 'sharing';
@@ -122,8 +122,7 @@ export function createRateSchedule(limit: LimitEstimate, share: FairShare, rando
   function lengthMs(isAdvised: boolean): number {
     const { refusalCostMs, windowMs } = limit;
     const isWhole = phase === 'raising' && isWholeStep(step);
-    const { burst, low } = limit;
-    const burstMs = phase === 'searching' && hasSmallBurst(burst, rate) ? (1000 * burst) / (rate - low) : 0;
+    const burstMs = phase === 'searching' ? (1000 * burstAfterStop(limit, rate)) / (rate - limit.low) : 0;
     const context = { rate, refusalCostMs, windowMs, burstMs, isAdvised, isWhole };
     return phase === 'steady' ? steadyMs(context) * steadyFactor : trialMs(context);
   }
@@ -167,7 +166,7 @@ export function createRateSchedule(limit: LimitEstimate, share: FairShare, rando
       return false;
     },
 
-    provenRate: (now) => rate - (hasSmallBurst(limit.burst, rate) ? (1000 * limit.burst) / (now - trial.at) : 0),
+    provenRate: (now) => rate - (1000 * burstAfterStop(limit, rate)) / (now - trial.at),
     restartTrial: (now) => start(phase, rate, now),
     startSteady,
     startRaise,

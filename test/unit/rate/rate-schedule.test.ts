@@ -32,8 +32,8 @@ describe('the schedule of the search for a rate', () => {
   });
 
   it('the rate schedule tries a rate until a small burst is used up, and proves only what the burst does not explain', () => {
-    const trial = (burst: number): { ms: number; gain: number } => {
-      const limit = { ...LIMIT, low: 140, high: 180, burst };
+    const trial = (burst: number, refusalCostMs = 1000): { ms: number; gain: number } => {
+      const limit = { ...LIMIT, low: 140, high: 180, burst, refusalCostMs };
       const schedule = createRateSchedule(limit, createFairShare(), () => 0.5);
       schedule.startSearch(0.5, 0);
       const rate = schedule.rate(0);
@@ -44,6 +44,8 @@ describe('the schedule of the search for a rate', () => {
     const unknown = trial(0);
     expect(unknown.gain).toBe(1);
     expect(trial(150)).toEqual(unknown);
+    // A short stop does not fill the bucket.
+    expect(trial(40, 100)).toEqual(unknown);
     const small = trial(40);
     expect(small.ms).toBeGreaterThan(unknown.ms);
     expect(small.gain).toBeCloseTo(0, 2);
