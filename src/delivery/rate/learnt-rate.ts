@@ -49,7 +49,11 @@ export function createLearntRate(ceiling: number | null, random: () => number): 
     closedForMs: (now) => Math.max(by429.closedForMs(now), by503.closedForMs(now)),
     wait: (now) => by429.wait(now),
     setCeiling: (maxRate) => by429.setCeiling(maxRate),
-    concurrency: (now) => Math.min(by429.concurrency(now), by503.concurrency(now)),
+    concurrency(now) {
+      const inFlight = by429.concurrency(now);
+      // Without a rate of its own, a controller bounds the growth, and one bound of the growth is enough.
+      return Number.isFinite(by503.rate(now)) ? Math.min(inFlight, by503.concurrency(now)) : inFlight;
+    },
     rate: (now) => Math.min(by429.rate(now), by503.rate(now)),
     isStopped: () => by429.isStopped() || by503.isStopped(),
     sees503s: (now) => signs.isRecent(now),
