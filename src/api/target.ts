@@ -2,11 +2,14 @@ import { kindOf } from '../domain/delivery/operation.ts';
 import { fault } from '../domain/faults.ts';
 import type { SentWrite, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { answersList, type Expectation, foreignAnswer, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
+import { createWordReader } from './answers/import-words.ts';
+import { fieldsIn, parseJson } from './answers/json-text.ts';
 import { type KeyNames, keyNamesUnder, sentIdentity, templatesUnder } from './answers/sent-identity.ts';
 import { catalogueShapes } from './catalogue-shapes.ts';
 import type { Credentials } from './credentials.ts';
-import { createEncoder } from './encode.ts';
+import { createEncoder, templateOf, wireNameOf } from './encode.ts';
 import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOperation } from './endpoints.ts';
 import { probeScopes } from './probe.ts';
 import { sendOnce } from './send-once.ts';
@@ -26,6 +29,7 @@ export function createTarget(session: Session): Target {
   const keyNames = keyNamesUnder(profile);
   const templates = templatesUnder(profile);
   const expectations = expectationsUnder(profile, keyNames);
+  const words = createWordReader(profile.imports.words);
   const catalogue = catalogueShapes(session, keyNames);
   const versioned = createVersionedSender(session, catalogue.material);
   const shapes = { ...catalogue, material: versioned.shape };
@@ -38,6 +42,7 @@ export function createTarget(session: Session): Target {
     const uniqueFields = areNew === true ? keyNames.product : [];
     if (members === undefined) throw fault('internal', 'An import was to be sent without the keys of its members.');
     const { bodyMember } = profile.imports;
+    let rows: readonly JsonObject[] | undefined;
     return {
       ...expected,
       uniqueFields,
@@ -49,6 +54,9 @@ export function createTarget(session: Session): Target {
         idUrlPaths: profile.idUrlPaths.product,
         entryAt: profile.list.entry,
         resultsAt: [...new Set([...profile.list.itemsAt, ...(bodyMember === null ? [] : [bodyMember]), 'rows'])],
+        words,
+        sent: () => (rows ??= rowsIn(write.body, profile)),
+        nameField: wireNameOf(profile, 'product', 'name'),
       },
     };
   }
@@ -125,6 +133,15 @@ export function createTarget(session: Session): Target {
 
     close: () => session.close(),
   };
+}
+
+/** The fields of the products in the body of an import, in their order. */
+function rowsIn(body: string | null, profile: Profile): JsonObject[] {
+  const { bodyMember } = profile.imports;
+  const value = body === null ? undefined : parseJson(body);
+  const rows = value !== undefined && isJsonObject(value) && bodyMember !== null ? value[bodyMember] : value;
+  const fieldsAt = templateOf(profile, 'productRow')?.places.get('fields') ?? null;
+  return Array.isArray(rows) ? rows.map((row) => fieldsIn(row, fieldsAt)).filter(isJsonObject) : [];
 }
 
 async function prefixOf(key: Credentials): Promise<string | null> {

@@ -9,7 +9,7 @@ import type { OpenedViews } from '../daemon/views/open-views.ts';
 import { standingOf } from '../daemon/views/standing.ts';
 import { describeWait } from '../daemon/watches/api-wait-watch.ts';
 import type { ApiWait } from '../domain/delivery/api-wait.ts';
-import { type ImportProof, UNTRIED } from '../domain/delivery/import-proof.ts';
+import { type ImportProof, type ImportProofs, UNTRIED } from '../domain/delivery/import-proof.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { BackupStatus, ReloadStatus } from '../domain/ports/daemon-notes.ts';
 import type { Deferred, ItemCounts, RunView } from '../domain/ports/ledger/ledger-views.ts';
@@ -78,8 +78,8 @@ interface Found {
   apiWait: ApiWait | null;
   /** Due deliveries whose last attempt found the API away; null if there are none. */
   deferred: Deferred | null;
-  /** Whether bulk imports are used for new products. */
-  importProof: ImportProof;
+  /** Whether bulk imports are used for new products, and for changed ones. */
+  importProofs: ImportProofs;
   /** The notes of the last daemon. */
   notes: { reload: ReloadStatus | null; backup: BackupStatus | null; dueRuns: string[] };
   sources: SourceStatus[];
@@ -104,7 +104,7 @@ async function status(context: CommandContext): Promise<number> {
       attention: attentionOf(views, []),
       apiWait: goingOn(views.apiWait(), now),
       deferred: views.deferred(),
-      importProof: views.importProof(),
+      importProofs: views.importProofs(),
       sources: config.sources.map(({ id }) => ({
         source: id,
         lastRun: views.runs({ source: id, limit: 1 })[0] ?? null,
@@ -134,7 +134,7 @@ async function status(context: CommandContext): Promise<number> {
     },
     apiWait: null,
     deferred: null,
-    importProof: UNTRIED,
+    importProofs: { creates: UNTRIED, changes: UNTRIED },
     sources: config.sources.map(({ id }) => ({
       source: id,
       lastRun: null,
@@ -237,7 +237,7 @@ function statusDocument(
       message: found.apiWait.message,
     },
     deferred: found.deferred && { ...found.deferred, since: isoOrNull(found.deferred.since) },
-    imports: { creates: importDocument(found.importProof, config) },
+    imports: importDocuments(found.importProofs, config),
     queue: { kind: queue.kind, counts: queue.counts, paused: queue.paused, problem: queue.problem },
     reload: careDocument(found).reload,
     backup: careDocument(found).backup,
@@ -269,9 +269,17 @@ function careDocument({ notes: { reload, backup } }: Found) {
   };
 }
 
-/** The document about whether new products are sent in bulk imports, and why not. */
-function importDocument(proof: ImportProof, { profile }: RuntimeConfig): object {
-  if (profile.imports.creates === 'off') return { state: 'off' };
+/** The documents about whether products are sent in bulk imports, and why not. */
+function importDocuments({ creates, changes }: ImportProofs, { profile }: RuntimeConfig): object {
+  return {
+    creates: profile.imports.creates === 'off' ? { state: 'off' } : importDocument(creates),
+    changes: profile.productUpdate === 'none' ? { state: 'off' } : importDocument(changes),
+  };
+}
+
+function importDocument(given: ImportProof): object {
+  // The form of the answers is of no use to people.
+  const { form: _, ...proof } = { form: [], ...given };
   if (proof.state === 'failed') return { ...proof, at: isoOrNull(proof.at) };
   return proof.state === 'postponed' ? { ...proof, at: isoOrNull(proof.at), until: isoOrNull(proof.until) } : proof;
 }
@@ -318,9 +326,9 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   if (underWay > 0) output.print('', underWayLine(underWay));
   if (awaitingReadBack.count > 0) output.print('', readBackLine(awaitingReadBack, found.now));
   if (found.deferred !== null) output.print(deferredLine(found.deferred));
-  const { importProof } = found;
-  const line = config.profile.imports.creates === 'off' ? null : importLine(importProof, found.now);
-  if (line !== null) output.print('', line);
+  const { creates, changes } = found.importProofs;
+  if (config.profile.imports.creates !== 'off') output.print(...importLines(creates, found.now, CREATES_LINE));
+  if (config.profile.productUpdate !== 'none') output.print(...importLines(changes, found.now, CHANGES_LINE));
   const lines = [
     ...missedLines(
       found.sources.flatMap(({ lastRun }) => lastRun?.streams ?? []),
@@ -366,13 +374,22 @@ function readBackLine({ count, nextLookAt }: Attention['awaitingReadBack'], now:
   return `${what} no answer shows whether ${count === 1 ? 'it' : 'they'} arrived. The daemon or the next sync looks at the platform${when}.`;
 }
 
-/** The line that says why new products are sent one by one; null if they are not. */
-function importLine(proof: ImportProof, now: number): string | null {
+/** The lines that say why imports are not used; empty if they are. */
+function importLines(proof: ImportProof, now: number, { what, cure }: typeof CREATES_LINE): string[] {
   const isPutOff = proof.state === 'postponed' && now < proof.until;
-  if (proof.state !== 'failed' && !isPutOff) return null;
+  if (proof.state !== 'failed' && !isPutOff) return [];
   const again = isPutOff ? `after ${formatTime(proof.until)}` : 'when `imports` in the profile has changed';
-  return `New products are sent one by one and not in bulk imports. ${printable(proof.message)} Imports are tried again ${again}.`;
+  return ['', `${what} ${printable(proof.message)} Imports are tried again ${again}. ${cure}`];
 }
+
+const CREATES_LINE = {
+  what: 'New products are sent one by one and not in bulk imports.',
+  cure: 'To use no imports for new products, set `imports.creates: off` in the profile.',
+};
+const CHANGES_LINE = {
+  what: 'Changed products are not sent.',
+  cure: 'If the import of the platform updates no products, set `productUpdate: none` in the profile. If it updates them now, run `dpp-sync replay`.',
+};
 
 function deferredLine({ count, since, message }: Deferred): string {
   return `${plural(count, 'delivery', 'deliveries')} could not be sent since ${formatTime(since)}: ${printable(message)}`;

@@ -6,7 +6,7 @@ import type { Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { BulkCreates } from './imports/bulk-creates.ts';
+import type { BulkImports } from './imports/bulk-imports.ts';
 import type { ReceivedQueue } from './received-queue.ts';
 
 /** A claimed request, and the admission that it belongs to. */
@@ -30,7 +30,7 @@ export interface ClaimsOptions {
   queue: ReceivedQueue;
   health: Pick<ApiHealth, 'unused'>;
   dispatcher: Pick<Dispatcher, 'claimed' | 'done'>;
-  bulk: Pick<BulkCreates, 'giveBack'>;
+  bulk: Pick<BulkImports, 'giveBack'>;
   deadLetter: DeadLetter;
   clock: Clock;
 }
@@ -45,7 +45,7 @@ export function createClaims(options: ClaimsOptions): Claims {
   function giveBack({ deliveries, slot, end }: Admitted): void {
     slot.free();
     end();
-    bulk.giveBack(deliveries[0]);
+    bulk.giveBack(deliveries);
     health.unused(clock.ticks() - slot.begunAt);
   }
 

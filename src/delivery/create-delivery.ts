@@ -27,7 +27,7 @@ import { createEchoes } from './echoes.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { createFailedJobs, type FailedJobsOptions } from './failed-jobs.ts';
 import { createFirstContact, type FirstContact } from './first-contact.ts';
-import { createBulkCreates } from './imports/bulk-creates.ts';
+import { createBulkImports } from './imports/bulk-imports.ts';
 import { createPassports, type Passports } from './passports.ts';
 import { createPlatformRequests, type PlatformRequests } from './platform-requests.ts';
 import type { RequestGate } from './rate/request-gate.ts';
@@ -106,14 +106,15 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const health = createApiHealth({ ...options, rate: gate, emit });
   const retries = createRetryBudget();
   const pause = createCreatePause(clock);
-  const suspended = () => suspendedBy(health.refused().keys(), profile, pause.operations());
-  const bulk = createBulkCreates({
+  const bulk = createBulkImports({
     ledger,
     profile,
     canRead: () => health.allows('read'),
     canImport: () => health.allows('product.import'),
     clock,
   });
+  const paused = () => [...pause.operations(), ...bulk.paused()];
+  const suspended = () => suspendedBy(health.refused().keys(), profile, paused());
   const echoes = createEchoes(ledger);
   const parts = { ...options, emit, health, retries, pause, bulk, echoes };
   const unconfirmed = createUnconfirmedResolver(parts);
@@ -128,7 +129,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     queue,
     suspended,
     importMax: profile.imports.membersMax,
-    importsMax: () => (bulk.createForm() === 'import' ? IMPORTS_AT_ONCE : 1),
+    importsMax: () => (bulk.sizeMax('product.create') > 1 ? IMPORTS_AT_ONCE : 1),
     onReceived: () => admission.wake(),
     onRoom: () => engine.wake(),
   });
@@ -139,7 +140,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     probe: createScopeProbe({ authorization: health, ledger }),
     alone: createLoneWrites({ health, profile }),
     ledger,
-    paused: () => pause.operations(),
+    paused,
     bulk,
     onDropped: (deliveries) => dispatcher.done(deliveries.map(({ id }) => id)),
     clock,

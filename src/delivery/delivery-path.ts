@@ -18,7 +18,7 @@ import type { ApiHealth } from './admission/api-health.ts';
 import { denialSubjectOf, isScopeDenied } from './admission/authorization.ts';
 import { createAnswers } from './answers.ts';
 import type { Claims } from './claims.ts';
-import type { BulkCreates } from './imports/bulk-creates.ts';
+import type { BulkImports } from './imports/bulk-imports.ts';
 import { createSettling, type SettlingOptions } from './settling.ts';
 
 export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
@@ -27,7 +27,7 @@ export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
   health: ApiHealth;
   admission: Admission;
   claims: Claims;
-  bulk: Pick<BulkCreates, 'isProof' | 'answered'>;
+  bulk: Pick<BulkImports, 'isProof' | 'answered'>;
 }
 
 /** After a round that failed, sending is tried again after this time. */

@@ -8,7 +8,7 @@ import type { ApiHealth } from './admission/api-health.ts';
 import type { RetryBudget } from './admission/retry-budget.ts';
 import type { Answered } from './answers.ts';
 import type { Echoes } from './echoes.ts';
-import type { BulkCreates } from './imports/bulk-creates.ts';
+import type { BulkImports } from './imports/bulk-imports.ts';
 import { DECISION_STATES, decide } from './outcome/decide.ts';
 import type { Readable } from './outcome/decide-context.ts';
 import { decideCreates } from './outcome/decide-creates.ts';
@@ -17,7 +17,7 @@ import { decideImport } from './outcome/decide-import.ts';
 export interface SettlementOptions {
   health: Pick<ApiHealth, 'isWell' | 'hasTakenSince'>;
   retries: RetryBudget;
-  bulk: Pick<BulkCreates, 'isProof'>;
+  bulk: Pick<BulkImports, 'isProof'>;
   echoes: Pick<Echoes, 'has' | 'add'>;
   /** Whether the list that shows the effect of an operation can be read. */
   readable: (operation: Operation) => Readable;
@@ -54,9 +54,10 @@ function decideRequest(
   if (request.operation === 'product.import' || only === undefined) {
     const away = request.members.flatMap(({ awaySince }) => awaySince ?? []);
     const since = away.length === 0 ? null : Math.min(...away);
-    const context = { profile, now, random: random(), takesOthers: takesOthers(since), forbidden };
+    const isProof = bulk.isProof(request);
+    const context = { profile, now, random: random(), takesOthers: takesOthers(since), forbidden, isProof };
     if (only?.operation !== 'product.create') return decideImport(outcome, request, context);
-    return decideCreates(outcome, request, { ...context, isProof: bulk.isProof(request) });
+    return decideCreates(outcome, request, context);
   }
   const { operation, attempts, uncertain, busySince, awaySince } = only;
   const known = { busySince, awaySince, takesOthers: takesOthers(awaySince), forbidden };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ImportWords } from './import-words.ts';
 import { fieldNamesOf, ITEM_KINDS, type ItemKind, REF_ROLES } from './item.ts';
 import { parseTemplate, TEMPLATES } from './request-template.ts';
 
@@ -189,9 +190,10 @@ export const Profile = z
           .describe(
             'How long the platform may need to store the products of an import whose answer was lost, in milliseconds. A product that no list shows after this time is sent again. The setting applies if `settlesWithinMs` is null and the first import has shown that answers name ids.',
           ),
+        words: ImportWords,
       })
       .prefault({})
-      .describe('The bulk import of products: its form, its size, and its use.'),
+      .describe('The bulk import of products: its form, its size, its use, and the words of its answers.'),
     publications: z
       .strictObject({
         idPaths: names.default(['id', 'uuid', 'pk', 'publication_id']).describe("The publication's own id."),

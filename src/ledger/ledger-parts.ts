@@ -100,14 +100,14 @@ export function createLedgerParts(
   const pageLooks = createPageLooks(db, streams);
   const storePage = createStagePage(context, { items, staging, streams, accounts, contact, lookups });
   const imports = createImports(context, requests, encodeImport);
-  const importProofs = createImportProofs(context, meta);
+  const importProofs = createImportProofs(context, { meta, reconcile: (id, again) => items.reconcile(id, again) });
   const echoes = createStoredEchoes(context, meta);
   const due = createDue(context, contact);
   const remaining = createRemaining(context, contact);
   const passportItems = createPassportItems(context);
   const passports = createPassports(context, { items, passportItems });
   const passportsByHand = createPassportsByHand(context, { items, passportItems });
-  const claims = createClaims(context, { requests, imports, passports, contact }, encode);
+  const claims = createClaims(context, { requests, imports, importProofs, items, passports, contact }, encode);
   const release = createRelease(context, items);
   const adoption = createAdoption(context, {
     contact,
@@ -131,7 +131,7 @@ export function createLedgerParts(
   const unconfirmed = createUnconfirmed(context, items);
   const followProfile = createFollowProfile(context, items);
   const reconcileGivenIds = createReconcileGivenIds(context, items);
-  const replay = createReplay(context, { items, requests, restored, contact, lookups }, staging);
+  const replay = createReplay(context, { items, requests, restored, contact, lookups, importProofs }, staging);
   const replayForm = createReplayForm(context, items);
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDeliveries(context);

@@ -130,6 +130,7 @@ function compose(
         followClock.atStart();
         const voided = parts.unconfirmed.voidLeases(settlingDelayMs);
         parts.followProfile();
+        parts.importProofs.releaseChanges();
         parts.reconcileGivenIds();
         parts.contact.atStart();
         parts.people.endLeft();
@@ -182,8 +183,8 @@ function compose(
     countSuspended: async (suspended) => reading(() => parts.remaining.countSuspended(suspended)),
     claim: (requests) => commit.run(() => parts.claims.claim(requests)),
     settle: (requests) => commit.run(() => parts.settles.settle(requests)),
-    importProof: async () => reading(() => parts.importProofs.find()),
-    storeImportProof: (proof) => commit.run(() => parts.importProofs.store(proof)),
+    importProofs: async () => reading(() => parts.importProofs.find()),
+    storeImportProof: (use, proof) => commit.run(() => parts.importProofs.store(use, proof)),
     isOpen: async (delivery) => reading(() => parts.importProofs.isOpen(delivery)),
     importGain: async (request) => reading(() => parts.importProofs.gain(request)),
     echoedOperations: async () => reading(() => parts.echoes.all()),

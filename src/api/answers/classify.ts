@@ -271,10 +271,11 @@ export function createClassifier(options: {
     value: JsonValue | undefined,
     { members }: Expectation,
     decision: 'accepted' | 'refused',
-  ): { members?: MemberOutcome[] } {
+  ): { members?: MemberOutcome[]; form?: readonly string[] } {
     if (members === undefined) return {};
     const decoded = decodeImport(value ?? null, decision, members, clean);
-    return decoded === null ? {} : { members: decoded };
+    if (decoded === null) return {};
+    return decision === 'refused' ? { members: decoded.members } : decoded;
   }
 
   function detailOf(status: number, error: ErrorBody, headers: AnswerHeaders): OutcomeDetail {

@@ -4,12 +4,15 @@
 // about it.
 
 import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
+import { foldedKey } from '../../domain/natural-key.ts';
+import { remoteIdText } from '../../domain/remote-id.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { sentence } from '../../lib/text/sentence.ts';
+import { featuresOf } from './answer-form.ts';
 import type { CleanText } from './clean-text.ts';
 import { readProblems } from './decode.ts';
 import { countedOutcome } from './import-counts.ts';
-import { GROUPS, type Said, saidOf } from './import-words.ts';
+import { GROUPS, type Result, type Said, type WordReader } from './import-words.ts';
 import { fieldsIn, valueAt } from './json-text.ts';
 import { alreadyExists } from './refusal-words.ts';
 import { type IdPlaces, remoteIdIn } from './remote-id.ts';
@@ -27,6 +30,19 @@ export interface ImportExpectation extends IdPlaces {
   entryAt?: string | null;
   /** Fields of the answer that may hold the list of results. */
   resultsAt: readonly string[];
+  /** The words of results. */
+  words: WordReader;
+  /** The products as they were sent, in their order. Called only for an answer that has results. */
+  sent: () => readonly JsonObject[];
+  /** The name of a product's name in the request. */
+  nameField: string;
+}
+
+/** What an answer says about the members of an import. */
+export interface ReadImport {
+  members: MemberOutcome[];
+  /** The form of the results of the members that were stored; see `answer-form.ts`. */
+  form: string[];
 }
 
 /** One statement of the answer about one member. */
@@ -34,6 +50,8 @@ interface Statement {
   /** The position of the member in the import; null if the answer does not show it. */
   place: number | null;
   outcome: MemberOutcome;
+  /** The form of the result. */
+  form: string[];
 }
 
 /** Fields in which an answer may nest its content. */
@@ -46,29 +64,54 @@ const ECHOES = ['product', 'data', 'item', 'input', 'record'];
  * Reads the answer to an import.
  *
  * @param decision whether the import as a whole was accepted or refused. Members that a refusal does not name were not stored.
- * @returns an outcome for each member, in their order; null if a refusal names no member
+ * @returns null if a refusal names no member
  */
 export function decodeImport(
   value: JsonValue,
   decision: 'accepted' | 'refused',
   expectation: ImportExpectation,
   clean: CleanText,
-): MemberOutcome[] | null {
+): ReadImport | null {
   const count = expectation.keys.length;
   const statements = statementsIn(value, { decision, expectation, clean });
   const members = Array.from({ length: count }, (): MemberOutcome => ({ kind: 'unknown' }));
   const named = new Set<number>();
-  for (const { place, outcome } of statements) {
+  const form = new Set<string>();
+  for (const statement of statements) {
+    const { place, outcome } = statement;
     if (place === null) continue;
-    const before = members[place];
-    const agrees = !named.has(place) || before?.kind === outcome.kind;
-    members[place] = agrees ? outcome : { kind: 'unknown' };
+    members[place] = named.has(place) && !agrees(members[place], outcome) ? { kind: 'unknown' } : outcome;
     named.add(place);
+    if (outcome.kind === 'accepted') for (const feature of statement.form) form.add(feature);
   }
-  if (decision === 'refused') return refusedMembers(members);
+  if (decision === 'refused') {
+    const refused = refusedMembers(members);
+    return refused && { members: refused, form: [] };
+  }
   const counted = named.size === 0 ? holders(value).map((holder) => countedOutcome(holder, count)) : [];
   const outcome = counted.find((one) => one !== null);
-  return outcome ? members.map(() => outcome) : members;
+  if (outcome === undefined) return { members: withOwnIds(members), form: [...form].toSorted() };
+  return { members: members.map(() => outcome), form: [`counted as ${outcome.effect ?? 'stored'}`] };
+}
+
+/** Whether two statements about one member say the same. */
+function agrees(before: MemberOutcome | undefined, outcome: MemberOutcome): boolean {
+  if (before?.kind !== 'accepted' || outcome.kind !== 'accepted') return before?.kind === outcome.kind;
+  return before.remoteId === outcome.remoteId && before.effect === outcome.effect;
+}
+
+/** Removes ids that the answer gives to several members. */
+function withOwnIds(members: MemberOutcome[]): MemberOutcome[] {
+  const counts = new Map<string, number>();
+  for (const member of members) {
+    if (member.kind !== 'accepted' || member.remoteId === null) continue;
+    const id = remoteIdText(member.remoteId);
+    counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  return members.map((member) => {
+    if (member.kind !== 'accepted' || member.remoteId === null) return member;
+    return (counts.get(remoteIdText(member.remoteId)) ?? 0) > 1 ? withoutId(member) : member;
+  });
 }
 
 function refusedMembers(members: MemberOutcome[]): MemberOutcome[] | null {
@@ -103,7 +146,7 @@ function own(holder: JsonObject, name: string): JsonValue | undefined {
 }
 
 /** @param said the result that the name of the field states for all its entries, or null */
-function fromMember(member: JsonValue | undefined, said: Said | null, reading: Reading): Statement[] {
+function fromMember(member: JsonValue | undefined, said: Result | null, reading: Reading): Statement[] {
   if (Array.isArray(member)) return said === null ? fromResults(member, reading) : fromGroup(member, said, reading);
   if (member === undefined || !isJsonObject(member) || (said !== null && said !== 'refused')) return [];
   return fromMap(member, said, reading);
@@ -111,19 +154,22 @@ function fromMember(member: JsonValue | undefined, said: Said | null, reading: R
 
 /** A list of results, one for each member, or for some of them. */
 function fromResults(entries: JsonValue[], reading: Reading): Statement[] {
-  const { expectation, decision, clean } = reading;
+  const { expectation, decision } = reading;
   const inOrder = entries.length === expectation.keys.length;
   const places = placesOf(entries, expectation);
   return entries.map((entry, index): Statement => {
     const place = places[index] ?? null;
     // In a list of errors the field of the natural key may hold a problem in place of the key: `{"sku": "This field is required."}`.
     const named = place !== null || (decision === 'accepted' && isNamed(entry, expectation));
-    const outcome = outcomeOf(entry, decision === 'refused' ? problemsSaid(entry) : saidOf(entry), {
-      expectation,
-      clean,
-    });
-    if (named) return { place, outcome };
-    return { place: inOrder ? index : null, outcome: entries.length === 1 ? outcome : withoutId(outcome) };
+    const at = named ? place : inOrder ? index : null;
+    const { outcome, form } = read(
+      entry,
+      decision === 'refused' ? problemsSaid(entry, expectation) : null,
+      at,
+      reading,
+    );
+    if (named) return { place, outcome, form };
+    return { place: at, outcome: entries.length === 1 ? outcome : withoutId(outcome), form: [...form, 'in order'] };
   });
 }
 
@@ -135,33 +181,33 @@ function withoutId(outcome: MemberOutcome): MemberOutcome {
 }
 
 /** In a refusal, a list of errors has an empty object for each correct member. A text is about the whole import. */
-function problemsSaid(entry: JsonValue): Said {
+function problemsSaid(entry: JsonValue, { words }: ImportExpectation): Said {
   if (!isJsonObject(entry) || Object.keys(entry).length === 0) return 'unclear';
-  const said = saidOf(entry);
+  const { said } = words.said(entry, undefined);
   return said === 'unclear' ? 'refused' : said;
 }
 
 /** A list whose name states the result of its entries. The entries are objects or natural keys. */
-function fromGroup(entries: JsonValue[], said: Said, { expectation, clean }: Reading): Statement[] {
-  const places = placesOf(entries, expectation);
-  return entries.map((entry, index) => ({
-    place: places[index] ?? null,
-    outcome: outcomeOf(entry, said, { expectation, clean }),
-  }));
+function fromGroup(entries: JsonValue[], said: Result, reading: Reading): Statement[] {
+  const places = placesOf(entries, reading.expectation);
+  return entries.map((entry, index) => {
+    const place = places[index] ?? null;
+    const { outcome, form } = read(entry, said, place, reading);
+    return { place, outcome, form: [...form, `in ${said}`] };
+  });
 }
 
 /** Errors by the position or the natural key of the member: `{"1": {"name": […]}, "SKU-7": "…"}`. */
-function fromMap(map: JsonObject, said: Said | null, { expectation, clean, decision }: Reading): Statement[] {
+function fromMap(map: JsonObject, said: Result | null, reading: Reading): Statement[] {
+  const { expectation, decision } = reading;
   const names = Object.entries(map);
   return names.map(([name, entry]): Statement => {
     const byKey = expectation.keys.indexOf(name);
     // Digits may be a position or the SKU of a product. Digits that are no SKU of this import are a position, counted from 0.
     const byPlace = /^\d{1,6}$/.test(name) && Number(name) < expectation.keys.length ? Number(name) : null;
-    const outcome = outcomeOf(entry, said ?? (decision === 'refused' ? 'refused' : saidOf(entry)), {
-      expectation,
-      clean,
-    });
-    return { place: byKey >= 0 ? byKey : byPlace, outcome };
+    const place = byKey >= 0 ? byKey : byPlace;
+    const { outcome, form } = read(entry, said ?? (decision === 'refused' ? 'refused' : null), place, reading);
+    return { place, outcome, form: [...form, 'by name'] };
   });
 }
 
@@ -225,13 +271,50 @@ function isNamed(entry: JsonValue, expectation: ImportExpectation): boolean {
 
 const PROBLEM_NAMES = ['errors', 'error', 'problems', 'detail', 'message', 'messages', 'reason'];
 
+const WORD_LENGTH_MAX = 60;
+
+/**
+ * Reads one entry.
+ *
+ * @param given the result that the place of the entry states; null if the entry has to state it
+ * @param place the position of its member; null if it is unknown
+ */
+function read(entry: JsonValue, given: Said | null, place: number | null, reading: Reading) {
+  const { expectation, clean } = reading;
+  const { words } = expectation;
+  const sent = place === null ? undefined : expectation.sent()[place];
+  const stated = words.said(entry, sent);
+  const said = given ?? stated.said;
+  const word = given === null ? stated.word : undefined;
+  const outcome = outcomeOf(entry, { said, word, name: otherName(entry, sent, expectation) }, reading);
+  return { outcome, form: outcome.kind === 'accepted' ? featuresOf(entry, { words, clean }) : [] };
+}
+
+/** The name in an entry if it is not the name that was sent; else undefined. */
+function otherName(entry: JsonValue, sent: JsonObject | undefined, { nameField, entryAt = null }: ImportExpectation) {
+  const name = sent === undefined ? undefined : own(sent, nameField);
+  if (typeof name !== 'string' || !isJsonObject(entry)) return undefined;
+  const places = [entry, ...ECHOES.flatMap((echo) => valueAt(entry, echo) ?? [])];
+  const holders = places.map((place) => fieldsIn(place, entryAt)).filter(isJsonObject);
+  const shown = holders.map((holder) => own(holder, nameField)).filter((one) => typeof one === 'string');
+  return shown.find((one) => foldedKey(one) !== foldedKey(name));
+}
+
 function outcomeOf(
   entry: JsonValue,
-  said: Said,
-  { expectation, clean }: Pick<Reading, 'expectation' | 'clean'>,
+  { said, word, name }: { said: Said; word: string | undefined; name: string | undefined },
+  { expectation, clean }: Reading,
 ): MemberOutcome {
-  if (said === 'unclear') return { kind: 'unknown' };
-  if (said !== 'refused') {
+  const isNew = expectation.uniqueFields.length > 0;
+  if (said === 'unclear' || (said === 'exists' && !isNew)) {
+    const shown = word ?? (said === 'exists' ? 'exists' : undefined);
+    if (shown === undefined) return { kind: 'unknown' };
+    return { kind: 'unknown', why: `It says ${JSON.stringify(clean(shown, WORD_LENGTH_MAX))} about the product.` };
+  }
+  if (said !== 'refused' && said !== 'exists') {
+    if (name !== undefined) {
+      return { kind: 'unknown', why: `It gives the product the name ${JSON.stringify(clean(name, WORD_LENGTH_MAX))}.` };
+    }
     const id = isJsonObject(entry)
       ? [entry, ...ECHOES.map((name) => valueAt(entry, name))].map((at) => idIn(at, expectation, clean))
       : [];
@@ -244,11 +327,10 @@ function outcomeOf(
   const problems = readProblems(problemsOf(entry, expectation), clean);
   return {
     kind: 'refused',
-    ...(expectation.uniqueFields.length > 0 && alreadyExists(problems, expectation.uniqueFields) && { exists: true }),
+    ...(isNew && (said === 'exists' || alreadyExists(problems, expectation.uniqueFields)) && { exists: true }),
     detail: {
       status: null,
-      message:
-        problems.message === '' ? 'The import refused the product and gave no reason.' : sentence(problems.message),
+      message: problems.message === '' ? NO_REASON[said] : sentence(problems.message),
       ...(Object.keys(problems.fields).length > 0 && { fields: problems.fields }),
     },
   };
@@ -257,6 +339,11 @@ function outcomeOf(
 function idIn(value: JsonValue | undefined, expectation: ImportExpectation, clean: CleanText) {
   return value === undefined ? null : remoteIdIn(value, expectation, clean);
 }
+
+const NO_REASON = {
+  refused: 'The import refused the product and gave no reason.',
+  exists: 'The answer to the import says that the product exists.',
+};
 
 /**
  * The fields of an entry that describe problems: the fields that are meant for problems, or all except the identifying

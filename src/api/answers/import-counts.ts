@@ -7,8 +7,8 @@ import { GROUPS } from './import-words.ts';
  *
  * @returns null if the counts do not decide
  */
-export function countedOutcome(holder: JsonObject, memberCount: number): MemberOutcome | null {
-  const sums = { created: 0, updated: 0, stored: 0, refused: 0, unclear: 0 };
+export function countedOutcome(holder: JsonObject, memberCount: number): (MemberOutcome & { kind: 'accepted' }) | null {
+  const sums = { created: 0, updated: 0, stored: 0, refused: 0, exists: 0 };
   let groups = 0;
   for (const { name, said } of GROUPS) {
     const value = Object.hasOwn(holder, name) ? holder[name] : undefined;
@@ -17,8 +17,8 @@ export function countedOutcome(holder: JsonObject, memberCount: number): MemberO
     sums[said] += count;
     groups += 1;
   }
-  const { created, updated, stored, refused } = sums;
-  if (groups === 0 || refused > 0) return null;
+  const { created, updated, stored, refused, exists } = sums;
+  if (groups === 0 || refused > 0 || exists > 0) return null;
   // `imported` may be the sum of `created` and `updated`.
   const counted = created + updated;
   if (counted !== memberCount && !(counted === 0 && stored === memberCount)) return null;

@@ -1,10 +1,17 @@
-import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+import type { ImportWords } from '../../domain/import-words.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 
-/** The result of a member in an answer; `stored` if the answer does not distinguish creation from update. */
-export type Said = 'created' | 'updated' | 'stored' | 'refused' | 'unclear';
+/** The results that a word can state. Each has a list of words in the profile. */
+export type Result = keyof ImportWords;
+
+/**
+ * The result of a member in an answer. `stored`: the answer does not distinguish creation from update. `exists`: the
+ * product was there before, and nothing was stored. `unclear`: the answer states no result, or a word that no list has.
+ */
+export type Said = Result | 'unclear';
 
 /** Fields of an answer that list the members of the import by result. */
-export const GROUPS: readonly { name: string; said: Said }[] = [
+export const GROUPS: readonly { name: string; said: Result }[] = [
   { name: 'created', said: 'created' },
   { name: 'inserted', said: 'created' },
   { name: 'updated', said: 'updated' },
@@ -12,6 +19,8 @@ export const GROUPS: readonly { name: string; said: Said }[] = [
   { name: 'imported', said: 'stored' },
   { name: 'succeeded', said: 'stored' },
   { name: 'successful', said: 'stored' },
+  { name: 'existing', said: 'exists' },
+  { name: 'duplicates', said: 'exists' },
   { name: 'failed', said: 'refused' },
   { name: 'failures', said: 'refused' },
   { name: 'errors', said: 'refused' },
@@ -20,50 +29,118 @@ export const GROUPS: readonly { name: string; said: Said }[] = [
   { name: 'skipped', said: 'refused' },
 ];
 
-const WORDS: readonly (readonly [Said, RegExp])[] = [
-  ['created', /^(?:created?|inserted?|added|new)$/],
-  // An unchanged product already had the content that was sent.
-  ['updated', /^(?:updated?|modified|changed|replaced|unchanged|no_?change|not_modified|no-?op)$/],
-  ['stored', /^(?:ok|success|succeeded|successful|imported|upserted|saved|done|completed?)$/],
-  ['refused', /^(?:failed|failure|error|errored|invalid|rejected|refused|skipped|ignored|conflict)$/],
-  ['unclear', /^(?:queued|pending|processing|accepted|in_?progress|scheduled)$/],
-];
-
-/** Fields that state the result in a word. A word about the result takes precedence over the product's own status. */
-const WORD_NAMES = ['result', 'outcome', 'action', 'operation', 'import_status', 'status', 'state'] as const;
+/** Fields that state the result in a word. */
+const RESULT_NAMES = ['result', 'outcome', 'action', 'operation', 'import_status'] as const;
+/** Fields that state the result, or the status of the product itself. */
+const STATUS_NAMES = ['status', 'state'] as const;
 const FLAGS = ['success', 'ok', 'valid', 'imported'] as const;
 const PROBLEMS = ['errors', 'error', 'problems', 'reason'] as const;
 const IDS = ['id', 'uuid', 'pk', 'product_id'] as const;
 
-/** The result that an entry states. Without a word, a product with an id was stored. */
-export function saidOf(entry: JsonValue): Said {
-  if (!isJsonObject(entry)) return 'unclear';
-  const member = (name: string): JsonValue | undefined => (Object.hasOwn(entry, name) ? entry[name] : undefined);
-  if (PROBLEMS.some((name) => isProblem(member(name)))) return 'refused';
-  for (const name of WORD_NAMES) {
-    const said = wordOf(member(name));
-    if (said !== null) return said;
-  }
-  for (const name of FLAGS) {
-    if (member(name) === false) return 'refused';
-    if (member(name) === true) return 'stored';
-  }
-  if (typeof member('created') === 'boolean') return member('created') === true ? 'created' : 'updated';
-  if (member('updated') === true) return 'updated';
-  return IDS.some((name) => ['string', 'number'].includes(typeof member(name))) ? 'stored' : 'unclear';
+/** What an entry states, and the word that no list has. */
+export interface Statement {
+  said: Said;
+  word?: string;
 }
 
-/** Reads a word, or an HTTP status. */
-function wordOf(value: JsonValue | undefined): Said | null {
-  if (typeof value === 'number') {
-    if (value === 201) return 'created';
-    if (value === 202) return 'unclear';
-    if (value >= 200 && value < 300) return 'stored';
-    return value >= 400 && value < 500 ? 'refused' : 'unclear';
+/** Reads the results that entries state. */
+export interface WordReader {
+  /**
+   * @param sent the product as it was sent: an entry that repeats its status states nothing by that
+   */
+  said(entry: JsonValue, sent: JsonObject | undefined): Statement;
+  /** The texts of an entry that state a result, by field. They belong to the form of an answer. */
+  words(entry: JsonObject): [name: string, word: string][];
+}
+
+export function createWordReader(given: ImportWords): WordReader {
+  const meanings = new Map<string, Result>();
+  for (const [said, words] of Object.entries(given) as [Result, readonly string[]][]) {
+    for (const word of words) meanings.set(plain(word), said);
   }
-  if (typeof value !== 'string') return null;
-  const word = value.trim().toLowerCase();
-  return WORDS.find(([, pattern]) => pattern.test(word))?.[0] ?? null;
+
+  /** What a word or an HTTP status means; null for a value of another type. */
+  function meaningOf(value: JsonValue | undefined): Statement | null {
+    if (typeof value === 'number') return { said: statusMeaning(value) };
+    if (typeof value !== 'string' || value.trim() === '') return null;
+    const said = meanings.get(plain(value));
+    return said === undefined ? { said: 'unclear', word: value } : { said };
+  }
+
+  function said(entry: JsonValue, sent: JsonObject | undefined): Statement {
+    if (!isJsonObject(entry)) return { said: 'unclear' };
+    if (PROBLEMS.some((name) => isProblem(own(entry, name)))) return { said: 'refused' };
+    const results = RESULT_NAMES.flatMap((name) => meaningOf(own(entry, name)) ?? []);
+    const isKnown = results.some((one) => one.said !== 'unclear');
+    const statuses = STATUS_NAMES.flatMap((name) => {
+      const value = own(entry, name);
+      const isEcho = typeof value === 'string' && sent !== undefined && isSame(own(sent, name), value);
+      const meaning = isEcho ? null : meaningOf(value);
+      // Beside a word about the result, a status that no list has is that of the product.
+      return meaning === null || (isKnown && meaning.said === 'unclear') ? [] : meaning;
+    });
+    const stated = [...results, ...statuses, ...flagsOf(entry)];
+    const [first] = stated;
+    if (first !== undefined)
+      return agreed(stated) ?? stated.find((one) => one.said === 'unclear') ?? { said: 'unclear' };
+    const hasId = IDS.some((name) => ['string', 'number'].includes(typeof own(entry, name)));
+    return { said: hasId ? 'stored' : 'unclear' };
+  }
+
+  return {
+    said,
+    words: (entry) =>
+      [...RESULT_NAMES, ...STATUS_NAMES].flatMap((name): [string, string][] => {
+        const value = own(entry, name);
+        return typeof value === 'string' && meanings.has(plain(value)) ? [[name, plain(value)]] : [];
+      }),
+  };
+}
+
+/** The one result of several statements; null if they contradict each other. */
+function agreed(statements: readonly Statement[]): Statement | null {
+  const kinds = new Set(statements.map(({ said }) => said));
+  // Whether the product was created or updated says more than that it was stored.
+  if (kinds.size > 1) kinds.delete('stored');
+  const [only] = kinds;
+  const hasStored = statements.some(({ said }) => said === 'stored');
+  if (kinds.size !== 1 || only === undefined || only === 'unclear') return null;
+  return hasStored && (only === 'refused' || only === 'exists') ? null : { said: only };
+}
+
+function flagsOf(entry: JsonObject): Statement[] {
+  const statements: Statement[] = [];
+  for (const name of FLAGS) {
+    const value = own(entry, name);
+    if (typeof value === 'boolean') statements.push({ said: value ? 'stored' : 'refused' });
+  }
+  const created = own(entry, 'created');
+  if (typeof created === 'boolean') statements.push({ said: created ? 'created' : 'updated' });
+  else if (own(entry, 'updated') === true) statements.push({ said: 'updated' });
+  return statements;
+}
+
+function statusMeaning(status: number): Said {
+  if (status === 201) return 'created';
+  if (status === 202) return 'unclear';
+  if (status >= 200 && status < 300) return 'stored';
+  return status >= 400 && status < 500 ? 'refused' : 'unclear';
+}
+
+function own(entry: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(entry, name) ? entry[name] : undefined;
+}
+
+function isSame(sent: JsonValue | undefined, shown: string): boolean {
+  return typeof sent === 'string' && plain(sent) === plain(shown);
+}
+
+/** Words are compared without capitals, and with one character between their parts: `Already exists`, `already_exists`. */
+function plain(word: string): string {
+  return word
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s_-]+/g, '_');
 }
 
 /** Empty lists and objects mean that there is no problem. */

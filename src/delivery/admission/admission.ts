@@ -8,7 +8,7 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { BulkCreates } from '../imports/bulk-creates.ts';
+import type { BulkImports } from '../imports/bulk-imports.ts';
 import type { Received, ReceivedQueue } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
 import { createImportMembers } from './import-members.ts';
@@ -47,8 +47,8 @@ export interface AdmissionOptions {
   ledger: Pick<DeliveryLedger, 'isDue'>;
   /** Operations that must not be sent now. */
   paused: () => readonly Operation[];
-  /** Decides whether new products are sent in imports, and how large the imports are. */
-  bulk: Pick<BulkCreates, 'prepare' | 'sizeMax' | 'fewest' | 'createForm' | 'beginProof'>;
+  /** Decides whether products are sent in imports, and how large the imports are. */
+  bulk: Pick<BulkImports, 'prepare' | 'sizeMax' | 'fewest' | 'begin'>;
   /**
    * Called for deliveries that left the queue without being sent: they are still due in the ledger, or have changed.
    */
@@ -184,7 +184,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
       while (!abort.aborted) {
         isWoken = false;
         await probe.prepare(queue, clock.ticks());
-        await bulk.prepare(queue.waiting('product.create').count);
+        await bulk.prepare({
+          creates: queue.waiting('product.create').count,
+          changes: queue.waiting('product.import').count,
+        });
         const { admitted, waitMs } = await admitNow(abort);
         if (admitted.length > 0) return admitted;
         if (waitMs > 0 && !abort.aborted) await rest(waitMs);

@@ -1,5 +1,5 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { BulkCreates } from '../imports/bulk-creates.ts';
+import type { BulkImports } from '../imports/bulk-imports.ts';
 import { isImportable, type Received, type ReceivedQueue } from '../received-queue.ts';
 
 /** Gathers the members of bulk imports from the received deliveries. */
@@ -20,14 +20,12 @@ export function createImportMembers({
   bulk,
 }: {
   queue: Pick<ReceivedQueue, 'waiting' | 'take'>;
-  bulk: Pick<BulkCreates, 'sizeMax' | 'fewest' | 'createForm' | 'beginProof'>;
+  bulk: Pick<BulkImports, 'sizeMax' | 'fewest' | 'begin'>;
 }): ImportMembers {
   /** How many deliveries one request with this operation may have; null if it is not sent as an import. */
   function countMax(operation: Operation): number | null {
-    if (operation === 'product.import') return bulk.sizeMax();
-    const form = operation === 'product.create' ? bulk.createForm() : 'alone';
-    if (form === 'alone') return null;
-    return form === 'proof' ? 1 : bulk.sizeMax();
+    const max = isImportable(operation) ? bulk.sizeMax(operation) : 0;
+    return max === 0 ? null : max;
   }
 
   return {
@@ -42,11 +40,11 @@ export function createImportMembers({
       const { operation } = one;
       const max = countMax(operation);
       if (max === null || !isImportable(operation)) return null;
-      if (operation === 'product.create') {
-        if (bulk.createForm() === 'proof') bulk.beginProof(one);
-        else if (queue.waiting(operation).count + 1 < bulk.fewest()) return null;
-      }
-      return queue.take(operation, max - 1);
+      const isTooSmall = max > 1 && queue.waiting(operation).count + 1 < bulk.fewest();
+      if (operation === 'product.create' && isTooSmall) return null;
+      const others = queue.take(operation, max - 1);
+      bulk.begin([one, ...others]);
+      return others;
     },
   };
 }

@@ -10,6 +10,8 @@ export interface ImportSize {
   /** How many products the next import may have. */
   now(): number;
   answered(request: Pick<ClaimedRequest, 'members'>, outcome: Outcome): void;
+  /** Forgets what was learnt, because imports are tried again after a long wait. */
+  beginAgain(): void;
 }
 
 /** After this many imports that fit, a larger one is tried. */
@@ -22,6 +24,10 @@ export function createImportSize(most: number): ImportSize {
 
   return {
     now: () => size,
+    beginAgain() {
+      size = most;
+      fitted = 0;
+    },
     answered({ members }, outcome) {
       const count = members.length;
       const fits = hasFitted(outcome);

@@ -13,6 +13,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { boundedWaitMs, decide } from './decide.ts';
 import { reasonOf, WEIGHED_BY_ROW } from './decide-context.ts';
 import type { ImportDecision } from './decide-import.ts';
+import { notNamed } from './decide-member.ts';
 import { readBackDelayMs } from './waits.ts';
 
 export interface CreatesContext {
@@ -22,7 +23,7 @@ export interface CreatesContext {
   takesOthers: boolean;
   /** Whether the API refuses this import a scope that it grants to other deliveries. */
   forbidden: boolean;
-  /** Whether the import has to prove that it may be used for new products. */
+  /** Whether a list has to show each product, whatever the answer says. */
   isProof: boolean;
   /** In [0, 1), for the jitter. */
   random: number;
@@ -38,7 +39,6 @@ export function decideCreates(
 ): ImportDecision {
   switch (outcome.kind) {
     case 'accepted':
-      if (context.isProof) return lookUp(members, proofReason(), context);
       return byMember(outcome.members, members, context);
     case 'refused':
       if (outcome.members) return byMember(outcome.members, members, context);
@@ -107,15 +107,21 @@ function byMember(
   members: Members,
   context: CreatesContext,
 ): ImportDecision {
-  const decisions = members.map((_, at) => decideCreate(outcomes?.[at] ?? { kind: 'unknown' }, context));
+  const decisions = members.map((_, at) =>
+    decideCreate(outcomes?.[at] ?? { kind: 'unknown' }, context, members.length === 1),
+  );
   const isRefused = outcomes?.some(({ kind }) => kind === 'untouched') === true;
   return { decisions, keep: false, groupMax: isRefused ? half(members) : 1 };
 }
 
-function decideCreate(outcome: MemberOutcome, context: CreatesContext): Decision {
+function decideCreate(outcome: MemberOutcome, context: CreatesContext, isAlone: boolean): Decision {
   const { now } = context;
   switch (outcome.kind) {
     case 'accepted':
+      if (outcome.effect === 'updated' || outcome.effect === 'mixed') {
+        return look({ code: 'import_exists', message: OVERWRITTEN[outcome.effect] }, context);
+      }
+      if (context.isProof && (isAlone || outcome.remoteId !== null)) return look(PROOF, context);
       if (outcome.remoteId === null) return look({ code: 'unclear', message: ID_NOT_NAMED }, context);
       return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
     case 'refused':
@@ -129,7 +135,8 @@ function decideCreate(outcome: MemberOutcome, context: CreatesContext): Decision
     case 'untouched':
       return look({ code: 'import_refused', message: UNTOUCHED }, context);
     case 'unknown':
-      return look({ code: 'unclear', message: NOT_NAMED }, context);
+      if (context.isProof && isAlone && outcome.why === undefined) return look(PROOF, context);
+      return look({ code: 'unclear', message: notNamed(outcome) }, context);
   }
 }
 
@@ -144,14 +151,18 @@ function notBefore(decision: Decision, at: number): Decision {
 }
 
 const ID_NOT_NAMED = 'The import has stored this product, but its answer does not name the id.';
-const NOT_NAMED = 'The answer to the import does not say whether this product was stored.';
 const UNTOUCHED = 'Other products in the same import were refused.';
 
-function proofReason(): Reason {
-  const message =
-    'This was the first bulk import of a new product. The list of products has to show this product exactly once.';
-  return { code: 'import_proof', message };
-}
+const OVERWRITTEN = {
+  updated: 'The import of new products has changed this product, which the platform had already.',
+  mixed:
+    'The import of new products has changed some of its products, which the platform had already. The answer does not say which.',
+};
+const PROOF: Reason = {
+  code: 'import_proof',
+  message:
+    'No import of this size or with such an answer has shown yet that the platform makes each product once. The list of products has to show this product exactly once.',
+};
 
 function wholeReason(code: ReasonCode, detail: OutcomeDetail, members: Members): Reason {
   const what = members.length === 1 ? 'An import of this product' : `An import of ${members.length} new products`;

@@ -7,7 +7,7 @@
 // alone in its import, because it is unknown which member of a larger import is at fault. The halving bounds how often a
 // delivery is sent before that.
 
-import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
+import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
@@ -15,7 +15,13 @@ import type { Profile } from '../../domain/profile.ts';
 import { boundedWaitMs, decide } from './decide.ts';
 import { reasonOf, WEIGHED_BY_ROW } from './decide-context.ts';
 import { decideMember } from './decide-member.ts';
-import { backoffMs, resendDelayMs } from './waits.ts';
+import { backoffMs, readBackDelayMs, resendDelayMs } from './waits.ts';
+
+const PROOF: Reason = {
+  code: 'import_proof',
+  message:
+    'No import of this size or with such an answer has shown yet that the platform updates products. The list of products has to show this product exactly once.',
+};
 
 /** How many times the same import is sent before it is split. */
 const SENDS_MAX = 2;
@@ -27,6 +33,8 @@ export interface ImportContext {
   takesOthers: boolean;
   /** Whether the API refuses this import a scope that it grants to other deliveries. */
   forbidden: boolean;
+  /** Whether a list has to show each product, whatever the answer says. */
+  isProof: boolean;
   /** In [0, 1), for the jitter. */
   random: number;
 }
@@ -105,9 +113,10 @@ function decideByAnswer(
   { members }: Request,
   context: ImportContext,
 ): ImportDecision {
-  const decisions = members.map((member, index) =>
-    decideMember(outcomes[index] ?? { kind: 'unknown' }, member, context),
-  );
+  const decisions = members.map((member, index) => {
+    const decision = decideMember(outcomes[index] ?? { kind: 'unknown' }, member, context);
+    return decision.kind === 'delivered' && context.isProof ? lookUp(PROOF, 'reset', context) : decision;
+  });
   return { decisions, keep: false, groupMax: null };
 }
 
@@ -136,6 +145,11 @@ function decideUnconfirmed(
   context: ImportContext,
 ): ImportDecision {
   const isAlone = members.length === 1;
+  // Until imports of this size are known to update, another import could make a second product.
+  if (context.isProof) {
+    const message = `${outcome.detail.message} The list of products shows whether the change arrived.`;
+    return each(members, () => lookUp({ ...reasonOf('unclear', outcome.detail), message }, outcome.cause, context));
+  }
   const keep = isAlone || (sends < SENDS_MAX && !isRowFault(outcome.detail, context));
   const attempts = Math.max(0, ...members.map((member) => member.attempts));
   const waitMs = resendDelayMs(outcome.cause, { ...context, attempts });
@@ -143,6 +157,12 @@ function decideUnconfirmed(
   const reason = reasonOf(outcome.cause, outcome.detail);
   const { decisions } = each(members, () => ({ kind: 'unconfirmed', nextLookAt, spend: isAlone, reason }));
   return { decisions, keep, groupMax: keep ? null : half(members) };
+}
+
+/** Leaves a product unconfirmed until a list was read. */
+function lookUp(reason: Reason, cause: UnconfirmedCause, context: ImportContext): Decision {
+  const nextLookAt = context.now + readBackDelayMs(cause, { ...context, attempts: 0 });
+  return { kind: 'unconfirmed', nextLookAt, spend: true, reason };
 }
 
 /** A 500 comes from the API itself, which most likely cannot process one of the rows. Sending halves loses nothing. */

@@ -33,12 +33,16 @@ export function decideMember(outcome: MemberOutcome, member: ClaimedDelivery, co
     case 'untouched':
       return { kind: 'retry', dueAt: context.now, spend: false, reason: { code: 'untouched', message: UNTOUCHED } };
     case 'unknown':
-      return unclear(NOT_NAMED, member, context);
+      return unclear(notNamed(outcome), member, context);
   }
 }
 
 const UNTOUCHED = 'Other products in the same import were refused, so this product was not stored either.';
-const NOT_NAMED = 'The answer to the import does not say whether this product was stored.';
+/** @param outcome the platform's own words are shown */
+export function notNamed({ why }: MemberOutcome & { kind: 'unknown' }): string {
+  const message = 'The answer to the import does not say whether this product was stored.';
+  return why === undefined ? message : `${message} ${why}`;
+}
 const STRANGE = 'The answer to the import does not say whether this product was updated or created a second time.';
 
 /** Reads the list back. The platform may still work on the import, so the wait doubles with each read that finds nothing. */

@@ -1,3 +1,4 @@
+import { foldedKey } from '../../domain/natural-key.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';
 import type { SentContent, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
@@ -18,6 +19,9 @@ import { decideResend, type ResendContext } from './decide-resend.ts';
  * again if the listing neither shows nor excludes the product. In that case nothing is proven, and the content of the
  * write may be at the platform.
  *
+ * In a proof that imports update, one field that was to change proves the write. If the list shows none of them, the
+ * answer is believed, because the list shows one product.
+ *
  * @param match the entries under the item's natural key
  */
 export function decideReadBack(
@@ -26,24 +30,27 @@ export function decideReadBack(
   context: ResendContext,
 ): Decision {
   const { sent, reason } = delivery;
+  const isProof = reason.code === 'import_proof';
   if (unclear !== null && found.length === 0) {
     if (context.profile.productUpdate === 'import') return decideResend(context, withSentence(reason, unclear), false);
     return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
   }
   const own = found.find(({ remoteId }) => sent.remoteId === null || isSameId(remoteId, sent.remoteId));
-  const comparison = own === undefined ? 'differs' : compare(sent, own);
-  if (comparison === 'equal') {
+  const comparison = own === undefined ? 'differs' : isProof ? compareChange(sent, own) : compare(sent, own);
+  const isSettled = context.operation !== 'product.import' || (comparison === 'equal' && !isProof);
+  const second = isSettled
+    ? undefined
+    : found.find((entry) => entry !== own && isSecond(compare(sent, entry), isProof));
+  if (second) return { kind: 'blocked', reason: notUpserted(sent.remoteId, second.remoteId) };
+  // The answer has said that the change was stored, and a proof has to show that there is one product.
+  if (comparison === 'equal' || (comparison === 'hidden' && isProof)) {
     return { kind: 'delivered', remoteId: sent.remoteId ?? own?.remoteId ?? null, contentKnown: true, by: 'read_back' };
   }
   if (comparison === 'hidden') {
     return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: withSentence(reason, HIDDEN) };
   }
-  if (context.operation === 'material.update') {
-    return decideResend(context, withSentence(reason, own === undefined ? ABSENT : DIFFERS), true);
-  }
-  const second = found.find((entry) => entry !== own && compare(sent, entry) === 'equal');
-  if (second) return { kind: 'blocked', reason: notUpserted(sent.remoteId, second.remoteId) };
   const withProof = withSentence(reason, own === undefined ? ABSENT : DIFFERS);
+  if (context.operation === 'material.update') return decideResend(context, withProof, true);
   // The write is known to have had no effect. Parking it stages the present desired content, in a way that the profile allows.
   if (context.profile.productUpdate === 'none') return { kind: 'parked', reason: withProof };
   return decideResend(context, withProof, true);
@@ -53,7 +60,9 @@ const ABSENT = 'The list does not show this item.';
 const DIFFERS = 'The list shows this item without the change.';
 const HIDDEN = 'The list does not show the fields that changed, so a person has to check them.';
 
-function compare({ payload, changed }: SentContent, { fields }: RemoteItem): 'equal' | 'differs' | 'hidden' {
+type Comparison = 'equal' | 'differs' | 'hidden';
+
+function compare({ payload, changed }: SentContent, { fields }: RemoteItem): Comparison {
   const names = Object.keys(payload);
   const shown = names.filter((name) => Object.hasOwn(fields, name));
   if (shown.some((name) => !isSameValue(payload[name] ?? null, fields[name] ?? null))) return 'differs';
@@ -61,9 +70,30 @@ function compare({ payload, changed }: SentContent, { fields }: RemoteItem): 'eq
   return isProven ? 'equal' : 'hidden';
 }
 
+/** Compares the fields that were to change. One of them is enough: a platform may store the others in its own form. */
+function compareChange({ payload, changed }: SentContent, { fields }: RemoteItem): Comparison {
+  const shown = (changed ?? Object.keys(payload)).filter((name) => Object.hasOwn(fields, name));
+  if (shown.length === 0) return 'hidden';
+  const isStored = shown.some((name) => isLikeValue(payload[name] ?? null, fields[name] ?? null));
+  return isStored ? 'equal' : 'differs';
+}
+
+/** True for an entry that an import has made. The content of a product that was there before may be hidden too. */
+function isSecond(comparison: Comparison, isProof: boolean): boolean {
+  return comparison === 'equal' || (comparison === 'hidden' && isProof);
+}
+
 /** A platform may show a cleared field as an empty text, and a number as the text of its digits. */
 function isSameValue(sent: JsonValue, shown: JsonValue): boolean {
   if (sent === null) return shown === null || shown === '';
   if (typeof sent === 'object' || typeof shown === 'object') return canonicalJson(sent) === canonicalJson(shown);
   return String(sent) === String(shown);
+}
+
+/** A platform may store a text in its own form: in capitals, without blanks at its ends, or a number with fewer digits. */
+function isLikeValue(sent: JsonValue, shown: JsonValue): boolean {
+  if (isSameValue(sent, shown)) return true;
+  if (sent === null || shown === null || typeof sent === 'object' || typeof shown === 'object') return false;
+  const [one, other] = [foldedKey(String(sent)), foldedKey(String(shown))];
+  return one === other || (one !== '' && Number(one) === Number(other));
 }

@@ -7,7 +7,7 @@ import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CreatePause } from '../admission/create-pause.ts';
-import type { BulkCreates } from '../imports/bulk-creates.ts';
+import type { BulkImports } from '../imports/bulk-imports.ts';
 import type { Absence } from './absence.ts';
 import type { ListReads } from './list-reads.ts';
 import { createListingMatches, type ListingMatch } from './listing-match.ts';
@@ -22,7 +22,7 @@ export interface ListReadBackOptions {
   decisions: UnconfirmedDecisions;
   absence: Absence;
   pause: CreatePause;
-  bulk: Pick<BulkCreates, 'looked' | 'absent' | 'mayMakeUntil'>;
+  bulk: Pick<BulkImports, 'looked' | 'lookedAtChange' | 'absent' | 'mayMakeUntil' | 'mayRepeat'>;
   profile: Profile;
   clock: Clock;
   /** Stores a decision in the ledger. */
@@ -68,7 +68,11 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
     match: ListingMatch,
     list: Omit<ListRead, 'mayMakeUntil'>,
   ): Promise<Decision> {
-    if (!looked.isImportedCreate) return decisions.afterList(looked, match, { ...list, mayMakeUntil: 0 });
+    if (!looked.isImportedCreate) {
+      const decision = decisions.afterList(looked, match, { ...list, mayMakeUntil: 0 });
+      if (looked.operation === 'product.import' && list.complete) await bulk.lookedAtChange(looked, decision);
+      return decision;
+    }
     const delivery = sinceThePast(looked, clock.now());
     // Only a complete list shows that there is no second product.
     if (list.complete)

@@ -180,6 +180,20 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     return deliveries.length;
   }
 
+  /** An import of changed products that has to prove itself first is looked up before it is sent again. */
+  async function planWith(deliveries: readonly UnconfirmedDelivery[]): Promise<Plan> {
+    const plan = planFor(deliveries, profile);
+    const changed = plan.resend.filter(({ operation }) => operation === 'product.import');
+    const imports = Map.groupBy(changed, ({ importId }) => importId);
+    for (const [importId, members] of imports) {
+      // Members that have left their import are sent in a new one, which is a proof where it has to be.
+      if (await options.bulk.mayRepeat(importId === null ? 1 : members.length)) continue;
+      plan.list.product.push(...members);
+      plan.resend = plan.resend.filter((one) => !members.includes(one));
+    }
+    return plan;
+  }
+
   /** While only writes fail, one delivery or one import is sent again at a time. Deliveries that need a read are not affected. */
   function limited(deliveries: UnconfirmedDelivery[]): UnconfirmedDelivery[] {
     if (!health.takesOnlyReads()) return deliveries;
@@ -202,7 +216,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
       const isUnlisted = ({ operation, reason }: UnconfirmedDelivery): boolean =>
         hasTrait(reason, 'was_answered') && readable(operation) !== 'yes';
       const deliveries = found.filter((delivery) => !isUnlisted(delivery));
-      const { list, publications, resend: toResend, person } = planFor(deliveries, profile);
+      const { list, publications, resend: toResend, person } = await planWith(deliveries);
       let handled = await decideWithoutList(found.filter(isUnlisted));
       handled += await leave(person);
       handled += await resend(toResend, abort);

@@ -17,7 +17,8 @@ export type Outcome =
    * an import: one result for each member, in the order of the request, because an accepted import may have refused
    * some members. `shownAs` is the natural key in the answer, if it differs from the sent one. `evidence` says how much
    * the answer proves; for an import it is about the import as a whole. `words` are the platform's own, if the answer
-   * states a result that does not prove the write.
+   * states a result that does not prove the write. `form` has the features of the answer to an import that a list has to
+   * confirm once.
    */
   | {
       kind: 'accepted';
@@ -25,6 +26,7 @@ export type Outcome =
       words?: string;
       remoteId: JsonValue;
       members?: MemberOutcome[];
+      form?: readonly string[];
       shownAs?: string;
     }
   /** The platform refused a create because an item with the same natural key exists. The item's id has to be read. */
@@ -66,8 +68,11 @@ export type MemberOutcome =
   | { kind: 'refused'; detail: OutcomeDetail; exists?: true }
   /** The member was not stored, because other members of the import were refused. */
   | { kind: 'untouched' }
-  /** The answer says nothing about the member, so the list has to be read. */
-  | { kind: 'unknown' };
+  /**
+   * The answer does not clearly say what became of the member, so the list has to be read. `why` is a sentence with the
+   * platform's own words.
+   */
+  | { kind: 'unknown'; why?: string };
 
 /** The parts of an answer that a person needs. Never contains a request header (I7). */
 export interface OutcomeDetail {

@@ -46,6 +46,8 @@ export type ReasonTrait =
   | 'ambiguous_key'
   /** An import made a second product. Only a person may ask for another import. */
   | 'made_second'
+  /** If a person asks for another import of this change, imports of changes are proven again. */
+  | 'needs_proof'
   /** The API has answered with a success that proves too little. Where no list can be read, the answer is all there is. */
   | 'was_answered';
 
@@ -110,7 +112,7 @@ const CODES = {
   conflict: unconfirmed('block', RESENT, 'needs_reading', 'was_answered'),
   /** The answer to an import does not say whether this product was stored. */
   unclear: unconfirmed('resend', RESENT, 'needs_reading', 'may_come_late'),
-  /** The first import of a new product, which has to prove that the platform makes exactly one product from it. */
+  /** An import that has to prove that the platform keeps exactly one product for each of its members. */
   import_proof: unconfirmed('resend', RESENT, 'needs_reading', 'may_come_late'),
   /** An import of new products was refused, and the answer does not say that this product was at fault. */
   import_refused: unconfirmed('resend', RESENT, 'needs_reading', 'content_unknown'),
@@ -132,7 +134,9 @@ const CODES = {
   // Codes of a delivery that is blocked because the API has no such write or a person has to decide.
   unsupported: settled(['blocked']),
   renamed: settled(['blocked']),
-  not_upserted: settled(['blocked'], 'made_second'),
+  not_upserted: settled(['blocked'], 'made_second', 'needs_proof'),
+  /** Imports of changed products have failed to prove themselves. */
+  import_unproven: settled(['blocked'], 'needs_proof'),
   adopted: settled(['blocked'], 'adopted_change'),
   adopted_bom: settled(['blocked'], 'parts_unknown'),
   ambiguous_key: settled(['blocked'], 'ambiguous_key'),

@@ -81,6 +81,7 @@ const REASONS: Partial<Record<ReasonCode, string>> = {
   unsupported: 'The API has no request for this write.',
   renamed: 'The natural key has changed.',
   not_upserted: 'The platform does not accept changes through the import.',
+  import_unproven: 'The import has not proven that it updates products.',
   adopted: 'A person has to accept a change of an adopted item.',
   adopted_bom: 'A person has to say whether the BOM items exist at the platform.',
   ambiguous_key: 'Several items at the platform have this natural key.',

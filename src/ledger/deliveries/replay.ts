@@ -16,6 +16,7 @@ import type { LedgerContext } from '../store/context.ts';
 import { createCauseSelections, type SelectedByCause } from './cause-selections.ts';
 import { isStuck } from './delivery-states.ts';
 import { hasReason } from './reason-conditions.ts';
+import type { ProofsOfImports } from './requests/import-proof.ts';
 import type { Requests } from './requests/requests.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 
@@ -40,12 +41,14 @@ export function createReplay(
     restored,
     contact,
     lookups,
+    importProofs,
   }: {
     items: Items;
     requests: Requests;
     restored: Restored;
     contact: Pick<Contact, 'countCreates' | 'listAgain'>;
     lookups: Pick<Lookups, 'areCurrent'>;
+    importProofs: Pick<ProofsOfImports, 'tryChangesAgain'>;
   },
   staging: Staging,
 ): Replay {
@@ -120,6 +123,7 @@ export function createReplay(
         if (open?.state === 'in_doubt') outcome.leftUnconfirmed += 1;
         const kind = open && hasReason(open, 'ambiguous_key') ? kindCreatedBy(open.operation) : undefined;
         if (kind !== undefined) contact.listAgain(kind);
+        if (open && hasReason(open, 'needs_proof')) importProofs.tryChangesAgain();
       }
       const { source, missingSince } = record;
       const state = staging.apply({ id, source, missingSince, isNew: false }, result, { again: true, tally });

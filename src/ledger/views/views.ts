@@ -17,7 +17,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
 import { isStuck, itemState } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
-import { readImportProof } from '../deliveries/requests/import-proof.ts';
+import { readImportProofs } from '../deliveries/requests/import-proof.ts';
 import { createMissingCounts } from '../items/missing-items.ts';
 import { OPEN_GUARDED_READS } from '../records/guarded-reads.ts';
 import { HAS_UNMAPPED } from '../records/pending-records.ts';
@@ -140,7 +140,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     accessRefusal: createAccessRefusal(db),
     apiWait: () => readApiWait(meta),
     daemonNote: (name) => readDaemonNote(meta, name),
-    importProof: () => readImportProof(meta),
+    importProofs: () => readImportProofs(meta),
     itemCounts: createItemCounts(db, createItemTotals(db)),
     missingCounts: createMissingCounts(db, rules),
     versions: () => ({

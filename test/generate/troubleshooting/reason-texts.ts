@@ -59,7 +59,8 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     cure: 'Wait for the next runs: each run looks for the product. If you know the time that an import may take, set `imports.settlesWithinMs` in the profile.',
   },
   import_proof: {
-    means: 'This is the first import of a new product. A list of the platform has to show this product exactly once.',
+    means:
+      'Imports of this size, or with such an answer, have to prove themselves first. A list of the platform has to show this product exactly once.',
     cure: 'Nothing, while `dpp-sync status` reports progress. If the platform has made two products, remove the second one.',
   },
   import_refused: {
@@ -109,6 +110,11 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   not_upserted: {
     means: 'The import made a second product in place of an update.',
     cure: 'Remove the second product. Set `productUpdate: none` in the profile, then `dpp-sync replay --key KEY`.',
+  },
+  import_unproven: {
+    means:
+      'Imports of changed products have not proven that the platform updates products. `dpp-sync status` says why.',
+    cure: 'Set `productUpdate: none` in the profile. If the platform updates products by SKU now: `dpp-sync replay`.',
   },
   adopted: {
     means: 'The item was at the platform before, and the source differs from it.',

@@ -2,15 +2,17 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { text } from '../../support/ledger/items.ts';
-import { createDeliveryWorld, type DeliveryWorld } from './delivery-world.ts';
+import { createDeliveryWorld, type DeliveryWorld, PROVEN } from './delivery-world.ts';
 
 let world: DeliveryWorld;
 afterEach(() => world.remove());
 
 type Options = Parameters<typeof createDeliveryWorld>[0];
 
-async function open(sandbox: SandboxOptions = {}, imports: NonNullable<Options['profile']>['imports'] = {}) {
-  world = await createDeliveryWorld({ sandbox, profile: { imports: { createsMin: 5, ...imports } } });
+type Imports = NonNullable<Options['profile']>['imports'];
+
+async function open(sandbox: SandboxOptions = {}, imports: Imports = {}, proofs: Options['proofs'] = {}) {
+  world = await createDeliveryWorld({ sandbox, profile: { imports: { createsMin: 5, ...imports } }, proofs });
 }
 
 /** This many new products by id, with the fields that the function gives. */
@@ -24,7 +26,7 @@ async function load(count: number, fieldsOf?: (id: number) => JsonObject): Promi
 }
 
 const states = () => world.ledger.views.itemCounts().product;
-const proof = () => world.ledger.views.importProof();
+const proof = () => world.ledger.views.importProofs().creates;
 /** How often each SKU is at the platform. */
 const listed = () => world.sandbox.inspect().organizations['acme']?.products?.map(({ sku }) => text(sku)) ?? [];
 const expected = (count: number) => Array.from({ length: count }, (_, at) => `SKU-${at + 1}`).toSorted();
@@ -45,8 +47,14 @@ describe('new products', () => {
       await open({ import: { answer } }, { membersMax: 50 });
       await load(20);
       expectAllOnce(20);
-      expect(proof()).toEqual({ state: 'proven', answersIds: answer === 'per-row' });
+      expect(proof()).toMatchObject({ state: 'proven', answersIds: answer === 'per-row' });
       expect(world.requests()).toMatchObject({ 'product.import': 1, 'product.create': 19 });
+      // The next proofs have ten products, and then as many as an import may have.
+      await load(40);
+      expect(proof()).toMatchObject({ size: 10 });
+      await load(100);
+      expect(proof()).toMatchObject({ size: 50 });
+      world.requests();
       await load(170);
       expectAllOnce(170);
       expect(world.requests()['product.create']).toBeUndefined();
@@ -66,12 +74,14 @@ describe('new products', () => {
 
   it('new products are all sent in imports once the import proof is there, and the next sync still has the proof', async () => {
     await open({}, { membersMax: 50 });
-    await load(30);
-    expect(proof()).toMatchObject({ state: 'proven' });
+    for (const count of [10, 20, 30]) await load(count);
+    expect(proof()).toMatchObject({ state: 'proven', size: 10 });
+    await load(80);
+    expect(proof()).toMatchObject({ size: 50 });
     await world.reopen();
     world.requests();
-    await load(130);
-    expectAllOnce(130);
+    await load(180);
+    expectAllOnce(180);
     const requests = world.requests();
     expect(requests).toMatchObject({ 'product.import': 2 });
     expect(requests['product.create']).toBeUndefined();
@@ -156,10 +166,12 @@ describe('an import that stores its rows after its answer', () => {
       await open(LATER, { membersMax: 10, settlesWithinMs });
       await load(20);
       expectAllOnce(20);
-      expect(proof()).toEqual({ state: 'proven', answersIds: false });
+      expect(proof()).toMatchObject({ state: 'proven', size: 1, answersIds: false });
+      await load(40);
+      expect(proof()).toMatchObject({ size: 10 });
       world.requests();
-      await load(80);
-      expectAllOnce(80);
+      await load(90);
+      expectAllOnce(90);
       expect(world.requests()['product.create']).toBeUndefined();
     },
   );
@@ -213,7 +225,7 @@ describe('a first import whose product is refused', () => {
     await open({}, { membersMax: 16 });
     await load(60, (id) => (id === 1 ? { status: 'NONSENSE' } : {}));
     expect(states()).toEqual({ delivered: 59, rejected: 1 });
-    expect(await world.ledger.importProof()).toMatchObject({ state: 'proven' });
+    expect(proof()).toMatchObject({ state: 'proven' });
   });
 });
 
@@ -221,7 +233,7 @@ describe('an import that refuses all rows because of one', () => {
   it.each(['refuses-all', 'refuses-all-named'] as const)(
     'a bad row that refuses its whole import costs itself: %s',
     async (badRow) => {
-      await open({ import: { badRow } }, { membersMax: 16 });
+      await open({ import: { badRow } }, { membersMax: 16 }, { creates: PROVEN });
       await load(20);
       world.requests();
       await load(52, (id) => (id === 33 ? { status: 'NONSENSE' } : {}));

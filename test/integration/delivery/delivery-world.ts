@@ -6,6 +6,7 @@ import { createApiClient } from '../../../src/api/api-client.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
 import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
+import { IMPORT_USES, type ImportProof, type ImportProofs } from '../../../src/domain/delivery/import-proof.ts';
 import type { DueDelivery } from '../../../src/domain/ports/due.ts';
 import type { ContactRules } from '../../../src/domain/ports/first-contact.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
@@ -32,6 +33,24 @@ const QUICK: Settings = {
   settlingDelayMs: { reset: 10, timeout: 10 },
   retry: { attemptsMax: 3, backoff: { baseMs: 5, capMs: 10 } },
 };
+
+/** Imports of any size have proven themselves with each form of the sandbox's answers. */
+export const PROVEN = {
+  state: 'proven',
+  size: 10_000,
+  answersIds: true,
+  form: [
+    'counted as created',
+    'counted as updated',
+    'errors: object',
+    'id: number',
+    'index: number',
+    'sku: string',
+    'status = created',
+    'status = updated',
+    'status: string',
+  ],
+} as const satisfies ImportProof;
 
 /** Ledger, delivery path and sandbox over real HTTP, without a queue between them. */
 export interface DeliveryWorld {
@@ -63,6 +82,8 @@ export async function createDeliveryWorld(options: {
   sandbox?: SandboxOptions;
   profile?: Settings;
   contact?: ContactRules;
+  /** What imports have proven before; nothing by default. */
+  proofs?: Partial<ImportProofs>;
 }): Promise<DeliveryWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-delivery-'));
   const sandboxClock = createWakeableClock();
@@ -71,6 +92,14 @@ export async function createDeliveryWorld(options: {
   const baseUrl = await sandbox.listen();
   const never = new AbortController().signal;
 
+  async function storeProofs(ledger: SqliteLedger): Promise<void> {
+    for (const use of IMPORT_USES) {
+      const proof = options.proofs?.[use];
+      if (proof !== undefined) await ledger.storeImportProof(use, proof);
+    }
+  }
+
+  let isFirst = true;
   async function open(settings: Settings) {
     const profile = Profile.parse({ ...QUICK, ...settings });
     const secrets = createSecretStore();
@@ -88,6 +117,8 @@ export async function createDeliveryWorld(options: {
       encodeImport: target.encodeImport.bind(target),
     });
     await ledger.recover(profile.settlingDelayMs.reset);
+    if (isFirst) await storeProofs(ledger);
+    isFirst = false;
     const events: ProgressEvent[] = [];
     const delivery = createDelivery({
       ledger,

@@ -33,7 +33,7 @@ describe('a product that is at the platform before it is created', () => {
     await world.drain();
     expect(world.names()).toEqual({ 'SKU-A': 'From the source', 'SKU-B': 'New' });
     expect(world.sandbox.inspect().organizations['acme']?.products).toHaveLength(2);
-    expect(world.requests()).toEqual({ 'product.import': 1 });
+    expect(world.requests()).toEqual({ 'product.import': 1, 'product.list': 1 });
     await world.stage({ A: { name: 'From the source' }, B: { name: 'New' } });
     await world.drain();
     expect(world.requests()).toEqual({});

@@ -4,7 +4,7 @@ import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { claimOne, settleOne, together } from '../../support/ledger/deliveries.ts';
 import { text } from '../../support/ledger/items.ts';
 import { API_KEY } from '../../support/worlds/world.ts';
-import { createDeliveryWorld, type DeliveryWorld } from './delivery-world.ts';
+import { createDeliveryWorld, type DeliveryWorld, PROVEN } from './delivery-world.ts';
 
 let world: DeliveryWorld;
 afterEach(() => world.remove());
@@ -30,7 +30,7 @@ function names(count: number, isNew: (id: string) => boolean = () => true): Reco
 
 /** A world in which this many products were delivered, and none has changed yet. */
 async function delivered(count: number, sandbox: SandboxOptions = {}, profile: Options['profile'] = {}) {
-  world = await createDeliveryWorld({ sandbox, profile });
+  world = await createDeliveryWorld({ sandbox, profile, proofs: { changes: PROVEN } });
   await world.stage(products(count, old));
   await world.drain();
   expect(states()).toEqual({ delivered: count });
@@ -85,7 +85,7 @@ describe('changed products', () => {
   });
 
   it('changed products that the platform had with other content are written once a person accepts that', async () => {
-    world = await createDeliveryWorld({});
+    world = await createDeliveryWorld({ proofs: { changes: PROVEN } });
     await fetch(`${world.baseUrl}/api/products/`, {
       method: 'POST',
       headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
@@ -112,7 +112,7 @@ describe('changed products', () => {
   });
 
   it('changed products are not imported under another SKU where only their presence was known', async () => {
-    world = await createDeliveryWorld({});
+    world = await createDeliveryWorld({ proofs: { changes: PROVEN } });
     await world.stage(products(1, old));
     const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     await claimOne(world.ledger, due?.id ?? 0);

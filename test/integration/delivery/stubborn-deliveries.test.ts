@@ -165,6 +165,7 @@ describe('a dead-lettered member of an import', () => {
   it('a dead-lettered member of an import is sent alone first', covers('bad-row', 'I5'), async () => {
     fixture = createLedgerFixture();
     const { ledger } = fixture;
+    await ledger.storeImportProof('changes', { state: 'proven', size: 100, answersIds: true, form: [] });
     const stage = async (name: string) => {
       await pullAndMap(
         ledger,

@@ -108,11 +108,18 @@ describe('a sync', () => {
     });
   });
 
-  it('a sync sends changed products as one import', async () => {
+  it('a sync sends changed products as one import, once imports are known to update products', async () => {
     await given();
     await world.sync();
+    const renamed = (word: string) => SMALL.products.map((one) => ({ ...one, name: `${word} ${one.name}` }));
+    // The first import has one product, and the next one has all three. A list shows that each product was updated.
+    for (const word of ['First', 'Second']) {
+      replaceExport({ ...SMALL, products: renamed(word) });
+      expect(exitCodeOf(await world.sync())).toBe(0);
+      expect(contents().products).toEqual([`${word} Fan`, `${word} Housing`, `${word} Motor`]);
+    }
     world.requests();
-    replaceExport({ ...SMALL, products: SMALL.products.map((one) => ({ ...one, name: `New ${one.name}` })) });
+    replaceExport({ ...SMALL, products: renamed('New') });
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(0);
     expect(report.requests).toEqual({ sent: 1, throttled: 0, retried: 0 });

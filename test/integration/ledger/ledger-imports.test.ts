@@ -10,6 +10,7 @@ import { mapRows, pullAndMap, pullRows, row } from '../../support/ledger/records
 
 const fixture = useLedger();
 beforeEach(async () => {
+  await fixture.ledger.storeImportProof('changes', { state: 'proven', size: 100, answersIds: true, form: [] });
   await stage('A');
   await deliverAll(fixture.ledger);
 });
@@ -218,12 +219,31 @@ it('a product that an import has doubled is not imported again, until the profil
   await settle(await claimFirst(), { kind: 'blocked', reason: { code: 'not_upserted', message: 'twice' } });
   await stage('C');
   expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
+  await fixture.ledger.storeImportProof('changes', { state: 'failed', message: 'It has doubled.', at: 0 });
   const selection = { states: ['blocked' as const], sources: [], keys: ['1'], deliveryIds: [] };
   const [candidate] = await fixture.ledger.replayCandidates({ selection, afterId: 0, limit: 9 });
   const result = items(product('1', text(candidate?.fields['name'])));
   const record = { id: candidate?.id ?? 0, version: candidate?.version ?? 0, result };
   expect(await fixture.ledger.replay({ records: [record], dryRun: false })).toMatchObject({ staged: 1 });
   expect(keysOf(await claimFirst())).toEqual(['1']);
+  // The person has asked for another import, which has to prove itself.
+  expect((await fixture.ledger.importProofs()).changes).toEqual({ state: 'untried' });
+});
+
+it('changed products are not claimed while imports do not update, and are sent once they do', async () => {
+  await fixture.ledger.storeImportProof('changes', { state: 'failed', message: 'It has doubled.', at: 0 });
+  await stage('B');
+  const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
+  expect(await fixture.ledger.claim([together(due)])).toEqual([]);
+  expect(['1', '2', '3'].map(stateOf)).toEqual(['blocked', 'blocked', 'blocked']);
+  const { reason: shown } = fixture.ledger.views.item('product', '1') ?? {};
+  expect(shown).toMatchObject({ code: 'import_unproven', message: expect.stringContaining('It has doubled.') });
+  expect(shown?.message).toContain('`productUpdate: none`');
+  await fixture.ledger.storeImportProof('changes', { state: 'untried' });
+  // Nothing is proven, so the next import has one product.
+  expect(keysOf(await claimFirst())).toEqual(['1']);
+  await fixture.ledger.storeImportProof('changes', { state: 'proven', size: 1, answersIds: true, form: [] });
+  expect(keysOf(await claimFirst())).toEqual(['2', '3']);
 });
 
 it('a later revision clears what a refused import may have brought, where it may have arrived before', async () => {

@@ -288,7 +288,8 @@ describe('since when the API could not take a delivery', () => {
     clock.advance(600_000);
     const delivery = await claimNext();
     const isImport = delivery.operation === 'product.import';
-    const judging = { profile: Profile.parse({}), now: clock.now(), random: 0.5, takesOthers: false, forbidden: false };
+    const shared = { profile: Profile.parse({}), now: clock.now(), random: 0.5, takesOthers: false };
+    const judging = { ...shared, forbidden: false, isProof: false };
     const decision = isImport
       ? decideImport(outcome, delivery, judging).decisions[0]
       : decide(outcome, { ...delivery, ...judging, echoedBefore: false, readable: 'yes' });

@@ -207,7 +207,7 @@ export async function runScript(
       source,
       proof:
         setup.creates === 'proven'
-          ? { state: 'proven', answersIds: setup.importAnswer === 'per-row' }
+          ? { state: 'proven', size: 1, answersIds: setup.importAnswer === 'per-row', form: [] }
           : { state: 'untried' },
       reach,
     });

@@ -242,7 +242,8 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
 
   async function start(): Promise<void> {
     await ledger.recover(profile.settlingDelayMs.reset);
-    if ((await opened.importProof()).state === 'untried') await opened.storeImportProof(options.proof);
+    if ((await opened.importProofs()).creates.state === 'untried')
+      await opened.storeImportProof('creates', options.proof);
     await mapQueue.start();
     await engine.start();
     gateWatch.start();

@@ -8,6 +8,7 @@ import {
   NOTHING_EXPECTED,
 } from '../../../src/api/answers/classify.ts';
 import { createCleanText } from '../../../src/api/answers/clean-text.ts';
+import { createWordReader } from '../../../src/api/answers/import-words.ts';
 import { ASKED_WAIT_MAX_MS } from '../../../src/api/answers/retry-after.ts';
 import { keyNamesUnder, sentIdentity, templatesUnder } from '../../../src/api/answers/sent-identity.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../../src/api/transport.ts';
@@ -117,11 +118,14 @@ describe('a success', () => {
   });
 
   it('a successful answer in plain text to an import says nothing of its members', () => {
-    const members = { keys: ['A', 'B'], keyNames: ['sku'], uniqueFields: [], idPaths: ['id'], resultsAt: ['results'] };
+    const names = { keyNames: ['sku'], uniqueFields: [], idPaths: ['id'], resultsAt: ['results'], nameField: 'name' };
+    const words = createWordReader(Profile.parse({}).imports.words);
+    const members = { ...names, keys: ['A', 'B'], words, sent: () => [] };
     const outcomeOf = (body: string) => classified(200, body, { ...NOTHING_EXPECTED, members });
     const unknown = [{ kind: 'unknown' }, { kind: 'unknown' }];
     for (const body of ['Import finished.', '2 rows', '{"results": [', '']) {
-      expect(outcomeOf(body), body).toEqual({ kind: 'accepted', evidence: 'bare', remoteId: null, members: unknown });
+      const expected = { kind: 'accepted', evidence: 'bare', remoteId: null, members: unknown, form: [] };
+      expect(outcomeOf(body), body).toEqual(expected);
     }
     expect(wordOf(outcomeOf('<html>Please sign in</html>'))).toBe('ambiguous:unreadable_answer');
   });

@@ -2,10 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createClassifier, type Expectation } from '../../../src/api/answers/classify.ts';
 import { createCleanText } from '../../../src/api/answers/clean-text.ts';
+import { createWordReader } from '../../../src/api/answers/import-words.ts';
 import type { MemberOutcome } from '../../../src/domain/delivery/outcome.ts';
+import { Profile } from '../../../src/domain/profile.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 
 const classify = createClassifier({ clean: createCleanText(createSecretStore()), now: () => 0, unprocessed: [] });
+
+/** The products of the import, in their order. */
+const SENT = ['A', 'B', 'C'].map((sku) => ({ sku, name: `Name ${sku}`, status: 'LIVE' }));
+const WORDS = createWordReader(Profile.parse({}).imports.words);
 
 function expectation(keys: (string | null)[]): Expectation {
   const members = {
@@ -14,18 +20,27 @@ function expectation(keys: (string | null)[]): Expectation {
     uniqueFields: [],
     idPaths: ['id'],
     resultsAt: ['results', 'data', 'items', 'products', 'rows'],
+    words: WORDS,
+    sent: () => SENT,
+    nameField: 'name',
   };
   return { needsId: false, idPaths: [], uniqueFields: [], members };
 }
 
 const KEYS = ['A', 'B', 'C'];
 
-/** The result of each member, in short: `created:7`, `updated`, `stored`, `refused(words)`, `untouched`, `?`. */
-function read(status: number, body: unknown, keys: (string | null)[] = KEYS): string[] | null {
+function outcomeOf(status: number, body: unknown, keys: (string | null)[] = KEYS) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const outcome = classify.outcomeOf({ kind: 'answer', status, headers: {}, body: text, cut: null }, expectation(keys));
   if (outcome.kind !== 'accepted' && outcome.kind !== 'refused') throw new Error(outcome.kind);
-  return outcome.members?.map(short) ?? null;
+  return outcome;
+}
+
+const membersOf = (status: number, body: unknown) => outcomeOf(status, body).members;
+
+/** The result of each member, in short: `created:7`, `updated`, `stored`, `refused(words)`, `untouched`, `?`. */
+function read(status: number, body: unknown, keys: (string | null)[] = KEYS): string[] | null {
+  return outcomeOf(status, body, keys).members?.map(short) ?? null;
 }
 
 function short(member: MemberOutcome): string {
@@ -40,6 +55,69 @@ function short(member: MemberOutcome): string {
       return '?';
   }
 }
+
+describe('an answer to an import that is not clear', () => {
+  it.each<[string, object, string]>([
+    ['a word that no list has', { id: 1, status: 'exists' }, 'It says "exists" about the product.'],
+    ['another such word', { id: 1, result: 'merged' }, 'It says "merged" about the product.'],
+    ['a word for work that goes on', { id: 1, status: 'queued' }, 'It says "queued" about the product.'],
+    ['a status that was not sent', { id: 1, status: 'ARCHIVED' }, 'It says "ARCHIVED" about the product.'],
+    ['another name', { id: 1, status: 'updated', name: 'Chair' }, 'It gives the product the name "Chair".'],
+    [
+      'another name inside',
+      { status: 'ok', product: { id: 1, name: 'Chair' } },
+      'It gives the product the name "Chair".',
+    ],
+  ])('a product is looked up where the answer has %s', (_name, result, why) => {
+    const body = { results: [{ sku: 'A', ...result }] };
+    expect(membersOf(200, body)?.[0]).toEqual({ kind: 'unknown', why });
+  });
+
+  it('a product is looked up where two results or two words about it contradict each other', () => {
+    const results = [
+      { sku: 'A', id: 1 },
+      { sku: 'A', id: 2 },
+      { sku: 'B', action: 'created', status: 'failed' },
+      { sku: 'C', success: true, status: 'exists' },
+    ];
+    expect(read(200, { results })).toEqual(['?', '?', '?']);
+  });
+
+  it('an id that the answer gives to two products is the id of neither', () => {
+    const results = [
+      { sku: 'A', id: 7, status: 'created' },
+      { sku: 'B', id: 7, status: 'created' },
+      { sku: 'C', id: 8, status: 'created' },
+    ];
+    expect(read(200, { results })).toEqual(['created', 'created', 'created:8']);
+  });
+
+  it('the words of the results are those of the profile', () => {
+    const words = createWordReader(Profile.parse({ imports: { words: { stored: ['Merged'] } } }).imports.words);
+    expect(words.said({ status: ' merged ' }, undefined)).toEqual({ said: 'stored' });
+    expect(words.said({ status: 'ok' }, undefined)).toEqual({ said: 'unclear', word: 'ok' });
+  });
+});
+
+describe('the form of the results of an import', () => {
+  const formOf = (results: object[]) => {
+    const outcome = outcomeOf(200, { results });
+    return outcome.kind === 'accepted' ? outcome.form : undefined;
+  };
+
+  it('the form of results has the names, types and words, and no values', () => {
+    const result = { sku: 'A', status: 'Created', id: 7, note: null, errors: {} };
+    const form = ['errors: object', 'id: number', 'sku: string', 'status = created', 'status: string'];
+    expect(formOf([result])).toEqual(form);
+    expect(formOf([{ ...result, sku: 'B', id: 8 }])).toEqual(form);
+    expect(formOf([{ ...result, id: '0b5e7c1a-7f3d-4c55-9a0e-2f6d8c1b4a39' }])).toContain('id: uuid');
+    expect(formOf([{ ...result, status: 'saved' }])).toContain('status = saved');
+  });
+
+  it('the form of results leaves out products that were refused', () => {
+    expect(formOf([{ sku: 'A', status: 'failed', errors: { name: ['No.'] } }])).toEqual([]);
+  });
+});
 
 describe('the answer to an import says what happened to each member', () => {
   const all = ['created:1', 'updated:2', 'refused(name: Too long.)'];
@@ -108,11 +186,11 @@ describe('the answer to an import says what happened to each member', () => {
     ['counts of both kinds', { summary: { created: 1, updated: 2, errors: [] } }, ['mixed', 'mixed', 'mixed']],
     ['one count of all', { imported: 3 }, ['stored', 'stored', 'stored']],
     [
-      'the products as they are now, whatever their own status is',
+      'the products as they are now, with the status that was sent',
       [
         { id: 1, sku: 'A', status: 'DRAFT' },
         { id: 2, sku: 'B', status: 'DRAFT' },
-        { id: 3, sku: 'C', status: 'ACTIVE' },
+        { id: 3, sku: 'C', status: 'LIVE' },
       ],
       ['stored:1', 'stored:2', 'stored:3'],
     ],

@@ -68,7 +68,7 @@ function given({
   ping?: () => Promise<Outcome>;
   connections?: number;
   importMax?: number;
-  form?: 'alone' | 'proof' | 'import';
+  form?: 'alone' | 'import';
   isDue?: (id: number) => Promise<boolean>;
   tried?: readonly Operation[];
 }) {
@@ -90,9 +90,8 @@ function given({
     bulk: {
       prepare: async () => undefined,
       fewest: () => 1,
-      sizeMax: () => importMax,
-      createForm: () => form,
-      beginProof: () => undefined,
+      sizeMax: (operation) => (operation === 'product.create' && form === 'alone' ? 0 : importMax),
+      begin: () => undefined,
     },
     onDropped: (deliveries) => void dropped.push(...deliveries.map(({ id }) => id)),
     clock,

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createDelivery, type Delivery, type DeliveryOptions } from '../../../src/delivery/create-delivery.ts';
 import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
+import { type ImportProof, UNTRIED } from '../../../src/domain/delivery/import-proof.ts';
 import { OPERATIONS } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { fault } from '../../../src/domain/faults.ts';
@@ -43,6 +44,8 @@ function claimedRequest(names: readonly DeliveryName[], operation: DueDelivery['
   return [{ request: first.id, sends: 1, ...write, members }];
 }
 
+const PROVEN: ImportProof = { state: 'proven', size: 100, answersIds: true, form: [] };
+
 describe('the way of deliveries', () => {
   let delivery: Delivery;
   afterEach(() => delivery.path.stop());
@@ -78,6 +81,8 @@ describe('the way of deliveries', () => {
       isDue: async () => true,
       echoedOperations: async () => [],
       storeEcho: async () => undefined,
+      importProofs: async () => ({ creates: UNTRIED, changes: PROVEN }),
+      importGain: async () => ({ due: 100, listed: 0 }),
       denialsOf: async () => ({ at: null, isAskedAgain: false }),
       claim(lists) {
         claims.push(lists.map(({ deliveries }) => deliveries.map(({ id }) => id)));

@@ -117,6 +117,7 @@ const EXPLAINS: Record<ReasonCode, readonly DeliveryState[]> = {
   unsupported: ['blocked', 'superseded'],
   renamed: ['blocked', 'superseded'],
   not_upserted: ['blocked', 'superseded'],
+  import_unproven: ['blocked', 'superseded'],
   adopted: ['blocked', 'superseded'],
   adopted_bom: ['blocked', 'superseded'],
   ambiguous_key: ['blocked', 'superseded'],
@@ -163,6 +164,7 @@ const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
   ambiguous_key: ['ambiguous_key'],
   made_second: ['not_upserted'],
   was_answered: ['conflict', 'pending', 'unechoed'],
+  needs_proof: ['import_unproven', 'not_upserted'],
 };
 
 const ABSENT: Partial<Record<ReasonCode, WhenAbsent>> = {

@@ -3,7 +3,7 @@
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import type { ApiWait } from '../../delivery/api-wait.ts';
 import type { DeliveryState } from '../../delivery/delivery.ts';
-import type { ImportProof } from '../../delivery/import-proof.ts';
+import type { ImportProofs } from '../../delivery/import-proof.ts';
 import type { Operation } from '../../delivery/operation.ts';
 import type { Reason } from '../../delivery/reason.ts';
 import type { Issue } from '../../issue.ts';
@@ -282,8 +282,8 @@ export interface LedgerViews {
   apiWait(): ApiWait | null;
   /** A note of the last daemon; null if it left none. */
   daemonNote<Name extends keyof DaemonNotes>(name: Name): DaemonNotes[Name] | null;
-  /** Whether bulk imports are used for new products. */
-  importProof(): ImportProof;
+  /** Whether bulk imports are used for new products, and for changed ones. */
+  importProofs(): ImportProofs;
   /** Rows of these sources that make the same items as other rows, with the same content. */
   duplicates(limit: number, sources?: readonly string[]): Duplicates;
   /** Products that contain themselves, as paths of keys; each path ends with its first key. */

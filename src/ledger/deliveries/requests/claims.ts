@@ -2,10 +2,12 @@ import { transition } from '../../../domain/delivery/delivery.ts';
 import { type Operation } from '../../../domain/delivery/operation.ts';
 import type { ClaimedRequest, Encode, ToClaim } from '../../../domain/ports/claim.ts';
 import type { Contact } from '../../contact/contact.ts';
+import type { Items } from '../../items/items.ts';
 import type { FormId } from '../../items/wire-forms.ts';
 import type { Passports } from '../../passports/passports.ts';
 import type { LedgerContext } from '../../store/context.ts';
 import { claimedDelivery, type DeliveryRow, SELECT_LISTED_DELIVERIES } from '../delivery-row.ts';
+import type { ProofsOfImports } from './import-proof.ts';
 import type { Imports } from './imports.ts';
 import { createNewRequests } from './new-requests.ts';
 import type { RequestRow, Requests } from './requests.ts';
@@ -16,6 +18,8 @@ const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 
 interface ClaimsParts {
   requests: Requests;
   imports: Imports;
+  importProofs: Pick<ProofsOfImports, 'changesMax'>;
+  items: Pick<Items, 'block'>;
   passports: Pick<Passports, 'takeBackUnlessWanted'>;
   contact: Pick<Contact, 'suspendedCreates'>;
 }
@@ -23,7 +27,7 @@ interface ClaimsParts {
 /** Marks due deliveries as sending, with few statements for all of them. Run it as one transaction. */
 export function createClaims(
   context: Pick<LedgerContext, 'db' | 'clock' | 'epoch' | 'target' | 'forms'>,
-  { requests, imports, passports, contact }: ClaimsParts,
+  { requests, imports, importProofs, items, passports, contact }: ClaimsParts,
   encode: Encode,
 ): { claim(lists: readonly ToClaim[]): ClaimedRequest[] } {
   const { db, clock, forms } = context;
@@ -103,11 +107,12 @@ export function createClaims(
       else waiting.push(row.id);
     };
     const addChanged = (list: readonly DeliveryRow[]): void => {
-      // An import that is sent again unchanged may have members that another list names.
-      const gathered = imports.gather(
-        list.filter(({ id }) => !inImports.has(id)),
-        firstId + fresh.length,
-      );
+      const { countMax, blocked } = importProofs.changesMax();
+      if (blocked !== null) for (const { id, uncertain } of list) if (uncertain === 0) items.block(id, blocked);
+      // A write that may have arrived is not blocked, because its result has to be found out. An import that is sent
+      // again unchanged may have members that another list names.
+      const left = list.filter(({ id, uncertain }) => !inImports.has(id) && (uncertain === 1 || blocked === null));
+      const gathered = imports.gather(left, firstId + fresh.length, countMax);
       for (const { id } of gathered?.rows ?? []) inImports.add(id);
       if (gathered !== null) add(gathered.request, gathered.isKept, gathered.rows);
     };

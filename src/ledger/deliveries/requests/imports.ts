@@ -33,9 +33,9 @@ export interface Imports {
   /**
    * Chooses the import to send: the kept import of the first delivery with all its members, or a new one of as many due
    * deliveries as fit. Stores no import. Returns null if a member of a kept import is due later. All of its members are then
-   * due at that time.
+   * due at that time. A new import has at most `countMax` members.
    */
-  gather(due: readonly DeliveryRow[], newId: number): GatheredImport | null;
+  gather(due: readonly DeliveryRow[], newId: number, countMax: number): GatheredImport | null;
   /**
    * Makes one import of these new products, with as many of them as it can hold. Returns null if the first has to be sent alone.
    * A product that was sent alone keeps its request, and with it the key of its revision (I2). Stores nothing.
@@ -106,7 +106,7 @@ export function createImports(
   }
 
   return {
-    gather(due, newId) {
+    gather(due, newId, countMax) {
       const [first] = due;
       if (first === undefined) return null;
       const found = kept(first);
@@ -114,7 +114,7 @@ export function createImports(
       // Members of an import that was refused as a whole may share an import only with each other. Otherwise they could
       // cause the refusal of other deliveries.
       const members = due.filter((row) => row.groupMax === first.groupMax && row.requestId === first.requestId);
-      return assembled(members, newId);
+      return assembled(members.slice(0, countMax), newId);
     },
     gatherNew(due, newId) {
       const [{ groupMax, requestId }] = due;

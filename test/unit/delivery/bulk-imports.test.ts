@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createBulkCreates } from '../../../src/delivery/imports/bulk-creates.ts';
-import type { ImportProof } from '../../../src/domain/delivery/import-proof.ts';
+import { createBulkImports } from '../../../src/delivery/imports/bulk-imports.ts';
+import type { ImportProof, ImportUse } from '../../../src/domain/delivery/import-proof.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { ReasonCode } from '../../../src/domain/delivery/reason.ts';
 import type { ClaimedRequest } from '../../../src/domain/ports/claim.ts';
@@ -10,6 +10,7 @@ import { claimedProduct } from '../../support/ledger/deliveries.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
 const detail = { status: null, message: 'No.' };
+const proven = (answersIds: boolean, size = 100) => ({ state: 'proven', size, answersIds, form: [] }) as const;
 
 function given({
   stored = { state: 'untried' },
@@ -27,18 +28,31 @@ function given({
   const clock = createManualClock();
   let proof = stored;
   const ledger = {
-    importProof: async () => proof,
-    storeImportProof: async (given: ImportProof) => void (proof = given),
+    importProofs: async () => ({ creates: proof, changes: { state: 'untried' } as const }),
+    storeImportProof: async (use: ImportUse, given: ImportProof) => {
+      if (use === 'creates') proof = given;
+    },
     importGain: async () => gain,
     isOpen: async () => isOpen,
   };
-  const bulk = createBulkCreates({
+  const made = createBulkImports({
     ledger,
     profile: Profile.parse({ imports }),
     canRead: () => canRead,
     canImport: () => true,
     clock,
   });
+  const bulk = {
+    ...made,
+    prepare: (waiting: number) => made.prepare({ creates: waiting, changes: 0 }),
+    /** How the next new product is sent. */
+    createForm() {
+      const size = made.sizeMax('product.create');
+      return size === 0 ? 'alone' : size === 1 ? 'proof' : 'import';
+    },
+    beginProof: (delivery: ReturnType<typeof product>) => made.begin([delivery]),
+    giveBack: (delivery: ReturnType<typeof product>) => made.giveBack([delivery]),
+  };
   return { bulk, clock, stored: () => proof };
 }
 
@@ -87,13 +101,13 @@ describe('whether new products are sent in imports', () => {
 
   it('new products need no list for imports any more where answers name the ids', async () => {
     const gain = { due: 25, listed: 20_000 };
-    const { bulk } = given({ gain, stored: { state: 'proven', answersIds: true } });
+    const { bulk } = given({ gain, stored: proven(true) });
     await bulk.prepare(25);
     expect(bulk.createForm()).toBe('import');
   });
 
   it('new products are sent in imports until none waits, and then this is decided again', async () => {
-    const { bulk, clock } = given({ stored: { state: 'proven', answersIds: true } });
+    const { bulk, clock } = given({ stored: proven(true) });
     await bulk.prepare(20);
     await bulk.prepare(3);
     expect(bulk.createForm()).toBe('import');
@@ -112,7 +126,7 @@ describe('the proof', () => {
     const parts = given();
     await tried(parts, outcome);
     await parts.bulk.looked(unconfirmed(1, 'import_proof'), [7]);
-    expect(parts.stored()).toEqual({ state: 'proven', answersIds });
+    expect(parts.stored()).toEqual(proven(answersIds, 1));
     await parts.bulk.prepare(100);
     expect(parts.bulk.createForm()).toBe('import');
   });
@@ -132,7 +146,7 @@ describe('the proof', () => {
     await parts.bulk.looked(unconfirmed(1, 'import_proof'), []);
     expect(parts.stored()).toEqual({ state: 'untried' });
     await parts.bulk.absent(unconfirmed(1, 'import_proof'));
-    expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('Neither') });
+    expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('No list has shown') });
   });
 
   it('the import proof is tried with other products where it was refused, and fails after three of them', async () => {
@@ -195,14 +209,14 @@ describe('the proof', () => {
   });
 
   it('the import proof is lost again where an import has changed a product in place of creating it', async () => {
-    const { bulk, stored } = given({ stored: { state: 'proven', answersIds: true } });
+    const { bulk, stored } = given({ stored: proven(true) });
     await bulk.prepare(100);
     const members = [1, 2].map(
       (remoteId) => ({ kind: 'accepted', effect: remoteId === 2 ? 'updated' : 'created', remoteId }) as const,
     );
     bulk.answered(importOf(1, 2), { kind: 'accepted', evidence: 'echo', remoteId: null, members });
     await bulk.prepare(100);
-    expect(stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('has changed the product') });
+    expect(stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('have changed a product') });
   });
 
   it('the import proof fails where the answer names another id than the list', async () => {
@@ -245,7 +259,7 @@ describe('the proof', () => {
   });
 
   it('the import proof is lost again where a later list shows an imported product twice', async () => {
-    const { bulk, stored } = given({ stored: { state: 'proven', answersIds: true } });
+    const { bulk, stored } = given({ stored: proven(true) });
     await bulk.prepare(100);
     await bulk.looked(unconfirmed(5, 'timeout'), [7, 8]);
     expect([stored().state, bulk.createForm()]).toEqual(['failed', 'alone']);
@@ -254,10 +268,9 @@ describe('the proof', () => {
 
 describe('an import that was split', () => {
   const refused: Outcome = { kind: 'refused', detail };
-  const proven = { state: 'proven', answersIds: true } as const;
 
   it('an import that was split keeps imports in use until its members were sent again, but for a few of them', async () => {
-    const { bulk, clock } = given({ stored: proven });
+    const { bulk, clock } = given({ stored: proven(true) });
     await bulk.prepare(100);
     expect(bulk.fewest()).toBe(1);
     bulk.answered(importOf(1, 2, 3), refused);
@@ -269,7 +282,7 @@ describe('an import that was split', () => {
   });
 
   it('an import that was split puts imports in use again where no other member waited for its answer', async () => {
-    const { bulk } = given({ stored: proven });
+    const { bulk } = given({ stored: proven(true) });
     await bulk.prepare(100);
     await bulk.prepare(0);
     expect(bulk.createForm()).toBe('alone');
@@ -278,7 +291,7 @@ describe('an import that was split', () => {
   });
 
   it('an import that the platform has not worked on does not count as split', async () => {
-    const { bulk } = given({ stored: proven });
+    const { bulk } = given({ stored: proven(true) });
     await bulk.prepare(100);
     bulk.answered(importOf(1, 2), { kind: 'throttled', retryAfterMs: null, limit: null, detail } as Outcome);
     expect(bulk.fewest()).toBe(1);
@@ -305,10 +318,10 @@ describe('a proof that a person has settled', () => {
 
 describe('an import that has changed products', () => {
   it.each([
-    ['one that it names', 'updated' as const, 'has changed the product'],
-    ['some that it only counts', 'mixed' as const, 'has changed some products that the platform had already.'],
+    ['one that it names', 'updated' as const, 'have changed 2 products that the platform had already: SKU-1, SKU-2.'],
+    ['some that it only counts', 'mixed' as const, 'have changed some of these 2 products'],
   ])('an import that has changed products ends imports of new products: %s', async (_, effect, message) => {
-    const { bulk, stored } = given({ stored: { state: 'proven', answersIds: false } });
+    const { bulk, stored } = given({ stored: proven(false) });
     await bulk.prepare(100);
     const members = [1, 2].map(() => ({ kind: 'accepted' as const, effect, remoteId: null }));
     bulk.answered(importOf(1, 2), { kind: 'accepted', evidence: 'echo', remoteId: null, members });
@@ -321,18 +334,18 @@ describe('an import that has changed products', () => {
 });
 
 describe('until when an import may still make a product', () => {
-  const proven = { state: 'proven', answersIds: true } as const;
-  const late = { state: 'proven', answersIds: false } as const;
+  const early = proven(true);
+  const late = proven(false);
 
   it.each<[string, ReasonCode, ImportProof, number | null, number | null]>([
-    ['its answer was lost, and answers name ids', 'timeout', proven, null, 305_000],
-    ['its answer has left the product out', 'unclear', proven, null, null],
+    ['its answer was lost, and answers name ids', 'timeout', early, null, 305_000],
+    ['its answer has left the product out', 'unclear', early, null, null],
     ['its answer was lost, and answers name no ids', 'timeout', late, null, null],
     ['its answer was lost before anything was proven', 'timeout', { state: 'untried' }, null, null],
-    ['its answer was lost, answers name ids, and a time is set', 'timeout', proven, 60_000, 65_000],
+    ['its answer was lost, answers name ids, and a time is set', 'timeout', early, 60_000, 65_000],
     ['it was refused', 'import_refused', late, null, 0],
     ['its answer was lost, and a time is set', 'timeout', late, 60_000, 65_000],
-    ['its answer has left the product out, and a time is set', 'unclear', proven, 60_000, 65_000],
+    ['its answer has left the product out, and a time is set', 'unclear', early, 60_000, 65_000],
   ])(
     'an import may still make a product until a known time, or nobody knows until when, where %s',
     async (_, code, stored, settlesWithinMs, until) => {

@@ -1,0 +1,145 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
+import { text } from '../../support/ledger/items.ts';
+import { createDeliveryWorld, type DeliveryWorld } from './delivery-world.ts';
+
+let world: DeliveryWorld;
+afterEach(() => world.remove());
+
+type Lies = NonNullable<SandboxOptions['lies']>;
+type Profile = Parameters<typeof createDeliveryWorld>[0]['profile'];
+
+async function open(lies: Lies, sandbox: SandboxOptions = {}, profile: Profile = {}): Promise<void> {
+  const imports = { createsMin: 5, lostSettlesWithinMs: 10, ...profile?.imports };
+  world = await createDeliveryWorld({ sandbox: { ...sandbox, lies }, profile: { ...profile, imports } });
+}
+
+function products(count: number, fieldsOf: (id: number) => JsonObject = () => ({})): Record<string, JsonObject> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [String(at + 1), fieldsOf(at + 1)]));
+}
+
+async function load(count: number, fieldsOf?: (id: number) => JsonObject): Promise<void> {
+  await world.stage(products(count, fieldsOf));
+  await world.drain();
+}
+
+/** Loads new products in steps, so that proofs of each size are sent. */
+async function loadInSteps(): Promise<number> {
+  for (const count of [20, 60, 200, 500]) await load(count);
+  return 500;
+}
+
+const renewed = (id: number) => ({ name: `New ${id}` });
+const states = () => world.ledger.views.itemCounts().product;
+const proofs = () => world.ledger.views.importProofs();
+const listed = () => world.sandbox.inspect().organizations['acme']?.products ?? [];
+const skus = () => listed().map(({ sku }) => text(sku));
+/** How many products the platform has beside the first of each SKU. */
+const seconds = () => skus().length - new Set(skus()).size;
+
+/** True if each delivered item has an id of a product with its SKU. */
+function expectOwnIds(): void {
+  const { items } = world.ledger.views.items({ kind: 'product', afterId: 0, limit: 1000 });
+  const sku = new Map(listed().map(({ id, sku }) => [id, sku]));
+  for (const { naturalKey, remoteId } of items.filter(({ remoteId }) => remoteId !== null)) {
+    expect(sku.get(remoteId as number)).toBe(naturalKey);
+  }
+}
+
+describe('changed products of a platform whose import does not update', () => {
+  it('one changed product is doubled, and the others are not sent', async () => {
+    await open(['product.import:doubles-known']);
+    await load(60);
+    expect(seconds()).toBe(0);
+    world.requests();
+    await load(60, renewed);
+    expect(seconds()).toBe(1);
+    expect(world.requests()['product.import']).toBe(1);
+    expect(states()).toEqual({ blocked: 60 });
+    const reasons = world.ledger.views
+      .items({ state: 'blocked', afterId: 0, limit: 100 })
+      .items.map(({ reason }) => reason);
+    expect(reasons.filter((reason) => reason?.code === 'not_upserted')).toHaveLength(1);
+    for (const reason of reasons) expect(reason?.message).toContain('`productUpdate: none`');
+    expect(proofs().changes).toMatchObject({ state: 'failed', message: expect.stringContaining('second product') });
+  });
+});
+
+describe('new products of a platform whose imports lie', () => {
+  it('doubling from two rows on doubles the products of one proof', async () => {
+    await open(['product.import:doubles-from-two']);
+    const count = await loadInSteps();
+    expect(new Set(skus()).size).toBe(count);
+    expect(seconds()).toBe(10);
+    expect(proofs().creates).toMatchObject({ state: 'failed', message: expect.stringContaining('shows 2 products') });
+    expectOwnIds();
+  });
+
+  it('ids that are rotated among the rows are not used: the list gives the ids', async () => {
+    await open(['product.import:rotates-ids']);
+    const count = await loadInSteps();
+    expect(skus()).toHaveLength(count);
+    expect(seconds()).toBe(0);
+    expect(states()).toEqual({ delivered: count });
+    expectOwnIds();
+  });
+
+  it('an import that stores half of its rows loses nothing', async () => {
+    await open(['product.import:stores-half']);
+    const count = await loadInSteps();
+    expect(skus().toSorted()).toEqual(Array.from({ length: count }, (_, at) => `SKU-${at + 1}`).toSorted());
+    expect(states()).toEqual({ delivered: count });
+    expectOwnIds();
+  });
+
+  it('an import that says an unknown word about each row is read back, and ends', async () => {
+    await open(['product.import:says-processed']);
+    const count = await loadInSteps();
+    expect([skus().length, seconds()]).toEqual([count, 0]);
+    expect(states()).toEqual({ delivered: count });
+    expectOwnIds();
+  });
+
+  it.each(['product.import:refuses-many', 'product.import:fails-many'] as const)(
+    'imports of many that always fail are given up: %s',
+    async (lie) => {
+      await open([lie]);
+      for (const count of [40, 80, 120, 160, 200]) await load(count);
+      expect([skus().length, seconds()]).toEqual([200, 0]);
+      const {
+        'product.create': creates = 0,
+        'product.import': imports = 0,
+        'product.list': lists = 0,
+      } = world.requests();
+      expect(creates).toBeLessThanOrEqual(200);
+      expect(imports + lists).toBeLessThanOrEqual(15);
+      expect(proofs().creates).toMatchObject({ state: 'postponed', until: expect.any(Number) });
+      await world.reopen();
+      await load(300);
+      expect(world.requests()['product.import']).toBeUndefined();
+    },
+  );
+});
+
+describe('changed products of a platform whose import forgets them', () => {
+  it.each(['product.import:forgets-changes', 'product.import:says-exists'] as const)(
+    'no change counts as done, and the platform is asked a bounded number of times: %s',
+    async (lie) => {
+      await open([lie]);
+      await load(40);
+      world.requests();
+      await load(40, renewed);
+      const { delivered = 0, ...open_ } = states() ?? {};
+      expect([delivered, seconds()]).toEqual([0, 0]);
+      expect(open_).toEqual({ parked: 3, blocked: 37 });
+      const { 'product.import': imports = 0 } = world.requests();
+      expect(imports).toBeLessThanOrEqual(9);
+      expect(proofs().changes).toMatchObject({ state: 'failed' });
+      if (lie === 'product.import:says-exists') {
+        const { items } = world.ledger.views.items({ state: 'parked', afterId: 0, limit: 9 });
+        for (const { reason } of items) expect(reason?.message).toContain('It says "exists" about the product.');
+      }
+    },
+  );
+});
