@@ -92,7 +92,7 @@ describe('after a sync', () => {
       'duplicates',
       'otherForms',
     ];
-    const ofContact = ['adopted', 'unansweredParts', 'apiWait', 'deferred', 'imports'];
+    const ofContact = ['adopted', 'unansweredParts', 'unproven', 'apiWait', 'deferred', 'imports'];
     expect(Object.keys(json())).toEqual([
       'ok',
       'ledger',
