@@ -89,6 +89,23 @@ describe('an answer to a create', () => {
   });
 });
 
+describe('an answer to a BOM item', () => {
+  const LINE = { id: '9', product: 'P1', material: 'M2', quantity: '3' };
+
+  it('an answer to a BOM item that repeats nothing is not believed where earlier answers did, and a person decides', async () => {
+    await given([]);
+    expect(exitCodeOf(await world.sync())).toBe(0);
+    const before = parts();
+    world.sandbox.setLies(['bom_item.create:ignored']);
+    const files = smallFiles({ ...SMALL, lines: [...SMALL.lines, LINE] });
+    for (const [path, content] of Object.entries(files)) world.write(path, content);
+    expect(exitCodeOf(await world.sync())).toBe(4);
+    const [stuck] = await viewed((views) => views.stuck(1));
+    expect(stuck).toMatchObject({ kind: 'bom_item', state: 'in_doubt', reason: { code: 'unechoed' } });
+    expect(parts()).toEqual(before);
+  });
+});
+
 describe('an answer to a publication', () => {
   it.each([
     ['passport.publish:accepted', 'The answer does not say that the passport is public.'],
