@@ -12,7 +12,7 @@ import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import { type ImportProof, type ImportProofs, UNTRIED } from '../domain/delivery/import-proof.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { BackupStatus, ReloadStatus } from '../domain/ports/daemon-notes.ts';
-import type { Deferred, ItemCounts, RunView } from '../domain/ports/ledger/ledger-views.ts';
+import type { Deferred, ItemCounts, RefusedWork, RunView } from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
@@ -22,6 +22,7 @@ import { careLines } from './text/care-lines.ts';
 import { NO_CONTACT_ATTENTION } from './text/contact-lines.ts';
 import { missedLines } from './text/missed-lines.ts';
 import type { Output } from './text/output.ts';
+import { refusedLines } from './text/refused-lines.ts';
 import {
   contactDocument,
   guardedDocument,
@@ -39,8 +40,8 @@ Examples:
   $ dpp-sync status --json | jq .items
 
 The command only reads, so it may run beside a daemon or a sync. Exit code 4: items need a person or wait for other items,
-records are quarantined, the guard holds an export, the last run of a source failed, or items are not created because
-a list of the platform cannot be read. Exit code 3: the queue cannot be reached.`;
+records are quarantined, the guard holds an export, the last run of a source failed, items are not created because
+a list of the platform cannot be read, or the API refuses what is due. Exit code 3: the queue cannot be reached.`;
 
 export function addStatusCommand(program: Command, run: RunAction): void {
   program
@@ -194,6 +195,7 @@ const NOTHING: Standing = {
   guarded: [],
   failedRuns: [],
   suspended: [],
+  refused: [],
   missing: {},
 };
 
@@ -225,6 +227,7 @@ function statusDocument(
     guarded: standing.guarded.map(guardedDocument),
     missing: standing.missing,
     suspended: standing.suspended,
+    refused: standing.refused,
     causes: facts.causes,
     waitingFor: attention.waitingFor,
     duplicates: attention.duplicates,
@@ -320,7 +323,8 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
   const care = careLines(found.notes, found.sources, config.backups !== null);
   if (care.length > 0) output.print('', ...care);
-  const underWay = countOf(found.standing.items, ['due', 'sending']);
+  const { refused } = found.standing;
+  const underWay = Math.max(0, countOf(found.standing.items, ['due', 'sending']) - refusedItems(refused));
   const { awaitingReadBack } = found.attention;
   if (found.apiWait !== null) output.print('', waitLine(found.apiWait, found.now));
   if (underWay > 0) output.print('', underWayLine(underWay));
@@ -334,11 +338,18 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
       found.sources.flatMap(({ lastRun }) => lastRun?.streams ?? []),
       paint,
     ),
+    ...refusedLines(refused, paint),
     ...attentionLines(found.standing, found.attention, paint),
   ];
   if (lines.length > 0) output.print('', ...lines);
   const unpublished = unpublishedLines(found.standing.passports, config);
   if (unpublished.length > 0) output.print('', ...unpublished);
+}
+
+/** How many items are due that the API refuses. Passports are not among the items. */
+function refusedItems(refused: readonly RefusedWork[]): number {
+  const ofItems = refused.filter(({ operation }) => !operation.startsWith('passport.'));
+  return ofItems.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** Less free space than this is reported. The ledger's log may take as much. */

@@ -1,4 +1,3 @@
-import { suspendedBy } from '../delivery/admission/suspended-work.ts';
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
 import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger/ledger-views.ts';
@@ -50,7 +49,7 @@ export interface SyncReport extends SourcesStanding {
   /** Problems that a person should know and that did not stop the sync. */
   warnings: string[];
   waitingFor: WaitingGroup[];
-  /** Deliveries that were not sent. */
+  /** Items that were not sent. */
   left: number;
 }
 
@@ -132,7 +131,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     fault: problem,
     warnings: [...warningsOf(runtime), ...(await refusedOperationWarnings(runtime))],
     waitingFor: views.waitingFor(20, selected),
-    left: leftOf(items) + (await passportsLeft(runtime)),
+    left: leftOf(items),
   };
 }
 
@@ -244,12 +243,6 @@ function faultOf(error: unknown, source: string): Fault {
 
 function leftOf(items: ItemCounts): number {
   return Object.values(items).reduce((sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0), 0);
-}
-
-/** How many passports wait because the API refuses their operation. The items have counts of their own. */
-async function passportsLeft({ api, ledger, config }: Runtime): Promise<number> {
-  const refused = [...api.refused().keys()].filter((access) => access.startsWith('passport.'));
-  return (await ledger.countSuspended(suspendedBy(refused, config.profile))).due;
 }
 
 function warningsOf(runtime: Runtime): string[] {

@@ -3,7 +3,7 @@
 
 import type { Suspended } from '../domain/ports/first-contact.ts';
 import type { GuardedRead } from '../domain/ports/guarded-read.ts';
-import type { ItemCounts, ItemState, PassportCounts } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemCounts, ItemState, PassportCounts, RefusedWork } from '../domain/ports/ledger/ledger-views.ts';
 
 /** The last run of a source, if it has failed. */
 export interface FailedRun {
@@ -20,6 +20,8 @@ export interface LedgerStanding {
   failedRuns: readonly FailedRun[];
   /** Kinds of which no item is created before the platform's list was read. */
   suspended: readonly Suspended[];
+  /** Due deliveries that are not sent because the API refuses them. */
+  refused: readonly RefusedWork[];
 }
 
 export type CauseName =
@@ -29,7 +31,8 @@ export type CauseName =
   | 'quarantined'
   | 'guarded'
   | 'failed_run'
-  | 'suspended';
+  | 'suspended'
+  | 'refused';
 
 export interface Cause {
   /** The name of the cause. It is stable, for scripts. */
@@ -43,7 +46,7 @@ export interface Cause {
 const WELL: readonly ItemState[] = ['delivered', 'superseded'];
 
 export function causesOf(standing: LedgerStanding): Cause[] {
-  const { items, passports, quarantined, guarded, failedRuns, suspended } = standing;
+  const { items, passports, quarantined, guarded, failedRuns, suspended, refused } = standing;
   const byState = new Map<ItemState, number>();
   for (const counts of Object.values(items)) {
     for (const [state, count] of Object.entries(counts) as [ItemState, number][]) {
@@ -64,6 +67,7 @@ export function causesOf(standing: LedgerStanding): Cause[] {
       }),
     ),
     { cause: 'suspended', count: unlisted, command: 'dpp-sync status' },
+    { cause: 'refused', count: refused.reduce((sum, { count }) => sum + count, 0), command: 'dpp-sync check' },
     ...Array.from(byState, ([cause, count]) => ({ cause, count, command: `dpp-sync items --state ${cause}` })),
     { cause: 'passport_blocked', count: blocked, command: 'dpp-sync items --kind passport' },
     { cause: 'passport_incomplete', count: incomplete, command: 'dpp-sync items --state incomplete' },

@@ -41,6 +41,7 @@ export function syncDocument(report: Report): { ok: boolean } & Record<string, u
     guarded: guarded.map(guardedDocument),
     missing,
     suspended: report.suspended,
+    refused: report.refused,
     causes: causesOf(report),
     ...(accepted === null ? {} : { accepted: acceptedDocument(accepted) }),
     ...(fault === null ? {} : { error: errorDocument(fault) }),

@@ -52,7 +52,8 @@ export function operationSentence(access: Access, message: string): string {
   return access === 'product.import' ? `${refused} ${WITHOUT_IMPORT}` : refused;
 }
 
-const WITHOUT_IMPORT =
+/** What to do if the key may not use the bulk import. */
+export const WITHOUT_IMPORT =
   'New products are sent one by one. If the key may not use the bulk import, set `imports.creates: off` in the profile, and `productUpdate: none` for changed products.';
 
 async function leftOf({ ledger, views, api, config }: Asked, accesses: readonly Access[]): Promise<string> {

@@ -21,6 +21,7 @@ export function standingOf(
     guarded: views.guardedReads(selected),
     failedRuns: failedRunsOf(views, selected),
     suspended: views.suspended(selected),
+    refused: views.refused(selected),
     // An empty list of sources would select all sources.
     missing: watched.length === 0 ? {} : views.missingCounts(watched),
   };

@@ -73,6 +73,7 @@ export function createDashboard(
       // An empty list of sources would select all sources.
       missing: watched.length === 0 ? {} : ofLedger.missingCounts(watched),
       suspended: ofLedger.suspended(sources),
+      refused: ofLedger.refused(sources),
       otherForms: ofLedger.otherForms(),
     }),
     ...createItemLists(db, rules, { catalog, groups, incomplete }),

@@ -137,7 +137,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     ...createPassportViews(db, rules),
     ...createContactViews(db),
     ...createDuplicateViews(db),
-    accessRefusal: createAccessRefusal(db),
+    ...createAccessRefusal(db),
     apiWait: () => readApiWait(meta),
     daemonNote: (name) => readDaemonNote(meta, name),
     importProofs: () => readImportProofs(meta),

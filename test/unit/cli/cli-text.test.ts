@@ -92,6 +92,7 @@ describe('what needs a person', () => {
         guarded: [],
         failedRuns: [],
         suspended: [],
+        refused: [],
         missing: {},
       },
       {

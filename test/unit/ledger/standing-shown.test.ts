@@ -28,6 +28,7 @@ const STANDING: Standing = {
     { kind: 'product', creates: 7, listed: 0, reason: { code: 'unlisted', message: 'The list was <refused>.' } },
     { kind: 'material', creates: 2, listed: 40, reason: null },
   ],
+  refused: [{ operation: 'passport.publish', count: 5, reason: { code: 'denied_scope', message: 'No.' } }],
   missing: { product: 2, bom_item: 1 },
   queues: null,
   api: 'ok',
@@ -62,6 +63,7 @@ describe('how a ledger stands', () => {
       { cause: 'failed_run', count: 1, command: 'dpp-sync sync pim' },
       { cause: 'guarded', count: 1, command: 'dpp-sync sync --accept erp' },
       { cause: 'suspended', count: 7, command: 'dpp-sync status' },
+      { cause: 'refused', count: 5, command: 'dpp-sync check' },
       { cause: 'blocked', count: 2, command: 'dpp-sync items --state blocked' },
       { cause: 'passport_incomplete', count: 1, command: 'dpp-sync items --state incomplete' },
     ]);

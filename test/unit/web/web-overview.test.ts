@@ -76,6 +76,7 @@ const view: OverviewView = {
     guarded: [],
     failedRuns: [],
     suspended: [],
+    refused: [],
     missing: { product: 1 },
     queues: null,
     api: 'ok',

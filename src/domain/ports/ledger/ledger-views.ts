@@ -215,7 +215,15 @@ export interface LedgerCounts {
   /** Items that are missing from their sources and about which no person has decided. */
   missing: MissingCounts;
   suspended: readonly Suspended[];
+  refused: readonly RefusedWork[];
   otherForms: readonly ItemsInOtherForm[];
+}
+
+/** Due deliveries that are not sent because the API has refused their operation, the key or the plan. */
+export interface RefusedWork {
+  operation: Operation;
+  count: number;
+  reason: Reason;
 }
 
 export interface LedgerViews {
@@ -278,6 +286,8 @@ export interface LedgerViews {
   unproven(sources?: readonly string[]): UnprovenWrites[];
   /** Why the API refuses other deliveries of the same kind, so that this item is not sent; null where it refuses none. */
   accessRefusal(item: Pick<ItemSummary, 'kind' | 'key'>): Reason | null;
+  /** Due deliveries of these sources that are not sent because the API refuses them, by operation. */
+  refused(sources?: readonly string[]): RefusedWork[];
   /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
   apiWait(): ApiWait | null;
   /** A note of the last daemon; null if it left none. */
