@@ -121,7 +121,11 @@ function decideCreate(outcome: MemberOutcome, context: CreatesContext, isAlone: 
       if (outcome.effect === 'updated' || outcome.effect === 'mixed') {
         return look({ code: 'import_exists', message: OVERWRITTEN[outcome.effect] }, context);
       }
-      if (context.isProof && (isAlone || outcome.remoteId !== null)) return look(PROOF, context);
+      if (context.isProof && isAlone) return look(PROOF, context);
+      // The first proof has shown that products are made before the answer, so the list is read at once.
+      if (context.isProof && outcome.remoteId !== null) {
+        return { kind: 'unconfirmed', nextLookAt: context.now, spend: true, reason: { ...PROOF, since: context.now } };
+      }
       if (outcome.remoteId === null) return look({ code: 'unclear', message: ID_NOT_NAMED }, context);
       return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
     case 'refused':

@@ -2,17 +2,24 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { text } from '../../support/ledger/items.ts';
-import { createDeliveryWorld, type DeliveryWorld } from './delivery-world.ts';
+import { API_KEY } from '../../support/worlds/world.ts';
+import { createDeliveryWorld, type DeliveryWorld, PROVEN } from './delivery-world.ts';
 
 let world: DeliveryWorld;
 afterEach(() => world.remove());
 
 type Lies = NonNullable<SandboxOptions['lies']>;
 type Profile = Parameters<typeof createDeliveryWorld>[0]['profile'];
+type Proofs = NonNullable<Parameters<typeof createDeliveryWorld>[0]['proofs']>;
 
-async function open(lies: Lies, sandbox: SandboxOptions = {}, profile: Profile = {}): Promise<void> {
+async function open(
+  lies: Lies,
+  sandbox: SandboxOptions = {},
+  profile: Profile = {},
+  known: Proofs = {},
+): Promise<void> {
   const imports = { createsMin: 5, lostSettlesWithinMs: 10, ...profile?.imports };
-  world = await createDeliveryWorld({ sandbox: { ...sandbox, lies }, profile: { ...profile, imports } });
+  world = await createDeliveryWorld({ sandbox: { ...sandbox, lies }, profile: { ...profile, imports }, proofs: known });
 }
 
 function products(count: number, fieldsOf: (id: number) => JsonObject = () => ({})): Record<string, JsonObject> {
@@ -142,4 +149,49 @@ describe('changed products of a platform whose import forgets them', () => {
       }
     },
   );
+});
+
+describe('products that the list finds', () => {
+  it('a product whose answer had a wrong id is found, and is not sent again where imports do not update', async () => {
+    await open(['product.import:rotates-ids', 'product.import:doubles-known']);
+    const count = await loadInSteps();
+    expect(new Set(skus()).size).toBe(count);
+    expect(seconds()).toBeLessThanOrEqual(1);
+    expectOwnIds();
+    const before = seconds();
+    await load(count, renewed);
+    expect(seconds()).toBeLessThanOrEqual(Math.max(1, before));
+  });
+
+  it('all products that an import of new products has changed are named and adopted', async () => {
+    await open([], {}, {}, { creates: PROVEN });
+    const made = Array.from({ length: 30 }, (_, at) => ({ sku: `SKU-${at + 1}`, name: 'By hand', status: 'DRAFT' }));
+    for (const product of made) {
+      const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
+      await fetch(`${world.baseUrl}/api/products/`, { method: 'POST', headers, body: JSON.stringify(product) });
+    }
+    await load(60, () => ({ name: 'Ours' }));
+    expect([skus().length, seconds()]).toEqual([60, 0]);
+    const { creates } = proofs();
+    expect(creates).toMatchObject({ state: 'failed', overwrote: { count: 30 } });
+    expect('message' in creates ? creates.message : '').toMatch(/have changed 30 products .*SKU-1.* and 10 more/);
+    expectOwnIds();
+    const isAdopted = (key: string) =>
+      world.ledger.views.item('product', key)?.timeline.some(({ what }) => what === 'adopted') === true;
+    const adopted = Array.from({ length: 60 }, (_, at) => String(at + 1)).filter(isAdopted);
+    expect(adopted).toEqual(made.map((_, at) => String(at + 1)));
+  });
+});
+
+describe('what imports have proven', () => {
+  it('what imports have proven is kept, and is used by the next process', async () => {
+    await open([]);
+    await loadInSteps();
+    const { size } = proofs().creates as { size: number };
+    expect(size).toBe(100);
+    await world.reopen();
+    world.requests();
+    await load(700);
+    expect(world.requests()).toEqual({ 'product.import': 2 });
+  });
 });

@@ -1,8 +1,13 @@
+import Database from 'better-sqlite3';
 import { beforeEach, expect, it } from 'vitest';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type { ClaimedRequest } from '../../../src/domain/ports/claim.ts';
 import type { Decision } from '../../../src/domain/ports/decision.ts';
+import { Profile } from '../../../src/domain/profile.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/store/database.ts';
+import { canonicalJson } from '../../../src/lib/canonical-json.ts';
+import { sha256Url } from '../../../src/lib/hash.ts';
+import type { JsonValue } from '../../../src/lib/json.ts';
 import { claimOne, deliverAll, delivered, settleOne, together } from '../../support/ledger/deliveries.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';
@@ -244,6 +249,23 @@ it('changed products are not claimed while imports do not update, and are sent o
   expect(keysOf(await claimFirst())).toEqual(['1']);
   await fixture.ledger.storeImportProof('changes', { state: 'proven', size: 1, answersIds: true, form: [] });
   expect(keysOf(await claimFirst())).toEqual(['2', '3']);
+});
+
+it('what an earlier release has stored about imports is known for the one product that has shown it', async () => {
+  const before = { state: 'proven', answersIds: true };
+  await fixture.ledger.storeImportProof('creates', { state: 'untried' });
+  const { imports, wireNames, idPaths } = Profile.parse({});
+  const { words: _, ...importsBefore } = imports;
+  const form = { imports: importsBefore, names: wireNames.product, ids: idPaths.product };
+  const under = sha256Url(canonicalJson(form as unknown as JsonValue));
+  const db = new Database(fixture.file);
+  db.prepare("UPDATE meta SET value = ? WHERE name = 'import_proof'").run(JSON.stringify({ under, proof: before }));
+  db.close();
+  await fixture.reopen();
+  expect(await fixture.ledger.importProofs()).toEqual({
+    creates: { ...before, size: 1, form: [] },
+    changes: { state: 'untried' },
+  });
 });
 
 it('a later revision clears what a refused import may have brought, where it may have arrived before', async () => {

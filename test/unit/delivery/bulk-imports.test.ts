@@ -354,3 +354,29 @@ describe('until when an import may still make a product', () => {
     },
   );
 });
+
+describe('an import whose answer has another form', () => {
+  const answer = (form: string[]): Outcome => ({ ...withId, kind: 'accepted', evidence: 'echo', remoteId: null, form });
+
+  it('an import whose answer has another form than a list has confirmed is a proof again', async () => {
+    const parts = given({ stored: { ...proven(true), form: ['id: number'] } });
+    await parts.bulk.prepare(100);
+    parts.bulk.answered(importOf(1), answer(['id: number']));
+    expect(parts.bulk.isProof(importOf(1))).toBe(false);
+    parts.bulk.answered(importOf(2), answer(['id: uuid']));
+    expect(parts.bulk.isProof(importOf(2))).toBe(true);
+    await parts.bulk.looked(unconfirmed(2, 'import_proof'), [7]);
+    expect(parts.stored()).toEqual({ ...proven(true), form: ['id: number', 'id: uuid'] });
+    parts.bulk.answered(importOf(3), answer(['id: uuid']));
+    expect(parts.bulk.isProof(importOf(3))).toBe(false);
+  });
+
+  it('an import that is larger than what a list has confirmed is a proof again, one at a time', async () => {
+    const parts = given({ stored: proven(true, 2) });
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.sizeMax('product.create')).toBe(20);
+    parts.bulk.begin([1, 2, 3].map((id) => ({ ...product(id), operation: 'product.create' as const })));
+    expect(parts.bulk.sizeMax('product.create')).toBe(2);
+    expect(parts.bulk.isProof(importOf(1, 2, 3))).toBe(true);
+  });
+});

@@ -53,6 +53,7 @@ export function createImportProofs(
   { meta, reconcile }: { meta: Meta; reconcile: (itemId: number, again: boolean) => void },
 ): ProofsOfImports {
   const under = formOf(profile);
+  const underBefore = formBefore(profile);
   const sql = {
     due: db
       .prepare<[Operation, number], number>(
@@ -76,7 +77,7 @@ export function createImportProofs(
 
   function find(): ImportProofs {
     const stored = readStored(meta);
-    return stored?.under === under ? stored.proofs : NOTHING_PROVEN;
+    return stored?.under === under || stored?.under === underBefore ? stored.proofs : NOTHING_PROVEN;
   }
 
   function store(use: ImportUse, proof: ImportProof): void {
@@ -134,6 +135,13 @@ function readStored(meta: Pick<Meta, 'get'>): Stored | null {
 /** An earlier release has sent imports of many products after one product alone had been shown by the list. */
 function fromBefore({ proof }: StoredBefore): ImportProof {
   return proof.state === 'proven' ? { ...proof, size: 1, form: [] } : proof;
+}
+
+/** The hash that earlier releases have stored. Their profile had no words. */
+function formBefore({ imports: given, wireNames, idPaths }: Profile): string {
+  const { words: _, ...imports } = given;
+  const form = { imports, names: wireNames.product, ids: idPaths.product };
+  return sha256Url(canonicalJson(form as unknown as JsonValue));
 }
 
 /** A hash of the settings of the profile for imports. If one of them changes, imports have to be proven again. */
