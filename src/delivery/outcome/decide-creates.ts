@@ -122,9 +122,10 @@ function decideCreate(outcome: MemberOutcome, context: CreatesContext, isAlone: 
         return look({ code: 'import_exists', message: OVERWRITTEN[outcome.effect] }, context);
       }
       if (context.isProof && isAlone) return look(PROOF, context);
-      // The first proof has shown that products are made before the answer, so the list is read at once.
-      if (context.isProof && outcome.remoteId !== null) {
-        return { kind: 'unconfirmed', nextLookAt: context.now, spend: true, reason: { ...PROOF, since: context.now } };
+      if (context.isProof) {
+        // An answer came, so the list may be read at once. A product that it lacks is looked up later.
+        const reason: Reason = outcome.remoteId === null ? { code: 'unclear', message: ID_NOT_NAMED } : PROOF;
+        return { kind: 'unconfirmed', nextLookAt: context.now, spend: true, reason: { ...reason, since: context.now } };
       }
       if (outcome.remoteId === null) return look({ code: 'unclear', message: ID_NOT_NAMED }, context);
       return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
