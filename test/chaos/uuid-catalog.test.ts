@@ -1,20 +1,17 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
+import type { Runtime } from '../../src/daemon/runtime.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { scaled } from '../support/runner/chaos.ts';
-import { createWorld } from '../support/worlds/world.ts';
+import { createWorld, type World, type WorldOptions } from '../support/worlds/world.ts';
 
 /** A hexadecimal key of 32 digits shares 6 of them with one UUID in about 60,000. Other secrets count like the key. */
 const OTHER_SECRETS = 60;
 
-it('a catalogue of any size with UUIDs under a hexadecimal key is delivered, first contact included', {
-  timeout: 1_800_000,
-}, async () => {
-  const count = scaled(2_000, 100_000);
+async function givenCatalog(count: number, options: Omit<WorldOptions, 'config' | 'files'>): Promise<World> {
   const lines = Array.from({ length: count }, (_, index) => `P-${index},Chair ${index}`);
-  const key = `dpp_${hex(0)}`;
-  const world = await createWorld({
+  return createWorld({
     config: {
       sources: [
         {
@@ -27,22 +24,55 @@ it('a catalogue of any size with UUIDs under a hexadecimal key is delivered, fir
         },
       ],
     },
-    sandbox: { ids: 'uuid' },
-    target: { apiKey: key },
     files: { 'products.csv': `sku,name\n${lines.join('\n')}\n` },
+    ...options,
   });
+}
+
+async function synced(runtime: Runtime): Promise<number> {
+  const abort = new AbortController().signal;
+  return exitCodeOf(await sync(runtime, { sources: [], accept: [], waitMs: 60_000, abort }, systemClock));
+}
+
+it('a catalogue of any size with UUIDs under a hexadecimal key is delivered, first contact included', {
+  timeout: 1_800_000,
+}, async () => {
+  const count = scaled(2_000, 100_000);
+  const key = `dpp_${hex(0)}`;
+  const world = await givenCatalog(count, { sandbox: { ids: 'uuid' }, target: { apiKey: key } });
   try {
     world.sandbox.ensureKey({ organization: 'acme', name: 'hex', scopes: ['read', 'write', 'publish'], key });
     const runtime = await world.open();
     try {
       for (let other = 1; other <= OTHER_SECRETS; other += 1) runtime.secrets.add(hex(other));
-      const abort = new AbortController().signal;
-      const report = await sync(runtime, { sources: [], accept: [], waitMs: 60_000, abort }, systemClock);
-      expect(exitCodeOf(report)).toBe(0);
+      expect(await synced(runtime)).toBe(0);
       const ids = world.contents().products.map((product) => String((product as { id: unknown }).id));
       expect(ids).toHaveLength(count);
       const shared = ids.filter((id) => runtime.secrets.scrub(id) !== id);
       if (count === 100_000) expect(shared.length, 'ids that share 6 characters with a secret').toBeGreaterThan(10);
+    } finally {
+      await runtime.close();
+    }
+  } finally {
+    await world.remove();
+  }
+});
+
+it('one list confirms a catalogue of any size whose creates are answered with nothing but wrong ids', {
+  timeout: 1_800_000,
+}, async () => {
+  const count = scaled(2_000, 25_000);
+  const pageSize = 500;
+  const world = await givenCatalog(count, {
+    sandbox: { lies: ['product.create:other-id'] },
+    profile: { imports: { creates: 'off' }, list: { lagMs: 0, pageSize } },
+  });
+  try {
+    const runtime = await world.open();
+    try {
+      expect(await synced(runtime)).toBe(0);
+      // One request is the first contact with an empty list.
+      expect(world.requests()).toEqual({ 'product.create': count, 'product.list': 1 + count / pageSize });
     } finally {
       await runtime.close();
     }

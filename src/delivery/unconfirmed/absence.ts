@@ -39,8 +39,11 @@ interface Remembered {
   notShownAt: number | null;
 }
 
-/** How many deliveries are remembered at most (I9). The oldest are dropped first, and their wait begins again. */
-const REMEMBERED_MAX = 50_000;
+/**
+ * How many deliveries one list may serve, and how many are remembered at most (I9). The oldest are dropped first, and their wait
+ * begins again.
+ */
+export const LOOKED_UP_MAX = 100_000;
 
 export function createAbsence(options: {
   ledger: Pick<UnconfirmedLedger, 'acknowledgedCreates'>;
@@ -59,7 +62,7 @@ export function createAbsence(options: {
     const fresh = { endedAt, notShownAt: null };
     remembered.set(id, fresh);
     for (const oldest of remembered.keys()) {
-      if (remembered.size <= REMEMBERED_MAX) break;
+      if (remembered.size <= LOOKED_UP_MAX) break;
       remembered.delete(oldest);
     }
     return fresh;

@@ -6,6 +6,7 @@ import type { ListableKind, Target } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { eachInSlices } from '../../lib/collections/each-in-slices.ts';
 import type { CreatePause } from '../admission/create-pause.ts';
 import type { BulkImports } from '../imports/bulk-imports.ts';
 import type { Absence } from './absence.ts';
@@ -112,13 +113,11 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
       if (outcome.kind === 'denied') return;
       if (listing.complete && showsThePast && !showsUnknown && !matches.hidesKeys()) await ledger.endProof(kind);
       const together = { dueAt: null };
-      await Promise.all(
-        deliveries.map(async (delivery) => {
-          const match = delivery.sentKey === null ? NO_MATCH : matches.of(delivery.sentKey);
-          const list = { what: kind, complete: listing.complete, waitMs: () => watch.waitMs(delivery), together };
-          return settle(delivery, await decided(delivery, match, list));
-        }),
-      );
+      await eachInSlices(deliveries, async (delivery) => {
+        const match = delivery.sentKey === null ? NO_MATCH : matches.of(delivery.sentKey);
+        const list = { what: kind, complete: listing.complete, waitMs: () => watch.waitMs(delivery), together };
+        return settle(delivery, await decided(delivery, match, list));
+      });
     },
 
     async publications(deliveries, abort) {
@@ -126,18 +125,16 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
       const begunAt = clock.ticks();
       const read = await readPublications(reader, abort);
       if (reads.ended('publications', read, begunAt).kind === 'denied') return;
-      await Promise.all(
-        deliveries.map((delivery) => {
-          if (!read.complete) return settle(delivery, decisions.readAgain(delivery, 'publications'));
-          const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
-          // A second publication makes a duplicate. A second withdrawal changes nothing, so its absence needs no proof.
-          const isAbsent =
-            done === false && delivery.operation === 'passport.publish' && !hasTrait(delivery.reason, 'was_answered');
-          const waitMs = isAbsent ? watch.waitMs(delivery) : 0;
-          if (waitMs > 0) return settle(delivery, decisions.readAgain(delivery, 'publications', waitMs));
-          return settle(delivery, decisions.afterPublications(delivery, done));
-        }),
-      );
+      await eachInSlices(deliveries, (delivery) => {
+        if (!read.complete) return settle(delivery, decisions.readAgain(delivery, 'publications'));
+        const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
+        // A second publication makes a duplicate. A second withdrawal changes nothing, so its absence needs no proof.
+        const isAbsent =
+          done === false && delivery.operation === 'passport.publish' && !hasTrait(delivery.reason, 'was_answered');
+        const waitMs = isAbsent ? watch.waitMs(delivery) : 0;
+        if (waitMs > 0) return settle(delivery, decisions.readAgain(delivery, 'publications', waitMs));
+        return settle(delivery, decisions.afterPublications(delivery, done));
+      });
     },
   };
 }

@@ -10,6 +10,7 @@ import type { ListableKind, Target } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
+import { eachInSlices } from '../../lib/collections/each-in-slices.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
 import type { CreatePause } from '../admission/create-pause.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
@@ -17,7 +18,7 @@ import { suspendedBy } from '../admission/suspended-work.ts';
 import type { Echoes } from '../echoes.ts';
 import { DECISION_STATES } from '../outcome/decide.ts';
 import type { Readable } from '../outcome/decide-context.ts';
-import { createAbsence } from './absence.ts';
+import { createAbsence, LOOKED_UP_MAX } from './absence.ts';
 import { createListReadBack, type ListReadBackOptions } from './list-read-back.ts';
 import { createListReads, type ListName, type ListReads, listShowing } from './list-reads.ts';
 import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
@@ -60,8 +61,6 @@ export interface UnconfirmedResolver {
   unreadable: ListReads['unreadable'];
 }
 
-/** How many unconfirmed deliveries one listing serves. */
-const BATCH = 10_000;
 /** While only writes fail, one delivery is sent again in each period of this length, because further ones would only wait. */
 const TRY_AGAIN_MS = 30_000;
 
@@ -125,18 +124,16 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
 
   /** Decides about answered deliveries for which no list can be read. */
   async function decideWithoutList(deliveries: readonly UnconfirmedDelivery[]): Promise<number> {
-    await Promise.all(deliveries.map((delivery) => settle(delivery, decisions.withoutList(delivery))));
+    await eachInSlices(deliveries, (delivery) => settle(delivery, decisions.withoutList(delivery)));
     return deliveries.length;
   }
 
   /** Leaves deliveries to a person. */
   async function leave(deliveries: readonly UnconfirmedDelivery[]): Promise<number> {
-    await Promise.all(
-      deliveries.map((delivery) => {
-        const reason = unreadableReason(delivery.reason);
-        return settle(delivery, { kind: 'unconfirmed', nextLookAt: null, spend: false, reason });
-      }),
-    );
+    await eachInSlices(deliveries, (delivery) => {
+      const reason = unreadableReason(delivery.reason);
+      return settle(delivery, { kind: 'unconfirmed', nextLookAt: null, spend: false, reason });
+    });
     return deliveries.length;
   }
 
@@ -160,10 +157,8 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
       deliveries.filter(({ importId }) => importId !== null),
       ({ importId }) => importId,
     );
-    await Promise.all([
-      ...single.map((delivery) => settle(delivery, decisions.resend(delivery))),
-      ...Array.from(imports.values(), resendImport),
-    ]);
+    await eachInSlices(single, (delivery) => settle(delivery, decisions.resend(delivery)));
+    await eachInSlices([...imports.values()], resendImport);
     return deliveries.length;
   }
 
@@ -212,7 +207,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
       await echoes.ready();
       if (!options.isStaging()) for (const operations of RESTING_TOGETHER) await ledger.endRest(operations);
       const suspended = suspendedBy(health.refused().keys(), profile);
-      const found = limited(await ledger.unconfirmedDeliveries({ limit: BATCH, suspended }));
+      const found = limited(await ledger.unconfirmedDeliveries({ limit: LOOKED_UP_MAX, suspended }));
       const isUnlisted = ({ operation, reason }: UnconfirmedDelivery): boolean =>
         hasTrait(reason, 'was_answered') && readable(operation) !== 'yes';
       const deliveries = found.filter((delivery) => !isUnlisted(delivery));

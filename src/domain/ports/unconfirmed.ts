@@ -6,10 +6,9 @@ import type { Reason } from '../delivery/reason.ts';
 import type { SubjectKind } from '../item.ts';
 import type { NaturalKey } from '../natural-key.ts';
 import type { DueDelivery } from './due.ts';
-import type { EncodedWrite } from './target.ts';
 
 /** An unconfirmed delivery that may be looked up now. */
-export interface UnconfirmedDelivery extends DueDelivery, EncodedWrite {
+export interface UnconfirmedDelivery extends DueDelivery {
   /** The item's present natural key; for a passport that of its product. */
   naturalKey: string | null;
   /** The natural key of the item that was sent. */

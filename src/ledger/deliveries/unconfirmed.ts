@@ -139,10 +139,10 @@ export function createUnconfirmed(
     },
 
     list({ limit, suspended }) {
-      return sql.list.all({ ...suspendedUnconfirmed(suspended), now: clock.now(), limit }).map((row) => ({
+      // The rows have the content of the items and of their requests, so they are read one by one.
+      const rows = sql.list.iterate({ ...suspendedUnconfirmed(suspended), now: clock.now(), limit });
+      return Array.from(rows, (row) => ({
         ...dueDelivery(row),
-        path: row.path ?? '',
-        body: row.body,
         naturalKey: row.naturalKey,
         sentKey: sentKeyOf(row),
         productId: row.kind === 'passport' ? productIdOf(row.id) : null,
