@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { processEnvironment } from '../config/environment.ts';
+import { accessWord } from '../domain/delivery/scope.ts';
 import type { ChannelTest } from '../domain/ports/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
@@ -93,7 +94,7 @@ function factsOf(
 function refusalOf(api: Runtime['api']): string | null {
   const state = api.authorization();
   if (!state.open) return state.reason.message;
-  const refused = Array.from(api.refused(), ([access, { message }]) => `${access}: ${message}`);
+  const refused = Array.from(api.refused(), ([access, { message }]) => `${accessWord(access)}: ${message}`);
   return refused.length === 0 ? null : refused.join(' ');
 }
 

@@ -27,8 +27,8 @@ export interface ContactFailures {
   readFailed(kind: ListableKind, list: ListName, outcome: Outcome): Promise<void>;
   /** The list was read, and the ledger cannot use it. */
   unusable(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Promise<void>;
-  /** The API refuses the scope that all lists need. */
-  scopeRefused(kind: ListableKind, reason: Reason): Promise<void>;
+  /** The API refuses the list to the key. */
+  listRefused(kind: ListableKind, list: ListName, reason: Reason): Promise<void>;
 }
 
 /** An unreliable list is read once more: entries that moved during the first read may have stopped moving. */
@@ -86,10 +86,10 @@ export function createContactFailures({ ledger, clock, log }: ContactFailuresOpt
       await report(kind, uselessReason(kind, why), true);
     },
 
-    async scopeRefused(kind, reason) {
+    async listRefused(kind, list, reason) {
       if (useless.has(kind)) return;
       giveUp(kind, 0);
-      await report(kind, unreadReason(kind, kind, reason.message, GRANT_READ), false);
+      await report(kind, unreadReason(kind, list, reason.message, GRANT_READ), false);
     },
   };
 }
@@ -98,20 +98,20 @@ const LISTS: Record<ListName, string> = { product: 'products', material: 'materi
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-function suspendedSentence(kind: ListableKind): string {
-  return `No ${kind} is created before dpp-sync has read the platform's list of ${LISTS[kind]}.`;
+function suspendedSentence(kind: ListableKind, list: ListName): string {
+  return `No ${kind} is created before dpp-sync has read the platform's list of ${LISTS[list]}.`;
 }
 
 const ASSUME_EMPTY =
   'Correct the cause, such as the profile. If the platform has none of your items, set `target.firstContact: assume-empty`.';
 
-const GRANT_READ = 'Use a key with the scope read.';
+const GRANT_READ = 'Use a key that may read this list, such as one with the scope read.';
 
 /** @param cure null for a failure that passes without a change, such as an outage */
 function unreadReason(kind: ListableKind, list: ListName, cause: string, cure: string | null): Reason {
   const sentences = [
     `The platform's list of ${LISTS[list]} could not be read: ${cause.replace(/\.?$/, '.')}`,
-    suspendedSentence(kind),
+    suspendedSentence(kind, list),
     ...(cure === null ? [] : [cure]),
   ];
   return { code: 'unlisted', message: sentences.join(' ') };
@@ -124,6 +124,6 @@ function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publicatio
       : `The platform's list of publications does not show to whom its entries belong. Name the field that shows it in the profile (\`publications\`).`;
   return {
     code: 'unlisted',
-    message: `${message} ${suspendedSentence(kind)} If the platform has none of your items, set \`target.firstContact: assume-empty\`.`,
+    message: `${message} ${suspendedSentence(kind, why === 'unusable' ? kind : 'publications')} If the platform has none of your items, set \`target.firstContact: assume-empty\`.`,
   };
 }

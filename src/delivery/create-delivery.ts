@@ -109,7 +109,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const bulk = createBulkImports({
     ledger,
     profile,
-    canRead: () => health.allows('read'),
+    canRead: () => health.allows('product.list'),
     canImport: () => health.allows('product.import'),
     clock,
   });

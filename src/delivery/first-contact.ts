@@ -10,7 +10,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import { createContactFailures } from './contact-failures.ts';
-import { createListReads, type ListName, type ListReads } from './unconfirmed/list-reads.ts';
+import { accessOf, createListReads, type ListName, type ListReads } from './unconfirmed/list-reads.ts';
 
 export interface FirstContactOptions {
   ledger: ContactLedger;
@@ -41,8 +41,15 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   const failures = createContactFailures(options);
 
   async function mayRead(list: ListName, abort: AbortSignal): Promise<boolean> {
-    if (abort.aborted || !health.allows('read') || reads.waitMs(list) > 0) return false;
+    if (abort.aborted || !health.allows(accessOf(list)) || reads.waitMs(list) > 0) return false;
     return health.answers(null, abort);
+  }
+
+  /** True if the API refuses this list, which the creates of the kind need. Then the kind rests. */
+  async function isRefused(kind: ListableKind, list: ListName): Promise<boolean> {
+    const refused = health.refused().get(accessOf(list));
+    if (refused !== undefined) await failures.listRefused(kind, list, refused);
+    return refused !== undefined;
   }
 
   async function read({ kind, from, expected }: ContactStep & { step: 'read' }, abort: AbortSignal): Promise<boolean> {
@@ -77,6 +84,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   }
 
   async function readPublications(abort: AbortSignal): Promise<boolean> {
+    if (await isRefused('product', 'publications')) return false;
     if (!(await mayRead('publications', abort))) return false;
     const begunAt = clock.ticks();
     let count = 0;
@@ -141,9 +149,8 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
       for (const step of await ledger.contactSteps()) {
         const { kind } = step;
         if (abort.aborted) break;
-        const refused = health.refused().get('read');
-        if (refused !== undefined) await failures.scopeRefused(kind, refused);
-        if (refused !== undefined || failures.isPaused(kind) || step.step === 'wait') continue;
+        if (await isRefused(kind, kind)) continue;
+        if (failures.isPaused(kind) || step.step === 'wait') continue;
         if (step.step === 'read' && !(await read(step, abort))) continue;
         hasChanged = (await compare(kind, abort)) || hasChanged;
       }

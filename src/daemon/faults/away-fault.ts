@@ -1,6 +1,7 @@
 import type { Throttled } from '../../delivery/admission/reachability.ts';
 import { suspendedBy } from '../../delivery/admission/suspended-work.ts';
 import type { ListName } from '../../delivery/unconfirmed/list-reads.ts';
+import { LIST_ACCESSES } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
 import type { WorkOf } from '../../domain/ports/due.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
@@ -95,10 +96,7 @@ export async function leftAwayFault(
 ): Promise<Fault | null> {
   // Deliveries that wait for an unreadable list do not count here.
   const isUnreadable = unreadable() !== null;
-  const suspended = suspendedBy(
-    [...api.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])],
-    config.profile,
-  );
+  const suspended = suspendedBy([...api.refused().keys(), ...(isUnreadable ? LIST_ACCESSES : [])], config.profile);
   const left = await ledger.leftAway({ before, suspended, of });
   if (left === null) return null;
   const { kind, key, reason, dueAt } = left.first;
@@ -120,7 +118,7 @@ async function unreadableFault(
   const { ledger, config, passports } = runtime;
   const unreadable = runtime.unreadable();
   if (unreadable === null || outstanding > 0 || now - Math.max(unreadable.since, since) < waitMs) return null;
-  const lookedUp = suspendedBy(['read'], config.profile);
+  const lookedUp = suspendedBy(LIST_ACCESSES, config.profile);
   if ((await ledger.nextDueAt({ suspended: lookedUp, of })) !== null || (await passports.evaluate()) > 0) return null;
   const { unconfirmed } = await ledger.countSuspended(lookedUp);
   const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);

@@ -1,8 +1,9 @@
 import { suspendedBy } from '../../delivery/admission/suspended-work.ts';
-import { type Access, accessesOf, type Scope, scopeOf } from '../../domain/delivery/scope.ts';
+import { type Access, accessesOf, accessWord, isListAccess, type Scope, scopeOf } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ListableKind } from '../../domain/ports/target.ts';
 import type { Fault } from '../../lib/errors.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import type { Runtime } from '../runtime.ts';
@@ -22,7 +23,11 @@ export async function refusedScopeFault(runtime: Asked): Promise<Fault | null> {
     const left = await leftOf(runtime, accessesOf(scope));
     if (left === '') continue;
     lacking.push(scope);
-    messages.push(`The API refuses the scope ${scope} to the key: ${sentence(message)} ${left}.`);
+    const lists =
+      scope === 'read'
+        ? ` It has refused ${[...api.refused().keys()].filter(isListAccess).map(accessWord).join(' and ')}.`
+        : '';
+    messages.push(`The API refuses the scope ${scope} to the key: ${sentence(message)}${lists} ${left}.`);
   }
   if (lacking.length === 0) return null;
   const onlyPublish = lacking.every((scope) => scope === 'publish');
@@ -48,7 +53,7 @@ export async function refusedOperationWarnings(runtime: Asked): Promise<string[]
 
 /** Says which operation the API refuses, and what the profile can do about it. */
 export function operationSentence(access: Access, message: string): string {
-  const refused = `The API refuses ${access} to the key, and grants other operations: ${sentence(message)}`;
+  const refused = `The API refuses ${accessWord(access)} to the key, and grants other ${isListAccess(access) ? 'reads' : 'operations'}: ${sentence(message)}`;
   return access === 'product.import' ? `${refused} ${WITHOUT_IMPORT}` : refused;
 }
 
@@ -56,10 +61,19 @@ export function operationSentence(access: Access, message: string): string {
 export const WITHOUT_IMPORT =
   'New products are sent one by one. If the key may not use the bulk import, set `imports.creates: off` in the profile, and `productUpdate: none` for changed products.';
 
+/** The lists that creates of a kind may need. A product is bound together with its publication. */
+const LISTS_FOR_CREATES: Record<ListableKind, readonly Access[]> = {
+  product: ['product.list', 'publication.list'],
+  material: ['material.list'],
+};
+
 async function leftOf({ ledger, views, api, config }: Asked, accesses: readonly Access[]): Promise<string> {
   const refused = accesses.filter((access) => api.refused().has(access));
   const { due, unconfirmed } = await ledger.countSuspended(suspendedBy(refused, config.profile));
-  const unlisted = refused.includes('read') ? views.suspended().reduce((sum, { creates }) => sum + creates, 0) : 0;
+  const unlisted = views
+    .suspended()
+    .filter(({ kind }) => refused.some((access) => LISTS_FOR_CREATES[kind].includes(access)))
+    .reduce((sum, { creates }) => sum + creates, 0);
   const sent = due === 0 ? [] : [`${due} ${due === 1 ? 'delivery is' : 'deliveries are'} left to be sent`];
   const listed =
     unlisted === 0

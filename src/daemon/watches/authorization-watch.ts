@@ -1,6 +1,6 @@
 import type { ApiHealth } from '../../delivery/admission/api-health.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import { type Access, scopeOf } from '../../domain/delivery/scope.ts';
+import { type Access, accessWord, scopeOf } from '../../domain/delivery/scope.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Probe, Target } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -27,7 +27,7 @@ export interface AuthorizationWatch {
   stop(): Promise<void>;
 }
 
-/** A refusal of the API: of one operation or of reading, or of everything if `access` is null. */
+/** A refusal of the API: of one operation or one list, or of everything if `access` is null. */
 interface Refusal {
   access: Access | null;
   by: 'key' | 'plan' | 'scope';
@@ -179,5 +179,3 @@ function isLifted(access: Access | null, { denied, scopes }: Probe): boolean {
   if (denied !== null && denied.by !== 'scope') return false;
   return access === null || scopes[scopeOf(access)] !== 'no';
 }
-
-const accessWord = (access: Access): string => (access === 'read' ? 'lists' : access);

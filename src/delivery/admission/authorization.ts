@@ -40,7 +40,7 @@ export interface Authorization {
    * stay refused.
    */
   reopen(): void;
-  /** Ends the hold on one operation, or on reading. */
+  /** Ends the hold on one operation or one list. */
   reopenAccess(access: Access): void;
 }
 

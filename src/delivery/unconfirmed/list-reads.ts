@@ -1,5 +1,6 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
+import type { ListAccess } from '../../domain/delivery/scope.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { ListableKind, Listing } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -18,6 +19,11 @@ export interface ReadBudget {
 }
 
 export type ListName = ListableKind | 'publications';
+
+/** The access that the API can refuse to reads of this list. */
+export function accessOf(list: ListName): ListAccess {
+  return list === 'publications' ? 'publication.list' : `${list}.list`;
+}
 
 /** The list that shows the effect of a write; null if no list shows it. */
 export function listShowing(operation: Operation): ListName | null {
@@ -134,7 +140,7 @@ export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; c
       }
       if (!listing.complete && isNoList(listing)) uselessUntil.set(list, clock.ticks() + USELESS_MS);
       else uselessUntil.delete(list);
-      health.observe({ outcome, access: 'read', subject: list }, null);
+      health.observe({ outcome, access: accessOf(list), subject: list }, null);
       const operation = list === 'publications' ? list : 'list';
       emit({ type: 'request', operation, outcome: outcome.kind, retry: false });
       return outcome;

@@ -20,7 +20,7 @@ import { DECISION_STATES } from '../outcome/decide.ts';
 import type { Readable } from '../outcome/decide-context.ts';
 import { createAbsence, LOOKED_UP_MAX } from './absence.ts';
 import { createListReadBack, type ListReadBackOptions } from './list-read-back.ts';
-import { createListReads, type ListName, type ListReads, listShowing } from './list-reads.ts';
+import { accessOf, createListReads, type ListName, type ListReads, listShowing } from './list-reads.ts';
 import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
 import { unreadableReason } from './unconfirmed-reasons.ts';
 
@@ -119,7 +119,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     const isCreate = operation === 'product.create' || operation === 'material.create';
     if (isCreate && options.assumesEmpty) return 'assumed_empty';
     const list = listShowing(operation);
-    return list !== null && !health.refused().has('read') && !reads.isUseless(list) ? 'yes' : 'no';
+    return list !== null && !health.refused().has(accessOf(list)) && !reads.isUseless(list) ? 'yes' : 'no';
   }
 
   /** Decides about answered deliveries for which no list can be read. */
@@ -169,7 +169,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     read: () => Promise<void>,
     abort: AbortSignal,
   ): Promise<number> {
-    if (deliveries.length === 0 || abort.aborted || !health.allows('read')) return 0;
+    if (deliveries.length === 0 || abort.aborted || !health.allows(accessOf(list))) return 0;
     if (reads.waitMs(list, deliveries.every(isRefused)) > 0 || !(await health.answers(null, abort))) return 0;
     await read();
     return deliveries.length;

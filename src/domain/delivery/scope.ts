@@ -9,14 +9,28 @@ export function scopeOfWrite(operation: Operation): Scope {
   return operation === 'passport.publish' || operation === 'passport.unpublish' ? 'publish' : 'write';
 }
 
-/** What the API can refuse by itself: one kind of write, or the reading of lists. */
-export type Access = Operation | 'read';
+/** The reading of each list of the API. */
+export const LIST_ACCESSES = ['product.list', 'material.list', 'publication.list'] as const;
+export type ListAccess = (typeof LIST_ACCESSES)[number];
+
+/** What the API can refuse by itself: one kind of write, one list, or `read`, which stands for all other reads. */
+export type Access = Operation | ListAccess | 'read';
+
+export function isListAccess(access: Access): access is ListAccess {
+  return LIST_ACCESSES.some((list) => list === access);
+}
 
 export function scopeOf(access: Access): Scope {
-  return access === 'read' ? 'read' : scopeOfWrite(access);
+  return access === 'read' || isListAccess(access) ? 'read' : scopeOfWrite(access);
 }
 
 /** Everything that needs a scope. */
 export function accessesOf(scope: Scope): Access[] {
-  return scope === 'read' ? ['read'] : OPERATIONS.filter((operation) => scopeOfWrite(operation) === scope);
+  if (scope === 'read') return [...LIST_ACCESSES, 'read'];
+  return OPERATIONS.filter((operation) => scopeOfWrite(operation) === scope);
+}
+
+/** Names a refused request in a sentence: `the list of materials`, `product.import`. */
+export function accessWord(access: Access): string {
+  return isListAccess(access) ? `the list of ${access.replace('.list', 's')}` : access;
 }

@@ -19,10 +19,14 @@ export interface SuspendedWork {
   /** Deliveries of these operations. */
   operations: readonly Operation[];
   /**
-   * Unconfirmed deliveries that only a read-back can settle, selected by their operation and by the code of their
-   * reason.
+   * Unconfirmed deliveries that only a read-back can settle: those of these operations, and those of these kinds whose
+   * reason has one of these codes.
    */
-  unconfirmed: { operations: readonly Operation[]; reasons: readonly ReasonCode[] };
+  unconfirmed: {
+    operations: readonly Operation[];
+    kinds: readonly SubjectKind[];
+    reasons: readonly ReasonCode[];
+  };
 }
 
 /** Selects the deliveries of all items of these sources, or of the passports of these products. */

@@ -17,17 +17,22 @@ export interface Due {
   denialsOf(itemId: number): Denials;
 }
 
-export const NOTHING_SUSPENDED: SuspendedWork = { operations: [], unconfirmed: { operations: [], reasons: [] } };
+export const NOTHING_SUSPENDED: SuspendedWork = {
+  operations: [],
+  unconfirmed: { operations: [], kinds: [], reasons: [] },
+};
 
 /**
  * SQL condition: true if the item `i` has an unconfirmed delivery that is suspended. A delivery that was answered is
  * decided about without a list if none can be read. Takes the parameters of `suspendedUnconfirmed`.
  */
 export const IS_SUSPENDED_UNCONFIRMED = `((i.operation IN (SELECT value FROM json_each(@unconfirmedOperations))
-  OR i.reason ->> '$.code' IN (SELECT value FROM json_each(@unconfirmedReasons))) AND NOT ${reasonHas('i', 'was_answered')})`;
+  OR (i.kind IN (SELECT value FROM json_each(@unconfirmedKinds))
+    AND i.reason ->> '$.code' IN (SELECT value FROM json_each(@unconfirmedReasons)))) AND NOT ${reasonHas('i', 'was_answered')})`;
 
 export interface SuspendedUnconfirmed {
   unconfirmedOperations: string;
+  unconfirmedKinds: string;
   unconfirmedReasons: string;
 }
 
@@ -35,6 +40,7 @@ export interface SuspendedUnconfirmed {
 export function suspendedUnconfirmed({ unconfirmed }: SuspendedWork = NOTHING_SUSPENDED): SuspendedUnconfirmed {
   return {
     unconfirmedOperations: JSON.stringify(unconfirmed.operations),
+    unconfirmedKinds: JSON.stringify(unconfirmed.kinds),
     unconfirmedReasons: JSON.stringify(unconfirmed.reasons),
   };
 }

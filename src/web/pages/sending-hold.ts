@@ -1,4 +1,5 @@
 import type { Runtime } from '../../daemon/runtime.ts';
+import { accessWord } from '../../domain/delivery/scope.ts';
 
 /** What keeps everything from being sent at present, for the pages that promise that something will be sent; null if nothing does. */
 export function sendingHold({ api }: Pick<Runtime, 'api'>): string | null {
@@ -16,7 +17,7 @@ export function sendingHold({ api }: Pick<Runtime, 'api'>): string | null {
   const refused = Array.from(
     api.refused(),
     ([access, { message }]) =>
-      `${message} The API refuses ${access}, so what needs it is not sent until the API accepts it.`,
+      `${message} The API refuses ${accessWord(access)}, so what needs it is not sent until the API accepts it.`,
   );
   return refused.length === 0 ? null : refused.join(' ');
 }

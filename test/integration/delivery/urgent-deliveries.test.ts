@@ -26,7 +26,7 @@ beforeEach(async () => {
     ledger: fixture.ledger,
     queues: { enqueue },
     queue,
-    suspended: () => ({ operations: [], unconfirmed: { operations: [], reasons: [] } }),
+    suspended: () => ({ operations: [], unconfirmed: { operations: [], kinds: [], reasons: [] } }),
     health: { needsSample: () => false, failedLately: () => false },
     importMax: 100,
     importsMax: () => 8,

@@ -440,7 +440,10 @@ describe('what a person has asked for', () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await ask('published');
-    const suspended = { operations: ['passport.init'] as const, unconfirmed: { operations: [], reasons: [] } };
+    const suspended = {
+      operations: ['passport.init'] as const,
+      unconfirmed: { operations: [], kinds: [], reasons: [] },
+    };
     expect(await fixture.ledger.dueByHand({ limit: 9, suspended })).toEqual([]);
     const [due] = await fixture.ledger.dueByHand({ limit: 9 });
     await claimOne(fixture.ledger, due?.id ?? 0);

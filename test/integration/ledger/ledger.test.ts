@@ -654,7 +654,7 @@ describe('deliveries', () => {
     await pullAndMap(ledger, [row('1'), row('2'), row('3'), row('4')], ({ id }) =>
       items(...(Number(id) % 2 === 1 ? [product(text(id))] : [material(text(id))])),
     );
-    const nothing = { operations: [], reasons: [] };
+    const nothing = { operations: [], kinds: [], reasons: [] };
     const products = { operations: ['product.create' as const], unconfirmed: nothing };
     const listed = async (suspended?: SuspendedWork) => {
       const due = await ledger.dueDeliveries({ afterId: 0, limit: 3, ...(suspended && { suspended }) });
@@ -675,12 +675,17 @@ describe('deliveries', () => {
       await settleOne(ledger, { id, decision: { kind: 'rejected', reason } });
     }
     const byOperation = { operations: [], unconfirmed: { ...nothing, operations: ['product.create' as const] } };
-    const byReason = { ...products, unconfirmed: { ...nothing, reasons: ['reset' as const] } };
+    const byReason = {
+      ...products,
+      unconfirmed: { ...nothing, kinds: ['product' as const], reasons: ['reset' as const] },
+    };
+    const ofOtherKind = { ...products, unconfirmed: { ...byReason.unconfirmed, kinds: ['material' as const] } };
     expect(await ledger.nextDueAt()).toBe(0);
     expect(await ledger.nextDueAt({ suspended: products })).toBe(lookAt);
     expect(await ledger.nextDueAt({ suspended: products, after: lookAt })).toBeNull();
     expect(await ledger.nextDueAt({ suspended: byReason })).toBeNull();
     expect(await ledger.countSuspended(byReason)).toEqual({ due: 1, unconfirmed: 1 });
+    expect(await ledger.countSuspended(ofOtherKind)).toEqual({ due: 1, unconfirmed: 0 });
     fixture.clock.advance(50);
     expect(await ledger.unconfirmedDeliveries({ limit: 9, suspended: products })).toHaveLength(1);
     expect(await ledger.unconfirmedDeliveries({ limit: 9, suspended: byOperation })).toEqual([]);

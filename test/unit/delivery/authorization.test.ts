@@ -3,6 +3,7 @@ import { type Authorization, createAuthorization } from '../../../src/delivery/a
 import { createReachability } from '../../../src/delivery/admission/reachability.ts';
 import { suspendedBy } from '../../../src/delivery/admission/suspended-work.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
+import { LIST_ACCESSES } from '../../../src/domain/delivery/scope.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 
 const denied = (by: 'key' | 'plan' | 'scope', status: number): Outcome => ({
@@ -147,16 +148,20 @@ describe('suspended work', () => {
   const profile = Profile.parse({});
 
   it('a refused operation suspends its own work, and no other', () => {
-    expect(suspendedBy([], profile)).toEqual({ operations: [], unconfirmed: { operations: [], reasons: [] } });
+    const nothing = suspendedBy([], profile);
+    expect([nothing.operations, nothing.unconfirmed.operations, nothing.unconfirmed.kinds]).toEqual([[], [], []]);
     expect(suspendedBy(['passport.publish'], profile).operations).toEqual(['passport.publish']);
-    expect(suspendedBy(['product.import', 'read'], profile).operations).toEqual(['product.import']);
+    expect(suspendedBy(['product.import', 'product.list'], profile).operations).toEqual(['product.import']);
   });
 
-  it('a refused scope read suspends the work that only reading can settle, and no write', () => {
-    const suspended = suspendedBy(['read'], profile);
+  it('refused lists suspend the work that only reading them can settle, and no write', () => {
+    const suspended = suspendedBy(LIST_ACCESSES, profile);
     expect(suspended.operations).toEqual([]);
     expect(suspended.unconfirmed.operations).toEqual(['product.create', 'material.create', 'passport.unpublish']);
     expect(suspended.unconfirmed.reasons).toContain('exists');
-    expect(suspendedBy(['read'], Profile.parse({ idempotency: 'honoured' })).unconfirmed.operations).toEqual([]);
+    expect(suspended.unconfirmed.kinds).toEqual(['product', 'material', 'passport']);
+    const { unconfirmed } = suspendedBy(['publication.list'], profile);
+    expect([unconfirmed.operations, unconfirmed.kinds]).toEqual([['passport.unpublish'], ['passport']]);
+    expect(suspendedBy(LIST_ACCESSES, Profile.parse({ idempotency: 'honoured' })).unconfirmed.operations).toEqual([]);
   });
 });

@@ -10,6 +10,6 @@ test.each(OPERATIONS.filter(isSupported))('%s takes the scope that its endpoint 
 
 test('every write takes write or publish', () => {
   expect([...accessesOf('write'), ...accessesOf('publish')].toSorted()).toEqual(OPERATIONS.toSorted());
-  expect(accessesOf('read')).toEqual(['read']);
+  expect(accessesOf('read')).toEqual(['product.list', 'material.list', 'publication.list', 'read']);
   for (const scope of SCOPES) for (const access of accessesOf(scope)) expect(scopeOfAccess(access)).toBe(scope);
 });
