@@ -10,6 +10,7 @@
  */
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
+import { covers } from '../support/docs/reliability.ts';
 import { chaosSeed, scaled } from '../support/runner/chaos.ts';
 import { lyingScripts } from './script/lying-script.ts';
 import { createMilestones } from './script/milestones.ts';
@@ -23,20 +24,24 @@ const repeated = JSON.parse(process.env['DPP_SYNC_TEST_MODEL'] ?? '{}') as { see
 
 vi.setConfig({ testTimeout: LIMIT_MS + 300_000 });
 
-it('whatever a platform says, nothing counts as delivered that is not there, and no passport is of another product', async () => {
-  const milestones = createMilestones();
-  let runs = 0;
-  const property = fc.asyncProperty(lyingScripts, async (script) => {
-    runs += 1;
-    const problems = await runScript('publish alone', script, milestones);
-    if (problems.length > 0) throw new Error(`${problems.join('\n')}\nunder the script\n${JSON.stringify(script)}`);
-  });
-  await fc.assert(property, {
-    numRuns: RUNS,
-    seed: chaosSeed(),
-    interruptAfterTimeLimit: LIMIT_MS,
-    markInterruptAsFailure: true,
-    ...repeated,
-  });
-  if (Object.keys(repeated).length === 0) expect(runs).toBe(RUNS);
-});
+it(
+  'whatever a platform says, nothing counts as delivered that is not there, and no passport is of another product',
+  covers(['platform-lies', 'process-killed', 'answer-lost', 'existing-items'], 'I4', 'I6'),
+  async () => {
+    const milestones = createMilestones();
+    let runs = 0;
+    const property = fc.asyncProperty(lyingScripts, async (script) => {
+      runs += 1;
+      const problems = await runScript('publish alone', script, milestones);
+      if (problems.length > 0) throw new Error(`${problems.join('\n')}\nunder the script\n${JSON.stringify(script)}`);
+    });
+    await fc.assert(property, {
+      numRuns: RUNS,
+      seed: chaosSeed(),
+      interruptAfterTimeLimit: LIMIT_MS,
+      markInterruptAsFailure: true,
+      ...repeated,
+    });
+    if (Object.keys(repeated).length === 0) expect(runs).toBe(RUNS);
+  },
+);

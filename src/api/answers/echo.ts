@@ -142,11 +142,14 @@ function isRounded(sent: string, shown: string): boolean {
   return decimals >= ROUNDED_DECIMALS_LEAST && Math.abs(Number(sent) - Number(shown)) < 10 ** -decimals;
 }
 
-/** An answer that shows no field of the request, and a field that only items of another kind have. */
-function otherKind(holders: readonly JsonValue[], { kind }: SentIdentity): Difference | null {
+/**
+ * An answer that shows a field that only items of another kind have, and not the natural key of the request; nor any other
+ * field of the request, if none was sent. Items of two kinds may have the same name.
+ */
+function otherKind(holders: readonly JsonValue[], { kind, keys: [key] }: SentIdentity): Difference | null {
   if (kind === undefined) return null;
   const has = (name: string): boolean => holders.some((holder) => valueAt(holder, name) !== undefined);
-  if (kind.sent.some(has)) return null;
+  if (key === undefined ? kind.sent.some(has) : has(key.name)) return null;
   const other = kind.others.find(({ name }) => has(name));
   return other === undefined ? null : { name: 'kind', sent: kind.name, shown: other.kind, formOnly: false };
 }

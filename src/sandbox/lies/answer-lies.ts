@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Answer } from '../api/answer.ts';
 import type { OperationName } from '../api/endpoints.ts';
+import { member } from '../api/operation.ts';
 import { type Collection, type Entity, present } from '../items/collection.ts';
 import type { Collections } from '../items/collections.ts';
 import { instead, type Lie, type LieParts } from './lie.ts';
@@ -112,16 +113,15 @@ export const ANSWER_LIES = Object.fromEntries([
 
 export const MAKING_LIES = {
   'bom_item.create:not-made': {
-    describe:
-      'No BOM item is made. The answer is 201 with the material of the request, or with a report if it has none.',
-    tell({ 'bom_item.create': operation }, { collections: { materials } }) {
-      const execute = (request: Parameters<typeof operation.execute>[0]): Answer => {
-        const material = isJsonObject(request.body as JsonObject) ? (request.body as JsonObject)['material'] : null;
-        const named =
-          typeof material === 'number' || typeof material === 'string'
-            ? materials.get(request.organizationId, material)
-            : undefined;
-        return { status: 201, body: named ? present(named) : { id: 1, type: 'summary' }, written: [] };
+    describe: 'No BOM item is made. The answer is 201 with the material or component of the request.',
+    tell({ 'bom_item.create': operation }, { collections: { materials, products } }) {
+      const execute = ({ organizationId, body }: Parameters<typeof operation.execute>[0]): Answer => {
+        const named = (collection: Collection, name: string): Entity | undefined => {
+          const id = member(body, name);
+          return typeof id === 'number' || typeof id === 'string' ? collection.get(organizationId, id) : undefined;
+        };
+        const part = named(materials, 'material') ?? named(products, 'component');
+        return { status: 201, body: part ? present(part) : {}, written: [] };
       };
       return { 'bom_item.create': instead(operation, execute) };
     },

@@ -113,10 +113,11 @@ function mayBeUnseen({ kind }: ItemState, { lies, setup }: Compared): boolean {
   const { answers = {}, ids } = setup.platform ?? {};
   if (kind === 'bom_item') {
     const answer = answers['bom_item.create'];
-    const hasId = answer === 'full' || ((answer === 'id' || answer === 'location') && ids !== 'numeric');
+    // Only a UUID belongs to one item of all kinds.
+    const isShown = answer === 'full' || (answer === 'id' && ids === 'uuid');
     return (
       lies.has('bom_item.create:ignored') ||
-      (lies.has('bom_item.create:not-made') && !hasId) ||
+      (lies.has('bom_item.create:not-made') && !isShown) ||
       (lies.has('bom_item.create:success-false') && isBare(answer))
     );
   }

@@ -418,7 +418,8 @@ export async function runScript(
     else check();
     // Everything that is stuck has a way out: fix the rows, lift the business rules, replay, look at the platform.
     if (!setup.platform && problems.length === 0 && witness.breaches.length === 0) await fixEverything();
-    if (problems.length === 0) problems.push(...(observer.ended?.({ items: readItems(file), api, source }) ?? []));
+    if (setup.platform || problems.length === 0)
+      problems.push(...(observer.ended?.({ items: readItems(file), api, source }) ?? []));
     problems.push(...checkBooks(file, queues));
     const last = current as ModelProcess | null;
     if (last) problems.push(...circles(last.errors()));

@@ -28,6 +28,7 @@ export const FAULTS = {
   'server-error': 'The platform answers 5xx, before or after the effect',
   throttled: 'The platform answers 429',
   'key-refused': 'The platform refuses the key, the plan or a scope',
+  'platform-lies': 'The platform answers that a write is done, or not done, and that is not so',
   gate: 'A business rule of the platform refuses (409)',
   'cached-refusal': 'The platform repeats an old refusal for an idempotency key',
   'keys-ignored': 'The platform ignores or forgets idempotency keys',

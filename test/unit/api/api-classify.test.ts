@@ -173,6 +173,7 @@ describe('an answer that repeats what was sent', () => {
     [create, { sku: 'P-2', name: 'Cup' }, { id: 1, product: 4, material: 5, quantity: '1' }],
     [material, { code: 'M-2', name: 'Tin' }, { id: 1, code: 'M-2', name: 'Tin (pure)' }],
     [material, { name: 'Tin' }, { id: 1, sku: 'P-1' }],
+    [material, { code: 'M-2', name: 'Tin' }, { id: 1, sku: 'P-1', name: 'Tin' }],
     [update, { name: 'Tin' }, { id: 7, name: 'Zinc' }],
     [part, { product: 1, material: 5, quantity: '1' }, { id: 9, product: 1, material: 5, quantity: '2' }],
     [part, { product: 1, material: 5, quantity: '0.5' }, { id: 9, quantity: '1' }],
