@@ -4,7 +4,7 @@ import type { SentWrite, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { answersList, type Expectation, foreignAnswer, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
-import { createWordReader } from './answers/import-words.ts';
+import { createWordReader, type WordReader } from './answers/import-words.ts';
 import { fieldsIn, parseJson } from './answers/json-text.ts';
 import { type KeyNames, keyNamesUnder, sentIdentity, templatesUnder } from './answers/sent-identity.ts';
 import { catalogueShapes } from './catalogue-shapes.ts';
@@ -28,8 +28,8 @@ export function createTarget(session: Session): Target {
   const { prefix } = baseUrl;
   const keyNames = keyNamesUnder(profile);
   const templates = templatesUnder(profile);
-  const expectations = expectationsUnder(profile, keyNames);
   const words = createWordReader(profile.imports.words);
+  const expectations = expectationsUnder(profile, keyNames, words);
   const catalogue = catalogueShapes(session, keyNames);
   const versioned = createVersionedSender(session, catalogue.material);
   const shapes = { ...catalogue, material: versioned.shape };
@@ -149,12 +149,22 @@ async function prefixOf(key: Credentials): Promise<string | null> {
   return state.ok ? state.prefix : null;
 }
 
-function expectationsUnder(profile: Profile, keyNames: KeyNames): Record<SupportedOperation, Expectation> {
+function expectationsUnder(
+  profile: Profile,
+  keyNames: KeyNames,
+  words: WordReader,
+): Record<SupportedOperation, Expectation> {
   const entryAt = profile.list.entry;
   const of = (operation: SupportedOperation, needsId: boolean, uniqueFields: readonly string[]): Expectation => {
     const kind = kindOf(operation);
     const places = { idPaths: profile.idPaths[kind], idUrlPaths: profile.idUrlPaths[kind] };
-    return { needsId, ...places, uniqueFields, entryAt, ...(needsId && { createsAt: ENDPOINTS[operation].path }) };
+    return {
+      needsId,
+      ...places,
+      uniqueFields,
+      entryAt,
+      ...(needsId && { createsAt: ENDPOINTS[operation].path, words }),
+    };
   };
   // The id in an answer about a passport or an import is not the id of the product.
   const nothing = NOTHING_EXPECTED;

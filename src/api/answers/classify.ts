@@ -16,6 +16,7 @@ import { decodeError, type ErrorBody } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
 import { type Comparison, compareWith, type Difference, holdersOf, otherItem, type SentIdentity } from './echo.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
+import type { WordReader } from './import-words.ts';
 import { parseJson } from './json-text.ts';
 import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
 import { type IdPlaces, idInAddress, type NoId, remoteIdIn, whyNoId } from './remote-id.ts';
@@ -33,6 +34,8 @@ export interface Expectation extends IdPlaces {
   entryAt?: string | null;
   /** For a create: the names of the unique fields in the request. Empty for other requests. */
   uniqueFields: readonly string[];
+  /** For a create: the words by which an answer may state that the item was there before. */
+  words?: WordReader;
   /** For an import: its members. The answer may name each of them. */
   members?: ImportExpectation;
   /** The values of the request that the answer may repeat. Called only for a success, because it takes time. */
@@ -121,6 +124,10 @@ const EXISTS_STATUSES = new Set([400, 409, 422]);
 
 /** The address does not exist or does not take such a request, whatever the data are. */
 const ENDPOINT_STATUSES = new Set([404, 405, 406, 410, 411, 415]);
+
+const CREATED = 201;
+
+const WAS_THERE = 'The answer to the create says that the item was there before.';
 
 /** The longest address of a redirect that a message shows. */
 const ADDRESS_LENGTH_MAX = 200;
@@ -226,6 +233,9 @@ export function createClassifier(options: {
     }
     const crossed = difference !== null && !difference.formOnly ? difference : otherItem(remoteId, sent);
     if (crossed !== null) return crossedAnswer(status, crossed, clean);
+    if (status !== CREATED && wasThere(holders, expectation.words, sent)) {
+      return { kind: 'exists', detail: { status, message: WAS_THERE } };
+    }
     const hasId = remoteId !== null || remoteIdIn(value, anyIds, clean) !== null;
     // By RFC 9110 the platform has not finished a request that it answers with 202, so the new item may fail later.
     const mayFail = isUnfinished(status) && expectation.needsId;
@@ -242,7 +252,7 @@ export function createClassifier(options: {
   /** The new id in the header `Location` of a 201 (RFC 9110, section 15.3.2). Another status may name another resource there. */
   function idInLocation(status: number, headers: AnswerHeaders, { createsAt }: Expectation): string | number | null {
     const address = headers['location'];
-    if (status !== 201 || createsAt === undefined || typeof address !== 'string') return null;
+    if (status !== CREATED || createsAt === undefined || typeof address !== 'string') return null;
     return isAddressOf(address, createsAt) ? idInAddress(address, clean) : null;
   }
 
@@ -365,6 +375,16 @@ function needsBody(meaning: Meaning, cut: Loss): boolean {
 }
 
 /** Whether the answer to a create states that the item exists. */
+/** True if an answer states in a known word that the item was there before, whether it was changed or not. */
+function wasThere(
+  holders: readonly JsonValue[],
+  words: WordReader | undefined,
+  sent: SentIdentity | undefined,
+): boolean {
+  const results = holders.map((holder) => words?.said(holder, sent?.kind?.sent).said);
+  return results.some((said) => said === 'updated' || said === 'exists');
+}
+
 function saysExists(status: number, error: ErrorBody, { uniqueFields }: Expectation): boolean {
   return uniqueFields.length > 0 && EXISTS_STATUSES.has(status) && alreadyExists(error, uniqueFields);
 }

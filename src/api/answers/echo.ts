@@ -3,7 +3,7 @@
 // with the request. An answer that repeats nothing proves nothing.
 
 import { normalizeDecimal } from '../../lib/decimal.ts';
-import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { fieldsIn, valueAt } from './json-text.ts';
 
 /** The values that identify a request, by their names in the request. */
@@ -26,8 +26,8 @@ export interface SentField {
 
 export interface SentKind {
   name: string;
-  /** The names of all fields in the request. */
-  sent: readonly string[];
+  /** All fields in the request. */
+  sent: JsonObject;
   /** Fields that only items of other kinds have, with the kind. */
   others: readonly { name: string; kind: string }[];
 }
@@ -149,7 +149,7 @@ function isRounded(sent: string, shown: string): boolean {
 function otherKind(holders: readonly JsonValue[], { kind, keys: [key] }: SentIdentity): Difference | null {
   if (kind === undefined) return null;
   const has = (name: string): boolean => holders.some((holder) => valueAt(holder, name) !== undefined);
-  if (key === undefined ? kind.sent.some(has) : has(key.name)) return null;
+  if (key === undefined ? Object.keys(kind.sent).some(has) : has(key.name)) return null;
   const other = kind.others.find(({ name }) => has(name));
   return other === undefined ? null : { name: 'kind', sent: kind.name, shown: other.kind, formOnly: false };
 }

@@ -91,7 +91,7 @@ function contentOf(
     const value = Object.hasOwn(sent, wireName) ? sent[wireName] : undefined;
     return value === undefined ? [] : [{ name: wireName, value, as }];
   });
-  return { fields, kind: { name: kindWord(kind), sent: Object.keys(sent), others: othersUnder(profile, kind) } };
+  return { fields, kind: { name: kindWord(kind), sent, others: othersUnder(profile, kind) } };
 }
 
 /** The fields that identify items of other kinds, and that no item of this kind has. */

@@ -29,10 +29,11 @@ export interface Contact {
   countCreates(counts: CreateCounts): void;
   runBegan(source: string): void;
   /**
-   * Call it when the platform has refused a create because the item exists, with the entries that its list shows.
-   * Returns true if the create will be compared with these entries before it is sent again.
+   * Call it when a create has met an item of the platform, with the entries that its list shows. `isRefused` is true if
+   * the platform has refused the create for that reason. Returns true if the create will be compared with these entries
+   * before it is sent again.
    */
-  refusedDuplicate(kind: ListableKind, found: readonly ContactEntry[]): boolean;
+  metDuplicate(met: { kind: ListableKind; found: readonly ContactEntry[]; isRefused: boolean }): boolean;
   /** Requests that the list is read again before creates of this kind are sent. */
   listAgain(kind: ListableKind): void;
   /** Lifts the suspension of a kind for every source, after all its staged creates were compared. */
@@ -126,8 +127,8 @@ export function createContact(
       }
     },
     runBegan: (source) => void sql.resetCreates.run(source),
-    refusedDuplicate(kind, found) {
-      meta.set(duplicatesFact(kind), '1');
+    metDuplicate({ kind, found, isRefused }) {
+      if (isRefused) meta.set(duplicatesFact(kind), '1');
       listings.store(kind, found);
       if (lists) listings.compareStored(kind);
       return lists;

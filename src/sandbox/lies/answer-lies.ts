@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Answer } from '../api/answer.ts';
 import type { OperationName } from '../api/endpoints.ts';
-import { member } from '../api/operation.ts';
+import { member, textMember } from '../api/operation.ts';
 import { type Collection, type Entity, present } from '../items/collection.ts';
 import type { Collections } from '../items/collections.ts';
 import { instead, type Lie, type LieParts } from './lie.ts';
@@ -112,6 +112,17 @@ export const ANSWER_LIES = Object.fromEntries([
 ]) as Record<AnswerLieName, Lie>;
 
 export const MAKING_LIES = {
+  'product.create:updates-known': meetingKnown(
+    'A create of a known SKU changes that product. The answer is 200 with `{"id", "sku", "result": "updated"}`.',
+    (product, { sku, fields, now, products }) => {
+      products.update(product, { columns: { sku }, fields: { ...product.fields, ...fields }, now });
+      return 'updated';
+    },
+  ),
+  'product.create:says-exists': meetingKnown(
+    'A create of a known SKU changes nothing. The answer is 200 with `{"id", "sku", "result": "exists"}`.',
+    () => 'exists',
+  ),
   'bom_item.create:not-made': {
     describe: 'No BOM item is made. The answer is 201 with the material or component of the request.',
     tell({ 'bom_item.create': operation }, { collections: { materials, products } }) {
@@ -138,6 +149,31 @@ export const MAKING_LIES = {
     },
   },
 } as const satisfies Record<string, Lie>;
+
+interface Met {
+  sku: string;
+  fields: JsonObject;
+  now: number;
+  products: Collections['products'];
+}
+
+/** Answers 200 to the create of a product that is there. */
+function meetingKnown(describe: string, meet: (product: Entity, met: Met) => string): Lie {
+  return {
+    describe,
+    tell({ 'product.create': operation }, { collections: { products } }) {
+      const execute = (request: Parameters<typeof operation.execute>[0]): Answer => {
+        const { organizationId, body, now } = request;
+        const sku = textMember(body, 'sku');
+        const known = sku === undefined ? undefined : products.find(organizationId, 'sku', sku);
+        if (known === undefined || sku === undefined) return operation.execute(request);
+        const result = meet(known, { sku, fields: body as JsonObject, now, products });
+        return { status: 200, body: { id: known.id, sku, result }, written: result === 'updated' ? [sku] : [] };
+      };
+      return { 'product.create': instead(operation, execute) };
+    },
+  };
+}
 
 function newest(collection: Collection, organizationId: number): Entity | undefined {
   return collection.slice(organizationId, { offset: collection.count(organizationId) - 1, limit: 1 })[0];

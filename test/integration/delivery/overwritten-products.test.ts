@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ImportProof } from '../../../src/domain/delivery/import-proof.ts';
 import type { LedgerViews } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { text } from '../../support/ledger/items.ts';
@@ -58,17 +57,17 @@ function load(count: number): void {
 }
 
 /** Syncs ten products, then makes four of the next ones by hand, and syncs these too. */
-async function given({ sandbox = {}, target = {}, proof = PROVEN }: Options): Promise<void> {
+async function given({ sandbox = {}, target = {}, creates = 'auto' }: Options): Promise<void> {
   world = await createWorld({
     config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'auto' } },
     files: smallFiles(largeExport(10)),
     sandbox: { gates: OPEN_GATES, ...sandbox },
-    profile: QUICK,
+    profile: { ...QUICK, imports: { ...QUICK.imports, creates } },
     target,
   });
   await world.sync();
   const runtime = await world.open();
-  await runtime.ledger.storeImportProof('creates', proof);
+  await runtime.ledger.storeImportProof('creates', PROVEN);
   await runtime.close();
   await byHand('P11', ['init', 'publish']);
   await byHand('P12', ['init', 'publish', 'unpublish']);
@@ -82,7 +81,7 @@ async function given({ sandbox = {}, target = {}, proof = PROVEN }: Options): Pr
 interface Options {
   sandbox?: SandboxOptions;
   target?: Record<string, unknown>;
-  proof?: ImportProof;
+  creates?: 'auto' | 'off';
 }
 
 /** The number of BOM items that each product has at the platform. */
@@ -141,6 +140,28 @@ describe('products that an import of new products has changed', () => {
       expect(sent['bom_item.create']).toBeUndefined();
       expect(Object.entries(partCounts()).filter(([, count]) => count > 1)).toEqual([]);
       expect(ofHand(publications())).toEqual(['-SKU-P12', 'SKU-P11', 'SKU-P13', 'SKU-P14']);
+    },
+  );
+});
+
+describe('products whose single create says that they were there before', () => {
+  it.each([
+    ['product.create:updates-known', 'Product 11', null],
+    ['product.create:says-exists', 'By hand', 'adopted'],
+  ] as const)(
+    'a product whose create says that it was there is adopted, with its BOM items and publication: %s',
+    async (lie, name, reason) => {
+      await given({ sandbox: { lies: [lie] }, creates: 'off' });
+      expect(world.requests()).toMatchObject({ 'product.create': 8, 'bom_item.create': 4 });
+      expect(world.contents().products.find(({ sku }) => sku === 'SKU-P11')).toMatchObject({ name });
+      const product = await viewed((views) => views.item('product', 'P11'));
+      expect([product?.remoteId, product?.reason?.code ?? null]).toEqual([expect.any(Number), reason]);
+      expect(product?.timeline.map(({ what }) => what)).toContain('adopted');
+      for (const line of MADE_BY_HAND) {
+        const item = await viewed((views) => views.item('bom_item', line));
+        expect([line, item?.reason?.code]).toEqual([line, 'adopted_bom']);
+      }
+      expect(ofHand(publications())).toEqual(['-SKU-P12', 'SKU-P11']);
     },
   );
 });

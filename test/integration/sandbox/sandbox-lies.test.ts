@@ -217,6 +217,21 @@ const CASES = new Map<LieName, LieCase>([
     'product.import:fails-many',
     { ask: imports(row('C'), row('D')), answers: { status: 500, body: { detail: 'Internal server error.' } } },
   ],
+  [
+    'product.create:updates-known',
+    {
+      ask: (call) => call('POST', '/api/products/', { body: row('A', 'y') }),
+      answers: { status: 200, body: { id: 1, sku: 'A', result: 'updated' } },
+      stores: { products: ['A y', 'B x'] },
+    },
+  ],
+  [
+    'product.create:says-exists',
+    {
+      ask: (call) => call('POST', '/api/products/', { body: row('A', 'y') }),
+      answers: { status: 200, body: { id: 1, sku: 'A', result: 'exists' } },
+    },
+  ],
   ['bom_item.create:not-made', { ask: creates['bom_item.create'], answers: { status: 201, body: MATERIAL } }],
   ['bom_item.create:ignored', { ask: creates['bom_item.create'], answers: { status: 201, body: {} } }],
   [

@@ -1,5 +1,6 @@
 import { transition } from '../../../domain/delivery/delivery.ts';
 import type { UnprovenCause } from '../../../domain/delivery/evidence.ts';
+import { NO_REASON, storedReason } from '../../../domain/delivery/reason.ts';
 import type { Decision } from '../../../domain/ports/decision.ts';
 import type { ContactEntry } from '../../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../../domain/ports/target.ts';
@@ -23,7 +24,7 @@ import type { Requests } from '../requests/requests.ts';
 export interface Deliver {
   deliver(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): number;
   /**
-   * Adopts the item of a create that the platform has refused because the item exists. `found` is what the list shows.
+   * Adopts the item of a create that has met an item of the platform. `found` is what the list shows.
    * The revision ends, as it does for any item that was at the platform before.
    */
   adoptFound(row: DeliveryRow, kind: ListableKind, found: readonly ContactEntry[]): number;
@@ -40,7 +41,7 @@ interface DeliverParts {
   passports: Passports;
   restored: Restored;
   adoption: Pick<Adoption, 'resolve'>;
-  contact: Pick<Contact, 'refusedDuplicate'>;
+  contact: Pick<Contact, 'metDuplicate'>;
   release: Release;
 }
 
@@ -116,7 +117,7 @@ export function createDeliver(
     adoptFound(row, kind, found) {
       requests.release(row);
       sql.reject.run(transition(row.state, 'reject'), clock.now(), row.id);
-      const isCompared = contact.refusedDuplicate(kind, found);
+      const isCompared = contact.metDuplicate({ kind, found, isRefused: isRefusal(row) });
       items.reconcile(row.id, true);
       return isCompared ? 0 : adoption.resolve(row.id, kind);
     },
@@ -128,6 +129,12 @@ export function createDeliver(
       sql.presence.run(baseline, hash, row.id);
     },
   };
+}
+
+/** True if the platform has refused the create. An import, or an answer of success, shows nothing about other creates. */
+function isRefusal({ reason }: DeliveryRow): boolean {
+  const { code, status = 0 } = storedReason(reason) ?? NO_REASON;
+  return code !== 'import_exists' && status >= 400;
 }
 
 /** The other columns of a delivery that has ended. */
