@@ -110,6 +110,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     ledger,
     profile,
     canRead: () => health.allows('product.list'),
+    canShowChanges: () => readable('product.import') === 'yes',
     canImport: () => health.allows('product.import'),
     clock,
   });

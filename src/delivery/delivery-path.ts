@@ -27,7 +27,7 @@ export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
   health: ApiHealth;
   admission: Admission;
   claims: Claims;
-  bulk: Pick<BulkImports, 'isProof' | 'answered'>;
+  bulk: Pick<BulkImports, 'isProof' | 'isTaken' | 'answered'>;
 }
 
 /** After a round that failed, sending is tried again after this time. */

@@ -17,7 +17,7 @@ import { decideImport } from './outcome/decide-import.ts';
 export interface SettlementOptions {
   health: Pick<ApiHealth, 'isWell' | 'hasTakenSince'>;
   retries: RetryBudget;
-  bulk: Pick<BulkImports, 'isProof'>;
+  bulk: Pick<BulkImports, 'isProof' | 'isTaken'>;
   echoes: Pick<Echoes, 'has' | 'add'>;
   /** Whether the list that shows the effect of an operation can be read. */
   readable: (operation: Operation) => Readable;
@@ -56,7 +56,9 @@ function decideRequest(
     const since = away.length === 0 ? null : Math.min(...away);
     const isProof = bulk.isProof(request);
     const context = { profile, now, random: random(), takesOthers: takesOthers(since), forbidden, isProof };
-    if (only?.operation !== 'product.create') return decideImport(outcome, request, context);
+    if (only?.operation !== 'product.create') {
+      return decideImport(outcome, request, { ...context, isTaken: bulk.isTaken() });
+    }
     return decideCreates(outcome, request, context);
   }
   const { operation, attempts, uncertain, busySince, awaySince } = only;

@@ -347,7 +347,7 @@ export const Profile = z
           .enum(['hold', 'accept'])
           .default('hold')
           .describe(
-            'What happens to a publication, a withdrawal or a BOM item whose success the answer does not prove and no list can show. `hold`: it stays unconfirmed until a person decides. `accept`: it counts as done, and `dpp-sync status` shows how many of them were accepted without proof. An answer in an unknown word is never accepted.',
+            'What happens to a publication, a withdrawal, a BOM item or an imported change of a product whose success the answer does not prove and no list can show. `hold`: it stays unconfirmed until a person decides, and no other change of a product is imported. `accept`: it counts as done, and `dpp-sync status` shows how many of them were accepted without proof. An answer in an unknown word is never accepted.',
           ),
       })
       .prefault({})

@@ -42,6 +42,8 @@ export interface BulkImports {
   giveBack(deliveries: readonly DeliveryName[]): void;
   /** True if a list has to show the products of this answered import, whatever the answer says. */
   isProof(request: Pick<ClaimedRequest, 'operation' | 'members'>): boolean;
+  /** True if the answer to an import of changed products is taken without proof, because no list could be read. */
+  isTaken(): boolean;
   /** Learns from the answer to any request. */
   answered(request: ClaimedRequest, outcome: Outcome): void;
   /**
@@ -51,6 +53,8 @@ export interface BulkImports {
   looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]): Promise<void>;
   /** Learns from what was decided about a changed product after a complete list. */
   lookedAtChange(delivery: UnconfirmedDelivery, decision: Decision): Promise<void>;
+  /** Reports that the answer about a changed product was taken, because no list can be read. */
+  tookChange(delivery: UnconfirmedDelivery): Promise<void>;
   /** Reports that no list shows an imported new product, and that no later list will show it. */
   absent(delivery: UnconfirmedDelivery): Promise<void>;
   /**
@@ -68,6 +72,8 @@ export interface BulkImportsOptions {
   profile: Profile;
   /** Whether the lists of the API may be read. */
   canRead: () => boolean;
+  /** Whether a list can show changed products. */
+  canShowChanges: () => boolean;
   /** Whether the API accepts bulk imports from the key. */
   canImport: () => boolean;
   clock: Pick<Clock, 'ticks' | 'now'>;
@@ -82,7 +88,8 @@ const DUE_MAX = 10_000;
 /** The size of a page of a list where the profile leaves it to the API. */
 const USUAL_PAGE = 100;
 
-export function createBulkImports({ ledger, profile, canRead, canImport, clock }: BulkImportsOptions): BulkImports {
+export function createBulkImports(options: BulkImportsOptions): BulkImports {
+  const { ledger, profile, canRead, canShowChanges, canImport, clock } = options;
   const { creates: areAllowed, createsMin, membersMax, settlesWithinMs, lostSettlesWithinMs } = profile.imports;
   const size = createImportSize(membersMax);
   /** The best sizes of imports: 0 while new products are sent one by one. */
@@ -126,7 +133,9 @@ export function createBulkImports({ ledger, profile, canRead, canImport, clock }
   }
 
   async function prepareChanges(waiting: number): Promise<void> {
-    if (waiting === 0 || clock.ticks() < lookAt.changes) return;
+    if (waiting === 0) return;
+    if (canShowChanges()) changes.forgetTaken();
+    if (clock.ticks() < lookAt.changes) return;
     best.changes = Math.max(1, await plan('changes', changes.known()));
   }
 
@@ -182,6 +191,11 @@ export function createBulkImports({ ledger, profile, canRead, canImport, clock }
     },
     isProof: (request) => request.operation === 'product.import' && trials.some((trial) => trial.isProof(request)),
 
+    isTaken() {
+      const proof = changes.known();
+      return proof.state === 'proven' && proof.isTaken === true;
+    },
+
     answered(request, outcome) {
       const operation = request.members[0]?.operation;
       if (operation !== 'product.create' && operation !== 'product.import') return;
@@ -232,6 +246,11 @@ export function createBulkImports({ ledger, profile, canRead, canImport, clock }
         case 'ignored':
           break;
       }
+      await changes.store();
+    },
+
+    async tookChange(delivery) {
+      changes.taken(delivery);
       await changes.store();
     },
 

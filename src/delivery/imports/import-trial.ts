@@ -41,6 +41,10 @@ export interface ImportTrial {
   answered(request: ClaimedRequest, outcome: Outcome): void;
   /** Call it when a complete list has shown a product exactly once, under this id. */
   shown(delivery: DeliveryName & { name: string }, id: JsonValue): void;
+  /** Call it when no list can show the product of a proof, and its answer was taken without proof. */
+  taken(delivery: DeliveryName): void;
+  /** Forgets a proof without a list, because a list can be read now. */
+  forgetTaken(): void;
   /** Call it when no list will show the product of a proof, or not with its content. */
   notShown(delivery: DeliveryName, message: string): void;
   /** Imports are not used any more. */
@@ -56,6 +60,8 @@ interface Proving {
   /** True if the answer has named each product. */
   answersIds: boolean;
   form: readonly string[];
+  /** True if an answer was taken without proof. */
+  isTaken: boolean;
   /** True if there was no answer. The list still shows whether the import has made a second product. */
   isLost: boolean;
 }
@@ -143,13 +149,20 @@ export function createImportTrial(
     provings.delete(proving);
     const proof = present();
     if (proving.isLost || isPutOff(proof, clock.now())) return;
-    const before = proof.state === 'proven' ? proof : { size: 0, answersIds: true, form: [] };
+    const before = proof.state === 'proven' ? proof : { size: 0, answersIds: true, form: [], isTaken: undefined };
+    const isTaken = proving.isTaken || before.isTaken === true;
     conclude({
       state: 'proven',
       size: Math.max(before.size, proving.size),
       answersIds: before.answersIds && proving.answersIds,
       form: [...new Set([...before.form, ...proving.form])].toSorted(),
+      ...(isTaken && { isTaken }),
     });
+  }
+
+  function seen(proving: Proving, { id }: DeliveryName): void {
+    proving.awaited.delete(id);
+    if (proving.awaited.size === 0) finish(proving);
   }
 
   /** The products of an accepted import await a list if the import is a proof. */
@@ -169,13 +182,13 @@ export function createImportTrial(
     const isNamed = (result: MemberOutcome): boolean =>
       result.kind === 'accepted' && (use === 'changes' || result.remoteId !== null);
     const answersIds = results.every((result) => result.kind === 'refused' || isNamed(result));
-    provings.add({ size: members.length, awaited, answersIds, form, isLost: false });
+    provings.add({ size: members.length, awaited, answersIds, form, isTaken: false, isLost: false });
     worked();
   }
 
   function lost({ members }: ClaimedRequest): void {
     const awaited = new Map(members.map(({ id, revision }) => [id, { revision, answeredId: null }]));
-    provings.add({ size: members.length, awaited, answersIds: false, form: [], isLost: true });
+    provings.add({ size: members.length, awaited, answersIds: false, form: [], isTaken: false, isLost: true });
   }
 
   return {
@@ -204,7 +217,7 @@ export function createImportTrial(
     begin(deliveries) {
       if (deliveries.length <= provenSize(present())) return;
       const awaited = new Map(deliveries.map(({ id, revision }) => [id, { revision, answeredId: null }]));
-      provings.add({ size: deliveries.length, awaited, answersIds: false, form: [], isLost: false });
+      provings.add({ size: deliveries.length, awaited, answersIds: false, form: [], isTaken: false, isLost: false });
     },
     giveBack(deliveries) {
       for (const proving of provings) {
@@ -266,8 +279,19 @@ export function createImportTrial(
         fail({ message: otherId(delivery.name, answeredId, id), answersIds: false });
         return;
       }
-      proving.awaited.delete(delivery.id);
-      if (proving.awaited.size === 0) finish(proving);
+      seen(proving, delivery);
+    },
+
+    taken(delivery) {
+      const proving = provingOf(delivery);
+      if (proving === undefined) return;
+      proving.isTaken = true;
+      seen(proving, delivery);
+    },
+
+    forgetTaken() {
+      const proof = present();
+      if (proof.state === 'proven' && proof.isTaken === true) conclude(UNTRIED);
     },
 
     notShown(delivery, message) {

@@ -118,13 +118,17 @@ function weakReason(operation: Operation, { remoteId, words }: Outcome & { kind:
   return { code: 'unechoed', message, ...(remoteId !== null && { answeredId: remoteId }) };
 }
 
+function whyHeld(operation: Operation): string {
+  if (showsInPublications(operation)) return 'The publications cannot be read.';
+  if (operation === 'product.import') return 'The list of products cannot be read, so no further change is imported.';
+  return `Earlier answers of this platform did, and no list can show the ${kindWord(kindOf(operation))}.`;
+}
+
 /** The reason of a write that no list can confirm. A person has to look at the platform. */
 export function heldReason(operation: Operation, reason: Reason): Reason {
   const settle = 'Look at the platform, and record what is there with `dpp-sync settle`.';
   const accept = 'If a 2xx of this platform is enough, set `answers.withoutProof: accept` in the profile.';
-  const cause = showsInPublications(operation)
-    ? 'The publications cannot be read.'
-    : `Earlier answers of this platform did, and no list can show the ${kindWord(kindOf(operation))}.`;
+  const cause = whyHeld(operation);
   const sentences = [cause, settle, ...(reason.words === undefined ? [accept] : [])].join(' ');
   return reason.message.endsWith(sentences) ? reason : { ...reason, message: `${reason.message} ${sentences}` };
 }

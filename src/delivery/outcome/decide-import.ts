@@ -18,7 +18,7 @@ import { decideMember } from './decide-member.ts';
 import { backoffMs, readBackDelayMs, resendDelayMs } from './waits.ts';
 
 const PROOF: Reason = {
-  code: 'import_proof',
+  code: 'change_proof',
   message:
     'No import of this size or with such an answer has shown yet that the platform updates products. The list of products has to show this product exactly once.',
 };
@@ -35,6 +35,8 @@ export interface ImportContext {
   forbidden: boolean;
   /** Whether a list has to show each product, whatever the answer says. */
   isProof: boolean;
+  /** Whether earlier answers were taken without proof, because no list could be read. */
+  isTaken: boolean;
   /** In [0, 1), for the jitter. */
   random: number;
 }
@@ -113,9 +115,11 @@ function decideByAnswer(
   { members }: Request,
   context: ImportContext,
 ): ImportDecision {
-  const decisions = members.map((member, index) => {
+  const decisions = members.map((member, index): Decision => {
     const decision = decideMember(outcomes[index] ?? { kind: 'unknown' }, member, context);
-    return decision.kind === 'delivered' && context.isProof ? lookUp(PROOF, 'reset', context) : decision;
+    if (decision.kind !== 'delivered') return decision;
+    if (context.isProof) return lookUp(PROOF, 'reset', context);
+    return context.isTaken ? { ...decision, unproven: 'accepted' } : decision;
   });
   return { decisions, keep: false, groupMax: null };
 }

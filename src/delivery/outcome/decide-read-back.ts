@@ -30,7 +30,7 @@ export function decideReadBack(
   context: ResendContext,
 ): Decision {
   const { sent, reason } = delivery;
-  const isProof = reason.code === 'import_proof';
+  const isProof = reason.code === 'change_proof';
   if (unclear !== null && found.length === 0) {
     if (context.profile.productUpdate === 'import') return decideResend(context, withSentence(reason, unclear), false);
     return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };

@@ -23,7 +23,7 @@ export interface ListReadBackOptions {
   decisions: UnconfirmedDecisions;
   absence: Absence;
   pause: CreatePause;
-  bulk: Pick<BulkImports, 'looked' | 'lookedAtChange' | 'absent' | 'mayMakeUntil' | 'mayRepeat'>;
+  bulk: Pick<BulkImports, 'looked' | 'lookedAtChange' | 'tookChange' | 'absent' | 'mayMakeUntil' | 'mayRepeat'>;
   profile: Profile;
   clock: Clock;
   /** Stores a decision in the ledger. */

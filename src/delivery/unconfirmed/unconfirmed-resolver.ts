@@ -80,7 +80,7 @@ interface Plan {
 }
 
 export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): UnconfirmedResolver {
-  const { ledger, health, echoes, profile, clock, emit } = options;
+  const { ledger, health, echoes, bulk, profile, clock, emit } = options;
   const reads = createListReads(options);
   const decisions = createUnconfirmedDecisions({ ...options, reads, readable });
   const absence = createAbsence({ ledger, lagMs: profile.list.lagMs, clock });
@@ -124,7 +124,11 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
 
   /** Decides about answered deliveries for which no list can be read. */
   async function decideWithoutList(deliveries: readonly UnconfirmedDelivery[]): Promise<number> {
-    await eachInSlices(deliveries, (delivery) => settle(delivery, decisions.withoutList(delivery)));
+    await eachInSlices(deliveries, async (delivery) => {
+      const decision = decisions.withoutList(delivery);
+      if (delivery.reason.code === 'change_proof' && decision.kind === 'delivered') await bulk.tookChange(delivery);
+      await settle(delivery, decision);
+    });
     return deliveries.length;
   }
 
@@ -182,7 +186,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     const imports = Map.groupBy(changed, ({ importId }) => importId);
     for (const [importId, members] of imports) {
       // Members that have left their import are sent in a new one, which is a proof where it has to be.
-      if (await options.bulk.mayRepeat(importId === null ? 1 : members.length)) continue;
+      if (await bulk.mayRepeat(importId === null ? 1 : members.length)) continue;
       plan.list.product.push(...members);
       plan.resend = plan.resend.filter((one) => !members.includes(one));
     }

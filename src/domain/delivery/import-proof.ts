@@ -10,9 +10,16 @@ export type ImportProof =
    * The list has shown each product of an import of `size` products exactly once. A larger import is a proof again, and
    * so is an import whose answer has another form. With `answersIds` the answers have named each product: a new one with
    * the same id as the list, so the products were made before the answer. `form` has the features of all answers that a
-   * list has confirmed.
+   * list has confirmed. With `isTaken` no list could be read, and the profile takes answers without proof.
    */
-  | { state: 'proven'; size: number; answersIds: boolean; form: readonly string[]; failures?: number }
+  | {
+      state: 'proven';
+      size: number;
+      answersIds: boolean;
+      form: readonly string[];
+      isTaken?: true;
+      failures?: number;
+    }
   /** Too many imports in a row had no result. The next one is tried at `until`. */
   | { state: 'postponed'; message: string; at: number; until: number; answersIds?: boolean }
   /**

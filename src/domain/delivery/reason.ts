@@ -112,8 +112,10 @@ const CODES = {
   conflict: unconfirmed('block', RESENT, 'needs_reading', 'was_answered'),
   /** The answer to an import does not say whether this product was stored. */
   unclear: unconfirmed('resend', RESENT, 'needs_reading', 'may_come_late'),
-  /** An import that has to prove that the platform keeps exactly one product for each of its members. */
+  /** An import of new products that has to prove that the platform keeps exactly one product for each of its members. */
   import_proof: unconfirmed('resend', RESENT, 'needs_reading', 'may_come_late'),
+  /** An import that has to prove that the platform updates products, and keeps exactly one for each of its members. */
+  change_proof: unconfirmed('resend', RESENT, 'needs_reading', 'was_answered'),
   /** An import of new products was refused, and the answer does not say that this product was at fault. */
   import_refused: unconfirmed('resend', RESENT, 'needs_reading', 'content_unknown'),
   /** An import of new products was refused because a product exists. */

@@ -58,6 +58,11 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     means: 'The answer to an import does not name this product. The platform may still make the product.',
     cure: 'Wait for the next runs: each run looks for the product. If you know the time that an import may take, set `imports.settlesWithinMs` in the profile.',
   },
+  change_proof: {
+    means:
+      'Imports of this size, or with such an answer, have to prove first that the platform updates products. A list of the platform has to show this product exactly once.',
+    cure: 'Nothing, while `dpp-sync status` reports progress. If the list of products cannot be read: allow the key to read it, or set `answers.withoutProof: accept` in the profile if the answers are enough.',
+  },
   import_proof: {
     means:
       'Imports of this size, or with such an answer, have to prove themselves first. A list of the platform has to show this product exactly once.',

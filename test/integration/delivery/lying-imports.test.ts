@@ -194,4 +194,24 @@ describe('what imports have proven', () => {
     await load(700);
     expect(world.requests()).toEqual({ 'product.import': 2 });
   });
+
+  it('the next import is a proof again where the answers have another form', async () => {
+    const change = async (name: string): Promise<Record<string, number>> => {
+      world.requests();
+      await load(200, () => ({ name }));
+      expect([states(), seconds()]).toEqual([{ delivered: 200 }, 0]);
+      expect(new Set(Object.values(world.names()))).toEqual(new Set([name]));
+      return world.requests();
+    };
+    await open([]);
+    await load(200);
+    await change('A');
+    expect(await change('B')).not.toHaveProperty('product.list');
+    world.sandbox.setImport({ answer: 'summary' });
+    expect(await change('C')).toHaveProperty('product.list');
+    expect(proofs().changes).toMatchObject({ form: expect.arrayContaining(['counted as updated']) });
+    expect(await change('D')).not.toHaveProperty('product.list');
+    world.sandbox.setImport({ answer: 'per-row' });
+    expect(await change('E')).not.toHaveProperty('product.list');
+  });
 });

@@ -289,7 +289,7 @@ describe('since when the API could not take a delivery', () => {
     const delivery = await claimNext();
     const isImport = delivery.operation === 'product.import';
     const shared = { profile: Profile.parse({}), now: clock.now(), random: 0.5, takesOthers: false };
-    const judging = { ...shared, forbidden: false, isProof: false };
+    const judging = { ...shared, forbidden: false, isProof: false, isTaken: false };
     const decision = isImport
       ? decideImport(outcome, delivery, judging).decisions[0]
       : decide(outcome, { ...delivery, ...judging, echoedBefore: false, readable: 'yes' });

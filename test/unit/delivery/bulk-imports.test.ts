@@ -39,6 +39,7 @@ function given({
     ledger,
     profile: Profile.parse({ imports }),
     canRead: () => canRead,
+    canShowChanges: () => true,
     canImport: () => true,
     clock,
   });

@@ -9,7 +9,15 @@ import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 import { covers } from '../../support/docs/reliability.ts';
 
 const profile = Profile.parse({});
-const context = { profile, now: 1000, random: 0.5, takesOthers: false, forbidden: false, isProof: false };
+const context = {
+  profile,
+  now: 1000,
+  random: 0.5,
+  takesOthers: false,
+  forbidden: false,
+  isProof: false,
+  isTaken: false,
+};
 const detail = { status: 400, message: 'No.' };
 
 const members = (count: number) =>

@@ -104,6 +104,7 @@ const EXPLAINS: Record<ReasonCode, readonly DeliveryState[]> = {
   pending: ['in_doubt', 'superseded'],
   conflict: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   unclear: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
+  change_proof: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   import_proof: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   import_refused: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   import_exists: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
@@ -132,6 +133,7 @@ const EXPLAINS: Record<ReasonCode, readonly DeliveryState[]> = {
 /** The codes with each trait, on which decisions depend. */
 const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
   needs_reading: [
+    'change_proof',
     'conflict',
     'exists',
     'gate',
@@ -163,7 +165,7 @@ const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
   may_come_late: ['import_proof', 'unclear'],
   ambiguous_key: ['ambiguous_key'],
   made_second: ['not_upserted'],
-  was_answered: ['conflict', 'pending', 'unechoed'],
+  was_answered: ['change_proof', 'conflict', 'pending', 'unechoed'],
   needs_proof: ['import_unproven', 'not_upserted'],
 };
 

@@ -103,6 +103,7 @@ function given(
     bulk: {
       looked: async () => undefined,
       lookedAtChange: async () => undefined,
+      tookChange: async () => undefined,
       absent: async () => undefined,
       mayMakeUntil: async () => 0,
       mayRepeat: async () => true,
