@@ -193,6 +193,25 @@ describe('a ledger that is restored from a backup', () => {
     },
   );
 
+  it.each([
+    ['at the platform are initialised', 'manual', 'initialized'],
+    ['at the platform are published', 'auto', 'published'],
+  ])(
+    'no passport is blocked by a conflict in odd words where a restored ledger does not know that passports %s',
+    covers('ledger-restored', ...ORACLE),
+    async (_, publish, state) => {
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      configure({ init: 'when-complete', publish });
+      expect((await world.sync()).passports).toEqual({ [state]: 3 });
+      await command('ledger', 'restore', backupFile());
+      world.sandbox.setLies(['passport.init:odd-words', 'passport.publish:odd-words']);
+      expect((await world.sync()).passports).toEqual({ [state]: 3 });
+      expect((await command('status')).json()).toMatchObject({ ok: true });
+      expect(world.contents().publications).toHaveLength(publish === 'auto' ? 3 : 0);
+    },
+  );
+
   it(
     'a ledger restored from a backup keeps its publish and unpublish requests until a person repeats them',
     covers('ledger-restored', ...ORACLE),
