@@ -44,7 +44,9 @@ let world: World;
 beforeEach(async () => {
   const mappings = [{ to: 'product', key: 'row.id', fields: { sku: 'row.id', name: 'row.id + row.token' } }];
   const options = { login: { password: '${file:./password}' }, token: '${file:./token:-}' };
-  world = await createWorld({ config: { sources: [{ id: 'own', connector: './own.ts', options, mappings }] } });
+  world = await createWorld({
+    config: { sources: [{ id: 'own', connector: './own.ts', options, mappings, guard: { maxMissing: '100%' } }] },
+  });
   installSdk(world.folder);
   world.write('password', `${PLANTED}\n`);
   world.write('token', 'token-1-of-a-stream\n');

@@ -6,7 +6,7 @@ import type { Item } from '../../../src/domain/item.ts';
 import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
-import { PRESENT_VERSION } from '../../../src/ledger/upgrade/upgrade.ts';
+import { MIGRATIONS } from '../../../src/ledger/upgrade/steps/first-migrations.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { items, material, product, text } from '../../support/ledger/items.ts';
@@ -227,7 +227,7 @@ describe('a ledger of the version before', () => {
     db.exec("UPDATE items SET missing_since = 5 WHERE key = 'P1' AND kind = 'product'");
     undoPeople(db);
     db.exec('DROP TABLE released; DROP TABLE guarded_items');
-    db.pragma(`user_version = ${PRESENT_VERSION - 6}`);
+    db.pragma(`user_version = ${MIGRATIONS.length + 4}`);
     db.close();
 
     const reopened = await fixture.reopen();
