@@ -87,6 +87,7 @@ describe('after a sync', () => {
       'guarded',
       'missing',
       'suspended',
+      'refused',
       'causes',
       'waitingFor',
       'duplicates',
