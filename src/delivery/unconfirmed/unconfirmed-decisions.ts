@@ -23,6 +23,7 @@ import {
   notFoundReason,
   notShownReason,
   pendingReason,
+  severalReason,
   unclearPublicationsReason,
   unprovenReason,
   withSentence,
@@ -259,7 +260,10 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       };
       // An item that existed before is adopted. An item that an earlier attempt may have created belongs to this
       // ledger.
-      if (remoteId !== null) return wasThereBefore(reason) ? { ...decision, shown: found } : decision;
+      if (remoteId !== null && wasThereBefore(reason)) return { ...decision, shown: found };
+      // The platform has made the item more than once, so a person has to remove all but one. Nothing uses an id before that.
+      if (sent === null && found.length > 1) return { kind: 'blocked', reason: severalReason(delivery, found) };
+      if (remoteId !== null) return decision;
       if (!complete) return readAgain(delivery, what);
       // A refused create is not sent again, so a list that lags causes no second item. The list is read again only if the
       // platform stated that the item exists.

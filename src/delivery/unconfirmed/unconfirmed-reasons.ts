@@ -1,4 +1,6 @@
+import { ambiguousReason } from '../../domain/adoption.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
+import type { RemoteItem } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 
 /** The reason of a write that a complete listing does not show. */
@@ -30,6 +32,16 @@ export function notShownReason(reason: Reason): Reason {
 export function notFoundReason(reason: Reason): Reason {
   const sentences = `A complete listing does not show the item under its own key. Look at the platform, and record what is there with \`dpp-sync settle\`.`;
   return { ...reason, message: `${reason.message} ${sentences}` };
+}
+
+/** The reason of a create after which the platform has several items with the key that was sent. */
+export function severalReason(
+  { kind, key, sentKey }: UnconfirmedDelivery,
+  found: readonly Pick<RemoteItem, 'remoteId'>[],
+): Reason {
+  const { field, value } = sentKey ?? { field: 'key', value: key };
+  const entries = found.map(({ remoteId }) => ({ remoteId: JSON.stringify(remoteId), field, value }));
+  return ambiguousReason(kind === 'material' ? 'material' : 'product', key, { several: true, entries });
 }
 
 const MAY_COME = 'The list of products does not show this product, and the import may still make it.';
