@@ -32,6 +32,8 @@ const SENT_AGAIN: readonly Phase[] = ['waiting to be sent again', 'sent again'];
 /** Operations whose lost answer is resolved by a read-back alone if the write has arrived. */
 const IS_READ_BACK: ReadonlySet<string> = new Set([
   'product.create',
+  // The first import of changes is a proof, which a list confirms.
+  'product.import',
   'material.create',
   'passport.publish',
   'passport.unpublish',

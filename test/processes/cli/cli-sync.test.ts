@@ -21,8 +21,8 @@ describe('dpp-sync sync', () => {
     expect(first.exitCode).toBe(0);
     const document = first.json();
     const members = ['ok', 'runs', 'items', 'passports', 'requests', 'durationMs', 'warnings', 'guarded', 'missing'];
-    const ofContact = ['adopted', 'unansweredParts'];
-    expect(Object.keys(document)).toEqual([...members, 'suspended', 'causes', ...ofContact]);
+    const ofContact = ['adopted', 'unansweredParts', 'unproven'];
+    expect(Object.keys(document)).toEqual([...members, 'suspended', 'refused', 'causes', ...ofContact]);
     expect(document).toMatchObject({
       ok: true,
       items: { product: { delivered: 2 }, material: { delivered: 1 }, bom_item: { delivered: 2 } },
