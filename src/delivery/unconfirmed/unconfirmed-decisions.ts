@@ -262,7 +262,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       // ledger.
       if (remoteId !== null && wasThereBefore(reason)) return { ...decision, shown: found };
       // The platform has made the item more than once, so a person has to remove all but one. Nothing uses an id before that.
-      if (sent === null && found.length > 1) return { kind: 'blocked', reason: severalReason(delivery, found) };
+      if (sent === null && found.length > 1) return leftToPerson(severalReason(delivery, found));
       if (remoteId !== null) return decision;
       if (!complete) return readAgain(delivery, what);
       // A refused create is not sent again, so a list that lags causes no second item. The list is read again only if the

@@ -1,7 +1,8 @@
-import { ambiguousReason } from '../../domain/adoption.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import { remoteIdText } from '../../domain/remote-id.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
 
 /** The reason of a write that a complete listing does not show. */
 export function absentReason(reason: Reason): Reason {
@@ -36,12 +37,12 @@ export function notFoundReason(reason: Reason): Reason {
 
 /** The reason of a create after which the platform has several items with the key that was sent. */
 export function severalReason(
-  { kind, key, sentKey }: UnconfirmedDelivery,
+  { kind, key }: UnconfirmedDelivery,
   found: readonly Pick<RemoteItem, 'remoteId'>[],
 ): Reason {
-  const { field, value } = sentKey ?? { field: 'key', value: key };
-  const entries = found.map(({ remoteId }) => ({ remoteId: JSON.stringify(remoteId), field, value }));
-  return ambiguousReason(kind === 'material' ? 'material' : 'product', key, { several: true, entries });
+  const ids = found.map(({ remoteId }) => remoteIdText(remoteId)).join(', ');
+  const message = `The platform has made this ${kind} ${found.length} times, with the ids ${ids}. Remove all but one at the platform: the next run finds the one that is left. Or name the right one with \`dpp-sync settle --delivered --id ID ${shellWord(key)}\`.`;
+  return { code: 'made_twice', message };
 }
 
 const MAY_COME = 'The list of products does not show this product, and the import may still make it.';

@@ -46,6 +46,8 @@ export type ReasonTrait =
   | 'ambiguous_key'
   /** An import made a second product. Only a person may ask for another import. */
   | 'made_second'
+  /** Each run of the source looks the item up again, because a person may have corrected the platform. */
+  | 'looked_up_by_runs'
   /** If a person asks for another import of this change, imports of changes are proven again. */
   | 'needs_proof'
   /** The API has answered with a success that proves too little. Where no list can be read, the answer is all there is. */
@@ -122,6 +124,9 @@ const CODES = {
   import_exists: unconfirmed('resend', RESENT, 'needs_reading', 'content_unknown', 'found_before'),
   restored: unconfirmed('resend', ['due'], 'needs_reading', 'content_unknown', 'since_backup'),
   shared_id: unconfirmed('ask_person', [...RESENT, 'blocked'], 'needs_reading', 'content_unknown', 'of_another_item'),
+
+  /** A list shows the new item several times. A person has to remove all but one. */
+  made_twice: unconfirmed('ask_person', RESENT, 'needs_reading', 'looked_up_by_runs'),
 
   // Codes of a delivery that the API has refused.
   exists: unconfirmed('reject_as_hidden', [...RESENT, 'rejected'], 'needs_reading', 'content_unknown', 'found_before'),

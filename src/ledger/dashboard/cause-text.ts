@@ -86,6 +86,7 @@ const REASONS: Partial<Record<ReasonCode, string>> = {
   adopted_bom: 'A person has to say whether the BOM items exist at the platform.',
   ambiguous_key: 'Several items at the platform have this natural key.',
   shared_id: 'Two items have the same id.',
+  made_twice: 'The platform has made the item several times.',
   exhausted: 'The API did not accept the write, and the retry limit is reached.',
   internal: 'An error in dpp-sync stopped the write.',
   crash: 'The process ended while the request was in flight.',

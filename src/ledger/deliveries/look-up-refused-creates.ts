@@ -6,8 +6,8 @@ import { reasonHas } from './reason-conditions.ts';
 
 /**
  * Makes writes of a source due for another look-up if no list has shown them, because a list may show them now.
- * These are refused creates whose item a lagging list did not show, new products that an import may have made late, and
- * writes whose answers proved too little. Sends nothing. Call it inside the transaction that begins a run.
+ * These are refused creates whose item a lagging list did not show, new products that an import may have made late, writes
+ * whose answers proved too little, and new items that the platform has made several times. Sends nothing. Call it inside the transaction that begins a run.
  */
 export function createLookUpRefusedCreates(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
@@ -21,7 +21,8 @@ export function createLookUpRefusedCreates(
     `UPDATE items AS i SET due_at = ?
      WHERE ${isStuck('i')} AND i.state = 'in_doubt' AND i.due_at = 0 AND i.source = +?
        AND ((i.operation = 'product.create' AND i.request_place IS NOT NULL)
-         OR (i.operation <> 'bom_item.create' AND ${reasonHas('i', 'was_answered')}))`,
+         OR (i.operation <> 'bom_item.create' AND ${reasonHas('i', 'was_answered')})
+         OR ${reasonHas('i', 'looked_up_by_runs')})`,
   );
   return (source) => {
     left.run(clock.now(), source);

@@ -84,6 +84,10 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     means: 'The answer gave an id that another item has.',
     cure: 'Find the item that has the id at the platform, then `dpp-sync settle KEY --delivered --id ID`.',
   },
+  made_twice: {
+    means: 'The platform has made the item several times.',
+    cure: 'Remove all but one at the platform. The next run finds the one that is left. Or name the right one: `dpp-sync settle KEY --delivered --id ID`.',
+  },
   exists: {
     means: 'The platform says that the item exists, and no list shows it.',
     cure: 'Look for it at the platform: another organisation or an archived item may have the SKU or the code. Then settle or replay it.',

@@ -81,7 +81,7 @@ describe('new products of a platform whose imports lie', () => {
     expect(seconds()).toBe(10);
     expect(proofs().creates).toMatchObject({ state: 'failed', message: expect.stringContaining('shows 2 products') });
     // A person has to remove one of the two. Nothing of these products is sent before that.
-    expect(states()).toEqual({ blocked: 10, delivered: count - 10 });
+    expect(states()).toEqual({ in_doubt: 10, delivered: count - 10 });
     expectOwnIds();
   });
 

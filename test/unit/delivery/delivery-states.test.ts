@@ -110,6 +110,7 @@ const EXPLAINS: Record<ReasonCode, readonly DeliveryState[]> = {
   import_exists: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   restored: ['waiting', 'due', 'sending', 'in_doubt', 'superseded'],
   shared_id: ['waiting', 'due', 'sending', 'in_doubt', 'blocked', 'parked', 'superseded'],
+  made_twice: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   exists: ['waiting', 'due', 'sending', 'in_doubt', 'rejected', 'parked', 'superseded'],
   may_exist: ['in_doubt', 'superseded'],
   gate: ['in_doubt', 'blocked', 'superseded'],
@@ -140,6 +141,7 @@ const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
     'import_exists',
     'import_proof',
     'import_refused',
+    'made_twice',
     'may_exist',
     'pending',
     'refused',
@@ -165,6 +167,7 @@ const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
   may_come_late: ['import_proof', 'unclear'],
   ambiguous_key: ['ambiguous_key'],
   made_second: ['not_upserted'],
+  looked_up_by_runs: ['made_twice'],
   was_answered: ['change_proof', 'conflict', 'pending', 'unechoed'],
   needs_proof: ['import_unproven', 'not_upserted'],
 };
@@ -178,6 +181,7 @@ const ABSENT: Partial<Record<ReasonCode, WhenAbsent>> = {
   refused: 'reject',
   crossed: 'ask_person',
   shared_id: 'ask_person',
+  made_twice: 'ask_person',
 };
 
 describe.each(REASON_CODES)('the reason code %s', (code) => {
