@@ -8,7 +8,8 @@
 // ├─ rejected, if the delivery cannot be attempted
 //                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
 //
-// `waiting`: a ref has no remote id yet. `in_doubt`: unconfirmed, the request was sent and no answer came back.
+// `waiting`: a ref has no remote id yet. `in_doubt`: unconfirmed, the request was sent, and no answer or list has confirmed
+// its effect.
 // `sending` is committed before the first byte is sent, so after a crash the request may have reached the API, and the
 // delivery is unconfirmed. An item has at most one open delivery (I3). While this delivery is sending or unconfirmed, a
 // change of the item is only stored. The next delivery is staged when this one is settled.

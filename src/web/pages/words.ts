@@ -17,7 +17,7 @@ export const ITEM_STATES: Record<ItemState, string> = {
   due: 'dpp-sync sends the item next.',
   sending: 'The request is in flight.',
   waiting: 'The item waits for another item to which it refers.',
-  in_doubt: 'The request was sent, and no answer came back.',
+  in_doubt: 'The request was sent, and nothing has confirmed that it arrived.',
   blocked: 'A business rule of the platform refuses the write.',
   rejected: 'The platform does not accept this data.',
   parked: 'The write failed too often. A person has to decide.',

@@ -133,7 +133,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     cure: 'Compare the platform with the profile: `dpp-sync check --openapi FILE`.',
   },
   'api.doubt': {
-    means: 'The request of a person is unconfirmed: it was sent, and no answer came back.',
+    means: 'The request of a person is unconfirmed: it was sent, and nothing has confirmed that it arrived.',
     cure: 'Look at the platform (`dpp-sync report list`), or ask again with the same `--idempotency-key`.',
   },
   'item.unknown': {

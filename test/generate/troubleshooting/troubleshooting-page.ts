@@ -32,7 +32,7 @@ const REASONS = `## Reasons of deliveries
 
 A delivery has a reason unless it is delivered. The second column has the states in which a delivery can have the reason.
 A delivery that is \`due\` needs no person.
-\`in_doubt\` means unconfirmed: the request was sent, and no answer came back. A delivery that is \`blocked\`,
+\`in_doubt\` means unconfirmed: the request was sent, and nothing has confirmed that it arrived. A delivery that is \`blocked\`,
 \`rejected\` or \`parked\` waits for a change or for a person.`;
 
 const ISSUES = `## Issues of rows

@@ -255,12 +255,12 @@ describe('why a delivery keeps a passport back', () => {
     [
       'unconfirmed, and looked up by itself',
       { kind: 'unconfirmed', nextLookAt: LATER, spend: false, reason: reason('timeout') },
-      /^waits: The product was sent and no answer came back: The API says so\. At 2027-01-15 03:00 UTC, dpp-sync looks the write up\.$/,
+      /^waits: The product was sent, and nothing has confirmed that it arrived: The API says so\. At 2027-01-15 03:00 UTC, dpp-sync looks the write up\.$/,
     ],
     [
       'unconfirmed, with nothing left to look up',
       { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: reason('timeout') },
-      /^stop: The product was sent and no answer came back: .* \[dpp-sync settle --delivered P1]$/,
+      /^stop: The product was sent, and nothing has confirmed that it arrived: .* \[dpp-sync settle --delivered P1]$/,
     ],
     [
       'due again later',

@@ -122,7 +122,7 @@ function ofDelivered({ kind, key, inOtherForm: fields = [] }: Delivered, what: s
 }
 
 function ofUnconfirmed({ kind, key, dueAt }: Delivered, what: string, message: string): Step {
-  const clause = `${what} was sent and no answer came back${message}`;
+  const clause = `${what} was sent, and nothing has confirmed that it arrived${message}`;
   if (dueAt !== null) {
     return step('waits', clause, { ...about(kind, key), cure: `At ${utc(dueAt)}, dpp-sync looks the write up.` });
   }

@@ -21,7 +21,7 @@ export const CAUSE_TYPES: Record<CauseType, { name: string; badge: string; means
   unconfirmed: {
     name: 'Unconfirmed',
     badge: 'unconfirmed',
-    means: 'The request was sent, and no answer came back.',
+    means: 'The request was sent, and nothing has confirmed that it arrived.',
   },
   run: { name: 'Failed runs', badge: 'failed', means: 'The source could not be read.' },
 };
