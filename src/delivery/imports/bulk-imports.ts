@@ -2,8 +2,9 @@
 //
 // New products are sent in imports where imports save requests: enough new products are due, and the lists that have to
 // be read for the imports cost less than single creates. Changed products are always sent in imports. Both uses prove
-// themselves step by step (`import-trial.ts`). While a proof of new products awaits its list, others follow in imports
-// of the proven size, or one by one. Changed products wait.
+// themselves step by step (`import-trial.ts`). While the first proof of new products awaits its list, others are sent one
+// by one. While a larger one awaits its list, they wait for some seconds, because the imports after it need fewer
+// requests. Changed products always wait.
 
 import {
   type ImportProof,
@@ -180,7 +181,10 @@ export function createBulkImports(options: BulkImportsOptions): BulkImports {
     // The last rows of a split import are sent one by one: single requests then cost less than the lists that further
     // imports would need.
     fewest: () => (isSplitting() ? createsMin : 1),
-    paused: () => (changes.isUnderWay() ? ['product.import'] : []),
+    paused: () => [
+      ...(changes.isUnderWay() ? (['product.import'] as const) : []),
+      ...(creates.isWorthWaiting() ? (['product.create'] as const) : []),
+    ],
 
     begin(deliveries) {
       const [first] = deliveries;

@@ -32,6 +32,8 @@ export interface ImportTrial {
   sizeMax(): number;
   /** True while products are sent as a proof, or their list is awaited. */
   isUnderWay(): boolean;
+  /** True while other products should wait for a proof of several products, because larger imports may follow soon. */
+  isWorthWaiting(): boolean;
   /** Call it when these deliveries are sent as one import. */
   begin(deliveries: readonly DeliveryName[]): void;
   giveBack(deliveries: readonly Pick<DeliveryName, 'id'>[]): void;
@@ -55,6 +57,8 @@ export interface ImportTrial {
 interface Proving {
   /** How many products the import had. */
   size: number;
+  /** Until when other products wait for the proof, by `ticks` of the clock. */
+  waitUntil: number;
   /** The products that no list has shown yet, by delivery, with the ids that the answer has named. */
   awaited: Map<number, { revision: number; answeredId: JsonValue }>;
   /** True if the answer has named each product. */
@@ -74,6 +78,8 @@ const FIRST_MAX = 3;
 const FAILURES_MAX = 10;
 /** After this many in a row, an import of so few products is the last one: smaller imports would save little. */
 const SMALL = { failures: 3, size: 3 };
+/** Other products wait for a proof of several products for at most this time. */
+const WAIT_MAX_MS = 10_000;
 /** While imports are put off, the ledger is read again after this time: a person may have asked for another import. */
 const LOOK_AGAIN_MS = 10_000;
 
@@ -182,13 +188,20 @@ export function createImportTrial(
     const isNamed = (result: MemberOutcome): boolean =>
       result.kind === 'accepted' && (use === 'changes' || result.remoteId !== null);
     const answersIds = results.every((result) => result.kind === 'refused' || isNamed(result));
-    provings.add({ size: members.length, awaited, answersIds, form, isTaken: false, isLost: false });
+    prove({ size: members.length, awaited, answersIds, form, isLost: false });
     worked();
+  }
+
+  function prove(proving: Omit<Proving, 'waitUntil' | 'isTaken'>): void {
+    // The list of the first proof is read after a while, so other products use the time.
+    const isWorthWaiting = proving.size > 1 && !proving.isLost;
+    const waitUntil = isWorthWaiting ? clock.ticks() + WAIT_MAX_MS : Number.NEGATIVE_INFINITY;
+    provings.add({ ...proving, waitUntil, isTaken: false });
   }
 
   function lost({ members }: ClaimedRequest): void {
     const awaited = new Map(members.map(({ id, revision }) => [id, { revision, answeredId: null }]));
-    provings.add({ size: members.length, awaited, answersIds: false, form: [], isTaken: false, isLost: true });
+    prove({ size: members.length, awaited, answersIds: false, form: [], isLost: true });
   }
 
   return {
@@ -214,10 +227,11 @@ export function createImportTrial(
       return provings.size > 0 ? provenSize(proof) : nextProofSize(proof, clock.now());
     },
     isUnderWay: () => provings.size > 0,
+    isWorthWaiting: () => [...provings].some(({ waitUntil }) => clock.ticks() < waitUntil),
     begin(deliveries) {
       if (deliveries.length <= provenSize(present())) return;
       const awaited = new Map(deliveries.map(({ id, revision }) => [id, { revision, answeredId: null }]));
-      provings.add({ size: deliveries.length, awaited, answersIds: false, form: [], isTaken: false, isLost: false });
+      prove({ size: deliveries.length, awaited, answersIds: false, form: [], isLost: false });
     },
     giveBack(deliveries) {
       for (const proving of provings) {

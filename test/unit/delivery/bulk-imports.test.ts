@@ -100,6 +100,24 @@ describe('whether new products are sent in imports', () => {
     expect(bulk.createForm()).toBe('alone');
   });
 
+  it('other new products wait for a larger proof, for a bounded time, and not for the first one', async () => {
+    const parts = given();
+    await parts.bulk.prepare(5000);
+    parts.bulk.beginProof(product(1));
+    expect(parts.bulk.paused()).toEqual([]);
+    const larger = given({ stored: proven(true, 1) });
+    await larger.bulk.prepare(5000);
+    larger.bulk.begin([product(1), product(2)]);
+    expect(larger.bulk.paused()).toEqual(['product.create']);
+    larger.clock.advance(10_000);
+    expect(larger.bulk.paused()).toEqual([]);
+    larger.bulk.giveBack(product(1));
+    larger.bulk.begin([product(1), product(2)]);
+    expect(larger.bulk.paused()).toEqual(['product.create']);
+    larger.bulk.giveBack(product(2));
+    expect(larger.bulk.paused()).toEqual([]);
+  });
+
   it('new products need no list for imports any more where answers name the ids', async () => {
     const gain = { due: 25, listed: 20_000 };
     const { bulk } = given({ gain, stored: proven(true) });
