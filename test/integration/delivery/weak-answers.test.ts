@@ -89,6 +89,22 @@ describe('an answer to a create', () => {
   });
 });
 
+describe('an id that was taken without proof', () => {
+  it('an id that was taken without proof stays counted after a change, whose answer does not show whose id it is', async () => {
+    const sandbox = { answers: { 'material.create': 'id' } } as const;
+    await given([], { target: { firstContact: 'assume-empty' }, sandbox });
+    await world.sync();
+    const counted = [{ kind: 'material', because: 'assumed_empty', count: SMALL.materials.length }];
+    expect(await viewed((views) => views.unproven())).toEqual(counted);
+    world.requests();
+    const materials = SMALL.materials.map((one) => ({ ...one, name: `${one.name} (new)` }));
+    for (const [path, content] of Object.entries(smallFiles({ ...SMALL, materials }))) world.write(path, content);
+    await world.sync();
+    expect(world.requests()['material.update']).toBe(materials.length);
+    expect(await viewed((views) => views.unproven())).toEqual(counted);
+  });
+});
+
 describe('an answer to a BOM item', () => {
   const LINE = { id: '9', product: 'P1', material: 'M2', quantity: '3' };
 

@@ -385,7 +385,7 @@ describe('a remote id of all kinds', () => {
 describe('a write that was taken without proof', () => {
   const taken = (id: number): Decision => ({ ...delivered(id), unproven: 'assumed_empty' });
 
-  it('a write that was taken without proof is counted until a later write is proven', async () => {
+  it('an id that was taken without proof is counted until a list shows whose it is', async () => {
     await stage(['A', 'X', 'M1']);
     await deliver({ A: taken(1), X: delivered(2), M1: taken(1) });
     const { views } = fixture.ledger;
@@ -394,11 +394,17 @@ describe('a write that was taken without proof', () => {
       { kind: 'material', because: 'assumed_empty', count: 1 },
     ]);
     expect(views.unproven(['another'])).toEqual([]);
-    const rows = ['A', 'X', 'M1'].map((id) => row(id, { changed: 'M1' }));
-    await pullAndMap(fixture.ledger, rows, ({ id }) =>
-      items(id === 'M1' ? material('M1', 'Another name') : product(text(id), text(id))),
-    );
-    await deliver({ M1: delivered(1) });
+    const change = async (name: string, decision: Decision): Promise<void> => {
+      const rows = ['A', 'X', 'M1'].map((id) => row(id, { changed: name }));
+      await pullAndMap(fixture.ledger, rows, ({ id }) =>
+        items(id === 'M1' ? material('M1', name) : product(text(id), text(id))),
+      );
+      await deliver({ M1: decision });
+    };
+    // The answer to a change has the id of its own request, so it does not show whose id it is.
+    await change('Another name', delivered(1));
+    expect(views.unproven()).toHaveLength(2);
+    await change('A third name', { ...delivered(1), by: 'read_back' });
     expect(views.unproven()).toEqual([{ kind: 'product', because: 'assumed_empty', count: 1 }]);
   });
 

@@ -16,6 +16,7 @@ import type { Passports } from '../../passports/passports.ts';
 import type { LedgerContext } from '../../store/context.ts';
 import type { DeliveryRow } from '../delivery-row.ts';
 import type { Requests } from '../requests/requests.ts';
+import { showsId } from './shows-id.ts';
 
 /**
  * Stores the effects of a delivery on its item. Call each function inside a transaction. A function that returns a
@@ -54,7 +55,8 @@ export function createDeliver(
     deliver: db.prepare<[Delivered & Settled]>(
       `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL,
          attempts = max(1, attempts + @attempts), acknowledged = @acknowledged, baseline = @baseline,
-         baseline_hash = @baselineHash, remote_id = @remoteId, form = @form, unproven = @unproven WHERE id = @id`,
+         baseline_hash = @baselineHash, remote_id = @remoteId, form = @form,
+         unproven = coalesce(@unproven, iif(@showsId, NULL, nullif(unproven, 'accepted'))) WHERE id = @id`,
     ),
     reject: db.prepare<[string, number, number]>(
       'UPDATE items SET state = ?, due_at = 0, uncertain = 0, settled_at = ? WHERE id = ?',
@@ -108,7 +110,17 @@ export function createDeliver(
       const { unproven = null } = decision;
       const state = transition(row.state, 'accept');
       const form = formOf(row, decision);
-      sql.deliver.run({ ...known, id, state, now: clock.now(), attempts, remoteId, form, unproven });
+      sql.deliver.run({
+        ...known,
+        id,
+        state,
+        now: clock.now(),
+        attempts,
+        remoteId,
+        form,
+        unproven,
+        showsId: showsId(row.operation, decision) ? 1 : 0,
+      });
       passports.markDirtyBy([{ id, kind, key, isNew }]);
       const follower = hasFollower(row, known) ? 1 : 0;
       return follower + (isNew ? release.release(kind, key) : 0);
@@ -146,6 +158,8 @@ interface Settled {
   remoteId: string;
   form: FormId;
   unproven: UnprovenCause | null;
+  /** 0 keeps the cause for which the id was taken without proof. */
+  showsId: 0 | 1;
 }
 
 /** The columns of what the API has acknowledged. */

@@ -9,6 +9,7 @@ import type { LedgerContext } from '../../store/context.ts';
 import type { SettleRow } from '../delivery-row.ts';
 import type { Imports } from '../requests/imports.ts';
 import type { Requests } from '../requests/requests.ts';
+import { showsId } from './shows-id.ts';
 
 /**
  * Settles the most common answers: the API has acknowledged all members of a request, and their items have not changed
@@ -59,8 +60,9 @@ export function createPlainSettles(
       `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL,
          attempts = max(1, attempts + 1), acknowledged = 1, baseline = NULL, baseline_hash = NULL, form = sent_form,
          remote_id = coalesce(s.remote_id, items.remote_id, 'null'), request_id = NULL, request_place = NULL,
-         unproven = s.unproven
-       FROM (SELECT value ->> 0 AS id, value ->> 1 AS remote_id, value ->> 2 AS unproven FROM json_each(@settled)) s
+         unproven = coalesce(s.unproven, iif(s.shows_id, NULL, nullif(items.unproven, 'accepted')))
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS remote_id, value ->> 2 AS unproven, value ->> 3 AS shows_id
+             FROM json_each(@settled)) s
        WHERE items.id = s.id`,
     ),
   };
@@ -77,10 +79,11 @@ export function createPlainSettles(
 
   function deliver(settlements: readonly PlainSettlement[]): Map<number, number> {
     if (settlements.length === 0) return new Map();
-    const settled = settlements.map(({ row, decision: { remoteId, unproven } }) => [
+    const settled = settlements.map(({ row, decision }) => [
       row.id,
-      idText(remoteId),
-      unproven ?? null,
+      idText(decision.remoteId),
+      decision.unproven ?? null,
+      showsId(row.operation, decision) ? 1 : 0,
     ]);
     const now = clock.now();
     // Before the delivery ends, notes that this create made the item. The note is not made for an uncertain delivery,
