@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { DeliveryState } from '../../../src/domain/delivery/delivery.ts';
+import type { UnprovenCause } from '../../../src/domain/delivery/evidence.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type { Item } from '../../../src/domain/item.ts';
@@ -29,6 +30,8 @@ export interface ItemState {
   /** The hash of the content that a person has ignored. */
   ignoredHash: string | null;
   remoteId: JsonValue;
+  /** Why the last write was taken although nothing proves it; null if it was proven. */
+  unproven: UnprovenCause | null;
   /** Whether a record makes this item. */
   isOwned: boolean;
   /** Whether that record is in the source now. */
@@ -57,6 +60,7 @@ interface Row {
   baselineHash: string | null;
   ignoredHash: string | null;
   remoteId: string | null;
+  unproven: UnprovenCause | null;
   recordId: number | null;
   missingSince: number | null;
   deliveryId: number | null;
@@ -77,7 +81,7 @@ export function readItems(file: string): ItemState[] {
       .prepare<[], Row>(
         `SELECT i.id, i.kind, i.key, i.natural_key AS naturalKey, i.desired, i.desired_hash AS desiredHash,
            iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline,
-           iif(i.acknowledged = 1, i.desired_hash, i.baseline_hash) AS baselineHash, i.ignored_hash AS ignoredHash, i.remote_id AS remoteId, i.record_id AS recordId, i.missing_since AS missingSince, 
+           iif(i.acknowledged = 1, i.desired_hash, i.baseline_hash) AS baselineHash, i.ignored_hash AS ignoredHash, i.remote_id AS remoteId, i.unproven, i.record_id AS recordId, i.missing_since AS missingSince, 
            iif(${IS_OPEN}, ${DELIVERY_NUMBER}, NULL) AS deliveryId, i.state, i.operation, i.uncertain, i.due_at AS dueAt, i.attempts,
            iif(i.kind = 'passport', NULL, coalesce(i.sent, i.desired)) AS sent, i.reason FROM items i ORDER BY i.id`,
       )
@@ -93,6 +97,7 @@ export function readItems(file: string): ItemState[] {
       baselineHash: row.baselineHash,
       ignoredHash: row.ignoredHash,
       remoteId: row.remoteId === null ? null : (JSON.parse(row.remoteId) as JsonValue),
+      unproven: row.unproven,
       isOwned: row.recordId !== null,
       isMade: row.recordId !== null && row.missingSince === null,
       open:

@@ -3,7 +3,7 @@ import type { OperationName } from '../../../src/sandbox/api/endpoints.ts';
 import { LIE_NAMES, type LieName } from '../../../src/sandbox/lies/lies.ts';
 import { type Flavour, ROWS } from '../world/model-source.ts';
 import { FORMS, type Form } from '../world/platform-forms.ts';
-import type { Script, Step } from './script.ts';
+import type { ListOperation, Platform, Script, Step } from './script.ts';
 
 const FULL_OR_LESS = fc.constantFrom(
   'full' as const,
@@ -21,7 +21,12 @@ const lie = fc.oneof(
 /** One lie of each operation is told, so that it is known what an answer shows. */
 const operationOf = (name: LieName): string | undefined => name.split(':')[0];
 const FORM_NAMES = Object.keys(FORMS) as Form[];
-const platform = fc.record({
+const LISTS: ListOperation[] = ['product.list', 'material.list', 'publication.list'];
+const closed = fc.record({
+  lists: fc.subarray(LISTS, { minLength: 1 }),
+  status: fc.constantFrom(403 as const, 404 as const),
+});
+const platform: fc.Arbitrary<Platform> = fc.record({
   // With one lie the rest of the platform is honest, so that the other writes are delivered beside it.
   lies: fc.oneof(
     { weight: 6, arbitrary: lie.map((one): LieName[] => [one]) },
@@ -37,6 +42,9 @@ const platform = fc.record({
     'passport.init': FULL_OR_LESS,
   }),
   form: fc.constantFrom<Form>('plain', 'plain', 'plain', ...FORM_NAMES),
+  closed: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: closed }),
+  assumesEmpty: fc.constantFrom(false, false, false, true),
+  withoutProof: fc.constantFrom('hold' as const, 'accept' as const),
   foreign: fc.record({ products: fc.nat({ max: 4 }), materials: fc.nat({ max: 4 }) }),
 });
 
@@ -74,6 +82,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat({ max: 6000 }) }) },
   { weight: 1, arbitrary: crash },
   { weight: 1, arbitrary: lost },
+  { weight: 1, arbitrary: fc.constant({ do: 'turn' as const }) },
 );
 
 /** Random scripts for platforms that tell lies. Their sources have only sound rows. */
@@ -83,6 +92,8 @@ export const lyingScripts: fc.Arbitrary<Script> = fc.record({
     halting: fc.constant(false),
     even: fc.boolean(),
     full: fc.constantFrom(false, true, true),
+    // Imports of so many products are proven in several steps.
+    crowd: fc.constantFrom(0, 0, 0, 20),
     trust: fc.constantFrom('publish' as const, 'none' as const),
     productUpdate: fc.constantFrom('import' as const, 'import' as const, 'import' as const, 'none' as const),
     importAnswer: fc.constantFrom('per-row' as const, 'per-row' as const, 'summary' as const, 'none' as const),

@@ -12,14 +12,14 @@ import { seededRandom } from '../../support/runner/chaos.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';
 import { checkAfterFixes, checkAtRest, checkBooks, type ItemState, readItems } from '../check/check.ts';
 import { checkIntake } from '../check/check-intake.ts';
-import { checkLies, wrongItem } from '../check/check-lies.ts';
+import { checkLies, readEchoes, wrongItem } from '../check/check-lies.ts';
 import { createWitness } from '../check/witness.ts';
 import { createFence, type Death, type Fence } from '../world/fence.ts';
 import { helpAsPerson, type PersonsWay } from '../world/honest-person.ts';
 import { createLossyQueues } from '../world/lossy-queues.ts';
 import { createModelApi, type ModelApi } from '../world/model-api.ts';
 import { BASE_URL, type ModelProcess, startModelProcess } from '../world/model-process.ts';
-import { createModelSource, type ModelSource, ROWS, SOURCE } from '../world/model-source.ts';
+import { createModelSource, type ModelSource, SOURCE } from '../world/model-source.ts';
 import { FORMS } from '../world/platform-forms.ts';
 import type { Milestones } from './milestones.ts';
 import { type ChangeStep, KEY_MODES, type KeyMode, type Script, type Setup, type Step } from './script.ts';
@@ -36,6 +36,8 @@ const RESTLESS_MS = 10 * 60_000;
  * lost wake-up jobs are noticed.
  */
 const LOOKS_AT_REST = 4;
+/** Work that needs a refused list waits for ever. All else is done if the ledger stays the same for this many checks. */
+const LOOKS_WITHOUT_LIST = 25;
 const LOOK_MS = 600;
 const PAUSE_MS = 20;
 /** The time between mapping and storing a record. The record may change meanwhile. */
@@ -63,6 +65,7 @@ function profileOf({ trust, productUpdate, membersMax, creates = 'off', recheckB
       settlesWithinMs: 3000,
     },
     recheckBlockedMs,
+    ...(platform && { answers: { withoutProof: platform.withoutProof } }),
     timeouts: { headersMs: TIMEOUT_MS },
     list: { lagMs: 700, ...('list' in form && form.list) },
     settlingDelayMs: { reset: 400, timeout: 1500 },
@@ -120,17 +123,26 @@ export async function runScript(
   const folder = mkdtempSync(join(ROOT, 'dpp-model-'));
   const problems: string[] = [];
   const witness = createWitness();
-  const { foreign, form = 'plain', ...told } = setup.platform ?? {};
+  const {
+    foreign,
+    form = 'plain',
+    closed = null,
+    assumesEmpty = false,
+    withoutProof: _,
+    ...told
+  } = setup.platform ?? {};
   const platform = { ...told, ...FORMS[form].platform };
   const api: ModelApi = createModelApi({
     settings: { ...KEY_MODES[mode], import: { answer: setup.importAnswer }, pageSize: setup.pageSize, ...platform },
     ...(foreign && { foreign }),
+    closed,
+    turns: steps.some((step) => step.do === 'turn'),
     time,
     witness: {
       write: (write) => witness.write(write),
       effect(effect) {
         witness.effect(effect);
-        if (setup.platform) problems.push(...wrongItem(effect, witness.sentUnder(effect.key), api));
+        if (setup.platform) problems.push(...wrongItem(effect, witness.sentUnder(effect.key), { api, file }));
       },
     },
     timeoutMs: TIMEOUT_MS,
@@ -148,6 +160,8 @@ export async function runScript(
     if (call === 'stage' || call === 'stagePage') return random() < 0.5 ? Math.ceil(random() * STAGE_PAUSE_MS) : 0;
     return random() < 0.1 ? Math.ceil(random() * PAUSE_MS) : 0;
   }
+
+  const hasClosedLists = (): boolean => closed !== null && api.hasTurned();
 
   let restless = false;
   let lives = 0;
@@ -173,8 +187,15 @@ export async function runScript(
     witness.detach();
     queues.abandon();
     api.hangUp();
+    forgetEchoes();
     if (current) graveyard.push(current);
     current = null;
+  }
+
+  /** A process that dies may not have stored that an answer has repeated what was sent. */
+  function forgetEchoes(): void {
+    const stored = readEchoes(file);
+    for (const operation of api.echoed) if (!stored.has(operation)) api.echoed.delete(operation);
   }
 
   /** Records in which state requests that were sent for the first time were when their process died. */
@@ -205,6 +226,7 @@ export async function runScript(
       transport: api.transport(),
       queues: queues.queues(),
       source,
+      assumesEmpty,
       proof:
         setup.creates === 'proven'
           ? { state: 'proven', size: 1, answersIds: setup.importAnswer === 'per-row', form: [] }
@@ -249,8 +271,7 @@ export async function runScript(
       case 'edit':
         return source.set(step.row, step.to);
       case 'fill':
-        for (const row of ROWS.keys()) source.set(row, step.to);
-        return;
+        return source.fill(step.to);
       case 'pull':
         return noted(current?.pull());
       case 'remap':
@@ -286,6 +307,8 @@ export async function runScript(
         return noted(current?.replay({ selection: selectionOf(step.states), force: false, dryRun: false }));
       case 'person':
         return help(step.way);
+      case 'turn':
+        return api.turn();
     }
   }
 
@@ -374,17 +397,21 @@ export async function runScript(
   /** Lets time pass until all work is done. */
   async function comeToRest(): Promise<void> {
     let looks = 0;
+    let states = '';
     for (const latest = time.ticks() + RESTLESS_MS; time.ticks() < latest && !restless; ) {
       await revive(0);
       let resting = false;
       const look = async (): Promise<void> => {
-        resting = (await current?.isAtRest()) === true && api.working() === 0;
+        const isAtRest = (await current?.isAtRest()) === true && api.working() === 0;
+        const before = states;
+        if (hasClosedLists()) states = statesIn(file);
+        resting = isAtRest || (states !== '' && states === before);
       };
       noted(look());
       // The check itself may take time.
       await time.pass(LOOK_MS);
       looks = resting ? looks + 1 : 0;
-      if (looks >= LOOKS_AT_REST) return;
+      if (looks >= (hasClosedLists() ? LOOKS_WITHOUT_LIST : LOOKS_AT_REST)) return;
     }
     problems.push('I5: it does not come to rest.');
     restless = true;
@@ -400,7 +427,7 @@ export async function runScript(
   }
 
   try {
-    if (setup.full) for (const row of ROWS.keys()) source.set(row, 'a');
+    if (setup.full) source.fill('a');
     start();
     await time.settle();
     for (const step of steps) {
@@ -414,7 +441,8 @@ export async function runScript(
     await comeToRest();
     noted((current as ModelProcess | null)?.pull());
     await comeToRest();
-    if (setup.platform) problems.push(...checkLies(file, { api, source, setup, isCalm: steps.every(isCalm) }));
+    if (setup.platform)
+      problems.push(...checkLies(file, { api, source, setup, isCalm: steps.every(isCalm), deaths: witness.deaths() }));
     else check();
     // Everything that is stuck has a way out: fix the rows, lift the business rules, replay, look at the platform.
     if (!setup.platform && problems.length === 0 && witness.breaches.length === 0) await fixEverything();
@@ -470,6 +498,11 @@ export async function runScript(
   }
 }
 
+/** All items with the states of their open deliveries, without the times of the next looks. */
+function statesIn(file: string): string {
+  return JSON.stringify(readItems(file), (name, value: unknown) => (name === 'dueAt' ? undefined : value));
+}
+
 function selectionOf(states: readonly ReplayState[]): ReplaySelection {
   return { states, sources: [], keys: [], deliveryIds: [] };
 }
@@ -480,7 +513,7 @@ function isNoEffectOfLies(breach: string): boolean {
 }
 
 function isCalm(step: Step): boolean {
-  return step.do !== 'fault' && step.do !== 'crash';
+  return step.do !== 'fault' && step.do !== 'crash' && step.do !== 'turn';
 }
 
 const LEDGER_PARTS = ['', '-wal', '.mark'] as const;

@@ -1,4 +1,5 @@
 import type { ReplayState } from '../../../src/domain/ports/replay.ts';
+import type { Profile } from '../../../src/domain/profile.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import type { CallPoint, Death } from '../world/fence.ts';
 import type { PersonsWay } from '../world/honest-person.ts';
@@ -29,6 +30,8 @@ export interface Setup {
   even: boolean;
   /** Whether the source has everything from the start. */
   full: boolean;
+  /** How many products the source has beside the rows that scripts can change one by one; 0 without this setting. */
+  crowd?: number;
   trust: 'publish' | 'honoured' | 'none';
   productUpdate: 'import' | 'none';
   importAnswer: 'per-row' | 'summary' | 'none';
@@ -50,8 +53,15 @@ export interface Setup {
 /** A platform that may lie, has other ids and says less, and that other people use too. */
 export interface Platform extends Required<Pick<SandboxOptions, 'lies' | 'ids' | 'answers'>> {
   form: Form;
+  /** Lists that the API refuses with this status. */
+  closed: { lists: readonly ListOperation[]; status: 403 | 404 } | null;
+  /** What the config and the profile of its client say about writes that no list can show. */
+  assumesEmpty: boolean;
+  withoutProof: Profile['answers']['withoutProof'];
   foreign: { products: number; materials: number };
 }
+
+export type ListOperation = 'product.list' | 'material.list' | 'publication.list';
 
 export type Step =
   | { do: 'edit'; row: number; to: Flavour }
@@ -77,7 +87,12 @@ export type Step =
   | { do: 'wipe' }
   | { do: 'ask'; product: number; status: 'published' | 'unpublished' }
   | { do: 'replay'; states: ReplayState[] }
-  | { do: 'person'; way: PersonsWay };
+  | { do: 'person'; way: PersonsWay }
+  /**
+   * The platform begins to lie, to say less, and to refuse lists. Without this step it does so from the start, and it
+   * always tells its lies about imports, because a proof of imports is valid for a platform that stays the same.
+   */
+  | { do: 'turn' };
 
 /** A step that changes the desired state, or that ends the process at the chosen call. */
 export type ChangeStep = Extract<Step, { do: 'edit' | 'pull' | 'ask' }> | { do: 'kill' };

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 import type { Answer } from '../../../src/sandbox/api/answer.ts';
 import { NOT_FOUND, refusal } from '../../../src/sandbox/api/answer.ts';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/api/endpoints.ts';
+import type { Operation } from '../../../src/sandbox/api/operation.ts';
 import { createFaults, type FaultRule } from '../../../src/sandbox/faults/faults.ts';
 import { createLateImports } from '../../../src/sandbox/import/late-imports.ts';
 import { type Collection, present } from '../../../src/sandbox/items/collection.ts';
@@ -14,7 +15,8 @@ import {
 } from '../../../src/sandbox/items/collections.ts';
 import { createIdScheme } from '../../../src/sandbox/items/ids.ts';
 import { createMemoryCollection } from '../../../src/sandbox/items/memory-collection.ts';
-import { withLies } from '../../../src/sandbox/lies/lies.ts';
+import type { Operations } from '../../../src/sandbox/lies/lie.ts';
+import { type LieName, withLies } from '../../../src/sandbox/lies/lies.ts';
 import { UNSET_PRODUCT } from '../../../src/sandbox/operations/products.ts';
 import { createOperations } from '../../../src/sandbox/operations.ts';
 import { createProcessor } from '../../../src/sandbox/server/processor.ts';
@@ -25,6 +27,7 @@ import { createIdempotencyStore } from '../../../src/sandbox/storage/idempotency
 import { createMemoryIdempotencyRecords } from '../../../src/sandbox/storage/idempotency-records.ts';
 import type { VirtualTime } from '../../support/time/virtual-time.ts';
 import type { Witness } from '../check/witness.ts';
+import type { Platform } from '../script/script.ts';
 import { createOutages, type Outage } from './outage.ts';
 import { createReportingOperations, entitiesOf, ORGANIZATION } from './reporting-operations.ts';
 
@@ -66,11 +69,17 @@ export interface ModelApi {
   bomItems(): JsonObject[];
   passports(): JsonObject[];
   publications(): JsonObject[];
+  turn(): void;
+  hasTurned(): boolean;
+  /** The operations whose answers have repeated what was sent before the platform turned. */
+  echoed: Set<OperationName>;
 }
 
 /** How long the platform may work on a request after its connection was lost. The delays of the profile are longer. */
 const GONE_WITHIN_MS = 250;
 const LATENCY_MS = 30;
+
+const isOfImports = (lie: LieName): boolean => lie.startsWith('product.import:');
 
 /**
  * The sandbox without HTTP: its operations, idempotency keys and faults, over a network in virtual time. It reports
@@ -87,6 +96,10 @@ export function createModelApi(options: {
   random: () => number;
   /** How many products and materials of other people are there from the start. */
   foreign?: { products: number; materials: number };
+  /** Lists that the platform refuses after it has turned. */
+  closed?: Platform['closed'];
+  /** Whether the platform is honest until it turns. */
+  turns?: boolean;
 }): ModelApi {
   const { time, timeoutMs, random, witness } = options;
   const settings = SandboxSettings.parse(options.settings);
@@ -108,7 +121,9 @@ export function createModelApi(options: {
   /** Requests in flight when their connection is lost finish soon too. */
   let hangUps = 0;
 
-  const style = createStyle(settings);
+  let hasTurned = options.turns !== true;
+  const echoed = new Set<OperationName>();
+  const styles = { before: createStyle({ ...settings, answers: {} }), after: createStyle(settings) };
   const outages = createOutages({ time, random });
 
   /** The clock of the platform, which nobody sets. Its waits end early if nobody waits for the answer any more. */
@@ -166,6 +181,11 @@ export function createModelApi(options: {
     bomItems: () => all(collections.bomItems),
     passports: () => all(collections.passports),
     publications: () => all(collections.publications),
+    turn() {
+      hasTurned = true;
+    },
+    hasTurned: () => hasTurned,
+    echoed,
   };
 
   const keysStub = undefined as never;
@@ -190,9 +210,26 @@ export function createModelApi(options: {
     const code = `F-${number}`;
     collections.materials.insert(ORGANIZATION, { columns: { code }, fields: { code, name: code }, now: 0 });
   }
+  /** The operations of a platform that tells only its lies about imports before it turns. */
+  function turning(honest: Operations): Operations {
+    const before = withLies(honest, settings.lies.filter(isOfImports), { collections, ids });
+    const after = withLies(honest, settings.lies, { collections, ids });
+    const operationOf = (name: OperationName): Operation => ({
+      ...before[name],
+      execute: (request) => (hasTurned ? after : before)[name].execute(request),
+    });
+    return Object.fromEntries(OPERATION_NAMES.map((name) => [name, operationOf(name)])) as Operations;
+  }
+
+  /** Gives an answer the form that it has now. */
+  function styled(answer: Answer, operation: OperationName, isHeard: boolean): Answer {
+    if (!hasTurned && isHeard && answer.status < 300) echoed.add(operation);
+    return styles[hasTurned ? 'after' : 'before'](answer, operation);
+  }
+
   const process = createProcessor({
     storage,
-    operations: withRequestEnvelope(withLies(operations, settings.lies, { collections, ids }), settings.requests),
+    operations: withRequestEnvelope(turning(operations), settings.requests),
     lateImports,
     idempotency: createIdempotencyStore(createMemoryIdempotencyRecords(retention), settings.idempotencyReplays),
     idempotencyMode: settings.idempotency,
@@ -242,6 +279,8 @@ export function createModelApi(options: {
       const said = refusal(status, words, seconds === undefined ? undefined : { 'retry-after': String(seconds) });
       return answered(said);
     }
+    if (hasTurned && options.closed?.lists.some((one) => one === operation) === true)
+      return answered(refusal(options.closed.status, 'This list is closed.'));
     const request = {
       operation,
       organizationId: ORGANIZATION,
@@ -267,7 +306,8 @@ export function createModelApi(options: {
         }
         await time.sleep(Math.floor(random() * LATENCY_MS));
         if (answer === null) return lost(true, 'ECONNRESET');
-        return answered(style(answer, operation), sending?.kind === 'truncate');
+        const isHeard = hangUps === connection && sending?.kind !== 'truncate';
+        return answered(styled(answer, operation, isHeard), sending?.kind === 'truncate');
       },
     );
     if (fault?.kind !== 'late') return await work;

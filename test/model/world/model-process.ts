@@ -59,6 +59,8 @@ export interface ModelProcessOptions {
   source: ModelSource;
   /** The import proof that a new ledger begins with. */
   proof: ImportProof;
+  /** Whether the config says that the platform has no items. */
+  assumesEmpty: boolean;
   reach: Milestones['reach'];
 }
 
@@ -88,7 +90,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     profile,
     forms: wireFormsOf(profile),
     passportRules: rules,
-    contactRules: { firstContact: 'list', bom: 'ask' },
+    contactRules: { firstContact: options.assumesEmpty ? 'assume-empty' : 'list', bom: 'ask' },
     guardOf: () => GUARDS_NOTHING,
     encode(write) {
       assertSendable([write.payload]);
@@ -162,7 +164,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     scrub: (text) => text,
     connections: 32,
     gate,
-    assumesEmpty: false,
+    assumesEmpty: options.assumesEmpty,
     ownPublishKey: false,
     failedJobs: null,
     isStaging: () => pulling > 0 || mapping.busy(),

@@ -38,6 +38,8 @@ export interface ReadRow {
 /** The present rows of the source. A run reads each row as it is at that moment. */
 export interface ModelSource {
   set(row: number, flavour: Flavour): void;
+  /** Gives all rows a flavour, those of the crowd too. */
+  fill(flavour: Flavour): void;
   reader(): SourceReader;
   mapper(): Mapper;
   /** Changes the mapping, but no item that it makes. */
@@ -63,11 +65,16 @@ export interface ModelSource {
   wasMoved(key: string): boolean;
 }
 
-/** @param incremental whether one of the streams gives only the changes since a cursor */
-export function createModelSource({ incremental }: { incremental: boolean }): ModelSource {
-  const flavours: Flavour[] = ROWS.map(() => 'absent');
+/**
+ * @param incremental whether one of the streams gives only the changes since a cursor
+ * @param crowd how many products there are beside `ROWS`, which change only together
+ */
+export function createModelSource({ incremental, crowd = 0 }: { incremental: boolean; crowd?: number }): ModelSource {
+  const more = Array.from({ length: crowd }, (_, index) => ({ stream: 'products', id: `P${100 + index}` }) as const);
+  const all = [...ROWS, ...more];
+  const flavours: Flavour[] = all.map(() => 'absent');
   /** The number of the last change of each row. */
-  const changes = ROWS.map(() => 0);
+  const changes = all.map(() => 0);
   let lastChange = 0;
   let revision = 1;
   let read: { rows: ReadRow[]; isOver: boolean } = { rows: [], isOver: false };
@@ -81,11 +88,11 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
     flavours[row] = flavour;
     lastChange += 1;
     changes[row] = lastChange;
-    if (flavour === 'moved') moved.add(ROWS[row]?.id ?? '');
+    if (flavour === 'moved') moved.add(all[row]?.id ?? '');
   }
 
   const present = (stream: string): (ReadRow & { change: number })[] =>
-    ROWS.flatMap(({ stream: own, id }, index) => {
+    all.flatMap(({ stream: own, id }, index) => {
       const flavour = flavours[index] ?? 'absent';
       return own === stream && flavour !== 'absent' ? [{ stream, id, flavour, change: changes[index] ?? 0 }] : [];
     });
@@ -118,7 +125,7 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
   }
 
   function rowsOf(stream: string): SourceRow[] {
-    return ROWS.flatMap((row, index) => {
+    return all.flatMap((row, index) => {
       const flavour = flavours[index] ?? 'absent';
       if (row.stream !== stream || flavour === 'absent') return [];
       return [{ fields: { id: row.id, flavour }, place: { file: `${stream}.csv`, line: index + 1 } }];
@@ -127,6 +134,9 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
 
   return {
     set,
+    fill(flavour) {
+      for (const row of all.keys()) set(row, flavour);
+    },
     reader() {
       const mine = { rows: [] as ReadRow[], isOver: false };
       read = mine;
@@ -151,7 +161,7 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
       revision += 1;
     },
     fixRows() {
-      for (const [index, { stream }] of ROWS.entries()) {
+      for (const [index, { stream }] of all.entries()) {
         const flavour = flavours[index] ?? 'absent';
         if (SOUND.has(flavour) || (flavour === 'absent' && stream === 'boms')) continue;
         set(index, 'a');
