@@ -29,7 +29,7 @@ export interface SentKind {
   /** All fields in the request. */
   sent: JsonObject;
   /** Fields that only items of other kinds have, with the kind. */
-  others: readonly { name: string; kind: string }[];
+  others: readonly { name: string; kind: string; isRef: boolean }[];
 }
 
 /** An id in the request, and the dotted paths at which an answer may repeat it. */
@@ -65,7 +65,8 @@ export interface Difference {
  *
  * @param holders where the answer may repeat the request, the likeliest first: the envelope, then the answer itself
  */
-export function compareWith(holders: readonly JsonValue[], sent: SentIdentity): Comparison {
+export function compareWith(answered: readonly JsonValue[], sent: SentIdentity): Comparison {
+  const holders = answered.map(withoutStatusCode);
   const key = repeatedKey(holders, sent.keys);
   const keyDiffers = key !== null && key.shown !== key.sent ? key : null;
   if (keyDiffers !== null && !keyDiffers.formOnly) return { difference: keyDiffers, repeats: false };
@@ -73,6 +74,16 @@ export function compareWith(holders: readonly JsonValue[], sent: SentIdentity): 
     idDifference(holders, sent.ids) ?? fieldDifference(holders, sent.fields) ?? otherKind(holders, sent);
   if (difference !== null) return { difference, repeats: false };
   return { difference: keyDiffers, repeats: key !== null || repeatsIds(holders, sent.ids) };
+}
+
+/** Fields of the text beside the code of a status: `{"code": 0, "message": "success"}`. */
+const STATUS_TEXTS = ['message', 'msg'] as const;
+
+/** Many platforms state the result of a request in a code with a text. That code is none of a material. */
+function withoutStatusCode(holder: JsonValue): JsonValue {
+  if (!isJsonObject(holder) || !STATUS_TEXTS.some((name) => typeof valueAt(holder, name) === 'string')) return holder;
+  const { code: _, ...others } = holder;
+  return others;
 }
 
 /** The id of an answer, wherever it was found, if it is that of another item than the changed one; otherwise null. */
@@ -125,13 +136,13 @@ const IS_SAME: Record<SentField['as'], (sent: string, shown: string) => boolean>
     // A text that is no number, such as "1,5 kg", cannot be compared.
     return a === null || b === null || a === b || isRounded(a, b);
   },
-  // Only two codes can be compared: "kg" may stand for KGM.
+  // Only two codes can be compared: "kg" and "KG" may stand for KGM.
   unit: (sent, shown) =>
     sent === shown || !UNIT_CODE.test(shown) || !UNIT_CODE.test(sent) || (PIECES.has(sent) && PIECES.has(shown)),
 };
 
 const CUT_LEAST = 40;
-const UNIT_CODE = /^[A-Z0-9]{2,3}$/;
+const UNIT_CODE = /^[A-Z][A-Z0-9]{2}$/;
 /** Codes for a number of pieces. Platforms use one for another. */
 const PIECES: ReadonlySet<string> = new Set(['C62', 'H87', 'EA', 'PCE', 'PCS', 'PC', 'ST', 'NAR']);
 /** A platform that keeps fewer digits rounds or cuts off the others. With fewer decimals than this, the value is another one. */
@@ -150,7 +161,10 @@ function otherKind(holders: readonly JsonValue[], { kind, keys: [key] }: SentIde
   if (kind === undefined) return null;
   const has = (name: string): boolean => holders.some((holder) => valueAt(holder, name) !== undefined);
   if (key === undefined ? Object.keys(kind.sent).some(has) : has(key.name)) return null;
-  const other = kind.others.find(({ name }) => has(name));
+  // A number is no natural key. It may be the code of a status.
+  const other = kind.others.find(({ name, isRef }) =>
+    holders.some((holder) => (isRef ? valueAt(holder, name) !== undefined : typeof valueAt(holder, name) === 'string')),
+  );
   return other === undefined ? null : { name: 'kind', sent: kind.name, shown: other.kind, formOnly: false };
 }
 

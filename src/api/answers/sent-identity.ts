@@ -103,7 +103,9 @@ function othersUnder(profile: Profile, kind: ItemKind): SentKind['others'] {
     bom_item: Object.values(profile.refNames),
   };
   return ITEM_KINDS.filter((other) => other !== kind).flatMap((other) =>
-    names[other].flatMap((name) => (own.has(name) ? [] : [{ name, kind: kindWord(other) }])),
+    names[other].flatMap((name) =>
+      own.has(name) ? [] : [{ name, kind: kindWord(other), isRef: other === 'bom_item' }],
+    ),
   );
 }
 

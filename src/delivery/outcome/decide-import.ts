@@ -166,7 +166,7 @@ function decideUnconfirmed(
 /** Leaves a product unconfirmed until a list was read. */
 function lookUp(reason: Reason, cause: UnconfirmedCause, context: ImportContext): Decision {
   const nextLookAt = context.now + readBackDelayMs(cause, { ...context, attempts: 0 });
-  return { kind: 'unconfirmed', nextLookAt, spend: true, reason };
+  return { kind: 'unconfirmed', nextLookAt, spend: true, reason: { ...reason, since: context.now } };
 }
 
 /** A 500 comes from the API itself, which most likely cannot process one of the rows. Sending halves loses nothing. */

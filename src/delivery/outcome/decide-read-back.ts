@@ -3,7 +3,7 @@ import type { Decision } from '../../domain/ports/decision.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';
 import type { SentContent, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
-import type { JsonValue } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { ListingMatch } from '../unconfirmed/listing-match.ts';
 import { unprovenReason, withSentence } from '../unconfirmed/unconfirmed-reasons.ts';
 import { isSameId, notUpserted } from './decide-member.ts';
@@ -19,8 +19,8 @@ import { decideResend, type ResendContext } from './decide-resend.ts';
  * again if the listing neither shows nor excludes the product. In that case nothing is proven, and the content of the
  * write may be at the platform.
  *
- * In a proof that imports update, one field that was to change proves the write. If the list shows none of them, the
- * answer is believed, because the list shows one product.
+ * In a proof that imports update, one field that was to change proves the write, and a former value disproves it. If the
+ * list shows none of these values, the answer is believed, because the list shows one product.
  *
  * @param match the entries under the item's natural key
  */
@@ -70,12 +70,16 @@ function compare({ payload, changed }: SentContent, { fields }: RemoteItem): Com
   return isProven ? 'equal' : 'hidden';
 }
 
-/** Compares the fields that were to change. One of them is enough: a platform may store the others in its own form. */
-function compareChange({ payload, changed }: SentContent, { fields }: RemoteItem): Comparison {
+/**
+ * Compares the fields that were to change. One of them is enough: a platform may store the others in its own form. A
+ * field that has neither its new nor its former value has such a form, so it is no better than a hidden one.
+ */
+function compareChange({ payload, changed, former }: SentContent, { fields }: RemoteItem): Comparison {
   const shown = (changed ?? Object.keys(payload)).filter((name) => Object.hasOwn(fields, name));
-  if (shown.length === 0) return 'hidden';
-  const isStored = shown.some((name) => isLikeValue(payload[name] ?? null, fields[name] ?? null));
-  return isStored ? 'equal' : 'differs';
+  const isLike = (values: JsonObject) => (name: string) => isLikeValue(values[name] ?? null, fields[name] ?? null);
+  if (shown.some(isLike(payload))) return 'equal';
+  const isDisproven = changed === null ? shown.length > 0 : shown.some(isLike(former));
+  return isDisproven ? 'differs' : 'hidden';
 }
 
 /** True for an entry that an import has made. The content of a product that was there before may be hidden too. */

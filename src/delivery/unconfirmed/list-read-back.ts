@@ -65,26 +65,26 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
 
   /** Decides about a delivery after its list was read. An imported product also shows what imports may be used for. */
   async function decided(
-    looked: UnconfirmedDelivery,
+    delivery: UnconfirmedDelivery,
     match: ListingMatch,
     list: Omit<ListRead, 'mayMakeUntil'>,
   ): Promise<Decision> {
+    const looked = sinceThePast(delivery, clock.now());
     if (!looked.isImportedCreate) {
       const decision = decisions.afterList(looked, match, { ...list, mayMakeUntil: 0 });
       if (looked.operation === 'product.import' && list.complete) await bulk.lookedAtChange(looked, decision);
       return decision;
     }
-    const delivery = sinceThePast(looked, clock.now());
     // Only a complete list shows that there is no second product.
     if (list.complete)
       await bulk.looked(
-        delivery,
+        looked,
         match.found.map(({ remoteId }) => remoteId),
       );
-    else if (delivery.reason.code === 'import_proof') return decisions.readAgain(delivery, list.what);
-    const decision = decisions.afterList(delivery, match, { ...list, mayMakeUntil: await bulk.mayMakeUntil(delivery) });
+    else if (looked.reason.code === 'import_proof') return decisions.readAgain(looked, list.what);
+    const decision = decisions.afterList(looked, match, { ...list, mayMakeUntil: await bulk.mayMakeUntil(looked) });
     const isOver = decision.kind === 'resend' || (decision.kind === 'unconfirmed' && decision.nextLookAt === null);
-    if (isOver) await bulk.absent(delivery);
+    if (isOver) await bulk.absent(looked);
     return decision;
   }
 

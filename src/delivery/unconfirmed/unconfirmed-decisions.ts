@@ -175,6 +175,16 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     return readAgain(delivery, 'publications', Math.min(Math.max(PENDING_LEAST_MS, 2 * waitedMs), forMs - waitedMs));
   }
 
+  /**
+   * How long to wait before the list is read again for the proof of a change that a lagging list may not show yet. Only
+   * the first import waits: a list that shows none of its changes after that has other reasons.
+   */
+  function changeLateMs({ reason, attempts }: UnconfirmedDelivery): number {
+    if (reason.code !== 'change_proof' || reason.since === undefined || attempts > 1) return 0;
+    const waitedMs = Math.max(0, clock.now() - reason.since);
+    return Math.min(Math.max(LOOK_LEAST_MS, waitedMs), profile.list.lagMs - waitedMs);
+  }
+
   /** The product or material that a list shows for a create. */
   function foundBy(
     { reason }: UnconfirmedDelivery,
@@ -236,6 +246,8 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       const { found, unclear } = match;
       if (sent !== null && complete) {
         const decision = decideReadBack({ ...delivery, sent }, match, resendContext(delivery));
+        const lateMs = decision.kind === 'resend' ? changeLateMs(delivery) : 0;
+        if (lateMs > 0) return readAgain(delivery, what, lateMs);
         const isHidden = decision.kind === 'unconfirmed' && reason.code === 'unechoed';
         return isHidden ? withoutProof(delivery, { ...proofOf(delivery), readable: 'no' }) : withSlot(decision);
       }

@@ -38,6 +38,8 @@ export interface SentContent {
   payload: JsonObject;
   /** The fields that should change; null if it is unknown what the API had before. */
   changed: string[] | null;
+  /** The values that the API had before, as far as they are known. */
+  former: JsonObject;
   remoteId: JsonValue;
 }
 

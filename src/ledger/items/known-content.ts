@@ -55,6 +55,7 @@ export function sentContent(row: ItemRow): SentContent | null {
   return {
     payload: wholePayload(desired, before),
     changed: isKnown ? Object.keys(changedFields(desired, before)) : null,
+    former: isKnown ? before : {},
     remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
   };
 }

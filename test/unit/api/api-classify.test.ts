@@ -206,6 +206,11 @@ describe('an answer that repeats what was sent', () => {
     [part, { product: 1, material: 5, quantity: '1.50' }, { id: 9, quantity: 1.5 }],
     [part, { product: 1, material: 5, quantity: '0.33333', unit: 'KGM' }, { id: 9, quantity: '0.33', unit: 'kg' }],
     [part, { product: 1, material: 5, quantity: '2', unit: 'C62' }, { id: 9, quantity: '2.000', unit: 'PCE' }],
+    [part, { product: 1, material: 5, quantity: '2', unit: 'KGM' }, { id: 9, quantity: '2', unit: 'KG' }],
+    [part, { product: 1, material: 5, quantity: '2' }, { code: 0, message: 'success', data: { id: 9 } }],
+    [part, { product: 1, material: 5, quantity: '2' }, { code: 201, data: { id: 9 } }],
+    [part, { product: 1, material: 5, quantity: '2' }, { code: 'OK', msg: 'Created.', id: 9 }],
+    [create, { sku: 'P-2', name: 'Cup' }, { code: 201, message: 'Created.', id: 1 }],
     [update, { name: 'Tin' }, { id: '7', name: 'Tin' }],
     // The field of an id may have another value, such as an SKU or an address.
     [part, { product: 1, material: 5 }, { id: 9, product: 'SKU-1', material: 'https://dpp.example/materials/5/' }],

@@ -187,7 +187,8 @@ describe('an answer to an import', () => {
 });
 
 describe('the list of products', () => {
-  const sent: SentContent = { payload: { sku: 'A', name: 'New', gtin: null }, changed: ['name'], remoteId: 1 };
+  const payload = { sku: 'A', name: 'New', gtin: null };
+  const sent: SentContent = { payload, changed: ['name'], former: { sku: 'A', name: 'Old' }, remoteId: 1 };
   const listed = (remoteId: JsonValue, fields: JsonObject): RemoteItem => ({ remoteId, naturalKey: 'A', fields });
   const HIDES = 'It hides the SKU.';
   const readBack = (
@@ -238,6 +239,19 @@ describe('the list of products', () => {
     for (const found of [[listed(1, { sku: 'A', name: 'Old' })], [listed(1, { name: 'New', gtin: '1' })], []]) {
       expect(readBack(found)).toMatchObject({ kind: 'resend', absent: true });
     }
+  });
+
+  it('the list of products proves nothing about a changed field that it shows in a form of its own', () => {
+    const change = { payload: { sku: 'A', country_of_origin: 'FR' }, changed: ['country_of_origin'], remoteId: 1 };
+    const proof = (country: string) =>
+      readBack([listed(1, { sku: 'A', country_of_origin: country })], {
+        sent: { ...change, former: { sku: 'A', country_of_origin: 'DE' } },
+        reason: { code: 'change_proof', message: '' },
+      });
+    // One product is shown, and the answer says that it was updated.
+    expect(proof('France').kind).toBe('delivered');
+    expect(proof('fr').kind).toBe('delivered');
+    expect(proof('DE')).toMatchObject({ kind: 'resend', absent: true });
   });
 
   it('the list of products causes no more attempts of an import than the profile allows', () => {

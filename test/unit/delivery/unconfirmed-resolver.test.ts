@@ -42,13 +42,13 @@ function given(
   const pause = createCreatePause(clock);
   const unconfirmed = Array.from({ length: count }, (_, id): UnconfirmedDelivery => {
     const key = `P${id}`;
-    const reason = { code, message: 'No answer.' };
+    const reason = { code, message: 'No answer.', ...(code === 'change_proof' && { since: clock.now() }) };
     const sentKey = { field: 'sku', value: key };
     const common = { id, kind: 'product', key, revision: 1, source: 'erp', path: '', body: '' } as const;
     const names = { naturalKey: key, sentKey };
-    const sent = { payload: { sku: key, name: 'New' }, changed: ['name'], remoteId: id };
+    const sent = { payload: { sku: key, name: 'New' }, changed: ['name'], former: { name: 'Old' }, remoteId: id };
     const what =
-      code === 'unclear'
+      code === 'unclear' || code === 'change_proof'
         ? ({ operation: 'product.import', sent } as const)
         : ({ operation: 'product.create', sent: null } as const);
     return {
@@ -130,6 +130,16 @@ it('the read-back takes a slot of the retry budget for each resend', covers('ser
   const { decisions, nextMs } = await settled('reset', []);
   expect(kinds(decisions)).toEqual(['resend']);
   expect(nextMs).toBeGreaterThan(90_000);
+});
+
+it('the read-back sends an import of a change again only when a list that lags had the time to show the change', async () => {
+  const listed = [{ remoteId: 0, naturalKey: 'P0', fields: { sku: 'P0', name: 'Old' } }];
+  const { clock, decisions, resolve } = given('change_proof', listed, { count: 1, lagMs: 15_000 });
+  await resolve();
+  expect(decisions.pop()).toMatchObject({ kind: 'unconfirmed', nextLookAt: clock.now() + 1000 });
+  clock.advance(15_000);
+  await resolve();
+  expect(kinds(decisions)).toEqual(['resend']);
 });
 
 it('the read-back reports nothing of a delivery that was settled by somebody else while the list was read', async () => {
