@@ -12,7 +12,7 @@ import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { covers } from '../support/docs/reliability.ts';
 import { chaosSeed, scaled } from '../support/runner/chaos.ts';
-import { lyingScripts } from './script/lying-script.ts';
+import { ECHOED_BEFORE, lyingScripts } from './script/lying-script.ts';
 import { createMilestones } from './script/milestones.ts';
 import { runScript } from './script/run-script.ts';
 
@@ -45,3 +45,7 @@ it(
     if (Object.keys(repeated).length === 0) expect(runs).toBe(RUNS);
   },
 );
+
+it('a BOM item whose answer repeats nothing is not believed in the model where earlier answers did', async () => {
+  expect(await runScript('publish alone', ECHOED_BEFORE, createMilestones())).toEqual([]);
+});

@@ -107,3 +107,42 @@ export const lyingScripts: fc.Arbitrary<Script> = fc.record({
   }),
   steps: fc.array(step, { minLength: 1, maxLength: 10, size: 'max' }),
 });
+
+const edit = (at: number): Step => ({ do: 'edit', row: at, to: 'a' });
+
+/** A platform that has repeated a BOM item, and then ignores BOM items and answers with nothing. */
+export const ECHOED_BEFORE: Script = {
+  setup: {
+    chance: 0,
+    halting: false,
+    even: false,
+    full: false,
+    trust: 'publish',
+    productUpdate: 'import',
+    importAnswer: 'per-row',
+    membersMax: 100,
+    policy: { init: 'when-complete', publish: 'auto', withdraw: false },
+    pageSize: 100,
+    incremental: false,
+    recheckBlockedMs: 6 * 3_600_000,
+    platform: {
+      lies: ['bom_item.create:ignored'],
+      ids: 'numeric',
+      answers: {},
+      form: 'plain',
+      closed: null,
+      assumesEmpty: false,
+      withoutProof: 'hold',
+      foreign: { products: 0, materials: 0 },
+    },
+  },
+  // P1, M1 and B1, then P2, M2 and B2.
+  steps: [
+    ...[0, 3, 5].map(edit),
+    { do: 'pull' },
+    { do: 'wait', ms: 6000 },
+    { do: 'turn' },
+    ...[1, 4, 6].map(edit),
+    { do: 'pull' },
+  ],
+};
