@@ -109,7 +109,8 @@ export function readEchoes(file: string): ReadonlySet<string> {
 function doublesMax(lies: ReadonlySet<LieName>, { membersMax }: Setup, deaths: number): number {
   const known = lies.has('product.import:doubles-known') ? 1 : 0;
   // The first proof has one product, and the second one at most ten.
-  return known + (lies.has('product.import:doubles-from-two') ? (1 + deaths) * Math.min(membersMax, 10) : 0);
+  const fromTwo = lies.has('product.import:doubles-from-two') ? Math.min(membersMax, 10) : 0;
+  return (1 + deaths) * (known + fromTwo);
 }
 
 function doubles(api: ModelApi, lies: ReadonlySet<LieName>, setup: Setup, deaths: number): string[] {
