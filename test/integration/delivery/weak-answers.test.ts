@@ -119,6 +119,13 @@ describe('an answer to a BOM item', () => {
     const [stuck] = await viewed((views) => views.stuck(1));
     expect(stuck).toMatchObject({ kind: 'bom_item', state: 'in_doubt', reason: { code: 'unechoed' } });
     expect(parts()).toEqual(before);
+    // The message names this setting, so the next run follows it, without a request.
+    world.write('profile.yaml', JSON.stringify({ extends: 'default', ...QUICK, answers: { withoutProof: 'accept' } }));
+    world.requests();
+    expect(exitCodeOf(await world.sync())).toBe(0);
+    expect(world.requests()).toEqual({});
+    const unproven = { kind: 'bom_item', because: 'accepted', count: 1 };
+    expect(await viewed((views) => views.unproven())).toEqual([unproven]);
   });
 });
 
