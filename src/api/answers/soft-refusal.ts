@@ -27,7 +27,9 @@ export function softRefusal(
   const saysFailed =
     FLAGS.some((name) => member(name) === false) ||
     (!isEcho && !isImport && typeof status === 'string' && FAILED.test(status.trim()));
-  const hasProblems = !isEcho && !isImport && PROBLEMS.some((name) => isProblem(member(name)));
+  // Beside a stated success, problems are remarks, or an object for problems without any.
+  const saysDone = FLAGS.some((name) => member(name) === true);
+  const hasProblems = !isEcho && !isImport && !saysDone && PROBLEMS.some((name) => isProblem(member(name)));
   return saysFailed || hasProblems ? readProblems(answer, clean) : null;
 }
 

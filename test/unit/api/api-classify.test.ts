@@ -315,6 +315,8 @@ describe('a success that states a failure', () => {
       '{"id": 7, "errors": []}',
       '{"id": 7, "error": null}',
       '{"id": 7, "success": true, "error": ""}',
+      '{"id": 7, "success": true, "errors": {"count": 0}}',
+      '{"data": {"id": 7}, "ok": true, "error": {"code": 0, "message": ""}}',
     ])
       expect(classified(201, body).kind, body).toBe('accepted');
   });
