@@ -185,6 +185,7 @@ function compose(
     settle: (requests) => commit.run(() => parts.settles.settle(requests)),
     importProofs: async () => reading(() => parts.importProofs.find()),
     storeImportProof: (use, proof) => commit.run(() => parts.importProofs.store(use, proof)),
+    lostImports: async (use) => reading(() => parts.importProofs.lostImports(use)),
     isOpen: async (delivery) => reading(() => parts.importProofs.isOpen(delivery)),
     importGain: async (request) => reading(() => parts.importProofs.gain(request)),
     echoedOperations: async () => reading(() => parts.echoes.all()),

@@ -86,7 +86,7 @@ const LOOK_AGAIN_MS = 10_000;
 export function createImportTrial(
   use: ImportUse,
   options: {
-    ledger: Pick<ImportLedger, 'importProofs' | 'storeImportProof' | 'isOpen'>;
+    ledger: Pick<ImportLedger, 'importProofs' | 'storeImportProof' | 'lostImports' | 'isOpen'>;
     clock: Pick<Clock, 'now' | 'ticks'>;
     onConclusion: (proof: ImportProof) => void;
   },
@@ -199,7 +199,7 @@ export function createImportTrial(
     provings.add({ ...proving, waitUntil, isTaken: false });
   }
 
-  function lost({ members }: ClaimedRequest): void {
+  function lost({ members }: { members: readonly DeliveryName[] }): void {
     const awaited = new Map(members.map(({ id, revision }) => [id, { revision, answeredId: null }]));
     prove({ size: members.length, awaited, answersIds: false, form: [], isLost: true });
   }
@@ -209,7 +209,11 @@ export function createImportTrial(
       const isDue = known === null || (isPutOff(known, clock.now()) && clock.ticks() >= lookAt);
       if (isDue && isStored) {
         lookAt = clock.ticks() + LOOK_AGAIN_MS;
+        const isFirst = known === null;
         known = (await ledger.importProofs())[use];
+        // The list has to show the products of an earlier process's proof before a further proof is sent.
+        const lostBefore = isFirst ? await ledger.lostImports(use) : [];
+        for (const members of lostBefore) if (members.length > provenSize(known)) lost({ members });
       }
       // The wait is over, so the next import is a proof again.
       if (known?.state === 'postponed' && !isPutOff(known, clock.now())) conclude(UNTRIED);

@@ -39,13 +39,7 @@ export function wrongItem(
  */
 export function checkLies(
   file: string,
-  {
-    api,
-    source,
-    setup,
-    isCalm,
-    deaths,
-  }: { api: ModelApi; source: ModelSource; setup: Setup; isCalm: boolean; deaths: number },
+  { api, source, setup, isCalm }: { api: ModelApi; source: ModelSource; setup: Setup; isCalm: boolean },
 ): string[] {
   const { lies: told, closed = null } = setup.platform ?? {};
   const lies = new Set(told);
@@ -53,7 +47,7 @@ export function checkLies(
   return [
     ...misplacedBomItems(api, source.items(), items),
     ...wronglyTaken(items, setup),
-    ...doubles(api, lies, setup, deaths),
+    ...doubles(api, lies, setup),
     ...falselyDelivered(items, { api, source, lies, setup }),
     ...(lies.size === 0 && isCalm && closed === null ? held(items) : []),
   ];
@@ -103,17 +97,17 @@ export function readEchoes(file: string): ReadonlySet<string> {
 }
 
 /**
- * How many products may be doubled before the proofs of imports show it. A process that has died does not know any more
- * which products its proof had, and the next process may send a proof before the list has shown the former one.
+ * How many products may be doubled before the proofs of imports show it. A process that dies amid a proof leaves the rest of
+ * it to the next process, so deaths change nothing.
  */
-function doublesMax(lies: ReadonlySet<LieName>, { membersMax }: Setup, deaths: number): number {
+function doublesMax(lies: ReadonlySet<LieName>, { membersMax }: Setup): number {
   const known = lies.has('product.import:doubles-known') ? 1 : 0;
   // The first proof has one product, and the second one at most ten.
   const fromTwo = lies.has('product.import:doubles-from-two') ? Math.min(membersMax, 10) : 0;
-  return (1 + deaths) * (known + fromTwo);
+  return known + fromTwo;
 }
 
-function doubles(api: ModelApi, lies: ReadonlySet<LieName>, setup: Setup, deaths: number): string[] {
+function doubles(api: ModelApi, lies: ReadonlySet<LieName>, setup: Setup): string[] {
   const extra = (list: JsonObject[], name: string): number => {
     const own = list.filter((one) => !String(one[name] as string).startsWith('F-'));
     return own.length - new Set(own.map((one) => one[name])).size;
@@ -121,7 +115,7 @@ function doubles(api: ModelApi, lies: ReadonlySet<LieName>, setup: Setup, deaths
   const products = extra(api.products(), 'sku');
   const live = api.publications().filter(({ status }) => status === 'published');
   return [
-    ...(products > doublesMax(lies, setup, deaths) ? [`${products} products are doubled.`] : []),
+    ...(products > doublesMax(lies, setup) ? [`${products} products are doubled.`] : []),
     ...(extra(api.materials(), 'code') > 0 ? ['A material is doubled.'] : []),
     ...(extra(api.bomItems(), 'position') > 0 ? ['A BOM item is doubled.'] : []),
     ...(extra(live, 'product') > 0 ? ['A product has two live publications.'] : []),

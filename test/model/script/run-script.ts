@@ -441,8 +441,7 @@ export async function runScript(
     await comeToRest();
     noted((current as ModelProcess | null)?.pull());
     await comeToRest();
-    if (setup.platform)
-      problems.push(...checkLies(file, { api, source, setup, isCalm: steps.every(isCalm), deaths: witness.deaths() }));
+    if (setup.platform) problems.push(...checkLies(file, { api, source, setup, isCalm: steps.every(isCalm) }));
     else check();
     // Everything that is stuck has a way out: fix the rows, lift the business rules, replay, look at the platform.
     if (!setup.platform && problems.length === 0 && witness.breaches.length === 0) await fixEverything();

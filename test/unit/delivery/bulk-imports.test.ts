@@ -3,7 +3,7 @@ import { createBulkImports } from '../../../src/delivery/imports/bulk-imports.ts
 import type { ImportProof, ImportUse } from '../../../src/domain/delivery/import-proof.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { ReasonCode } from '../../../src/domain/delivery/reason.ts';
-import type { ClaimedRequest } from '../../../src/domain/ports/claim.ts';
+import type { ClaimedRequest, DeliveryName } from '../../../src/domain/ports/claim.ts';
 import type { UnconfirmedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { claimedProduct } from '../../support/ledger/deliveries.ts';
@@ -18,12 +18,15 @@ function given({
   imports = {},
   canRead = true,
   isOpen = true,
+  lost = [],
 }: {
   stored?: ImportProof;
   gain?: { due: number; listed: number };
   imports?: Partial<Profile['imports']>;
   canRead?: boolean;
   isOpen?: boolean;
+  /** The imports of an earlier process that wait for a list. */
+  lost?: DeliveryName[][];
 } = {}) {
   const clock = createManualClock();
   let proof = stored;
@@ -33,6 +36,7 @@ function given({
       if (use === 'creates') proof = given;
     },
     importGain: async () => gain,
+    lostImports: async (use: ImportUse) => (use === 'creates' ? lost : []),
     isOpen: async () => isOpen,
   };
   const made = createBulkImports({
@@ -250,6 +254,15 @@ describe('the proof', () => {
     await bulk.prepare(100);
     await bulk.looked(unconfirmed(1, 'import_proof'), [7]);
     expect([stored().state, bulk.createForm()]).toEqual(['untried', 'proof']);
+  });
+
+  it('the import proof of a process that has ended is awaited, and no other one is sent before', async () => {
+    const parts = given({ lost: [[product(1)]] });
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('alone');
+    await parts.bulk.looked(unconfirmed(1, 'crash'), ['a']);
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('proof');
   });
 
   it('the import proof fails after a restart as well where the list shows a second product', async () => {

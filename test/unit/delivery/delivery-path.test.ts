@@ -83,6 +83,7 @@ describe('the way of deliveries', () => {
       storeEcho: async () => undefined,
       importProofs: async () => ({ creates: UNTRIED, changes: PROVEN }),
       importGain: async () => ({ due: 100, listed: 0 }),
+      lostImports: async () => [],
       denialsOf: async () => ({ at: null, isAskedAgain: false }),
       claim(lists) {
         claims.push(lists.map(({ deliveries }) => deliveries.map(({ id }) => id)));

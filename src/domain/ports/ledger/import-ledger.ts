@@ -7,6 +7,8 @@ export interface ImportLedger {
   importProofs(): Promise<ImportProofs>;
   /** Stores a proof. If changed products may be imported again, the changes that were blocked before become due. */
   storeImportProof(use: ImportUse, proof: ImportProof): Promise<void>;
+  /** The imports of an earlier process whose products wait for a list, with these products. */
+  lostImports(use: ImportUse): Promise<DeliveryName[][]>;
   /** True if this revision is still due, in flight or unconfirmed. */
   isOpen(delivery: DeliveryName): Promise<boolean>;
   /**

@@ -44,6 +44,7 @@ export interface ProofsOfImports {
    * a change that may have arrived; else null.
    */
   changesMax(): { countMax: number; blocked: Reason | null };
+  lostImports(use: ImportUse): DeliveryName[][];
   isOpen(delivery: DeliveryName): boolean;
   gain(request: { use: ImportUse; dueMax: number }): { due: number; listed: number };
 }
@@ -60,6 +61,12 @@ export function createImportProofs(
         "SELECT count(*) FROM (SELECT 1 FROM items WHERE state = 'due' AND operation = ? LIMIT +?)",
       )
       .pluck(),
+    // The index of the unconfirmed deliveries that are looked up.
+    lost: db.prepare<[Operation], DeliveryName & { importId: number }>(
+      `SELECT i.id, i.revision, i.request_id AS importId FROM items i
+       WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.operation = ?
+         AND i.request_place IS NOT NULL`,
+    ),
     open: db
       .prepare<[{ id: number; revision: number }], number>(
         `SELECT 1 FROM items i WHERE i.id = @id AND i.revision = @revision AND ${isOpen('i')}`,
@@ -103,6 +110,7 @@ export function createImportProofs(
       if (size > 0 || !('message' in changes)) return { countMax: Math.max(1, size), blocked: null };
       return { countMax: 1, blocked: { code: 'import_unproven', message: `${changes.message} ${CHANGES_CURE}` } };
     },
+    lostImports: (use) => [...Map.groupBy(sql.lost.all(OPERATION_OF[use]), ({ importId }) => importId).values()],
     isOpen: ({ id, revision }) => sql.open.get({ id, revision }) !== undefined,
     gain: ({ use, dueMax }) => ({
       due: sql.due.get(OPERATION_OF[use], dueMax) ?? 0,
