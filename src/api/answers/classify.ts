@@ -374,7 +374,6 @@ function needsBody(meaning: Meaning, cut: Loss): boolean {
   return (meaning === 'gate' || meaning === 'refusal') && cut.by !== 'size';
 }
 
-/** Whether the answer to a create states that the item exists. */
 /** True if an answer states in a known word that the item was there before, whether it was changed or not. */
 function wasThere(
   holders: readonly JsonValue[],
@@ -385,6 +384,7 @@ function wasThere(
   return results.some((said) => said === 'updated' || said === 'exists');
 }
 
+/** Whether the answer to a create states that the item exists. */
 function saysExists(status: number, error: ErrorBody, { uniqueFields }: Expectation): boolean {
   return uniqueFields.length > 0 && EXISTS_STATUSES.has(status) && alreadyExists(error, uniqueFields);
 }

@@ -118,7 +118,8 @@ async function unreadableFault(
   const { ledger, config, passports } = runtime;
   const unreadable = runtime.unreadable();
   if (unreadable === null || outstanding > 0 || now - Math.max(unreadable.since, since) < waitMs) return null;
-  const lookedUp = suspendedBy(LIST_ACCESSES, config.profile);
+  const readBack = suspendedBy(LIST_ACCESSES, config.profile);
+  const lookedUp = { ...readBack, unconfirmed: { ...readBack.unconfirmed, answered: true as const } };
   if ((await ledger.nextDueAt({ suspended: lookedUp, of })) !== null || (await passports.evaluate()) > 0) return null;
   const { unconfirmed } = await ledger.countSuspended(lookedUp);
   const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);

@@ -26,6 +26,11 @@ export interface SuspendedWork {
     operations: readonly Operation[];
     kinds: readonly SubjectKind[];
     reasons: readonly ReasonCode[];
+    /**
+     * True if deliveries that were answered are suspended too: their list fails, and may be readable later. Otherwise they are
+     * decided about without the list.
+     */
+    answered?: true;
   };
 }
 

@@ -23,17 +23,19 @@ export const NOTHING_SUSPENDED: SuspendedWork = {
 };
 
 /**
- * SQL condition: true if the item `i` has an unconfirmed delivery that is suspended. A delivery that was answered is
- * decided about without a list if none can be read. Takes the parameters of `suspendedUnconfirmed`.
+ * SQL condition: true if the item `i` has an unconfirmed delivery that is suspended. Takes the parameters of
+ * `suspendedUnconfirmed`.
  */
 export const IS_SUSPENDED_UNCONFIRMED = `((i.operation IN (SELECT value FROM json_each(@unconfirmedOperations))
   OR (i.kind IN (SELECT value FROM json_each(@unconfirmedKinds))
-    AND i.reason ->> '$.code' IN (SELECT value FROM json_each(@unconfirmedReasons)))) AND NOT ${reasonHas('i', 'was_answered')})`;
+    AND i.reason ->> '$.code' IN (SELECT value FROM json_each(@unconfirmedReasons)))) AND (@unconfirmedAnswered = 1 OR NOT ${reasonHas('i', 'was_answered')}))`;
 
 export interface SuspendedUnconfirmed {
   unconfirmedOperations: string;
   unconfirmedKinds: string;
   unconfirmedReasons: string;
+  /** 1 or 0. */
+  unconfirmedAnswered: number;
 }
 
 /** The parameters of `IS_SUSPENDED_UNCONFIRMED`. */
@@ -42,6 +44,7 @@ export function suspendedUnconfirmed({ unconfirmed }: SuspendedWork = NOTHING_SU
     unconfirmedOperations: JSON.stringify(unconfirmed.operations),
     unconfirmedKinds: JSON.stringify(unconfirmed.kinds),
     unconfirmedReasons: JSON.stringify(unconfirmed.reasons),
+    unconfirmedAnswered: unconfirmed.answered === true ? 1 : 0,
   };
 }
 

@@ -233,6 +233,22 @@ describe('a platform whose answers are bare', () => {
   });
 });
 
+describe('a list that fails after answers that prove too little', () => {
+  it('a list that fails after answers that prove too little ends the wait of a sync, and is read by the next one', async () => {
+    await given(['product.create:other-id']);
+    // The first contact has read the list before.
+    world.sandbox.faults.add({ operation: 'product.list', kind: 'status', status: 500, skip: 1 });
+    const report = await world.sync({ waitMs: 500 });
+    expect(report.fault).toMatchObject({
+      code: 'api.unreachable',
+      message: expect.stringContaining("The API's list of products could not be read"),
+    });
+    world.sandbox.faults.clear();
+    expect(standing(await world.sync())).toEqual({ exit: 0, passports: { published: 3 } });
+    expect(published()).toEqual(ALL);
+  });
+});
+
 describe('a conflict of a passport', () => {
   it.each(['passport.init:refuses-done', 'passport.init:refuses-once', 'passport.publish:refuses-done'] as const)(
     'a conflict in odd words ends well under %s',
