@@ -109,7 +109,7 @@ function checkPaths(
   }
 }
 
-/** Names of ids of items. The ids of whoever owns or made an item are no ids of the item. */
+/** Names of ids of items. The id of the owner or of the maker of an item is not the id of the item. */
 function isId(name: string): boolean {
   return ID_NAME.test(name) && !OTHERS_ID.test(name);
 }

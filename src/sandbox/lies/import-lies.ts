@@ -19,7 +19,7 @@ interface Import {
   made: Entity[];
 }
 
-/** Tells something else about an import, or does something else, after the honest work was done. */
+/** Changes the answer to an import, or what it has stored, after the honest work was done. */
 function afterwards(
   describe: string,
   tell: (answer: Answer, done: Import, parts: LieParts) => Answer,

@@ -29,7 +29,7 @@ function canBePublished(request: OperationRequest, { collections, ids }: LiePart
   return ['initialized', 'unpublished'].includes(stateOf(passport));
 }
 
-function told(body: Answer['body'], status = 200): Answer {
+function answerOf(body: Answer['body'], status = 200): Answer {
   return { status, body, written: [] };
 }
 
@@ -106,18 +106,18 @@ export const PASSPORT_LIES = {
     'passport.publish',
     'The passport is published. The answer is 409 in odd words.',
   ),
-  'passport.publish:accepted': neverPublic('Nothing is published. The answer is 202 with `{}`.', told({}, 202)),
+  'passport.publish:accepted': neverPublic('Nothing is published. The answer is 202 with `{}`.', answerOf({}, 202)),
   'passport.publish:queued': neverPublic(
     'Nothing is published. The answer is 202 with `{"status": "queued"}`.',
-    told({ status: 'queued' }, 202),
+    answerOf({ status: 'queued' }, 202),
   ),
   'passport.publish:pending-review': neverPublic(
     'Nothing is published. The answer is 200 with `{"status": "pending_review"}`.',
-    told({ status: 'pending_review' }),
+    answerOf({ status: 'pending_review' }),
   ),
   'passport.publish:initialized': neverPublic(
     'Nothing is published. The answer is 200 with `{"status": "initialized"}`.',
-    told({ status: 'initialized' }),
+    answerOf({ status: 'initialized' }),
   ),
   'passport.publish:queued-then-public': {
     describe: `The answer is 202 with \`{"status": "queued"}\`. The passport is public after the publications were read ${READS_BEFORE_PUBLIC} times.`,
@@ -127,7 +127,7 @@ export const PASSPORT_LIES = {
         if (!canBePublished(request, parts)) return publish.execute(request);
         const product = `${request.organizationId} ${request.params['product_id'] ?? ''}`;
         if (!queued.has(product)) queued.set(product, { request, reads: 0 });
-        return told({ status: 'queued' }, 202);
+        return answerOf({ status: 'queued' }, 202);
       };
       const read = (request: OperationRequest): Answer => {
         for (const [product, waiting] of queued) {

@@ -38,7 +38,18 @@ export function createStoredEchoes({ profile }: Pick<LedgerContext, 'profile'>, 
 }
 
 /** A hash of the settings that say where an answer repeats the request. If one of them changes, answers are learnt again. */
-function formOf({ naturalKeys, idPaths, wireNames, refNames, publications }: Profile): string {
-  const form = { naturalKeys, idPaths, wireNames, refNames, productIdPaths: publications.productIdPaths };
+function formOf({
+  naturalKeys,
+  idPaths,
+  idUrlPaths,
+  wireNames,
+  refNames,
+  requests,
+  list,
+  publications,
+}: Profile): string {
+  const { productIdPaths, productUrlPaths } = publications;
+  const products = { productIdPaths, productUrlPaths };
+  const form = { naturalKeys, idPaths, idUrlPaths, wireNames, refNames, requests, entry: list.entry, ...products };
   return sha256Url(canonicalJson(form as unknown as JsonValue));
 }
