@@ -8,7 +8,6 @@ import type { Evidence } from '../../domain/delivery/evidence.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { sentence } from '../../lib/text/sentence.ts';
-import { ENDPOINTS } from '../endpoints.ts';
 import { outcomeOfSilence, unconfirmedCauseOf } from '../lost-request.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
 import type { CleanText } from './clean-text.ts';
@@ -28,7 +27,7 @@ import { type ExpectedState, saidOf } from './stated-state.ts';
 export interface Expectation extends IdPlaces {
   /** What the answer has to contain: the new item's id, or nothing. */
   needsId: boolean;
-  /** For a create: the path of its endpoint. The header `Location` of the answer may have the new id. */
+  /** For a create: the path of its endpoint. A `Location` below this path has the new id. */
   createsAt?: string;
   /** The dotted path of the fields in the item of an answer; null or absent if the item has them itself. */
   entryAt?: string | null;
@@ -253,7 +252,8 @@ export function createClassifier(options: {
   function idInLocation(status: number, headers: AnswerHeaders, { createsAt }: Expectation): string | number | null {
     const address = headers['location'];
     if (status !== CREATED || createsAt === undefined || typeof address !== 'string') return null;
-    return isAddressOf(address, createsAt) ? idInAddress(address, clean) : null;
+    const path = newItemIn(address, createsAt);
+    return path === null ? null : idInAddress(path, clean);
   }
 
   /** The evidence of an answer. For a publication or a withdrawal it depends on the state that the answer names. */
@@ -311,15 +311,14 @@ export function createClassifier(options: {
   };
 }
 
-const COLLECTIONS = [...new Set(Object.values(ENDPOINTS).map(({ path }) => path))].filter(
-  (path) => !path.includes('{'),
-);
-
-/** False for the address of a whole collection, or of an item that another endpoint creates. */
-function isAddressOf(address: string, createsAt: string): boolean {
-  const path = `${address.replace(/[?#].*$/s, '').replace(/\/$/, '')}/`;
-  return !COLLECTIONS.some((one) => path.endsWith(one) || (one !== createsAt && path.includes(one)));
+/** The address of the new item in a header `Location`, which may be relative to the endpoint; null for any other address. */
+function newItemIn(location: string, createsAt: string): string | null {
+  const path = URL.parse(location, `http://platform.invalid${createsAt}`)?.pathname ?? '';
+  const at = path.lastIndexOf(createsAt);
+  return at !== -1 && ONE_SEGMENT.test(path.slice(at + createsAt.length)) ? path : null;
 }
+
+const ONE_SEGMENT = /^[^/]+\/?$/;
 
 /**
  * The JSON of a success; null for an empty body.

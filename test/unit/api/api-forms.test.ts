@@ -171,7 +171,9 @@ describe('an id in an address', () => {
 
   it('the Location of a 201 is the id where the body has none', () => {
     expect(located(201, '/api/products/7/')).toMatchObject({ kind: 'accepted', remoteId: 7, evidence: 'id' });
-    expect(located(201, '/v2/items/a-7', '{}')).toMatchObject({ kind: 'accepted', remoteId: 'a-7' });
+    expect(located(201, '/v2/api/products/a-7', '{}')).toMatchObject({ kind: 'accepted', remoteId: 'a-7' });
+    expect(located(201, 'https://x.example/api/products/7?x=1')).toMatchObject({ kind: 'accepted', remoteId: 7 });
+    expect(located(201, './7')).toMatchObject({ kind: 'accepted', remoteId: 7 });
     expect(located(201, '/api/products/7/', '{"id": 8}')).toMatchObject({ kind: 'accepted', remoteId: 8 });
   });
 
@@ -180,6 +182,14 @@ describe('an id in an address', () => {
     [200, '/api/products/7/'],
     [201, '/api/materials/7/'],
     [201, '/api/products/'],
+    [201, '/api/jobs/9'],
+    [201, 'https://x.example/jobs/9'],
+    [201, '/v2/items/a-7'],
+    [201, '/myapi/products/7/'],
+    [201, '/api/products-jobs/7/'],
+    [201, '/api/products/7/jobs/9/'],
+    [201, '/api/products/../jobs/9/'],
+    [201, '/jobs/9/?of=/api/products/7/'],
   ])('the Location is no id with the status %s and the address %s', (status, location) => {
     expect(located(status, location)).toMatchObject({ kind: 'ambiguous' });
   });
