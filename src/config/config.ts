@@ -4,6 +4,7 @@ import { WEB_ROLES } from '../domain/web-role.ts';
 import { isPasswordHash } from '../lib/password-hash.ts';
 import { AlertsSection } from './alerts-section.ts';
 import {
+  AddressRange,
   BaseUrl,
   Decimal,
   Expression,
@@ -105,6 +106,13 @@ const Web = z
       .default([])
       .describe(
         'The names and addresses by which people open the dashboard, without a port. `host` and the loopback names are always allowed. Required if `host` is not a loopback address. A request for any other host name is refused, so that a foreign web page cannot send requests to the dashboard.',
+      ),
+    trustedProxies: z
+      .array(AddressRange)
+      .max(100, 'at most 100 addresses')
+      .default([])
+      .describe(
+        'The addresses of the proxies in front of the dashboard, or ranges such as `10.1.0.0/16`. The address of a client is then read from `X-Forwarded-For`, from the right, as far as these proxies have written it. Wrong passwords are counted by that address. Without this list the header is ignored, and all people behind a proxy share one address.',
       ),
     token: Secret.min(16, 'at least 16 characters')
       .optional()

@@ -1,7 +1,7 @@
 // The kinds of values that the config file has beyond zod's own. Their messages only name the expected value. The code
 // that reports problems adds the found value, because only that code knows whether the value may be shown (I7).
 
-import { isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import nodeCron from 'node-cron';
 import { z } from 'zod';
 import { normalizeDecimal } from '../lib/decimal.ts';
@@ -63,6 +63,22 @@ export const HostName = z
 function isHostName(text: string): boolean {
   if (isIPv6(text)) return true;
   return /^[^\s/:?#@[\]*]+$/.test(text) && URL.parse(`http://${text}`)?.pathname === '/';
+}
+
+/** An address of a machine, or a range of addresses. */
+export const AddressRange = z
+  .string()
+  .max(64, 'at most 64 characters')
+  .refine(isAddressRange, 'an address such as 10.1.2.3, or a range such as 10.1.0.0/16');
+
+/** A range of all addresses is none: then each client could claim any address. */
+function isAddressRange(text: string): boolean {
+  const [address = '', bits] = text.split('/', 2);
+  if (isIP(address) === 0 || address.includes('%')) return false;
+  if (!text.includes('/')) return true;
+  return (
+    text === `${address}/${bits}` && /^[1-9]\d{0,2}$/.test(bits ?? '') && Number(bits) <= (isIPv6(address) ? 128 : 32)
+  );
 }
 
 /** Printable ASCII, because a header cannot have other characters. */

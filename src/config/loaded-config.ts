@@ -60,6 +60,7 @@ export interface LoadedWeb {
   host: string;
   port: number;
   allowedHosts: readonly string[];
+  trustedProxies: readonly string[];
   /** Null if people can only log in as users. */
   token: SecretSource | null;
   users: readonly { name: string; role: WebRole; password: SecretSource }[];

@@ -2,7 +2,7 @@ import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import { hashPassword, isPassword } from '../lib/password-hash.ts';
-import { createAttemptLimit } from './attempt-limit.ts';
+import { type AttemptLimit, createAttemptLimit } from './attempt-limit.ts';
 import type { Person, Role } from './server/route.ts';
 import { createSessions, SESSION_MS, type Session } from './sessions.ts';
 
@@ -42,7 +42,9 @@ export interface Credentials {
  * that also refused the right token would allow anybody to lock out its owner. The comparison costs microseconds and
  * takes the same time for every token. The length of the token makes guessing impossible; the limits only slow guessers
  * down and report them. A password may be weak, so it is not compared after too many guesses from the address or for
- * the name. The comparison uses scrypt, which costs memory and time, so few passwords are compared at once.
+ * the name. A name that has logged in from an address has attempts of its own there, so that strangers who share the
+ * address cannot lock out its owner. The comparison uses scrypt, which costs memory and time, so few passwords are
+ * compared at once.
  */
 export interface Access {
   recognise(visitor: Visitor): { ok: true; person: Person; session: Session | null } | Stranger;
@@ -74,11 +76,11 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
     form: createAttemptLimit(clock),
     bearer: createAttemptLimit(clock),
     name: createAttemptLimit(clock),
+    known: createAttemptLimit(clock),
   };
   const sessions = createSessions(clock);
-  const compare = createPasswordQueue();
-  // The pairs of address and name that have logged in. Guesses from another address do not lock out the owner of the
-  // name.
+  const inTurn = createPasswordQueue();
+  // The pairs of address and name that have logged in.
   const known = new Set<string>();
   /** A hash that is compared for unknown names, so that the answer takes as long as for a known name. */
   let nobody: Promise<string> | null = null;
@@ -89,10 +91,14 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
   // Hashes have one length, so comparing them always takes the same time.
   const isToken = (given: string) => token !== null && given !== '' && timingSafeEqual(digest(given), expected);
 
-  function refused(ip: string, name: string): Stranger {
-    const byAddress = limits.form.failed(ip);
-    const byName = name === '' ? 0 : limits.name.failed(name);
-    return { ok: false, retryAfterMs: Math.max(byAddress, byName) };
+  /** What limits the guesses of an address for a name. */
+  function limitsOf(ip: string, name: string): { limit: AttemptLimit; key: string }[] {
+    const pair = `${ip} ${name}`;
+    if (known.has(pair)) return [{ limit: limits.known, key: pair }];
+    return [
+      { limit: limits.form, key: ip },
+      { limit: limits.name, key: name },
+    ];
   }
 
   return {
@@ -107,7 +113,7 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
       if (given === undefined) return { ok: false, retryAfterMs: 0 };
       return isToken(given)
         ? { ok: true, person: { name: TOKEN_NAME, role: 'operator', by: 'token' }, session: null }
-        : { ok: false, retryAfterMs: limits.bearer.failed(ip) };
+        : { ok: false, retryAfterMs: limits.bearer.take(ip) };
     },
     async login({ ip }, { name, secret }) {
       const opened = (who: string, role: Role, credential: string) => {
@@ -115,16 +121,27 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
         return { ok: true as const, session, person: { name: who, role, by: 'session' as const } };
       };
       if (name === '') {
-        return isToken(secret) ? opened(TOKEN_NAME, 'operator', tokenCredential(secret)) : refused(ip, name);
+        return isToken(secret)
+          ? opened(TOKEN_NAME, 'operator', tokenCredential(secret))
+          : { ok: false, retryAfterMs: limits.form.take(ip) };
       }
       const user = users.find((one) => one.name === name);
-      const waitMs = Math.max(limits.form.waitMs(ip), known.has(`${ip} ${name}`) ? 0 : limits.name.waitMs(name));
+      const limiting = limitsOf(ip, name);
+      const wait = () => Math.max(...limiting.map(({ limit, key }) => limit.waitMs(key)));
+      const waitMs = wait();
       if (waitMs > 0) return { ok: false, retryAfterMs: waitMs };
-      const right = await compare(async () => isPassword(secret, await passwordOf(user)));
-      if (right === null) return { ok: false, retryAfterMs: BUSY_MS };
+      const compared = await inTurn(async () => {
+        // Other guesses were counted while this one waited for its turn.
+        const retryAfterMs = wait();
+        if (retryAfterMs > 0) return { right: false, retryAfterMs };
+        for (const { limit, key } of limiting) limit.take(key);
+        return { right: await isPassword(secret, await passwordOf(user)), retryAfterMs };
+      });
+      if (compared === null) return { ok: false, retryAfterMs: BUSY_MS };
       // The config may have changed while the password was compared, so the user is looked up again.
       const same = users.some((one) => one === user);
-      if (!right || user === undefined || !same) return refused(ip, name);
+      if (!compared.right || user === undefined || !same) return { ok: false, retryAfterMs: compared.retryAfterMs };
+      for (const { limit, key } of limiting) limit.giveBack(key);
       known.delete(`${ip} ${name}`);
       known.add(`${ip} ${name}`);
       const [oldest] = known;
@@ -150,7 +167,7 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
 const BUSY_MS = 1000;
 
 /** Compares few passwords at once. Returns null if the queue is full. */
-function createPasswordQueue(): (compare: () => Promise<boolean>) => Promise<boolean | null> {
+function createPasswordQueue(): <Result>(compare: () => Promise<Result>) => Promise<Result | null> {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (compare) => {

@@ -1,15 +1,17 @@
 import type { Clock } from '../lib/clock.ts';
 import { sha256Hex } from '../lib/hash.ts';
 
-/** Counts wrong guesses by address. */
+/** Counts guesses by address or name. Right guesses are given back, so only wrong ones use up attempts. */
 export interface AttemptLimit {
   /**
-   * Counts a wrong guess.
+   * Counts a guess. Call it before the guess is compared: guesses that come at the same time are then limited too.
    *
-   * @returns milliseconds until a wrong guess is free again; 0 if this guess was free
+   * @returns milliseconds until a guess is free again; 0 if this guess was free, and is counted
    */
-  failed(address: string): number;
-  /** Milliseconds until a wrong guess is free again; 0 if one is free now. Counts nothing. */
+  take(address: string): number;
+  /** Undoes `take` for a guess that was right. */
+  giveBack(address: string): void;
+  /** Milliseconds until a guess is free again; 0 if one is free now. Counts nothing. */
   waitMs(address: string): number;
 }
 
@@ -21,7 +23,7 @@ const ADDRESSES_MAX = 10_000;
 
 export function createAttemptLimit(clock: Clock): AttemptLimit {
   /**
-   * When all wrong guesses of an address are free again, by the hash of the address. A caller may send a name of many
+   * When all guesses of an address are free again, by the hash of the address. A caller may send a name of many
    * kilobytes in its place.
    */
   const clearAt = new Map<string, number>();
@@ -34,7 +36,7 @@ export function createAttemptLimit(clock: Clock): AttemptLimit {
 
   return {
     waitMs: (address) => state(sha256Hex(address)).waitMs,
-    failed(address) {
+    take(address) {
       const hash = sha256Hex(address);
       const { from, waitMs } = state(hash);
       if (waitMs > 0) return waitMs;
@@ -44,6 +46,11 @@ export function createAttemptLimit(clock: Clock): AttemptLimit {
       const oldest = clearAt.keys().next().value;
       if (clearAt.size > ADDRESSES_MAX && oldest !== undefined) clearAt.delete(oldest);
       return 0;
+    },
+    giveBack(address) {
+      const hash = sha256Hex(address);
+      const at = clearAt.get(hash);
+      if (at !== undefined) clearAt.set(hash, at - REGAIN_MS);
     },
   };
 }

@@ -8,6 +8,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { type Credentials, createAccess } from './access.ts';
 import { addBoard } from './board.ts';
+import { createClientAddress } from './client-address.ts';
 import { errorStatus } from './error-status.ts';
 import { createHostCheck, SECURITY_HEADERS } from './guard.ts';
 import { createLiveHub } from './live/live-hub.ts';
@@ -75,6 +76,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     ...routesOf(pageContext),
   ];
   let isMeantHost = createHostCheck(web);
+  let addressOf = createClientAddress(web.trustedProxies);
   const answers = createAnswers(() => routes);
 
   const app = fastify({
@@ -99,7 +101,14 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     for (const one of [method].flat()) served.push({ method: one, path, role, fields, bodyBytesMax: bodyLimit });
   });
   addErrorPages(app, answers, log);
-  addGuard(app, { isMeantHost: (headers) => isMeantHost(headers), access, servers, wrongTokens, answers });
+  addGuard(app, {
+    isMeantHost: (headers) => isMeantHost(headers),
+    addressOf: (request) => addressOf(request),
+    access,
+    servers,
+    wrongTokens,
+    answers,
+  });
   addRoutes(app, routes, { answers, people, log, secrets: runtime.secrets, ledgerLost: () => runtime.ledgerLost() });
   await addBoard(app, { queues: runtime.queues.bullQueues, log });
   const url = await listen(app, web, log);
@@ -113,6 +122,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     async renew(renewed) {
       credentials = await credentialsOf(renewed);
       isMeantHost = createHostCheck(renewed);
+      addressOf = createClientAddress(renewed.trustedProxies);
       access.renew(credentials);
       hub.disconnect();
     },

@@ -22,6 +22,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the guard; null for a stranger. */
     visit: Visit | null;
+    /** Set by the guard: the address from which the request came. */
+    client: string;
   }
 }
 
@@ -66,7 +68,7 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts:
 const OLD_FORM = 'This form is older than your login. Go back, load the page again, and send the form again.';
 
 async function webRequest(request: FastifyRequest, reply: FastifyReply): Promise<WebRequest> {
-  const { visit, ip, headers, body } = request;
+  const { visit, client, headers, body } = request;
   const abort = new AbortController();
   reply.raw.once('close', () => abort.abort());
   const type = headers['content-type'] ?? '';
@@ -80,7 +82,7 @@ async function webRequest(request: FastifyRequest, reply: FastifyReply): Promise
     person: visit?.person ?? STRANGER,
     csrf: visit?.session?.csrf ?? '',
     headers,
-    ip,
+    ip: client,
     abort: abort.signal,
   };
 }

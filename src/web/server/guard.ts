@@ -10,6 +10,7 @@ import type { Role } from './route.ts';
 
 export interface Guard {
   isMeantHost(headers: FastifyRequest['headers']): boolean;
+  addressOf(request: FastifyRequest['raw']): string;
   access: Access;
   servers: BoundedServers;
   wrongTokens: WrongTokens;
@@ -23,6 +24,7 @@ export interface Guard {
 export function addGuard(app: FastifyInstance, guard: Guard): void {
   const { access, servers, wrongTokens, answers } = guard;
   app.decorateRequest('visit', null);
+  app.decorateRequest('client', '');
 
   const refuse = (
     request: FastifyRequest,
@@ -40,7 +42,9 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
     });
 
   app.addHook('onRequest', async (request, reply) => {
-    const { headers, ip, method } = request;
+    const { headers, method } = request;
+    const ip = guard.addressOf(request.raw);
+    request.client = ip;
     const path = request.url.split('?', 1)[0] ?? '';
     reply.headers(SECURITY_HEADERS);
     if (path === BOARD_PATH || path.startsWith(`${BOARD_PATH}/`)) {

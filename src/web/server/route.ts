@@ -36,7 +36,7 @@ export interface WebRequest {
   /** The token in the field `csrf` of each form; `csrfField(request)` renders the field. */
   csrf: string;
   headers: IncomingHttpHeaders;
-  /** The address from which the request came. */
+  /** The address from which the request came; behind a trusted proxy it is the address that the proxy reports. */
   ip: string;
   /** Aborted when the connection or the server is closed. */
   abort: AbortSignal;

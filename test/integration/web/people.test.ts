@@ -132,6 +132,30 @@ describe('people of the dashboard', () => {
   });
 });
 
+describe('a dashboard behind a proxy', () => {
+  it('a dashboard behind a trusted proxy counts the guesses of a stranger apart from those of people', async () => {
+    const web = await openGuardedWeb();
+    const { config } = web.daemon.runtime;
+    if (config.web === null) throw new Error('There is no web section.');
+    const logIn = async (client: string, name: string, password: string) => {
+      const headers = { origin: web.url, accept: 'text/html', 'x-forwarded-for': `198.51.100.1, ${client}` };
+      return (await askWeb(web.url, '/login', { form: { name, password }, headers, from: '127.0.9.1' })).status;
+    };
+    const guess = async (client: string) => {
+      for (let number = 0; number < 10; number += 1) await logIn(client, '', 'wrong');
+      return await logIn(client, '', 'wrong');
+    };
+    await web.server.renew({ ...config.web, trustedProxies: ['127.0.9.0/24'] });
+    expect(await guess('203.0.113.9')).toBe(429);
+    expect(await logIn('203.0.113.8', 'the-viewer', PASSWORDS.viewer)).toBe(303);
+    // The header is not believed if the connection comes from elsewhere.
+    await web.server.renew({ ...config.web, trustedProxies: ['127.0.8.1'] });
+    expect(await guess('203.0.113.7')).toBe(429);
+    expect(await logIn('203.0.113.6', 'the-viewer', PASSWORDS.viewer)).toBe(429);
+    await web.remove();
+  });
+});
+
 describe('a reload of the config', () => {
   it('a reload of the config lets new people in, and ends the sessions of those that have changed', async () => {
     const web = await openGuardedWeb();

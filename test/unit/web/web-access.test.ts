@@ -162,6 +162,26 @@ describe('users', () => {
     expect((await access.login(visitor({}, '10.0.1.99'), anna)).ok).toBe(true);
   });
 
+  it('of passwords that are guessed at the same time, no more are compared than of those one after the other', async () => {
+    const access = createAccess(withUsers(), createManualClock());
+    const guesses = Array.from({ length: 60 }, (_, at) => (at === 50 ? anna : { name: 'anna', secret: `wrong ${at}` }));
+    const answers = await Promise.all(guesses.map((guess) => access.login(visitor({}, '10.0.1.1'), guess)));
+    expect(answers.filter(({ ok }) => ok)).toEqual([]);
+    expect(answers.filter((answer) => !answer.ok && answer.retryAfterMs === 0)).toHaveLength(10);
+  });
+
+  it('users who share an address have attempts of their own there once they have logged in', async () => {
+    const access = createAccess(withUsers(), createManualClock());
+    const wrong = (name: string) => access.login(visitor(), { name, secret: 'wrong' });
+    // Right passwords use up no attempts.
+    for (let login = 0; login < 15; login += 1) expect((await access.login(visitor(), anna)).ok).toBe(true);
+    for (let guess = 0; guess < 60; guess += 1) await access.login(visitor(), byToken('wrong'));
+    expect(await access.login(visitor(), { name: 'berta', secret: 'wrong' })).toMatchObject({ retryAfterMs: 30_000 });
+    expect((await access.login(visitor(), anna)).ok).toBe(true);
+    for (let guess = 0; guess < 10; guess += 1) expect(await wrong('anna')).toEqual({ ok: false, retryAfterMs: 0 });
+    expect(await access.login(visitor(), anna)).toEqual({ ok: false, retryAfterMs: 30_000 });
+  });
+
   it('users are not locked out by guesses from elsewhere where they have logged in before', async () => {
     const access = createAccess(withUsers(), createManualClock());
     expect((await access.login(visitor(), anna)).ok).toBe(true);
