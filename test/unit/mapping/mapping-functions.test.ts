@@ -413,20 +413,41 @@ describe('date', () => {
     ['11.05.2021 14:30:59', 'DD.MM.YYYY HH:mm:ss', '2021-05-11'],
     ['2020-02-29', undefined, '2020-02-29'],
     ['2000-02-29', undefined, '2000-02-29'],
+    ['0001-01-02', undefined, '0001-01-02'],
+    ['1970-01-01', undefined, '1970-01-01'],
+    ['2999-12-31', undefined, '2999-12-31'],
   ])('date() reads %j (%j) as %s', (given, format, expected) => {
     expect(date(given, format)).toBe(expected);
   });
 
-  it.each(['00000000', '0000-00-00', '9999-12-31', '99991231', '/Date(253402214400000)/'])(
-    'date() takes %j for no date',
-    (given) => {
-      expect(date(given)).toBeNull();
-    },
-  );
+  it.each([
+    ['00000000', undefined],
+    ['0000-00-00', undefined],
+    ['0000-00-00T00:00:00', undefined],
+    ['00.00.0000', 'DD.MM.YYYY'],
+    ['0/0/0000 0:00:00', 'D/M/YYYY H:mm:ss'],
+    ['0001-01-01T00:00:00', undefined],
+    ['01.01.0001', 'DD.MM.YYYY'],
+    ['/Date(-62135596800000)/', undefined],
+    ['1753-01-01 00:00:00.000', undefined],
+    ['1899-12-30', undefined],
+    ['1900-01-01T00:00:00Z', undefined],
+    ['1/1/1900', 'M/D/YYYY'],
+    ['2154-12-31', undefined],
+    ['9999-12-31', undefined],
+    ['99991231', undefined],
+    ['9999-12-31T23:59:59.9999999', undefined],
+    ['31.12.9999', 'DD.MM.YYYY'],
+    ['/Date(253402214400000)/', undefined],
+  ])('date() takes %j (%j) for no date', (given, format) => {
+    expect(date(given, format)).toBeNull();
+  });
 
   it.each([
     ['2021-02-29', undefined, 'date.invalid'],
     ['1900-02-29', undefined, 'date.invalid'],
+    ['00.00.2021', 'DD.MM.YYYY', 'date.invalid'],
+    ['0000-01-01', undefined, 'date.invalid'],
     ['20211301', undefined, 'date.invalid'],
     ['31.04.2021', 'DD.MM.YYYY', 'date.invalid'],
     ['11.05.2021', undefined, 'date.format'],

@@ -5,10 +5,26 @@ import { argumentText, shown } from '../values.ts';
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?\s?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 const COMPACT = /^(\d{4})(\d{2})(\d{2})$/;
 const TICKS = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/;
-const EMPTY = new Set(['00000000', '0000-00-00', '0000-00-00 00:00:00']);
 
-/** SAP writes this date for a period that never ends. The field is then left out, which means that there is no end. */
-const OPEN_END = '9999-12-31';
+/** Days that programs write for "no date" or "no end". The field is then left out. */
+const NO_DATE: ReadonlySet<string> = new Set([
+  // SAP and MySQL write zeros.
+  '0000-00-00',
+  // `DateTime.MinValue` of .NET, and the zero time of Go.
+  '0001-01-01',
+  // Dynamics NAV and Business Central: an undefined date is the earliest DATETIME of SQL Server.
+  // https://learn.microsoft.com/dynamics365/business-central/dev-itpro/developer/methods-auto/date/date-data-type
+  '1753-01-01',
+  // The zero of OLE dates (Access, Delphi), and of serial numbers in spreadsheets.
+  '1899-12-30',
+  // Dynamics AX and Finance: "Null Values for Data Types". SQL Server also makes this day of an empty text.
+  // https://learn.microsoft.com/previous-versions/dynamicsax-2012/developer/null-values-for-data-types
+  '1900-01-01',
+  // Dynamics AX and Finance: the last day of the type `date`, for periods that never end.
+  '2154-12-31',
+  // SAP, and the last day of most databases.
+  '9999-12-31',
+]);
 
 const TOKENS: Record<string, string> = {
   YYYY: '(?<year>\\d{4})',
@@ -39,12 +55,12 @@ const TOKEN = /YYYY|MM?|DD?|HH?|mm|ss/g;
  * A calendar day as `YYYY-MM-DD`. Without a format it takes ISO dates and date-times, `YYYYMMDD` and `/Date(ms)/`; other
  * spellings need a format made of `YYYY`, `MM`, `M`, `DD`, `D` (and `HH`, `H`, `mm`, `ss`, which are read and dropped).
  *
- * @returns null for an empty value, for zeros (`00000000`), and for 9999-12-31, which stands for "no end"
+ * @returns null for an empty value, and for a day that stands for "no date" or "no end", such as `00000000`
  * @throws MappingError with code `date.format` or `date.invalid`
  */
 export function date(value: unknown, format?: unknown): string | null {
   const text = argumentText('date', value);
-  if (text === null || EMPTY.has(text)) return null;
+  if (text === null) return null;
   const parts = format === undefined ? readKnown(text) : readAs(text, format);
   if (parts === null) {
     const expected =
@@ -54,6 +70,7 @@ export function date(value: unknown, format?: unknown): string | null {
   }
   const [year, month, day] = parts;
   const iso = `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`;
+  if (NO_DATE.has(iso)) return null;
   if (year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) {
     throw new MappingError(
       'date.invalid',
@@ -61,7 +78,7 @@ export function date(value: unknown, format?: unknown): string | null {
       'Correct the date in the source.',
     );
   }
-  return iso === OPEN_END ? null : iso;
+  return iso;
 }
 
 type Parts = readonly [year: number, month: number, day: number];
