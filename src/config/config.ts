@@ -298,7 +298,7 @@ const Source = z
       .min(1, 'the name of a connector')
       .describe('The connector: the id of a built-in one, the path of a file, or the name of a package.'),
     schedule: Schedule.optional().describe(
-      'When the source is read, as a cron expression. Without it, the source is read on demand only.',
+      'When the source is read, as a cron expression. If it has a day of the month and a day of the week, either of them is enough, as in cron. Without `schedule`, the source is read on demand only.',
     ),
     timezone: TimeZone.default('UTC').describe('The IANA time zone of the schedule.'),
     watch: z

@@ -11,10 +11,7 @@ export interface Cron {
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/**
- * How many days are searched. The 29th of February may be eight years away, or forty years on a certain day of the
- * week.
- */
+/** How many days are searched. A fifth Friday of February may be forty years away. */
 const DAYS_MAX = 41 * 366;
 /** No clock change is longer than this, and no two clock changes are closer together than this. */
 const CHANGE_MS = 3 * HOUR_MS;
@@ -34,10 +31,7 @@ export function createCron(expression: string, timezone: string): Cron {
   const minutes = ascending(fields.minute);
   const hours = ascending(fields.hour);
   const everyHour = hours.length === 24;
-  // Local times are counted as if they were UTC, so the task also works in UTC.
-  const days = createTask(expression, () => undefined, { timezone: 'UTC' });
-  // The task is never started, so the library need not keep it in memory.
-  void days.destroy();
+  const days = createMatcher(expression);
   const [firstSecond = 0, firstMinute = 0, firstHour = 0] = [seconds[0], minutes[0], hours[0]];
   const firstOfDayMs = ((firstHour * 60 + firstMinute) * 60 + firstSecond) * 1000;
   const timeMs = (hour: number, minute: number, second: number) => ((hour * 60 + minute) * 60 + second) * 1000;
@@ -45,7 +39,7 @@ export function createCron(expression: string, timezone: string): Cron {
   function nextLocal(after: number): number | null {
     let day = Math.floor(after / DAY_MS) * DAY_MS;
     for (let count = 0; count < DAYS_MAX; count += 1, day += DAY_MS) {
-      if (!days.match(new Date(day + firstOfDayMs))) continue;
+      if (!days(day + firstOfDayMs)) continue;
       const found = firstOnDay(day, after);
       if (found !== null) return found;
     }
@@ -70,7 +64,7 @@ export function createCron(expression: string, timezone: string): Cron {
     for (let minute = Math.floor(at / 60_000) * 60_000; minute <= at + CHANGE_MS; minute += 60_000) {
       for (const second of seconds) {
         const candidate = minute + second * 1000;
-        if (candidate > at && days.match(new Date(zone.toLocal(candidate)))) return candidate;
+        if (candidate > at && days(zone.toLocal(candidate))) return candidate;
       }
     }
     return null;
@@ -92,6 +86,24 @@ export function createCron(expression: string, timezone: string): Cron {
       return null;
     },
   };
+}
+
+/**
+ * Whether an expression names a local time, which is counted as if it were UTC.
+ *
+ * POSIX: if both the day of the month and the day of the week are restricted, a day that matches either of them counts. The
+ * library would demand both. As in cron, a field that begins with `*` restricts nothing here, so a day matches an expression
+ * with a step in this field only if it matches both fields.
+ */
+function createMatcher(expression: string): (localMs: number) => boolean {
+  const fields = expression.trim().split(/\s+/);
+  const [dayOfMonth, dayOfWeek] = [fields.length - 3, fields.length - 1];
+  const isEither = [dayOfMonth, dayOfWeek].every((at) => !/^[*?]/.test(fields[at] ?? '*'));
+  const alternatives = isEither ? [fields.with(dayOfMonth, '*'), fields.with(dayOfWeek, '*')] : [fields];
+  const tasks = alternatives.map((parts) => createTask(parts.join(' '), () => undefined, { timezone: 'UTC' }));
+  // The tasks are never started, so the library need not keep them in memory.
+  for (const task of tasks) void task.destroy();
+  return (localMs) => tasks.some((task) => task.match(new Date(localMs)));
 }
 
 const ascending = (values: readonly number[]): number[] => values.toSorted((a, b) => a - b);
