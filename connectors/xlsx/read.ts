@@ -116,14 +116,20 @@ async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
   const lastOfHeader = header === false ? 0 : header + headerRows - 1;
   const merged = headerRows > 1 ? await findMergedCells(open, lastOfHeader) : [];
   let waiting: RawRow[] = [];
+  let beyond: string | null = null;
   const scanner = createSheetScanner({
     cellMax: layout.maxCellCharacters,
     columnsMax: layout.maxColumns,
+    onBeyond: (row, cell) => {
+      // An empty text does not count either.
+      if (beyond === null && cellValue(cell, open.cells) !== '') beyond = `${columnLettersOf(cell.column)}${row}`;
+    },
     onRow: (row) => waiting.push(row),
   });
   const headerCells: RawRow[] = [];
   let names: Names | undefined;
   for await (const { share, ended } of readPart(archive, sheet.part, { handlers: scanner.part, limits })) {
+    if (beyond !== null) throw tooWide(beyond, open);
     const rows = waiting;
     waiting = [];
     headerCells.push(...rows.filter(({ number }) => number <= lastOfHeader));
@@ -131,6 +137,13 @@ async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
     if (names === undefined && (below.length > 0 || ended)) names = namesOf(headerCells, below, merged, open);
     if (names !== undefined && (below.length > 0 || ended)) yield { names, rows: below, scanner, share };
   }
+}
+
+function tooWide(cell: string, { archive, sheet, layout }: OpenSheet): Error {
+  return sourceFault(
+    `Cell ${cell} of the sheet ${sheet.name} (${archive.file}) has a value beyond column ${layout.maxColumns}, and \`maxColumns\` allows no more columns.`,
+    { suggestion: 'Clear the cell. If the sheet has so many columns, raise `maxColumns`.' },
+  );
 }
 
 /** The names of columns, by number; undefined for a column without a name and without values in the first rows. */

@@ -28,9 +28,11 @@ const CODE_OF_0 = 48;
 export function createSheetScanner(options: {
   cellMax: number;
   columnsMax: number;
+  /** Called with a cell beyond `columnsMax` that has text or a formula. The cell is not in its row. */
+  onBeyond: (row: number, cell: SpreadsheetCell) => void;
   onRow: (row: RawRow) => void;
 }): SheetScanner {
-  const { cellMax, columnsMax, onRow } = options;
+  const { cellMax, columnsMax, onBeyond, onRow } = options;
   const inline = createTextGatherer(cellMax);
   const hiddenColumns: { from: number; to: number }[] = [];
   let row = { number: 0, hidden: false, cells: [] as SpreadsheetCell[] };
@@ -44,16 +46,16 @@ export function createSheetScanner(options: {
     const last = column;
     column = r === undefined ? column + 1 : columnOf(r);
     if (column <= last) throw new Error(`the cells of row ${row.number} are not in order: ${r} stands too late`);
-    if (column >= columnsMax) {
-      throw new Error(`row ${row.number} goes beyond column ${columnsMax}, and \`maxColumns\` allows no more`);
-    }
     cell = { column, type: t, style: s === undefined ? 0 : Number(s), text: null, formula: false };
     if (t === 'inlineStr') inline.begin();
   }
 
   function endCell(): void {
     if (cell.type === 'inlineStr') cell.text = inline.take();
-    if (cell.text !== null || cell.formula) row.cells.push(cell);
+    // Spreadsheets also store cells that have a format only.
+    if (cell.text === null && !cell.formula) return;
+    if (cell.column < columnsMax) row.cells.push(cell);
+    else onBeyond(row.number, cell);
   }
 
   const part: PartHandlers = {

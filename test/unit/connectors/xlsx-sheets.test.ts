@@ -192,9 +192,21 @@ describe('cells with shared text', () => {
 
   it('cells beyond the columns that are accepted are refused', async () => {
     const sheet = `${textRow(1, 'a')}<row r="2">${textCell('ZZ2', 'x')}</row>`;
-    await expect(read({ sheet }, { maxColumns: 100 })).rejects.toThrow(
-      'row 2 goes beyond column 100, and `maxColumns` allows no more',
-    );
+    await expect(read({ sheet }, { maxColumns: 100 })).rejects.toMatchObject({
+      message:
+        'Cell ZZ2 of the sheet Sheet1 (in.xlsx) has a value beyond column 100, and `maxColumns` allows no more columns.',
+      suggestion: 'Clear the cell. If the sheet has so many columns, raise `maxColumns`.',
+    });
     expect((await read({ sheet }))[0]?.fields).toEqual({ a: '', ZZ: 'x' });
+  });
+
+  it.each([
+    '<c r="BBB2" s="0"/>',
+    '<c r="BBB2" t="s"><v>0</v></c>',
+    '<c r="BBB2" t="inlineStr"><is><t></t></is></c>',
+    '<c r="BBB2" t="str"><f>IF(A2="","",1)</f><v></v></c>',
+  ])('an empty cell beyond the columns that are accepted does not count: %s', async (cell) => {
+    const sheet = `${textRow(1, 'a')}<row r="2">${textCell('A2', 'x')}${cell}</row>`;
+    expect(fields(await read({ sheet, strings: ['<t/>'] }))).toEqual([{ a: 'x' }]);
   });
 });
