@@ -1,5 +1,3 @@
-import { statfsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { createSourcePauses } from '../daemon/schedules/source-pauses.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
@@ -14,6 +12,7 @@ import { ITEM_KINDS } from '../domain/item.ts';
 import type { BackupStatus, ReloadStatus } from '../domain/ports/daemon-notes.ts';
 import type { Deferred, ItemCounts, RefusedWork, RunView } from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
+import { FULL_BYTES, freeBytesBeside } from '../ledger/store/free-space.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -100,7 +99,7 @@ async function status(context: CommandContext): Promise<number> {
     const { views } = ledger;
     return {
       now,
-      freeBytes: roomBeside(config.ledger),
+      freeBytes: freeBytesBeside(config.ledger),
       standing: { items: views.itemCounts(), ...standingOf(views, config, ids) },
       attention: attentionOf(views, []),
       apiWait: goingOn(views.apiWait(), now),
@@ -355,22 +354,10 @@ function refusedItems(refused: readonly RefusedWork[]): number {
 /** Less free space than this is reported. The ledger's log may take as much. */
 const LITTLE_ROOM_BYTES = 64 * 1024 * 1024;
 
-function roomBeside(ledger: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(dirname(ledger));
-    return bavail * bsize;
-  } catch {
-    // If the system does not report the free space, there is no line about it.
-    return null;
-  }
-}
-
 function roomLine(freeBytes: number): string {
   const left = freeBytes < FULL_BYTES ? 'is full' : `has ${formatBytes(freeBytes)} left`;
   return `Ledger: its disk ${left}. While the disk is full, nothing is read or sent. When the disk has room again, the work continues automatically.`;
 }
-
-const FULL_BYTES = 64 * 1024;
 
 function underWayLine(count: number): string {
   const are = count === 1 ? 'is' : 'are';

@@ -22,7 +22,7 @@ import { openDatabase, type Sqlite } from './store/database.ts';
 import { createFollowClock } from './store/follow-clock.ts';
 import { createGroupCommit, type GroupCommit } from './store/group-commit.ts';
 import { thisHolder } from './store/holder.ts';
-import { ledgerFaultOf } from './store/ledger-fault.ts';
+import { fullDiskFault, ledgerFaultOf } from './store/ledger-fault.ts';
 import { watchLedger } from './store/ledger-watch.ts';
 import { acquireLock, type LedgerLock } from './store/lock.ts';
 import { createLogSync, type LogSync } from './store/log-sync.ts';
@@ -112,7 +112,7 @@ function compose(
   const { clock, profile, passportRules, contactRules, guardOf, epoch, target } = options;
   const context = { db, clock, profile, forms, passportRules, contactRules, guardOf, epoch, target };
   const parts = createLedgerParts(context, options);
-  const commit = createGroupCommit(db, { highWater, log, lost });
+  const commit = createGroupCommit(db, { highWater, log, lost, clock });
   const followClock = createFollowClock({ db, clock, commit });
 
   /** Runs a read that compares stored times with the present, after the ledger has followed a changed clock. */
@@ -237,7 +237,12 @@ function compose(
     setLookupValue: (value) => commit.run(() => ({ records: parts.people.setLookupValue(value) })),
     removeLookupValue: (lookup, key) => commit.run(() => ({ records: parts.people.removeLookupValue(lookup, key) })),
     prune: (limits) => commit.run(() => parts.prune(limits)),
-    touch: () => commit.run(() => parts.meta.set('touched', new Date(clock.now()).toISOString())),
+    async touch() {
+      // A write as small as this one may succeed on a full disk, because the log has room that is used again.
+      const refused = commit.refused() ?? fullDiskFault(options.file);
+      if (refused !== null) throw refused;
+      await commit.run(() => parts.meta.set('touched', new Date(clock.now()).toISOString()));
+    },
     async close() {
       await commit.close();
       try {

@@ -1,6 +1,6 @@
-import { statfsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { statSync } from 'node:fs';
 import type { SourceCounts } from '../../domain/ports/ledger/ledger-views.ts';
+import { freeBytesBeside } from '../../ledger/store/free-space.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { keptAnswer } from '../../lib/collections/kept.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -81,13 +81,4 @@ export function createFigures({ runtime, care, alerts, clock, log }: FiguresOpti
 
 function bytesOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-function freeBytesBeside(file: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(dirname(file));
-    return bavail * bsize;
-  } catch {
-    return null;
-  }
 }

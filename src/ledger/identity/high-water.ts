@@ -7,6 +7,7 @@ import { fault } from '../../domain/faults.ts';
 import { systemCodeOf } from '../../lib/errors.ts';
 import { moveLog, type Sqlite } from '../store/database.ts';
 import { diskFault } from '../store/durable-folder.ts';
+import { CONTINUES } from '../store/ledger-fault.ts';
 import { readMark, writeMark } from './mark.ts';
 
 /** The count of commits, in the ledger and in its mark. */
@@ -87,7 +88,6 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
 function busyFault(file: string): Error {
   return fault('ledger.held', `The new ledger ${file} cannot be completed, because another program reads it.`, {
     path: 'ledger',
-    suggestion:
-      'Close other programs that have the file open, such as a database browser or a backup, and run the command again.',
+    suggestion: `Close other programs that have the file open, such as a database browser or a backup. ${CONTINUES}`,
   });
 }

@@ -1,4 +1,5 @@
 import { fault } from '../../domain/faults.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { HighWater } from '../identity/high-water.ts';
 import type { Sqlite } from './database.ts';
@@ -17,6 +18,8 @@ export interface GroupCommit {
    * database.
    */
   run<T>(write: () => T): Promise<T>;
+  /** Why a write was refused in the last seconds: the disk is full, read-only or locked. Null if none was. */
+  refused(): Fault | null;
   /** Why nothing can be written any more, or null. The disk has failed to store a commit. */
   failed(): Fault | null;
   /** Resolves when all waiting writes are committed. Nothing may be run afterwards. */
@@ -30,19 +33,23 @@ interface Waiting extends GroupedWrite {
 
 /** Bounds for how long one transaction blocks the event loop. */
 const GROUP_MAX = 256;
+/** Work that was refused is tried again every second. As long as it is refused, small writes may still succeed. */
+const REFUSED_FOR_MS = 5000;
 
 interface GroupCommitOptions {
   highWater: Pick<HighWater, 'raise' | 'mirror'>;
   log: Pick<LogSync, 'sync'>;
   /** Asked before each transaction: why this process may not write any more, or null. */
   lost: () => Fault | null;
+  clock: Pick<Clock, 'ticks'>;
 }
 
-export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCommitOptions): GroupCommit {
+export function createGroupCommit(db: Sqlite, { highWater, log, lost, clock }: GroupCommitOptions): GroupCommit {
   let waiting: Waiting[] = [];
   let scheduled: NodeJS.Immediate | null = null;
   let underWay: Promise<void> | null = null;
   let failed: Fault | null = null;
+  let refused: { by: Fault; at: number } | null = null;
   let closed = false;
   const commitGroup = createGroupTransaction(db, { highWater, refusal: () => failed ?? lost() });
 
@@ -74,13 +81,19 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
       for (const [index, { resolve, reject }] of group.entries()) {
         const result = results[index];
         if (result?.ok) resolve(result.value);
-        else reject(ledgerFaultOf(result?.error) ?? result?.error);
+        else reject(reasonOf(result?.error));
       }
     } catch (error) {
       // No promise resolves before its write is on the disk.
-      const reason = ledgerFaultOf(error) ?? error;
+      const reason = reasonOf(error);
       for (const one of group) one.reject(reason);
     }
+  }
+
+  function reasonOf(error: unknown): unknown {
+    const by = ledgerFaultOf(error);
+    if (by !== null) refused = { by, at: clock.ticks() };
+    return by ?? error;
   }
 
   async function toDisk(): Promise<void> {
@@ -101,6 +114,7 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
         schedule();
       });
     },
+    refused: () => (refused !== null && clock.ticks() - refused.at < REFUSED_FOR_MS ? refused.by : null),
     failed: () => failed,
     async close() {
       closed = true;

@@ -1,5 +1,20 @@
 import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { FULL_BYTES, freeBytesBeside } from './free-space.ts';
+
+/** The last part of a cure: the fault does not know whether a daemon or another command reports it. */
+export const CONTINUES = 'A daemon then continues by itself. Run any other command again.';
+const MAKE_ROOM = `The disk is full: make room on it. ${CONTINUES}`;
+
+/** The fault of a ledger whose disk is full; null if there is room, or if the system does not report the room. */
+export function fullDiskFault(ledger: string): Fault | null {
+  const free = freeBytesBeside(ledger);
+  if (free === null || free >= FULL_BYTES) return null;
+  return fault('ledger.unwritable', `The ledger cannot be written: ${free} bytes are free on its disk.`, {
+    path: 'ledger',
+    suggestion: MAKE_ROOM,
+  });
+}
 
 /**
  * Translates an error of SQLite into a fault with a cure. Null for all other errors. Null for a wrong statement too,
@@ -20,7 +35,7 @@ export function ledgerFaultOf(error: unknown): Fault | null {
     case 'FULL':
       return fault('ledger.unwritable', `The ledger cannot be written: ${messageOf(error)}.`, {
         ...details,
-        suggestion: 'The disk is full: make room on it, and run the command again.',
+        suggestion: MAKE_ROOM,
       });
     case 'READONLY':
     case 'CANTOPEN':
@@ -40,8 +55,7 @@ export function ledgerFaultOf(error: unknown): Fault | null {
     case 'LOCKED':
       return fault('ledger.held', `Another program has the ledger's file locked: ${messageOf(error)}.`, {
         ...details,
-        suggestion:
-          'Close other programs that have the file open, such as a database browser or a backup, and run the command again.',
+        suggestion: `Close other programs that have the file open, such as a database browser or a backup. ${CONTINUES}`,
       });
     default:
       return null;

@@ -1,12 +1,11 @@
 // Upgrades a ledger of an older version: first a backup, then all steps in one transaction. After a kill or a power cut
 // at any moment the ledger is complete, in the former version or in the present one.
 
-import { statfsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
+import { freeBytesBeside } from '../store/free-space.ts';
 import { MIGRATIONS } from './steps/first-migrations.ts';
 import { HELD_CREATES } from './steps/held-creates.ts';
 import { IMPORT_PLACES } from './steps/import-places.ts';
@@ -158,18 +157,8 @@ function roomFor(db: Database.Database, { copies }: { copies: 0 | 1 }): number {
  * @throws Fault `ledger.unwritable` before anything was changed, where the system reports too little room on the disk
  */
 function assertRoom(place: string, needed: number): void {
-  const free = freeBeside(place);
+  const free = freeBytesBeside(place);
   if (free !== null && free < needed) throw roomFault(place, needed);
-}
-
-/** The free bytes beside the ledger; null if the file system does not report them. */
-function freeBeside(place: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(dirname(place));
-    return bavail * bsize;
-  } catch {
-    return null;
-  }
 }
 
 /**
@@ -179,11 +168,11 @@ function freeBeside(place: string): number | null {
 function isFull(error: unknown, place: string): boolean {
   const code = systemCodeOf(error) ?? '';
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return true;
-  return code.startsWith('SQLITE_IOERR') && (freeBeside(place) ?? ROOM_LEAST) < ROOM_LEAST;
+  return code.startsWith('SQLITE_IOERR') && (freeBytesBeside(place) ?? ROOM_LEAST) < ROOM_LEAST;
 }
 
 function roomFault(place: string, needed: number, cause?: unknown): Fault {
-  const free = freeBeside(place);
+  const free = freeBytesBeside(place);
   const has = free === null ? '' : `, and ${megabytes(free)} are free`;
   return fault(
     'ledger.unwritable',

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
@@ -13,6 +14,7 @@ import { FORMS, NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts'
 import { row } from '../../support/ledger/records.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../support/machine/small-disk.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
+import { createManualClock } from '../../support/time/manual-clock.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -120,6 +122,40 @@ describeSmallDisk('a ledger on a disk that is full', () => {
       expect(kept).toHaveLength(acknowledged);
       await ledger.close();
       expect(verifyLedger(file, quiet)?.findings).toEqual([]);
+    },
+  );
+
+  it(
+    'a touch reports a full disk at once, and a disk without room for a page as soon as the page was refused',
+    covers('disk-full', 'I8'),
+    async () => {
+      const clock = createManualClock();
+      const ledger = openLedger(file, { clock });
+      const run = await ledger.startRun({ source: 'erp', trigger: 'cli', streams: ['default'], mappingRevision: 'r1' });
+      const page = { ...run, source: 'erp', stream: 'default', seen: createBitmap(), deferMapping: false };
+      const stage = (from: number, to: number) =>
+        ledger.stagePage({
+          ...page,
+          records: Array.from({ length: to - from }, (_, at) => rowsOfPage(from + at)).flat(),
+        });
+      await stage(0, 20);
+      // From now on, small writes use the room of the log again, so they succeed on a full disk too.
+      const beside = new Database(file);
+      beside.pragma('wal_checkpoint(RESTART)');
+      beside.close();
+      disk.fill();
+      await expect(ledger.touch()).rejects.toMatchObject({ code: 'ledger.unwritable' });
+      disk.clear();
+      await ledger.touch();
+      disk.fillTo(200_000);
+      await ledger.touch();
+      await expect(stage(20, 150)).rejects.toMatchObject({ code: 'ledger.unwritable' });
+      await expect(ledger.touch()).rejects.toMatchObject({ code: 'ledger.unwritable' });
+      disk.clear();
+      await stage(20, 150);
+      clock.advance(10_000);
+      await ledger.touch();
+      await ledger.close();
     },
   );
 

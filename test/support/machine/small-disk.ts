@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeWhere } from '../runner/describe-where.ts';
@@ -14,6 +14,8 @@ export const describeSmallDisk = describeWhere({
 export interface SmallDisk {
   /** Uses this many bytes of the free space, or all of it. */
   fill(bytes?: number): void;
+  /** Uses the free space except for this many bytes. */
+  fillTo(freeBytes: number): void;
   /** Frees that space again. */
   clear(): void;
   makeReadOnly(): void;
@@ -25,15 +27,20 @@ export function mountSmallDisk(folder: string, megabytes: number): SmallDisk {
   mkdirSync(folder, { recursive: true });
   if (!mount(folder, megabytes)) throw new Error(`Nothing can be mounted on ${folder}.`);
   const ballast = join(folder, 'ballast');
+  const fill = (bytes?: number): void => {
+    const handle = openSync(ballast, 'a');
+    try {
+      if (bytes !== undefined) writeSync(handle, Buffer.alloc(bytes, 1));
+      else for (const size of [65_536, 4096, 1]) writeUntilFull(handle, Buffer.alloc(size, 1));
+    } finally {
+      closeSync(handle);
+    }
+  };
   return {
-    fill(bytes) {
-      const handle = openSync(ballast, 'a');
-      try {
-        if (bytes !== undefined) writeSync(handle, Buffer.alloc(bytes, 1));
-        else for (const size of [65_536, 4096, 1]) writeUntilFull(handle, Buffer.alloc(size, 1));
-      } finally {
-        closeSync(handle);
-      }
+    fill,
+    fillTo(freeBytes) {
+      const { bavail, bsize } = statfsSync(folder);
+      fill(bavail * bsize - freeBytes);
     },
     clear: () => rmSync(ballast, { force: true }),
     makeReadOnly: () => void spawnSync('mount', ['-o', 'remount,ro', folder]),

@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fault } from '../../../src/domain/faults.ts';
 import type { Sqlite } from '../../../src/ledger/store/database.ts';
 import { createGroupCommit } from '../../../src/ledger/store/group-commit.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { covers } from '../../support/docs/reliability.ts';
+import { createManualClock } from '../../support/time/manual-clock.ts';
 
 describe('the group commit', () => {
   let db: Sqlite;
@@ -35,6 +37,7 @@ describe('the group commit', () => {
           };
         }) as Sqlite['prepare'],
       };
+      const clock = createManualClock();
       let isFull = true;
       const raise = () => {
         if (isFull) throw failure('disk I/O error');
@@ -44,13 +47,19 @@ describe('the group commit', () => {
         highWater: { raise, mirror: () => undefined },
         log: { sync: () => Promise.resolve() },
         lost: () => null,
+        clock,
       });
       const insert = db.prepare<[string]>('INSERT INTO facts VALUES (?)');
       const write = (name: string) => commit.run(() => insert.run(name).changes);
 
       await expect(write('lost')).rejects.toMatchObject({ code: 'ledger.unwritable' });
+      expect(commit.refused()).toMatchObject({ code: 'ledger.unwritable' });
       isFull = false;
       expect(await write('kept')).toBe(1);
+      // Another, larger write may still be refused, and is tried again every second.
+      expect(commit.refused()).toMatchObject({ code: 'ledger.unwritable' });
+      clock.advance(5000);
+      expect(commit.refused()).toBeNull();
       await commit.close();
       expect(db.prepare('SELECT name FROM facts').pluck().all()).toEqual(['kept']);
     },
@@ -71,6 +80,7 @@ describe('the group commit', () => {
         },
       },
       lost: () => null,
+      clock: systemClock,
     });
     const told: string[] = [];
     const write = (name: string) => {

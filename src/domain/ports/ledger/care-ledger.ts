@@ -29,9 +29,10 @@ export interface CareLedger {
    */
   prune(limits?: HistoryLimits): Promise<void>;
   /**
-   * Commits a small write, to find out whether the ledger can be written.
+   * Finds out whether the ledger can be written: its disk is not full, no write was refused in the last seconds, and a
+   * small write is committed.
    *
-   * @throws Fault `ledger.unwritable`
+   * @throws Fault `ledger.unwritable`, or the fault of the refused write
    */
   touch(): Promise<void>;
   close(): Promise<void>;
