@@ -55,6 +55,29 @@ describe('each', () => {
     expect(mapRow(mapper, { id: 'P', parts: null }).status).toBe('excluded');
   });
 
+  it.each([
+    'has(row.parts)',
+    '"parts" in row',
+    'has(row.parts) && item.qty != 0',
+    'item.qty != 0 && has(row.parts)',
+    'row.id.startsWith("P1")',
+  ])('excludes a row without the list of `each` where `when` is %s', async (when) => {
+    const mapper = await mapperOf([
+      { to: 'product', key: 'row.id', fields: { sku: 'row.id', name: 'row.id' } },
+      { ...PARTS, when },
+    ]);
+    expect(itemsOf(mapper, { id: 'P2' }).map(({ kind, key }) => `${kind} ${key}`)).toEqual(['product P2']);
+    const whole = { id: 'P1', parts: [{ pos: '10', code: 'M1', qty: 2 }] };
+    expect(itemsOf(mapper, whole).map(({ kind, key }) => `${kind} ${key}`)).toEqual(['product P1', 'bom_item P1/10']);
+  });
+
+  it('reports a row without the list of `each` where `when` needs an entry, or does not say that the row is left out', async () => {
+    for (const when of ['item.qty != 0', 'row.id != "P1"']) {
+      const [issue] = issuesOf(await mapperOf([{ ...PARTS, when }]), { id: 'P2' });
+      expect(issue).toMatchObject({ code: 'column.missing', field: 'each' });
+    }
+  });
+
   it('`each` refuses two entries of a row with one key, and names them', async () => {
     const entries = [
       { pos: '10', code: 'M1', qty: 2 },

@@ -33,8 +33,11 @@ export function applyExpressions(mapping: ExpressionMapping, row: JsonObject, ch
 
 function applyToEntries(mapping: ExpressionMapping, each: Expression, row: Scope, checks: ItemChecks): Made {
   const entries = entriesOf(each, row);
-  // Without the entries, only the products that the row itself names are known.
-  if (!entries.ok) return madeNothing([entries.error], productsBlockedBy(mapping, entryScope(row, null, 0)));
+  if (!entries.ok) {
+    if (excludesRow(mapping, row)) return madeItems([]);
+    // Without the entries, only the products that the row itself names are known.
+    return madeNothing([entries.error], productsBlockedBy(mapping, entryScope(row, null, 0)));
+  }
   const items: Item[] = [];
   const issues: Issue[] = [];
   const blocked = new Set<string | null>();
@@ -54,6 +57,15 @@ function applyToEntries(mapping: ExpressionMapping, each: Expression, row: Scope
     }
   }
   return { items, issues: bounded(issues), blockedProducts: [...blocked] };
+}
+
+/**
+ * True if `when` is false for each entry that the row could have. A `when` that needs the entry fails here, unless its
+ * part about the row is false already.
+ */
+function excludesRow({ when }: ExpressionMapping, row: Scope): boolean {
+  const wanted = evaluateWhen(when, row);
+  return wanted.ok && !wanted.value;
 }
 
 /** The entries of the list that `each` gives. Null stands for an empty list. */
