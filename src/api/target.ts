@@ -187,7 +187,7 @@ function expectationsUnder(
     'material.create': of('material.create', true, keyNames.material),
     'material.update': of('material.update', false, []),
     // No item refers to a BOM item, and the API can neither read nor update one.
-    'bom_item.create': of('bom_item.create', false, []),
+    'bom_item.create': { ...of('bom_item.create', false, []), unlisted: true },
     'passport.init': passport(null),
     'passport.publish': passport(publicStates),
     'passport.unpublish': passport(withdrawnStates),

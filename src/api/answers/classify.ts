@@ -13,14 +13,14 @@ import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
 import type { CleanText } from './clean-text.ts';
 import { decodeError, type ErrorBody } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
-import { type Comparison, compareWith, type Difference, holdersOf, otherItem, type SentIdentity } from './echo.ts';
+import { compareWith, type Difference, holdersOf, NOT_COMPARED, otherItem, type SentIdentity } from './echo.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import type { WordReader } from './import-words.ts';
 import { parseJson } from './json-text.ts';
 import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
 import { type IdPlaces, idInAddress, type NoId, remoteIdIn, whyNoId } from './remote-id.ts';
 import { retryAfterMs, throttledForMs } from './retry-after.ts';
-import { softRefusal } from './soft-refusal.ts';
+import { type SoftRefusal, softRefusal } from './soft-refusal.ts';
 import { type ExpectedState, saidOf } from './stated-state.ts';
 
 /** What the classification of an answer needs to know about its request. */
@@ -33,6 +33,8 @@ export interface Expectation extends IdPlaces {
   entryAt?: string | null;
   /** For a create: the names of the unique fields in the request. Empty for other requests. */
   uniqueFields: readonly string[];
+  /** For a create: no list shows the new item, so a refusal that names an id is never followed by a second create. */
+  unlisted?: true;
   /** For a create: the words by which an answer may state that the item was there before. */
   words?: WordReader;
   /** For an import: its members. The answer may name each of them. */
@@ -222,11 +224,16 @@ export function createClassifier(options: {
     const anyIds = { idPaths: expectation.state?.idPaths ?? expectation.idPaths, idUrlPaths };
     const holders = holdersOf(value, anyIds.idPaths, entryAt);
     const sent = expectation.sent?.();
-    const { difference, repeats } = sent === undefined ? NOT_COMPARED : compareWith(holders, sent);
+    const compared = sent === undefined ? NOT_COMPARED : compareWith(holders, sent);
+    const { difference, repeats } = compared;
     const named = withMembers(value, expectation, 'accepted');
-    const refusal = softRefusal(value, { isEcho: repeats, isImport: expectation.members !== undefined, clean });
-    if (refusal !== null && !saysOfMembers(named.members)) return softlyRefused(status, refusal, expectation);
     const remoteId = remoteIdIn(value, expectation, clean) ?? location;
+    const isWritten = expectation.isPassport === true || (remoteId !== null && !compared.onlyOwnId);
+    const isItem = repeats && isWritten;
+    const refusal = softRefusal(value, { isItem, isImport: expectation.members !== undefined, clean });
+    if (refusal !== null && !saysOfMembers(named.members)) {
+      return softlyRefused(status, refusal, { expectation, remoteId, isNamed: remoteId !== null || repeats });
+    }
     if (remoteId === null && expectation.needsId) {
       return unreadableAnswer(status, notDone(status, describeNoId(whyNoId(value, expectation, clean))));
     }
@@ -269,12 +276,26 @@ export function createClassifier(options: {
     return { evidence: evidence === 'echo' ? 'id' : evidence };
   }
 
-  /** The outcome of a success whose body states that nothing was done. A passport needs no correction of its data. */
-  function softlyRefused(status: number, error: ErrorBody, expectation: Expectation): Outcome {
-    const detail = detailOf(status, error, {});
+  /**
+   * The outcome of a success whose body states that nothing was done. A passport needs no correction of its data. An
+   * answer that names the item all the same is unclear: the platform may have stored the item.
+   */
+  function softlyRefused(
+    status: number,
+    { problems, isStated }: SoftRefusal,
+    answer: { expectation: Expectation; remoteId: JsonValue; isNamed: boolean },
+  ): Outcome {
+    const { expectation, remoteId, isNamed } = answer;
+    const detail = detailOf(status, problems, {});
     if (expectation.isPassport === true) return { kind: 'gated', detail };
-    if (saysExists(400, error, expectation)) return { kind: 'exists', detail };
-    return { kind: 'refused', detail, ...(expectation.uniqueFields.length > 0 && { mayExist: true }) };
+    if (saysExists(400, problems, expectation)) return { kind: 'exists', detail };
+    if (expectation.uniqueFields.length > 0) {
+      return { kind: 'refused', detail, mayExist: true, ...(isNamed && { namesItem: true }) };
+    }
+    // The id of a changed item was known before, so beside a stated failure it shows nothing.
+    const isUnclear = isNamed && expectation.members === undefined && (expectation.unlisted === true || !isStated);
+    if (!isUnclear) return { kind: 'refused', detail };
+    return { kind: 'accepted', evidence: 'unknown_word', words: detail.message, remoteId };
   }
 
   function withMembers(
@@ -337,9 +358,6 @@ function successIn(
   if (value !== undefined || (needsId && location === null)) return value;
   return members !== undefined || !/^\s*[[{"]/.test(body) ? null : undefined;
 }
-
-/** The comparison with a request that has no values to repeat. */
-const NOT_COMPARED: Comparison = { difference: null, repeats: false };
 
 /** True if the answer to an import says something about one of its members. */
 function saysOfMembers(members: readonly MemberOutcome[] | undefined): boolean {

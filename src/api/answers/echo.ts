@@ -49,6 +49,8 @@ export interface Comparison {
   difference: Difference | null;
   /** True if the answer repeats the values that identify the request: the natural key, the own id, or all other ids. */
   repeats: boolean;
+  /** True if it repeats only the own id, which was in the path. That names the item, and shows nothing of the change. */
+  onlyOwnId: boolean;
 }
 
 /** A value that the answer repeats differently from the request. */
@@ -69,12 +71,17 @@ export function compareWith(answered: readonly JsonValue[], sent: SentIdentity):
   const holders = answered.map(withoutStatusCode);
   const key = repeatedKey(holders, sent.keys);
   const keyDiffers = key !== null && key.shown !== key.sent ? key : null;
-  if (keyDiffers !== null && !keyDiffers.formOnly) return { difference: keyDiffers, repeats: false };
+  if (keyDiffers !== null && !keyDiffers.formOnly) return { ...NOT_COMPARED, difference: keyDiffers };
   const difference =
     idDifference(holders, sent.ids) ?? fieldDifference(holders, sent.fields) ?? otherKind(holders, sent);
-  if (difference !== null) return { difference, repeats: false };
-  return { difference: keyDiffers, repeats: key !== null || repeatsIds(holders, sent.ids) };
+  if (difference !== null) return { ...NOT_COMPARED, difference };
+  const repeats = key !== null || repeatsIds(holders, sent.ids);
+  const onlyOwnId = repeats && key === null && sent.ids.some(({ isOwn }) => isOwn === true);
+  return { difference: keyDiffers, repeats, onlyOwnId };
 }
+
+/** The comparison with a request that has no values to repeat. */
+export const NOT_COMPARED: Comparison = { difference: null, repeats: false, onlyOwnId: false };
 
 /** Fields of the text beside the code of a status: `{"code": 0, "message": "success"}`. */
 const STATUS_TEXTS = ['message', 'msg'] as const;

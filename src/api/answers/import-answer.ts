@@ -303,7 +303,7 @@ function otherName(entry: JsonValue, sent: JsonObject | undefined, { nameField, 
 function outcomeOf(
   entry: JsonValue,
   { said, word, name }: { said: Said; word: string | undefined; name: string | undefined },
-  { expectation, clean }: Reading,
+  { decision, expectation, clean }: Reading,
 ): MemberOutcome {
   const isNew = expectation.uniqueFields.length > 0;
   if (said === 'unclear' || (said === 'exists' && !isNew)) {
@@ -315,18 +315,14 @@ function outcomeOf(
     if (name !== undefined) {
       return { kind: 'unknown', why: `It gives the product the name ${JSON.stringify(clean(name, WORD_LENGTH_MAX))}.` };
     }
-    const id = isJsonObject(entry)
-      ? [entry, ...ECHOES.map((name) => valueAt(entry, name))].map((at) => idIn(at, expectation, clean))
-      : [];
-    return {
-      kind: 'accepted',
-      effect: said === 'stored' ? null : said,
-      remoteId: id.find((one) => one !== null) ?? null,
-    };
+    return { kind: 'accepted', effect: said === 'stored' ? null : said, remoteId: idOf(entry, expectation, clean) };
   }
   const problems = readProblems(problemsOf(entry, expectation), clean);
+  // Only an entry that has the natural key as well has the id of the product, and not that of the row.
+  const isNamed = isNew && decision === 'accepted' && keyIn(entry, expectation) !== null;
   return {
     kind: 'refused',
+    ...(isNamed && idOf(entry, expectation, clean) !== null && { namesItem: true }),
     ...(isNew && (said === 'exists' || alreadyExists(problems, expectation.uniqueFields)) && { exists: true }),
     detail: {
       status: null,
@@ -336,8 +332,11 @@ function outcomeOf(
   };
 }
 
-function idIn(value: JsonValue | undefined, expectation: ImportExpectation, clean: CleanText) {
-  return value === undefined ? null : remoteIdIn(value, expectation, clean);
+/** The id in an entry, or in the product that it repeats. */
+function idOf(entry: JsonValue, expectation: ImportExpectation, clean: CleanText): string | number | null {
+  if (!isJsonObject(entry)) return null;
+  const places = [entry, ...ECHOES.flatMap((name) => valueAt(entry, name) ?? [])];
+  return places.map((place) => remoteIdIn(place, expectation, clean)).find((id) => id !== null) ?? null;
 }
 
 const NO_REASON = {

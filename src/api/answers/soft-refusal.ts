@@ -10,27 +10,34 @@ const FAILED = /^(?:error|errored|fail|failed|failure)$/i;
 /** Fields that hold the problems. */
 const PROBLEMS = ['errors', 'error'] as const;
 
+/** An answer that refuses the request although its status is a success. */
+export interface SoftRefusal {
+  problems: ErrorBody;
+  /** True if a flag or a status states the failure. False if the answer only has problems. */
+  isStated: boolean;
+}
+
 /**
- * The problems of an answer that refuses the request although its status is a success; null for any other answer.
+ * The refusal in an answer with the status of a success; null for any other answer.
  *
- * @param isEcho whether the answer repeats the request. Then the status is that of the written item, and problems beside
- *   the item are no refusal.
+ * @param isItem whether the answer is the written item itself. Then the status is that of the item, and problems beside
+ *   it are no refusal.
  * @param isImport whether the request is a bulk import. Its words and problems may be about single rows.
  */
 export function softRefusal(
   answer: JsonValue,
-  { isEcho, isImport, clean }: { isEcho: boolean; isImport: boolean; clean: CleanText },
-): ErrorBody | null {
+  { isItem, isImport, clean }: { isItem: boolean; isImport: boolean; clean: CleanText },
+): SoftRefusal | null {
   if (!isJsonObject(answer)) return null;
   const member = (name: string): JsonValue | undefined => (Object.hasOwn(answer, name) ? answer[name] : undefined);
   const status = member('status');
-  const saysFailed =
+  const isStated =
     FLAGS.some((name) => member(name) === false) ||
-    (!isEcho && !isImport && typeof status === 'string' && FAILED.test(status.trim()));
+    (!isItem && !isImport && typeof status === 'string' && FAILED.test(status.trim()));
   // Beside a stated success, problems are remarks, or an object for problems without any.
   const saysDone = FLAGS.some((name) => member(name) === true);
-  const hasProblems = !isEcho && !isImport && !saysDone && PROBLEMS.some((name) => isProblem(member(name)));
-  return saysFailed || hasProblems ? readProblems(answer, clean) : null;
+  const hasProblems = !isItem && !isImport && !saysDone && PROBLEMS.some((name) => isProblem(member(name)));
+  return isStated || hasProblems ? { problems: readProblems(answer, clean), isStated } : null;
 }
 
 /** Empty texts, lists and objects mean that there is no problem. */

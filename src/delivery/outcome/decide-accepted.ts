@@ -59,13 +59,13 @@ export function withoutList(
   evidence: Evidence,
   { echoedBefore, readable, withoutProof }: ProofContext & { withoutProof: Profile['answers']['withoutProof'] },
 ): Weighed {
+  // An unknown word means unclear, never done.
+  if (evidence === 'unknown_word') return { kind: 'hold' };
   const isNewItem = operation === 'product.create' || operation === 'material.create';
   if (isNewItem && !echoedBefore) {
     return { kind: 'take', unproven: readable === 'assumed_empty' ? 'assumed_empty' : 'unlisted' };
   }
-  // An unknown word means unclear, never done.
-  if (withoutProof === 'hold' || evidence === 'unknown_word') return { kind: 'hold' };
-  return { kind: 'take', unproven: 'accepted' };
+  return withoutProof === 'hold' ? { kind: 'hold' } : { kind: 'take', unproven: 'accepted' };
 }
 
 /** Decides the next state of a delivery after an answer with a 2xx. Pure. */
@@ -114,21 +114,31 @@ function weakReason(operation: Operation, { remoteId, words }: Outcome & { kind:
     return { code: 'pending', message, words };
   }
   const id = remoteId === null ? '' : ` names the id ${JSON.stringify(remoteIdText(remoteId))} and`;
-  const message = `The answer${id} does not repeat what was sent.`;
-  return { code: 'unechoed', message, ...(remoteId !== null && { answeredId: remoteId }) };
+  const answered = remoteId !== null && { answeredId: remoteId };
+  if (words !== undefined) {
+    const named = remoteId === null ? ' repeats what was sent and' : id;
+    return {
+      code: 'unechoed',
+      message: `The answer is a success that${named} states a problem: ${words}`,
+      words,
+      ...answered,
+    };
+  }
+  return { code: 'unechoed', message: `The answer${id} does not repeat what was sent.`, ...answered };
 }
 
-function whyHeld(operation: Operation): string {
+function whyHeld(operation: Operation, { words }: Reason): string {
   if (showsInPublications(operation)) return 'The publications cannot be read.';
   if (operation === 'product.import') return 'The list of products cannot be read, so no further change is imported.';
-  return `Earlier answers of this platform did, and no list can show the ${kindWord(kindOf(operation))}.`;
+  const earlier = words === undefined ? 'Earlier answers of this platform did, and no list' : 'No list';
+  return `${earlier} can show the ${kindWord(kindOf(operation))}.`;
 }
 
 /** The reason of a write that no list can confirm. A person has to look at the platform. */
 export function heldReason(operation: Operation, reason: Reason): Reason {
   const settle = 'Look at the platform, and record what is there with `dpp-sync settle`.';
   const accept = 'If a 2xx of this platform is enough, set `answers.withoutProof: accept` in the profile.';
-  const cause = whyHeld(operation);
+  const cause = whyHeld(operation, reason);
   const sentences = [cause, settle, ...(reason.words === undefined ? [accept] : [])].join(' ');
   return reason.message.endsWith(sentences) ? reason : { ...reason, message: `${reason.message} ${sentences}` };
 }

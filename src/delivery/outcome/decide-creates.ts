@@ -130,12 +130,14 @@ function decideCreate(outcome: MemberOutcome, context: CreatesContext, isAlone: 
       if (outcome.remoteId === null) return look({ code: 'unclear', message: ID_NOT_NAMED }, context);
       return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
     case 'refused':
-      if (outcome.exists !== true) return { kind: 'rejected', reason: reasonOf('refused', outcome.detail) };
+      if (outcome.exists !== true && outcome.namesItem !== true) {
+        return { kind: 'rejected', reason: reasonOf('refused', outcome.detail) };
+      }
       return {
         kind: 'unconfirmed',
         nextLookAt: now,
         spend: true,
-        reason: { ...reasonOf('exists', outcome.detail), lookAgain: true },
+        reason: { ...reasonOf(outcome.exists === true ? 'exists' : 'may_exist', outcome.detail), lookAgain: true },
       };
     case 'untouched':
       return look({ code: 'import_refused', message: UNTOUCHED }, context);

@@ -50,6 +50,8 @@ export function decideReadBack(
     return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: withSentence(reason, HIDDEN) };
   }
   const withProof = withSentence(reason, own === undefined ? ABSENT : DIFFERS);
+  // The answer has stated a problem, and the list shows that the platform did not store the change.
+  if (reason.words !== undefined) return { kind: 'rejected', reason: { ...withProof, code: 'refused' }, absent: true };
   if (context.operation === 'material.update') return decideResend(context, withProof, true);
   // The write is known to have had no effect. Parking it stages the present desired content, in a way that the profile allows.
   if (context.profile.productUpdate === 'none') return { kind: 'parked', reason: withProof };

@@ -14,7 +14,7 @@ export function decideRefused(outcome: Outcome & { kind: 'refused' }, context: A
   const reason = reasonOf('refused', outcome.detail);
   if (isUnreadable(context)) return leaveToPerson(reason);
   if (needsReadBack(context)) return readBackLater(reason, context);
-  return outcome.mayExist ? mayExist(outcome.detail, context) : { kind: 'rejected', reason };
+  return outcome.mayExist ? mayExist(outcome, context) : { kind: 'rejected', reason };
 }
 
 /**
@@ -42,7 +42,7 @@ export function decideBusinessRule(
   if (isUnreadable(context)) return leaveToPerson(reason);
   if (operation === 'passport.init') return decideInitConflict(detail, context);
   if (needsReadBack(context)) return readBackLater(reason, context);
-  if (outcome.mayExist) return mayExist(detail, context);
+  if (outcome.mayExist) return mayExist({ detail }, context);
   const mayBeDone =
     showsInPublications(operation) && context.readable === 'yes' && readConflict(detail.message) !== 'business_rule';
   return mayBeDone ? readAtRest(reasonOf('conflict', detail), context) : blockedByRule(reason, context);
@@ -71,11 +71,14 @@ function readBackLater(reason: Reason, { operation, profile, now }: AttemptConte
 }
 
 /**
- * Handles a create whose refusal does not show whether the item exists. If an earlier attempt was lost, the item may be its
- * result, and a list that lags may have hidden it.
+ * Handles a create whose refusal does not show whether the item exists. If an earlier attempt was lost, or the refusal names
+ * the item, the item may be the result of a request, and a list that lags may have hidden it.
  */
-function mayExist(detail: OutcomeDetail, context: AttemptContext): Decision {
-  const again = context.attempts > 0 ? { lookAgain: true as const } : {};
+function mayExist(
+  { detail, namesItem }: { detail: OutcomeDetail; namesItem?: true },
+  context: AttemptContext,
+): Decision {
+  const again = context.attempts > 0 || namesItem === true ? { lookAgain: true as const } : {};
   return readBackNow({ ...reasonOf('may_exist', detail), ...again }, context);
 }
 

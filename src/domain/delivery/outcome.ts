@@ -51,9 +51,17 @@ export type Outcome =
   /**
    * The data is wrong. `members` is present if a refused import names the members at fault. With `endpoint` the address or the
    * form of the request is wrong, so other data would be refused too. With `mayExist` a create may have been refused
-   * because its item exists, although the answer does not state that.
+   * because its item exists, although the answer does not state that. With `namesItem` the answer has an id or repeats the
+   * request, so the platform may have stored the item all the same.
    */
-  | { kind: 'refused'; detail: OutcomeDetail; members?: MemberOutcome[]; endpoint?: true; mayExist?: true }
+  | {
+      kind: 'refused';
+      detail: OutcomeDetail;
+      members?: MemberOutcome[];
+      endpoint?: true;
+      mayExist?: true;
+      namesItem?: true;
+    }
   /** 401, 402 or 403: the API refuses the key, the plan or the scope. The delivery stays due. */
   | { kind: 'denied'; by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail };
 
@@ -64,8 +72,11 @@ export type MemberOutcome =
    * `mixed`: the answer counts created members and updated ones, and does not say which they are.
    */
   | { kind: 'accepted'; effect: 'created' | 'updated' | 'mixed' | null; remoteId: JsonValue }
-  /** The member was not stored, because its data is wrong. A new product may be refused because it exists. */
-  | { kind: 'refused'; detail: OutcomeDetail; exists?: true }
+  /**
+   * The member was not stored, because its data is wrong. A new product may be refused because it exists. With `namesItem`
+   * the refusal of a new product has an id, so the platform may have stored the product all the same.
+   */
+  | { kind: 'refused'; detail: OutcomeDetail; exists?: true; namesItem?: true }
   /** The member was not stored, because other members of the import were refused. */
   | { kind: 'untouched' }
   /**

@@ -41,7 +41,8 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     cure: '[Look at the platform, then settle it](operations.md#an-item-is-unconfirmed). Look for a proxy that caches answers.',
   },
   unechoed: {
-    means: 'The answer was a success that did not repeat what was sent, so it may belong to another request.',
+    means:
+      'The answer was a success that did not repeat what was sent, so it may belong to another request. Or it named the item and stated a problem.',
     cure: 'Nothing has to be done at first: dpp-sync reads the list once, when the other writes of the run are done. If no list can show the item, [look at the platform, then settle it](operations.md#an-item-is-unconfirmed).',
   },
   pending: {

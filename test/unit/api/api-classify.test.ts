@@ -135,10 +135,16 @@ describe('an answer that repeats what was sent', () => {
   const profile = Profile.parse({});
   const id = '0f9c1f3e-5f0e-4c57-9a51-6e1c5c6f8a01';
   const other = '7a1c1f3e-5f0e-4c57-9a51-6e1c5c6f8a02';
-  function answered(write: Pick<SentWrite, 'operation' | 'path'>, sent: object | null, shown: object): Outcome {
+  function answered(
+    write: Pick<SentWrite, 'operation' | 'path'>,
+    sent: object | null,
+    shown: object,
+    others: Partial<Expectation> = {},
+  ): Outcome {
     const committed = { ...write, body: sent === null ? null : JSON.stringify(sent), idempotencyKey: 'k' };
     const expectation = {
       ...UPDATE,
+      ...others,
       sent: () =>
         sentIdentity(committed, {
           profile,
@@ -243,6 +249,35 @@ describe('an answer that repeats what was sent', () => {
     expect(answered(write, sent, shown)).toMatchObject({ kind: 'accepted', evidence });
   });
 
+  const words = expect.stringContaining('Locked') as string;
+  const unclear = { kind: 'accepted', evidence: 'unknown_word', words };
+  const refused = { kind: 'refused', detail: { message: words } };
+  it.each([
+    [part, { product: 1, material: 5 }, { id: 9, error: 'Locked' }, { ...unclear, remoteId: 9 }],
+    [part, { product: 1, material: 5 }, { data: { id: 9 }, errors: ['Locked'] }, { ...unclear, remoteId: 9 }],
+    [part, { product: 1, material: 5 }, { id: 9, success: false, error: 'Locked' }, { ...unclear, remoteId: 9 }],
+    [part, { product: 1, material: 5 }, { product: 1, material: 5, error: 'Locked' }, { ...unclear, remoteId: null }],
+    [part, { product: 1, material: 5 }, { error: 'Locked' }, refused],
+    [part, { product: 1, material: 5 }, { success: false, error: 'Locked' }, refused],
+    [update, { description: 'x' }, { id: 7, error: 'Locked' }, { ...unclear, remoteId: 7 }],
+    [update, { name: 'Tin' }, { name: 'Tin', errors: ['Locked'] }, { ...unclear, remoteId: null }],
+    [update, { description: 'x' }, { id: 7, success: false, error: 'Locked' }, refused],
+    [update, { description: 'x' }, { error: 'Locked' }, refused],
+    [create, { sku: 'P-2' }, { id: 1, error: 'Locked' }, { ...refused, mayExist: true, namesItem: true }],
+    [create, { sku: 'P-2' }, { sku: 'P-2', errors: ['Locked'] }, { ...refused, mayExist: true, namesItem: true }],
+    [create, { sku: 'P-2' }, { error: 'Locked' }, { ...refused, mayExist: true }],
+  ])(
+    'a success to %j, which sent %j, with a problem is unclear where it names the item: %j',
+    (write, sent, shown, is) => {
+      const others = {
+        [part.operation]: { unlisted: true },
+        [create.operation]: CREATE,
+        [update.operation]: {},
+      } as const;
+      expect(answered(write, sent, shown, others[write.operation])).toMatchObject(is);
+    },
+  );
+
   it('an answer that repeats what was sent in another form is believed, and the form is reported', () => {
     for (const sku of ['p-2', ' P-2 ', 'Ｐ-2'])
       expect(answered(create, { sku: 'P-2' }, { id: 1, sku })).toEqual({
@@ -300,6 +335,7 @@ describe('a success that states a failure', () => {
         kind: 'refused',
         detail: { status, message: 'sku invalid.' },
         mayExist: true,
+        ...(body.includes('"id"') && { namesItem: true }),
       });
       const update = classified(status, body, UPDATE);
       expect(update).toEqual({ kind: 'refused', detail: { status, message: 'sku invalid.' } });

@@ -13,11 +13,11 @@ const classify = createClassifier({ clean: createCleanText(createSecretStore()),
 const SENT = ['A', 'B', 'C'].map((sku) => ({ sku, name: `Name ${sku}`, status: 'LIVE' }));
 const WORDS = createWordReader(Profile.parse({}).imports.words);
 
-function expectation(keys: (string | null)[]): Expectation {
+function expectation(keys: (string | null)[], uniqueFields: string[] = []): Expectation {
   const members = {
     keys,
     keyNames: ['sku'],
-    uniqueFields: [],
+    uniqueFields,
     idPaths: ['id'],
     resultsAt: ['results', 'data', 'items', 'products', 'rows'],
     words: WORDS,
@@ -235,6 +235,28 @@ describe('the answer to an import says what happened to each member', () => {
     ],
   ])('an answer to an import leaves open what it does not tell of a member: %s', (_name, body, expected) => {
     expect(read(200, body)).toEqual(expected);
+  });
+
+  it('an answer to an import of new products that refuses a row with an id leaves it open whether the product exists', () => {
+    const member = (status: number, row: object) => {
+      const answer = {
+        kind: 'answer',
+        status,
+        headers: {},
+        body: JSON.stringify({ results: [row] }),
+        cut: null,
+      } as const;
+      const outcome = classify.outcomeOf(answer, expectation(['A'], ['sku']));
+      return 'members' in outcome ? outcome.members?.[0] : undefined;
+    };
+    const open = { kind: 'refused', namesItem: true, detail: { message: 'No name.' } };
+    expect(member(200, { sku: 'A', id: 4, error: 'No name' })).toMatchObject(open);
+    expect(member(200, { sku: 'A', id: 4, status: 'failed', error: 'No name' })).toMatchObject(open);
+    expect(member(200, { product: { sku: 'A', id: 4 }, error: 'No name' })).toMatchObject(open);
+    expect(member(200, { sku: 'A', error: 'No name' })).not.toHaveProperty('namesItem');
+    expect(member(200, { row: 1, id: 4, error: 'No name' })).not.toHaveProperty('namesItem');
+    expect(member(400, { sku: 'A', id: 4, error: 'No name' })).not.toHaveProperty('namesItem');
+    expect(membersOf(200, { results: [{ sku: 'A', id: 4, error: 'No name' }] })?.[0]).not.toHaveProperty('namesItem');
   });
 
   it('an answer to an import counts a skipped member as refused, since it is not stored as it was sent', () => {

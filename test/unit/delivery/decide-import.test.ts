@@ -254,6 +254,16 @@ describe('the list of products', () => {
     expect(proof('DE')).toMatchObject({ kind: 'resend', absent: true });
   });
 
+  it('a list that does not show a change whose answer stated a problem ends the change with the words of the platform', () => {
+    const stated = { code: 'unechoed', message: 'It states a problem: Locked.', words: 'Locked.' } as const;
+    const change = { operation: 'material.update', reason: stated } as const;
+    expect(readBack([listed(1, { sku: 'A', name: 'Old' })], change)).toMatchObject({
+      kind: 'rejected',
+      reason: { code: 'refused', message: expect.stringContaining('Locked.') as string },
+    });
+    expect(readBack([listed(1, { sku: 'A', name: 'New', gtin: null })], change).kind).toBe('delivered');
+  });
+
   it('the list of products causes no more attempts of an import than the profile allows', () => {
     expect(readBack([], { attempts: 8 })).toMatchObject({ kind: 'parked', reason: { code: 'exhausted' } });
   });

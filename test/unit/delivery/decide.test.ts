@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../../../src/delivery/outcome/decide.ts';
 import type { AttemptContext } from '../../../src/delivery/outcome/decide-context.ts';
 import { decideResend } from '../../../src/delivery/outcome/decide-resend.ts';
+import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type { Decision } from '../../../src/domain/ports/decision.ts';
@@ -89,6 +90,30 @@ describe('the decision on an attempt', () => {
       expect(of({ forbidden: false })).toMatchObject({ kind: 'retry', spend: false, reason: { code: 'denied_scope' } });
     },
   );
+
+  it('a delivery whose answer names the item and states a problem is never done or refused without a look', () => {
+    const answer: Outcome = { kind: 'accepted', evidence: 'unknown_word', remoteId: 9, words: 'Locked.' };
+    const of = (operation: Operation, withoutProof: 'hold' | 'accept' = 'accept'): Decision => {
+      const profile = Profile.parse({ answers: { withoutProof } });
+      return decide(answer, { ...context, operation, profile, echoedBefore: false, readable: 'yes' });
+    };
+    const reason = { code: 'unechoed', words: 'Locked.', answeredId: 9 };
+    expect(of('bom_item.create')).toMatchObject({ kind: 'unconfirmed', nextLookAt: null, reason });
+    expect(of('material.update')).toMatchObject({
+      kind: 'unconfirmed',
+      nextLookAt: expect.any(Number) as number,
+      reason,
+    });
+    const { reason: held } = of('bom_item.create') as Decision & { reason: Reason };
+    expect(held.message).toBe(
+      'The answer is a success that names the id "9" and states a problem: Locked. No list can show the BOM item. Look at the platform, and record what is there with `dpp-sync settle`.',
+    );
+    const refused: Outcome = { kind: 'refused', mayExist: true, namesItem: true, ...detail(200) };
+    expect(decide(refused, context)).toMatchObject({
+      kind: 'unconfirmed',
+      reason: { code: 'may_exist', lookAgain: true },
+    });
+  });
 
   it('a delivery is sent less and less often while the platform works on the same key, and for ten minutes at most', () => {
     const busy: Outcome = { kind: 'in_flight', ...detail(409) };

@@ -30,7 +30,7 @@ const bySetting = ({ withoutProof, evidence }: Case): string =>
 const newItem = (one: Case): string => {
   if (one.evidence === 'echo') return 'done';
   if (one.readable === 'yes') return 'look_up';
-  if (one.echoedBefore) return bySetting(one);
+  if (one.echoedBefore || one.evidence === 'unknown_word') return bySetting(one);
   return one.readable === 'assumed_empty' ? 'take assumed_empty' : 'take unlisted';
 };
 
