@@ -23,7 +23,12 @@ it('a limit that answers 503 is obeyed, and leaves few BOM items unconfirmed', a
   world = await createWorld({
     config: { sources: SMALL_SOURCES },
     files: smallFiles(EXPORT),
-    profile: { settlingDelayMs: { reset: 20, timeout: 20 } },
+    // The sandbox stores at once, so an absence needs no wait: a 503 to an import would be waited for up to five minutes.
+    profile: {
+      settlingDelayMs: { reset: 20, timeout: 20 },
+      imports: { lostSettlesWithinMs: 100 },
+      list: { lagMs: 100 },
+    },
     sandbox: {
       rateLimit: { kind: 'token-bucket', ratePerSecond: LIMIT, burst: LIMIT, status: 503, retryAfter: 'none' },
     },
