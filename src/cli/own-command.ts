@@ -10,6 +10,8 @@ export interface Start {
   cwd: string;
   /** The `PATH` of the environment. */
   path: string;
+  /** True if a package manager started the process, as `npm run` and `npx` do. */
+  byPackageManager: boolean;
   /** The folder of this package. */
   root: string;
 }
@@ -17,9 +19,9 @@ export interface Start {
 const NAME = 'dpp-sync';
 
 /** The command that starts this program again from the same folder, in the form that people type into a shell. */
-export function ownCommand({ file, cwd, path, root }: Start): string {
+export function ownCommand({ file, cwd, path, byPackageManager, root }: Start): string {
   if (cwd === root && existsSync(join(root, 'src', 'main.ts'))) return 'npm run -s dpp-sync --';
-  if (isOnPath(file, path)) return NAME;
+  if (isOnPath(file, path, byPackageManager)) return NAME;
   const inside = relative(cwd, file);
   const shown = shellValue(inside.startsWith('..') ? file : inside);
   // Only a link that npm has made is certainly executable. The shell would search the PATH for a name without a folder.
@@ -36,17 +38,23 @@ export function commandHere(root: string, env: Environment): string {
     // The working folder was deleted, so no shorter name can be found.
     return NAME;
   }
-  return ownCommand({ file: process.argv[1] ?? '', cwd, path: env['PATH'] ?? '', root });
+  return ownCommand({
+    file: process.argv[1] ?? '',
+    cwd,
+    path: env['PATH'] ?? '',
+    // npm, pnpm and yarn set it for every process that they start.
+    byPackageManager: env['npm_config_user_agent'] !== undefined,
+    root,
+  });
 }
 
 /**
- * Whether a shell finds the file by its name. npm adds folders of `node_modules` only to the PATH of its own child
- * processes.
+ * Whether the reader's shell finds the file by its name. A package manager adds folders of `node_modules` to the PATH of
+ * its own child processes only. Without one, such a folder is in the PATH because the reader has put it there.
  */
-function isOnPath(file: string, path: string): boolean {
-  const folders = path
-    .split(delimiter)
-    .filter((folder) => folder !== '' && basename(dirname(folder)) !== 'node_modules');
+function isOnPath(file: string, path: string, byPackageManager: boolean): boolean {
+  const isOfShell = (folder: string) => !byPackageManager || basename(dirname(folder)) !== 'node_modules';
+  const folders = path.split(delimiter).filter((folder) => folder !== '' && isOfShell(folder));
   const found = folders.map((folder) => join(folder, NAME)).find((candidate) => existsSync(candidate));
   return found !== undefined && realpathSync(found) === realpathSync(file);
 }

@@ -29,7 +29,14 @@ describe('the command that starts the program again', () => {
       file: join(local, 'dpp-sync'),
       cwd: join(folder, 'my project'),
       path: local,
+      byPackageManager: true,
       expected: 'node_modules/.bin/dpp-sync',
+    },
+    {
+      where: 'with the folder of an installed package in the PATH of the shell',
+      file: join(local, 'dpp-sync'),
+      path: local,
+      expected: 'dpp-sync',
     },
     {
       where: 'elsewhere than the installed package',
@@ -38,7 +45,10 @@ describe('the command that starts the program again', () => {
       expected: `'${local}/dpp-sync'`,
     },
     { where: 'in the folder of the bin itself', file: join(bin, 'dpp-sync'), cwd: bin, expected: './dpp-sync' },
-  ])('the command that starts the program again $where is $expected', ({ file, cwd = folder, path = '', expected }) => {
-    expect(ownCommand({ file, cwd, path, root })).toBe(expected);
-  });
+  ])(
+    'the command that starts the program again $where is $expected',
+    ({ file, cwd = folder, path = '', byPackageManager = false, expected }) => {
+      expect(ownCommand({ file, cwd, path, byPackageManager, root })).toBe(expected);
+    },
+  );
 });
