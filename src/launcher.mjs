@@ -14,7 +14,10 @@ const PACKAGE = dirname(dirname(LAUNCHER));
 const HEAP = ['--min-semi-space-size=4', '--max-semi-space-size=16'];
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-if (isRecent(process.versions.node)) await run();
+/** `--test FILE`, which is for the tests of a connector: the test runner of Node in place of the program. */
+const TESTS = process.argv[2] === '--test' ? process.argv.slice(2) : null;
+
+if (isRecent(process.versions.node)) await (TESTS === null ? run() : runUnder(process.execPath));
 else {
   const bundled = findBundledNode();
   if (bundled === null) refuse(noNode());
@@ -58,12 +61,12 @@ function findBundledNode() {
 }
 
 /**
- * Runs this file again under another Node. Signals are passed on to that process, and this process ends with its exit
- * code or signal.
+ * Runs this file again, or the tests, under another Node. Signals are passed on to that process, and this process ends
+ * with its exit code or signal.
  */
 async function runUnder(node) {
   const { spawn } = await import('node:child_process');
-  const args = [...HEAP, ...process.execArgv, LAUNCHER, ...process.argv.slice(2)];
+  const args = [...HEAP, ...process.execArgv, ...(TESTS ?? [LAUNCHER, ...process.argv.slice(2)])];
   const child = spawn(node, args, { stdio: 'inherit' });
   const forward = (signal) => child.kill(signal);
   for (const signal of FORWARDED) process.on(signal, forward);

@@ -64,7 +64,7 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
     `${output.paint('green', '✓')} wrote ${printable(configFile)}. This is what the config makes of the file:`,
     '',
   );
-  const config = await context.loadConfig();
+  const config = await context.loadConfig('sources');
   const source = config.sources.find(({ id }) => id === found.source);
   if (source === undefined) throw new Error(`The config that was written has no source ${found.source}.`);
   const streams = source.streams.map(({ name }) => name);

@@ -1,5 +1,6 @@
-// Commands that only look into the ledger need few settings. A secret that they do not use must not stop them, because
-// people run these commands where the daemon's secrets are not available: in another container, or as another user.
+// Commands that only look into the ledger or into the sources need few settings. A secret that they do not use must not
+// stop them, because people run these commands where the daemon's secrets are not available: in another container, as
+// another user, or before they have a key of the platform.
 
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { formatPath, type PathSegment } from './checks/problem.ts';
@@ -7,9 +8,9 @@ import type { Interpolated } from './interpolate.ts';
 
 /**
  * The parts of the config that a command needs. `ledger`: it only reads the ledger. `ledger_and_queue`: it also reads
- * the queue.
+ * the queue. `sources`: it only reads the sources.
  */
-export type Needs = 'all' | 'ledger' | 'ledger_and_queue';
+export type Needs = 'all' | 'ledger' | 'ledger_and_queue' | 'sources';
 
 /** The sections that a command needs if it does not need all. */
 const READ_SECTIONS = ['target', 'queue', 'queuePassword', 'ledger', 'sources', 'passports'];
@@ -36,14 +37,12 @@ export function leaveOutUnread(interpolated: Interpolated, needs: Needs): Interp
   return { ...interpolated, value: read, problems };
 }
 
-/**
- * True for keys of the API, of the settings of connectors, and of the queue's password if the command does not use the
- * queue.
- */
-function isUnused(path: readonly PathSegment[], needs: Needs): boolean {
+/** Whether the command uses no setting with this path, of those that may contain a secret. */
+function isUnused(path: readonly PathSegment[], needs: Exclude<Needs, 'all'>): boolean {
   const name = formatPath(path);
-  if (name === 'queuePassword') return needs === 'ledger';
-  return /^(?:target\.(?:apiKey|publishKey)$|sources\[\d+\]\.(?:options|streams)\b)/.test(name);
+  if (name === 'queuePassword') return needs !== 'ledger_and_queue';
+  if (/^target\.(?:apiKey|publishKey)$/.test(name)) return true;
+  return needs !== 'sources' && /^sources\[\d+\]\.(?:options|streams)\b/.test(name);
 }
 
 function setAt(value: JsonObject, path: readonly PathSegment[]): void {

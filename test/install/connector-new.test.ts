@@ -40,6 +40,19 @@ describe('connector new', () => {
     expect(readFileSync(join(folder, 'package.json'), 'utf8')).toContain('"dpp-sync-connector-acme"');
   });
 
+  it('connector new prints commands that work without a key of the platform', async () => {
+    const cwd = mkdtempSync(join(base, 'elsewhere '));
+    const { stdout } = await cli(['connector', 'new', 'beta', '--dir', 'my connector'], { cwd });
+    const preview = stdout.split('\n').find((line) => line.includes('preview')) ?? '';
+    const shown = spawnSync('sh', ['-c', preview], { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'] } });
+    expect(shown).toMatchObject({ status: 0, stderr: '' });
+    expect(shown.stdout).toContain('A-100');
+    expect(stdout).toContain("  cd 'my connector'\n");
+    expect(JSON.parse(readFileSync(join(cwd, 'my connector/package.json'), 'utf8'))).toMatchObject({
+      scripts: { test: 'node node_modules/dpp-sync/src/launcher.mjs --test connector.test.ts' },
+    });
+  });
+
   it('connector new leaves a folder with files in it alone, and refuses a name that is no id', async () => {
     const again = await make('acme');
     expect(again).toMatchObject({ exitCode: 2, stdout: '' });

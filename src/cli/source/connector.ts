@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { fault } from '../../domain/faults.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
@@ -37,16 +38,17 @@ async function makeConnector(name: string, { dir }: { dir?: string }, context: C
       suggestion: `Use lower-case letters, digits and dashes, at most ${NAME_MAX}, beginning with a letter, such as acme-pim.`,
     });
   }
-  const folder = resolve(dir ?? `${PREFIX}${id}`);
+  const named = dir ?? `${PREFIX}${id}`;
+  const folder = resolve(named);
   const { root, version } = context.package;
   const { files, isLinked } = writeTemplate({ folder, root, values: { id, package: `${PREFIX}${id}`, version } });
   if (output.json) output.document({ ok: true, folder, files });
   output.print(`The connector ${id} is in ${printable(folder)}: ${files.join(', ')}.`, '', 'Next:');
-  output.print(`  cd ${printable(folder)}`);
+  output.print(`  dpp-sync preview catalogue -c ${shellWord(join(named, 'dpp-sync.yaml'))}`);
+  // Its tests load the build of the SDK, which a clone of the repository has only after `npm run build`.
+  if (!existsSync(join(root, 'dist', 'sdk-testing.js'))) output.print(`  npm --prefix ${shellWord(root)} run build`);
+  output.print(`  cd ${shellWord(named)}`);
   if (!isLinked) output.print(`  npm install --save-dev --install-links ${shellWord(root)}`);
-  output.print(
-    '  npm test                       the conformance kit',
-    '  dpp-sync preview catalogue     its fixture, mapped',
-  );
+  output.print('  npm test');
   return 0;
 }

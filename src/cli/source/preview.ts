@@ -48,7 +48,7 @@ export function addPreviewCommand(program: Command, run: RunAction): void {
 }
 
 async function preview(id: string, options: PreviewOptions, context: CommandContext): Promise<number> {
-  const config = await context.loadConfig();
+  const config = await context.loadConfig('sources');
   const { source, names } = selected(id, options.stream, config);
   const { counts, streams } = await previewSource(source, config, { ...options, streams: names }, context);
   if (context.output.json) context.output.document({ ok: true, source: source.id, counts, streams });

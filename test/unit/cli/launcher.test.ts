@@ -151,6 +151,16 @@ async function saidBy(child: ChildProcess, onText: (text: string) => void) {
   return { text, exitCode };
 }
 
+it('the launcher runs the tests of a connector with the test runner of a Node that can read TypeScript', () => {
+  const runTests = () => run('--test', join(folder, 'one.test.mts'));
+  write('one.test.mts', "import { test } from 'node:test'; test('a test', (): void => {});");
+  expect(runTests()).toMatchObject({ status: 2, stderr: expect.stringContaining('Install Node 24') });
+  bringNode('');
+  expect(runTests()).toMatchObject({ status: 0, stdout: expect.stringContaining('pass 1') });
+  const recent = spawnSync(process.execPath, [launcher, '--test', join(folder, 'one.test.mts')], { encoding: 'utf8' });
+  expect(recent).toMatchObject({ status: 0, stdout: expect.stringContaining('pass 1') });
+});
+
 describeWhere({
   isThere: oldNode !== undefined && process.platform === 'linux' && process.arch === 'x64',
   what: 'a Node older than 22.19 on the PATH of Linux x64',

@@ -16,6 +16,18 @@ const UNUSED: Record<string, string> = {
   ),
 };
 
+describe('a command that only reads the sources', () => {
+  it('a command that only reads the sources needs no key, no dashboard and no password of the queue, but those of the sources', async () => {
+    const needs = 'sources';
+    const { 'the password of a source': ofSource = '', ...others } = UNUSED;
+    const queue = `queue: redis://127.0.0.1:1\nqueuePassword: "${MISSING}"\n${SOUND_CONFIG}`;
+    for (const text of [...Object.values(others), queue]) {
+      expect(await loadText(text, { needs })).toMatchObject({ sources: [{ id: 'erp' }] });
+    }
+    await expect(loadText(ofSource, { needs })).rejects.toMatchObject({ code: 'config.invalid' });
+  });
+});
+
 describe('a command that only looks into the ledger', () => {
   it.each(Object.entries(UNUSED))('a command that only looks into the ledger needs no %s', async (_, text) => {
     await expect(loadText(text)).rejects.toMatchObject({ code: 'config.invalid' });
