@@ -18,6 +18,16 @@ const DEPTH_MAX = 16;
 const FREE_CHARACTERS = 8 * 1024 * 1024;
 const FACTOR_MAX = 100;
 
+/** The name of an entity. */
+const NAME = /^[\p{L}_:][\p{L}\p{N}._:·-]*$/u;
+const NAME_CHARACTERS_MAX = 1_000;
+/** How many characters after a wrong `&` its message shows. */
+const SHOWN_MAX = 30;
+
+/** What to do about a `&` that is text. */
+export const CURE_AMPERSAND =
+  'In XML, write `&amp;` for a & that is text. Correct this in the program that writes the export.';
+
 const PREDEFINED = new Map([
   ['amp', '&'],
   ['lt', '<'],
@@ -33,6 +43,8 @@ export interface EntityContext {
   file: string;
   /** The position of the parser, such as `line 3, column 7`. */
   where(): string;
+  /** The line of the parser. */
+  line(): number;
   /** How many characters were read so far. */
   position(): number;
   /** Counts the characters of the text that replaced a reference. */
@@ -46,7 +58,8 @@ export interface Entities {
   /**
    * The text that an entity stands for.
    *
-   * @throws a `sourceFault` if it is external or not declared, refers to itself, has elements in it, or is too long
+   * @throws a `sourceFault` if it is external or not declared, refers to itself, has elements in it, or is too long, and
+   *   if the name is no name because the `&` before it is text
    */
   textOf(name: string): string;
   /**
@@ -122,12 +135,23 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
   };
 
   const undeclared = (unknown: string): Error => {
+    if (unknown.length > NAME_CHARACTERS_MAX || !NAME.test(unknown)) return bareAmpersand(unknown);
     const name = unknown.slice(0, 100);
     return fail(
       externalSubset === undefined
         ? `The entity &${name}; is not declared in the file.`
         : `The entity &${name}; is not declared in the file. It may be declared in ${externalSubset}, which is never read.`,
-      `Write the character itself, or set \`entities: { ${name}: … }\` to its text.`,
+      `Write the character itself, or set \`entities: { ${name}: … }\` to its text. If the & itself is text, write \`&amp;\`.`,
+    );
+  };
+
+  /** The parser takes all characters up to the next `;` for the name, so the `&` may be on an earlier line. */
+  const bareAmpersand = (unknown: string): Error => {
+    const line = context.line() - (unknown.split('\n').length - 1);
+    const [shown = ''] = unknown.split(/[\n<&]/, 1);
+    return sourceFault(
+      `${context.file}, line ${line}: The & in ${JSON.stringify(`&${shown.slice(0, SHOWN_MAX)}`)} is no reference of XML.`,
+      { suggestion: CURE_AMPERSAND },
     );
   };
 

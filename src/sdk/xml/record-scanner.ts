@@ -109,17 +109,33 @@ export class RecordScanner {
   feed(text: string): void {
     this.damaged = text.includes('\uFFFD') || (this.damaged && this.open.length > 0);
     this.parse(() => this.parser.write(text));
-    if (this.bounds.fed(text.length)) throw this.tooLong();
+    if (!this.bounds.fed(text.length)) return;
+    this.endReference();
+    throw this.tooLong();
   }
 
   /** @throws a `sourceFault` when the document is cut off, or cannot hold the records */
   end(): void {
+    if (this.path.length > 0) this.endReference();
     this.parse(() => this.parser.close());
     const none = this.progress?.explain() ?? null;
     if (none === null) return;
     const message = `${this.file} has no element ${this.options.at}: ${none.message}`;
     if (!none.isFault) this.options.onNoRecords?.(message);
     else throw sourceFault(message, { suggestion: CURE_WRONG_PATH });
+  }
+
+  /**
+   * Ends the reference that the parser is reading, if there is one. After a `&` that is text, the parser takes the rest of the
+   * document for the name of an entity. The `;` makes the parser look up this name, which reports the `&`.
+   */
+  private endReference(): void {
+    try {
+      this.parser.write(';');
+    } catch (error) {
+      // Elsewhere, as within a tag, the `;` is a mistake of its own, which does not count.
+      if (!isPlain(error)) throw error;
+    }
   }
 
   /** The records that were read since the last call, in the order in which they end. */
@@ -138,6 +154,7 @@ export class RecordScanner {
     const entities = createEntities(this.options.entities ?? {}, {
       file: this.file,
       where: () => this.where(),
+      line: () => parser.line,
       position: () => parser.position,
       expanded: (characters) => {
         if (this.bounds.expand(characters)) throw this.tooLong();
@@ -343,7 +360,7 @@ export class RecordScanner {
     try {
       step();
     } catch (error) {
-      if (!(error instanceof Error) || error.constructor !== Error) throw error;
+      if (!isPlain(error)) throw error;
       const [what, cure] = describeMalformed(error.message, { open: this.path.at(-1), closed: this.closed });
       throw this.fault(what, cure);
     }
@@ -369,6 +386,11 @@ const CURE_CHECK = 'Check the export: a catalogue does not have this form.';
 const CURE_WRONG_PATH =
   'Correct the path, or check whether this is the right file. Names are compared with upper and lower case.';
 const CURE_PATH = 'Set the path to smaller elements.';
+
+/** True for an error of the parser, and false for a fault. */
+function isPlain(error: unknown): error is Error {
+  return error instanceof Error && error.constructor === Error;
+}
 
 function objectOf(value: JsonValue): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { '#text': value };

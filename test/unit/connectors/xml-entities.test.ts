@@ -83,6 +83,47 @@ describe('entities of an XML document', () => {
   });
 });
 
+describe('a & that is text', () => {
+  const lines = (middle: string, end = '</a>') => `<a>\n<r><t>AT&T Pump</t></r>\n${middle}\n<r/>\n${end}`;
+  const cure = 'In XML, write `&amp;` for a & that is text. Correct this in the program that writes the export.';
+
+  it.each([
+    ['a reference follows', lines('<r><t>x &amp; y</t></r>'), 2, '&T Pump'],
+    ['no reference follows', lines('<r><t>z</t></r>'), 2, '&T Pump'],
+    ['the file is cut off', lines('', '<r'), 2, '&T Pump'],
+    ['the file has the line ends of Windows', lines('<r>;</r>').replaceAll('\n', '\r\n'), 2, '&T Pump'],
+    ['it is in an attribute', '<a>\n\n<r t="R & D"/>\n<r>;</r></a>', 3, '& D\\"/>'],
+    ['it ends its text', '<a><r>Dun &</r>\n</a>', 1, '&'],
+    ['two of them follow each other', '<a><r>x &&amp; y</r>\n</a>', 1, '&'],
+    ['it is outside the records', '<a>\n<b>A & B</b>\n<r>1</r></a>', 2, '& B'],
+    ['much text follows', `<a>\n<r>A & B</r>${`\n<r>${'x'.repeat(60_000)}</r>`.repeat(300)}</a>`, 2, '& B'],
+  ])('is reported at its line if %s', async (_about, text, line, shown) => {
+    await expect(recordsOf(text, AT, 70)).rejects.toMatchObject({
+      message: `export.xml, line ${line}: The & in "${shown}" is no reference of XML.`,
+      suggestion: cure,
+    });
+  });
+
+  it.each([
+    ['&;', 'empty entity name.'],
+    ['&#5 pieces;', 'malformed character entity.'],
+  ])('has its cure where the parser reports it: %s', async (text, why) => {
+    await expect(recordsOf(`<a><r>${text}</r></a>`, AT)).rejects.toMatchObject({
+      message: expect.stringContaining(why) as unknown,
+      suggestion: cure,
+    });
+  });
+
+  it('a < that is text has its cure too, and a file that is cut off is said to be so', async () => {
+    await expect(recordsOf('<a><r>3 < 4</r></a>', AT)).rejects.toMatchObject({
+      suggestion: 'In XML, write `&lt;` for a < that is text. Correct this in the program that writes the export.',
+    });
+    for (const text of ['<a><r>1</', '<a><r b', '<a><r>1<![CDATA[&', '<a><r>AT&amp;T']) {
+      await expect(recordsOf(text, AT)).rejects.toThrow('The file ends before it is complete');
+    }
+  });
+});
+
 describe('default attributes of a document type', () => {
   const recordOf = async (subset: string, element = '<r/>') => {
     const [record] = await recordsOf(`<!DOCTYPE a [${subset}]><a>${element}</a>`, AT);

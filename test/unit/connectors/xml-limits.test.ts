@@ -33,7 +33,8 @@ describe('an XML file that is larger than memory in one place', () => {
       `${'n'.repeat(9)}="${'x'.repeat(1_000_000)}" `,
       'is longer than 16777216',
     ],
-    ['an entity without an end', '<a><r>&', 'x', 'is longer than 16777216 characters'],
+    ['an entity without an end', '<a><r>&', 'x', 'is no reference of XML'],
+    ['a character reference without an end', '<a><r>&#', '1', 'is longer than 16777216 characters'],
   ])('an XML file larger than memory in one place ends early: %s', async (_about, start, piece, message) => {
     const file = madeFile(endless(start, piece, GIGABYTE));
     await expect(allRecords(file, AT)).rejects.toThrow(message);
