@@ -7,6 +7,7 @@ import {
   xmlObjectsOf,
   xmlTextOf,
 } from '../../src/sdk/index.ts';
+import type { Dictionary } from './dictionary.ts';
 
 // Functions for the parts of a product that are lists. All names are those of BMEcat 2005.
 
@@ -39,30 +40,40 @@ export function classesOf(product: JsonObject): JsonObject[] {
   }));
 }
 
-/** All features of a product, with the system and the group that they belong to. */
-export function featuresOf(product: JsonObject): JsonObject[] {
-  const systems = xmlObjectsOf(product['PRODUCT_FEATURES']);
-  return systems.flatMap((system, index) =>
-    xmlObjectsOf(system['FEATURE']).map((feature) => ({
-      ...classesOf(product)[index],
-      FNAME: xmlTextOf(feature['FNAME']) || xmlTextOf(feature['FT_IDREF']),
-      FVALUE: featureValue(feature),
-      FUNIT: xmlTextOf(feature['FUNIT']),
-      FORDER: xmlTextOf(feature['FORDER']),
-      FDESCR: xmlTextOf(feature['FDESCR']),
-      FVALUE_DETAILS: xmlTextOf(feature['FVALUE_DETAILS']),
-    })),
-  );
+/**
+ * All features of a product, with the system and the group that they belong to. A feature that refers to a template has the
+ * id and the name of the template too.
+ */
+export function featuresOf(product: JsonObject, dictionary: Dictionary): JsonObject[] {
+  const classes = classesOf(product);
+  return xmlObjectsOf(product['PRODUCT_FEATURES']).flatMap((given, index) => {
+    const system = xmlTextOf(given['REFERENCE_FEATURE_SYSTEM_NAME']);
+    return xmlObjectsOf(given['FEATURE']).map((feature) => {
+      const template = dictionary.templateOf(feature, system);
+      return {
+        ...classes[index],
+        FNAME: xmlTextOf(feature['FNAME']) || xmlTextOf(feature['FT_IDREF']) || template?.name || (template?.id ?? ''),
+        FVALUE: featureValue(feature, dictionary.valuesOf(feature, system)),
+        FUNIT: xmlTextOf(feature['FUNIT']) || (template?.unit ?? ''),
+        FORDER: xmlTextOf(feature['FORDER']),
+        FDESCR: xmlTextOf(feature['FDESCR']),
+        FVALUE_DETAILS: xmlTextOf(feature['FVALUE_DETAILS']),
+        ...(template === null ? {} : { FT_ID: template.id, FT_NAME: template.name }),
+      };
+    });
+  });
 }
 
 /**
  * The value of a feature: a text, or a list if there are several values. The variants of a feature count as its values.
+ *
+ * @param declared the values that the feature names by their ids
  */
-function featureValue(feature: JsonObject): JsonValue {
+function featureValue(feature: JsonObject, declared: readonly JsonValue[]): JsonValue {
   const variants = xmlObjectsOf(xmlObjectOf(feature['VARIANTS'])['VARIANT']).map((variant) =>
     xmlTextOf(variant['FVALUE']),
   );
-  const values = [...xmlListOf(feature['FVALUE']).map((value) => xmlTextOf(value)), ...variants];
+  const values = [...xmlListOf(feature['FVALUE']).map((value) => xmlTextOf(value)), ...declared, ...variants];
   return values.length > 1 ? values : (values[0] ?? '');
 }
 

@@ -6,6 +6,7 @@ import {
   xmlObjectsOf,
   xmlTextOf,
 } from '../../src/sdk/index.ts';
+import type { Dictionary } from './dictionary.ts';
 import { classesOf, featuresOf, pricesOf, referencesOf, typedOf } from './parts.ts';
 
 /** Sections whose fields become fields of the row. */
@@ -59,9 +60,9 @@ const GTIN_TYPES = ['gtin', 'ean', 'upc'];
  *
  * @param product the element with the names of BMEcat 2005
  */
-export function productRow(product: JsonObject, head: JsonObject): JsonObject {
+export function productRow(product: JsonObject, head: JsonObject, dictionary: Dictionary): JsonObject {
   const fields = flattened(product);
-  const features = featuresOf(product);
+  const features = featuresOf(product, dictionary);
   const etim = features.filter((feature) => /^ETIM/i.test(xmlTextOf(feature['REFERENCE_FEATURE_SYSTEM_NAME'])));
   const row: JsonObject = { ...head };
   for (const name of TEXTS) row[name] = xmlTextOf(fields[name]);
@@ -94,12 +95,13 @@ function flattened(product: JsonObject): JsonObject {
   return fields;
 }
 
-/** The values by name. If a name occurs several times, its values are a list. */
+/** The values by name, and by the name and id of the template. If a name occurs several times, its values are a list. */
 function valuesByName(features: readonly JsonObject[], member: string): JsonObject {
   const byName = new Map<string, JsonValue[]>();
   for (const feature of features) {
-    const name = xmlTextOf(feature['FNAME']);
-    byName.set(name, [...(byName.get(name) ?? []), ...xmlListOf(feature[member])]);
+    const names = new Set(['FNAME', 'FT_NAME', 'FT_ID'].map((name) => xmlTextOf(feature[name])));
+    if (names.size > 1) names.delete('');
+    for (const name of names) byName.set(name, [...(byName.get(name) ?? []), ...xmlListOf(feature[member])]);
   }
   return Object.fromEntries(
     [...byName].map(([name, values]) => [name, values.length > 1 ? values : (values[0] ?? '')]),

@@ -11,6 +11,7 @@ import {
   xmlObjectOf,
   xmlTextOf,
 } from '../../src/sdk/index.ts';
+import { createDictionary, DICTIONARY_PATHS, type Dictionary } from './dictionary.ts';
 import { type Header, headerOf, inLanguage } from './header.ts';
 import { withNamesOf2005 } from './names.ts';
 import { classesOf, featuresOf, pricesOf, referencesOf } from './parts.ts';
@@ -18,6 +19,8 @@ import { productRow } from './product-row.ts';
 import type { Options, Records } from './schema.ts';
 
 const PRODUCTS = '/BMECAT/T_*/PRODUCT | /BMECAT/T_*/ARTICLE';
+/** The records whose rows have features. */
+const WITH_FEATURES: ReadonlySet<Records> = new Set(['products', 'features']);
 const PATHS: Record<Records, string> = {
   products: PRODUCTS,
   references: PRODUCTS,
@@ -50,8 +53,9 @@ export async function* readCatalog(file: OpenFile, request: CatalogRequest): Asy
 }
 
 function recordOptions({ options, stream }: CatalogRequest, onOutline: (path: string) => void): XmlRecordOptions {
+  const dictionary = WITH_FEATURES.has(stream.records) ? ` | ${DICTIONARY_PATHS}` : '';
   return {
-    at: `/BMECAT/HEADER | ${PATHS[stream.records]}`,
+    at: `/BMECAT/HEADER${dictionary} | ${PATHS[stream.records]}`,
     roots: ['BMECAT'],
     language: options.language ?? [],
     trim: true,
@@ -65,6 +69,7 @@ function recordOptions({ options, stream }: CatalogRequest, onOutline: (path: st
 /** Makes rows from a file's records. The records come in the order of the file, so the header comes first. */
 function createRowMaker(file: OpenFile, request: CatalogRequest): (record: XmlRecord) => Iterable<SourceRow> {
   let header: Header | null = null;
+  const dictionary = createDictionary(file.name);
   return function* (record) {
     if (record.name === 'HEADER') {
       header = headerOf(record.fields, file.name, request.options);
@@ -78,16 +83,19 @@ function createRowMaker(file: OpenFile, request: CatalogRequest): (record: XmlRe
         },
       );
     }
+    const spoken = request.options.language === undefined ? inLanguage(record.fields, header?.language) : record.fields;
+    if (dictionary.add(record, spoken)) return;
     const { place, issues } = record;
-    for (const fields of rowsOf(record, request, header))
+    const named = { ...record, fields: xmlObjectOf(withNamesOf2005(spoken)) };
+    for (const fields of rowsOf(named, request, dictionary))
       yield issues === undefined ? { fields, place } : { fields, place, issues };
   };
 }
 
-function rowsOf(record: XmlRecord, { options, stream }: CatalogRequest, header: Header | null): JsonObject[] {
+/** @param record has the names of BMEcat 2005 */
+function rowsOf(record: XmlRecord, { stream }: CatalogRequest, dictionary: Dictionary): JsonObject[] {
   const transaction = (record.place.path ?? '').split('/')[2] ?? '';
-  const spoken = options.language === undefined ? inLanguage(record.fields, header?.language) : record.fields;
-  const fields = xmlObjectOf(withNamesOf2005(spoken));
+  const { fields } = record;
   if (stream.records === 'groups') return [groupRow(fields)];
   if (stream.records === 'group-members') return [memberRow(fields)];
   // An update of prices has no data about products except their numbers, so it only gives rows of prices.
@@ -100,11 +108,11 @@ function rowsOf(record: XmlRecord, { options, stream }: CatalogRequest, header: 
   if (record.issues !== undefined && stream.records !== 'products') return [{ ...head, ...fields }];
   switch (stream.records) {
     case 'products':
-      return [productRow(fields, head)];
+      return [productRow(fields, head, dictionary)];
     case 'references':
       return referencesOf(fields).map((row) => ({ ...head, ...row }));
     case 'features':
-      return featuresOf(fields).map((row) => ({ ...head, ...row }));
+      return featuresOf(fields, dictionary).map((row) => ({ ...head, ...row }));
     case 'classes':
       return classesOf(fields).map((row) => ({ ...head, ...row }));
     case 'prices':

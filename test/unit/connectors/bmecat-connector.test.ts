@@ -61,6 +61,48 @@ describe('the bmecat connector', () => {
     });
   });
 
+  const classified = (features: string, system = '') =>
+    `<BMECAT><HEADER/><T_NEW_CATALOG>${system}<PRODUCT><SUPPLIER_PID>1</SUPPLIER_PID><PRODUCT_FEATURES><REFERENCE_FEATURE_SYSTEM_NAME>ECLASS-9.0</REFERENCE_FEATURE_SYSTEM_NAME>${features}</PRODUCT_FEATURES></PRODUCT></T_NEW_CATALOG></BMECAT>`;
+  const WEIGHT = '0173-1#02-AAF040#004';
+
+  it('the bmecat connector gives features with a template under its name and its id', async () => {
+    const weight = `<FEATURE><FTEMPLATE><FT_ID>${WEIGHT}</FT_ID><FT_NAME>Nettogewicht</FT_NAME><FEATURE_CONTENT><FT_UNIT>kg</FT_UNIT></FEATURE_CONTENT></FTEMPLATE><FVALUE>0.00013</FVALUE></FEATURE>`;
+    const height = '<FEATURE><FTEMPLATE><FT_NAME>Hoehe</FT_NAME></FTEMPLATE><FVALUE>5.2</FVALUE></FEATURE>';
+    const text = classified(`${weight}${height}<FEATURE><FNAME>Farbe</FNAME><FVALUE>rot</FVALUE></FEATURE>`);
+    const [row] = fieldsOf(await readText(text));
+    expect(row).toMatchObject({
+      FEATURES: { Nettogewicht: '0.00013', [WEIGHT]: '0.00013', Hoehe: '5.2', Farbe: 'rot' },
+      FEATURE_UNITS: { Nettogewicht: 'kg', [WEIGHT]: 'kg' },
+    });
+    expect(fieldsOf(await readText(text, { records: 'features' }))).toEqual([
+      expect.objectContaining({ FNAME: 'Nettogewicht', FT_ID: WEIGHT, FT_NAME: 'Nettogewicht', FUNIT: 'kg' }),
+      expect.objectContaining({ FNAME: 'Hoehe', FT_ID: '', FT_NAME: 'Hoehe' }),
+      expect.not.objectContaining({ FT_ID: '' }),
+    ]);
+  });
+
+  it('the bmecat connector finds the templates, values and units that features refer to in the catalogue', async () => {
+    const template = (name: string) =>
+      `<CLASSIFICATION_SYSTEM_FEATURE_TEMPLATES><CLASSIFICATION_SYSTEM_FEATURE_TEMPLATE><FT_ID>W1</FT_ID><FT_NAME>${name}</FT_NAME><FT_CONTENT><FT_UNIT_IDREF>U1</FT_UNIT_IDREF></FT_CONTENT></CLASSIFICATION_SYSTEM_FEATURE_TEMPLATE></CLASSIFICATION_SYSTEM_FEATURE_TEMPLATES>`;
+    const system = (name: string, parts: string) =>
+      `<CLASSIFICATION_SYSTEM><CLASSIFICATION_SYSTEM_NAME>${name}</CLASSIFICATION_SYSTEM_NAME>${parts}</CLASSIFICATION_SYSTEM>`;
+    const values =
+      '<ALLOWED_VALUES><ALLOWED_VALUE><ALLOWED_VALUE_ID>V1</ALLOWED_VALUE_ID><ALLOWED_VALUE_NAME>Stahl</ALLOWED_VALUE_NAME></ALLOWED_VALUE></ALLOWED_VALUES>';
+    const units = '<UNITS><UNIT><UNIT_ID>U1</UNIT_ID><UNIT_CODE>KGM</UNIT_CODE></UNIT></UNITS>';
+    const systems = `${system('ECLASS-9.0', `${values}${units}${template('Nettogewicht')}`)}${system('OTHER', template('Breite'))}`;
+    const features =
+      '<FEATURE><FT_IDREF>W1</FT_IDREF><FVALUE>2</FVALUE></FEATURE><FEATURE><FT_IDREF>M1</FT_IDREF><VALUE_IDREF>V1</VALUE_IDREF><VALUE_IDREF>V2</VALUE_IDREF></FEATURE>';
+    const rows = fieldsOf(await readText(classified(features, systems)));
+    expect(rows).toMatchObject([
+      { FEATURES: { W1: '2', Nettogewicht: '2', M1: ['Stahl', 'V2'] }, FEATURE_UNITS: { Nettogewicht: 'KGM' } },
+    ]);
+    // A feature that is named by its id stays so, because the name may be a part of a key.
+    expect(fieldsOf(await readText(classified(features, systems), { records: 'features' }))).toMatchObject([
+      { FNAME: 'W1', FT_ID: 'W1', FT_NAME: 'Nettogewicht', FUNIT: 'KGM' },
+      { FNAME: 'M1', FT_ID: 'M1', FT_NAME: '' },
+    ]);
+  });
+
   it('the bmecat connector gives references a number, so that a part that is named twice has two keys', async () => {
     const rows = await read({ path: 'catalog-1.2.xml', records: 'references' });
     expect(fieldsOf(rows)).toEqual([
