@@ -6,7 +6,6 @@ import {
   type Page,
   readXmlPages,
   type SourceRow,
-  sourceFault,
   type XmlRecord,
   xmlObjectOf,
   xmlTextOf,
@@ -14,8 +13,6 @@ import {
 import type { Options, StreamOptions } from './schema.ts';
 import { addSegmentNames, CONTROL, type FoundSegment, fieldAround, findSegments, segmentOf } from './segments.ts';
 
-/** How many numbers of IDocs of one file are remembered. A usual file of one night has thousands. */
-const IDOCS_MAX = 1_000_000;
 /** How many names the message about a file without rows has. */
 const NAMES_SHOWN = 12;
 
@@ -25,7 +22,6 @@ export async function* readIdocs(
   { options, stream, signal, onNoRecords }: FileRequest<Options, StreamOptions>,
 ): AsyncGenerator<Page> {
   const { encoding, entities, maxRecordBytes } = options;
-  const numbers = new Set<string>();
   let hasRows = false;
   /** The names of the segments, and the message types of the IDocs that are left out, while there is no row. */
   const segments = new Set<string>();
@@ -46,10 +42,6 @@ export async function* readIdocs(
       if (types.size < NAMES_SHOWN) types.add(type);
       return;
     }
-    // If a middleware sends an IDoc again, it has the same number, so it is skipped.
-    if (number !== '' && numbers.has(number)) return;
-    if (number !== '') numbers.add(number);
-    if (numbers.size > IDOCS_MAX) throw tooMany(file);
     const body = segmentOf(idoc);
     for (const found of findSegments(body, stream.segment)) {
       hasRows = true;
@@ -88,10 +80,4 @@ function takenIssue(name: string): Issue {
     field: name,
     cure: 'In `parent`, choose another name for the value from outside.',
   };
-}
-
-function tooMany(file: OpenFile): Error {
-  return sourceFault(`${file.name} has more than ${IDOCS_MAX} IDocs.`, {
-    suggestion: 'Write the IDocs to several files.',
-  });
 }

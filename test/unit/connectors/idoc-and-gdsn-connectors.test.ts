@@ -22,6 +22,7 @@ describe('the sap-idoc connector', () => {
         E1MARCM: [{ WERKS: '1000', HERKL: 'DE' }, { WERKS: '2000' }],
       },
       { MATNR: '000000000000000900', EAN11: '', E1MAKTM: [{ MAKTX: 'Laufrad' }] },
+      { MATNR: '000000000000000900', EAN11: '', E1MAKTM: [{ MAKTX: 'Laufrad' }] },
       { MATNR: '000000000000000700', MSGFN: '003', EAN11: '', NTGEW: '' },
     ]);
     expect(JSON.stringify(fieldsOf(rows))).not.toContain('DOCNUM');
@@ -49,8 +50,23 @@ describe('the sap-idoc connector', () => {
       ['000000000000000100', '2000'],
       ['000000000000000900', '1000'],
       ['000000000000000900', '2000'],
+      ['000000000000000900', '1000'],
+      ['000000000000000900', '2000'],
     ]);
   });
+
+  it.each(['0000000000000000', '0000000000000000000000012', ''])(
+    'the sap-idoc connector reads all IDocs with the number %j',
+    async (number) => {
+      const idoc = (matnr: string) =>
+        `<IDOC><EDI_DC40><DOCNUM>${number}</DOCNUM><MESTYP>MATMAS</MESTYP></EDI_DC40><E1MARAM><MATNR>${matnr}</MATNR></E1MARAM></IDOC>`;
+      await using temporary = await temporaryFolder({
+        'a.xml': `<MATMAS05>${['1', '2', '3'].map(idoc).join('')}</MATMAS05>`,
+      });
+      const rows = await readRows(sapIdoc, { folder: temporary.path, stream: { path: 'a.xml', segment: 'E1MARAM' } });
+      expect(fieldsOf(rows)).toEqual([{ MATNR: '1' }, { MATNR: '2' }, { MATNR: '3' }]);
+    },
+  );
 
   it('the sap-idoc connector quarantines a row whose segment has a field of that name', async () => {
     const rows = await read({ path: 'matmas.xml', segment: 'E1MARCM', parent: { WERKS: 'E1MARAM/MATNR' } });
