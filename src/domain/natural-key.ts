@@ -12,7 +12,11 @@ export interface NaturalKey {
  * The natural key of a payload: the first of the profile's fields that has a value. Null for BOM items, which the API
  * does not identify, and for passports, which it identifies by their products.
  */
-export function naturalKeyOf(profile: Profile, kind: SubjectKind, payload: JsonObject): NaturalKey | null {
+export function naturalKeyOf(
+  profile: Pick<Profile, 'naturalKeys'>,
+  kind: SubjectKind,
+  payload: JsonObject,
+): NaturalKey | null {
   if (kind === 'bom_item' || kind === 'passport') return null;
   for (const field of profile.naturalKeys[kind]) {
     const value = payload[field];

@@ -42,6 +42,9 @@ const extraFields = z
   .max(200)
   .default([]);
 
+/** The fields by which the API identifies items, unless the profile names others. */
+export const NATURAL_KEYS = { product: ['sku'], material: ['code', 'name'] };
+
 /**
  * Every detail that the API document leaves open, with its default. The defaults are those of Django REST Framework,
  * because the paths and nouns of the document look like it.
@@ -52,8 +55,8 @@ export const Profile = z
   .strictObject({
     naturalKeys: z
       .strictObject({
-        product: names.default(['sku']).describe('For products.'),
-        material: names.default(['code', 'name']).describe('For materials.'),
+        product: names.default(NATURAL_KEYS.product).describe('For products.'),
+        material: names.default(NATURAL_KEYS.material).describe('For materials.'),
       })
       .prefault({})
       .describe('The fields by which the API identifies an item. The first one with a value counts.'),

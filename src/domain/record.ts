@@ -1,6 +1,7 @@
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { findOddCharacter } from '../lib/text/odd-character.ts';
+import { findOddCharacter, type OddCharacter } from '../lib/text/odd-character.ts';
+import { identifyingText } from './identifying-text.ts';
 import type { Issue } from './issue.ts';
 import type { Place } from './place.ts';
 
@@ -33,19 +34,47 @@ export function recordKey(identity: string, occurrence: number): string {
   return occurrence === 1 ? identity : `${identity}${SEPARATOR}${occurrence}`;
 }
 
+/** A value of a key column with a character that people cannot see. */
+export interface UnseenInKey {
+  column: string;
+  text: string;
+  unseen: OddCharacter;
+}
+
 /**
  * The identity of a row, from the values of the stream's key columns. Null if a value is absent or empty, or has an odd
  * character (see `findOddCharacter`). Odd characters could make different keys equal: the separator is an odd character,
  * and SQLite stores U+FFFD for each lone surrogate.
+ *
+ * @param found gets each value that has a character inside which people cannot see
  */
-export function identityOf(fields: JsonObject, keyColumns: readonly string[]): string | null {
+export function identityOf(
+  fields: JsonObject,
+  keyColumns: readonly string[],
+  found?: (unseen: UnseenInKey) => void,
+): string | null {
   const parts: string[] = [];
+  let isUsable = true;
   for (const column of keyColumns) {
-    const value = fields[column];
-    if (value === undefined || value === null || value === '') return null;
-    parts.push(typeof value === 'string' ? value : JSON.stringify(value));
+    const value = Object.hasOwn(fields, column) ? fields[column] : undefined;
+    if (value === undefined || value === null) return null;
+    const { text, unseen } = identifyingText(typeof value === 'string' ? value : JSON.stringify(value));
+    if (text === '') return null;
+    if (unseen !== null) {
+      found?.({ column, text, unseen });
+      if (findOddCharacter(text) !== null) isUsable = false;
+    }
+    parts.push(text);
   }
-  return parts.some((part) => findOddCharacter(part) !== null) ? null : parts.join(SEPARATOR);
+  return isUsable ? parts.join(SEPARATOR) : null;
+}
+
+/** A stored key in which every value has the form of a text that identifies. */
+export function keyWithoutPadding(key: string): string {
+  return key
+    .split(SEPARATOR)
+    .map((part) => identifyingText(part).text)
+    .join(SEPARATOR);
 }
 
 /** The form of a key for people, with ` / ` between its parts. */

@@ -1,8 +1,8 @@
 import type { Issue } from '../domain/issue.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
-import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields } from '../domain/record.ts';
+import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields, type UnseenInKey } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { findOddCharacter } from '../lib/text/odd-character.ts';
+import { visibleText } from '../lib/text/odd-character.ts';
 
 /**
  * Makes the records that are stored from the rows of a page. This runs for every row of every export, so it is a plain
@@ -24,14 +24,19 @@ export function incomingRecord(
   keyColumns: readonly string[],
   omitted: ReadonlySet<string>,
 ): IncomingRecord {
-  const issues = row.issues ?? [];
+  const found = row.issues ?? [];
+  let unseen: UnseenInKey[] = NONE_UNSEEN;
+  const note = (one: UnseenInKey): void => void (unseen = [...unseen, one]);
+  const identity = keyColumns.length === 0 ? null : identityOf(row.fields, keyColumns, note);
+  const issues = unseen.length === 0 ? found : [...found, ...unseen.map(unseenIssue)];
   const { raw, hash } = serializeFields(storedFields(row.fields, keyColumns, omitted), issues);
-  const identity = keyColumns.length === 0 ? null : identityOf(row.fields, keyColumns);
   if (identity !== null) return { identity, hash, raw, place: row.place, issues };
   // A row without a usable key is identified by its content.
   const missingKey = keyColumns.length > 0 && issues.length === 0 ? [keyIssue(row, keyColumns)] : [];
   return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...missingKey] };
 }
+
+const NONE_UNSEEN: UnseenInKey[] = [];
 
 function storedFields(fields: JsonObject, keyColumns: readonly string[], omitted: ReadonlySet<string>): JsonObject {
   if (omitted.size === 0) return fields;
@@ -46,9 +51,8 @@ function storedFields(fields: JsonObject, keyColumns: readonly string[], omitted
 }
 
 function keyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
-  const empty = keyColumns.filter((column) => (row.fields[column] ?? '') === '');
-  if (empty.length === 0) return malformedKeyIssue(row, keyColumns);
-  const absent = empty.filter((column) => !(column in row.fields));
+  const empty = keyColumns.filter((column) => isEmpty(row.fields, column));
+  const absent = empty.filter((column) => !Object.hasOwn(row.fields, column));
   return {
     code: 'record.key',
     field: empty.join(', '),
@@ -60,18 +64,19 @@ function keyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
   };
 }
 
-function malformedKeyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
-  const found = keyColumns.flatMap((column) => {
-    const value = row.fields[column];
-    const odd = findOddCharacter(typeof value === 'string' ? value : JSON.stringify(value));
-    return odd === null ? [] : [{ column, character: odd.name }];
-  });
-  const columns = found.map(({ column }) => column).join(', ');
-  const characters = found.map(({ character }) => character).join(', ');
+function isEmpty(fields: JsonObject, column: string): boolean {
+  return identityOf(fields, [column]) === null;
+}
+
+function unseenIssue({ column, text, unseen }: UnseenInKey): Issue {
+  const value = visibleText(text).slice(0, SHOWN_MAX);
   return {
     code: 'record.key',
-    field: columns,
-    message: `The key column ${columns} has a character that is not allowed in a text: ${characters}.`,
+    field: column,
+    value,
+    message: `The key column ${column} has a character that nobody can see: ${unseen.name}, as character ${unseen.at + 1} of "${value}".`,
     cure: 'Correct the text in the source, or give the right encoding in the options of the source.',
   };
 }
+
+const SHOWN_MAX = 200;

@@ -69,7 +69,7 @@ export async function replay(
       mapped.push(...(found instanceof Promise ? await found : found));
     }
     mapped.sort((a, b) => a.id - b.id);
-    const outcome = await ledger.replay({ records: mapped, dryRun });
+    const outcome = await ledger.replay({ records: mapped, renames: selection.keys.length > 0, dryRun });
     report.records += mapped.length;
     report.unmapped += records.length - mapped.length;
     // The ledger leaves out records whose lookup entries have changed meanwhile. A dry run counts them by their mapping

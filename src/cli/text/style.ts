@@ -15,7 +15,7 @@ export function wantsColour(stream: { isTTY?: boolean }, env: Readonly<Record<st
 
 /**
  * Makes a text from a source or from the API safe for one line of a terminal. Control characters, which could move the
- * cursor or change the screen, and marks that change the reading direction are made visible.
+ * cursor or change the screen, marks that change the reading direction, and byte order marks are made visible.
  */
 export function printable(text: string): string {
   return text
@@ -23,7 +23,7 @@ export function printable(text: string): string {
     .replaceAll('\t', ' ')
     .replaceAll(
       // oxlint-disable-next-line no-control-regex
-      /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+      /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
       (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
 }

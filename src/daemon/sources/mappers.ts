@@ -72,6 +72,7 @@ export function createMappers(options: {
         lookups,
         units,
         fields,
+        naturalKeys: profile.naturalKeys,
         byHand: findByHand,
       }),
     }));

@@ -1,10 +1,16 @@
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { visibleText } from '../../lib/text/odd-character.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import type { ItemKind } from '../item.ts';
 import type { Profile } from '../profile.ts';
 import type { Operation } from './operation.ts';
 import type { Reason } from './reason.ts';
+
+export interface Renamed {
+  from: string;
+  to: string | null;
+}
 
 /** The desired content of an item, and its content at the API. */
 export interface ItemStanding {
@@ -13,8 +19,8 @@ export interface ItemStanding {
   desiredHash: string;
   /** Null until the API has acknowledged a write. */
   baselineHash: string | null;
-  /** True if the item's natural key at the API is not the desired one. */
-  renamed: boolean;
+  /** The item's natural keys at the API and in the source, if they differ. */
+  renamed: Renamed | null;
   /** True if a person has asked to send the content again in the present form, although it is at the API. */
   sendsForm: boolean;
 }
@@ -35,8 +41,8 @@ export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 
   if (item.kind === 'material') return { need: 'write', operation: 'material.update' };
   const operation: Operation = `${item.kind}.update`;
   if (item.kind === 'product' && productUpdate === 'import') {
-    return item.renamed
-      ? { need: 'blocked', operation, reason: renamedReason(item.key) }
+    return item.renamed !== null
+      ? { need: 'blocked', operation, reason: renamedReason(item.key, item.renamed) }
       : { need: 'write', operation: 'product.import' };
   }
   const because = item.sendsForm ? 'The profile has changed how items of this kind are sent. ' : '';
@@ -45,10 +51,10 @@ export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 
 }
 
 /** An import identifies products by the natural key: under a new natural key it would make a second product. */
-function renamedReason(key: string): Reason {
+function renamedReason(key: string, { from, to }: Renamed): Reason {
   return {
     code: 'renamed',
-    message: `This product has another natural key (the SKU) now. The bulk import finds products by this key, so it would create a second product. Give the product its old key, or change the key at the platform. ${byHand(key)}`,
+    message: `This product has another natural key (the SKU) now: "${visibleText(to ?? '')}" in place of "${visibleText(from)}". The bulk import finds products by this key, so it would create a second product. Give the product its old key, or change the key at the platform. ${byHand(key)}`,
   };
 }
 

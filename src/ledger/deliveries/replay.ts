@@ -7,6 +7,7 @@ import { type Contact, kindCreatedBy } from '../contact/contact.ts';
 import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, type RecordGroup } from '../dashboard/stuck-groups.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
+import { KEPT_KEY } from '../items/kept-natural-key.ts';
 import type { Lookups } from '../records/lookups.ts';
 import { type PendingRow, pendingRecord } from '../records/pending-records.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
@@ -23,7 +24,7 @@ import { parametersOf, type SelectionParameters } from './selection.ts';
 /** Sends stuck deliveries again. Run each function as one transaction. */
 export interface Replay {
   candidates(request: { selection: ReplaySelection; afterId: number; limit: number }): ReplayCandidate[];
-  replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): ReplayOutcome;
+  replay(request: { records: readonly MappedRecord[]; renames?: boolean; dryRun: boolean }): ReplayOutcome;
   forceUnconfirmed(request: { selection: ReplaySelection; dryRun: boolean }): number;
 }
 
@@ -69,6 +70,11 @@ export function createReplay(
            AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
                 OR i.natural_key IN (SELECT value FROM json_each(@keys)))
          UNION
+         SELECT +i.record_id FROM items i
+         WHERE i.kind IN (${KINDS}) AND i.key IN (SELECT value FROM json_each(@keys)) AND @ids = '[]'
+           AND 'superseded' IN (SELECT value FROM json_each(@states))
+           AND EXISTS (SELECT 1 FROM events e WHERE e.item_id = i.id AND e.type = '${KEPT_KEY}')
+         UNION
          SELECT +r.id FROM records r
          WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND @ids = '[]'
            AND 'quarantined' IN (SELECT value FROM json_each(@states))
@@ -111,7 +117,7 @@ export function createReplay(
     resend: db.prepare<[string, number]>('UPDATE items SET state = ?, due_at = 0, uncertain = 0 WHERE id = ?'),
   };
 
-  function replay(records: readonly MappedRecord[]): ReplayOutcome {
+  function replay(records: readonly MappedRecord[], renames: boolean): ReplayOutcome {
     const tally: Tally = { due: 0, waiting: 0, blocked: 0, creates: new Map() };
     const outcome: ReplayOutcome = { staged: 0, quarantined: 0, leftUnconfirmed: 0 };
     for (const { id, version, result } of records) {
@@ -126,7 +132,7 @@ export function createReplay(
         if (open && hasReason(open, 'needs_proof')) importProofs.tryChangesAgain();
       }
       const { source, missingSince } = record;
-      const state = staging.apply({ id, source, missingSince, isNew: false }, result, { again: true, tally });
+      const state = staging.apply({ id, source, missingSince, isNew: false }, result, { again: true, renames, tally });
       if (state === 'quarantined') outcome.quarantined += 1;
     }
     contact.countCreates(tally.creates);
@@ -171,13 +177,13 @@ export function createReplay(
       return unconfirmed.length;
     },
 
-    replay({ records, dryRun }) {
-      if (!dryRun) return replay(records);
+    replay({ records, renames = false, dryRun }) {
+      if (!dryRun) return replay(records, renames);
       // The records are replayed and the changes are undone. Only a replay shows the result, because other records may
       // contend for the items.
       sql.savepoint.run();
       try {
-        return replay(records);
+        return replay(records, renames);
       } finally {
         sql.undo.run();
         sql.release.run();

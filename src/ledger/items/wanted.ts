@@ -1,7 +1,7 @@
 import { adoptedReason } from '../../domain/adoption.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import { difference } from '../../domain/delivery/reconcile.ts';
+import { difference, type Renamed } from '../../domain/delivery/reconcile.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import { nextStep, type PassportDesire, type PassportStatus } from '../../domain/passport.ts';
 import type { Profile } from '../../domain/profile.ts';
@@ -41,7 +41,7 @@ export function wantedOf(
   const baseline = acknowledgedContent(item);
   if (kind === 'passport') return passportDifference(desired, baseline);
   const baselineHash = baseline?.hash ?? null;
-  const renamed = kind === 'product' && baselineHash !== desiredHash && isRenamed(item, baseline, profile);
+  const renamed = kind === 'product' && baselineHash !== desiredHash ? renamedOf(item, baseline, profile) : null;
   const sendsForm = baselineHash === desiredHash && isInOtherForm(item, forms) && (asked || sendsAgain(item));
   const wanted = difference({ kind, key, desiredHash, baselineHash, renamed, sendsForm }, profile);
   if (wanted.need === 'none') return wanted;
@@ -68,10 +68,10 @@ function sendsAgain(item: ItemRow): boolean {
   return isOpenState(item.state) && revisionContent(item).hash === acknowledgedContent(item)?.hash;
 }
 
-/** True if the item's natural key at the API is not the desired one. */
-function isRenamed({ naturalKey }: ItemRow, baseline: Content | null, profile: Profile): boolean {
+/** The item's natural keys at the API and in the source; null if they are the same. */
+function renamedOf({ naturalKey }: ItemRow, baseline: Content | null, profile: Profile): Renamed | null {
   const known = baseline === null ? null : naturalKeyOf(profile, 'product', parseJson<JsonObject>(baseline.text));
-  return known !== null && known.value !== naturalKey;
+  return known === null || known.value === naturalKey ? null : { from: known.value, to: naturalKey };
 }
 
 /** A passport changes step by step: each delivery leads to one status. */

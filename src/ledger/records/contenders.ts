@@ -3,9 +3,12 @@ import { contentOf } from '../../domain/item.ts';
 import type { MappedItem } from '../../domain/mapping.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
+import { visibleText } from '../../lib/text/odd-character.ts';
+import { shellValue } from '../../lib/text/shell-word.ts';
 import type { DesiredItem } from '../items/desired-item.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
+import { KEPT_KEY, withKeptNaturalKey } from '../items/kept-natural-key.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
 
 type ItemName = Pick<MappedItem, 'kind' | 'key'>;
@@ -37,8 +40,11 @@ function conflictCure(owner: Owner, ownSource: string | undefined): string {
   return `${cure} If the config has given the source ${owner.source} another id, give it its former id again.`;
 }
 
-/** Compares the items that a record asks for with the items of other records. Call it inside a transaction. */
-export type Contenders = (mapped: readonly MappedItem[], recordId: number) => Contested;
+/**
+ * Compares the items that a record asks for with the items of other records. With `renames`, an item does not keep the
+ * natural key under which the platform knows it: see `withKeptNaturalKey`. Call it inside a transaction.
+ */
+export type Contenders = (mapped: readonly MappedItem[], recordId: number, options: { renames: boolean }) => Contested;
 
 export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>, items: Items): Contenders {
   const sql = {
@@ -49,12 +55,23 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
     sourceOf: db
       .prepare<[number], string>('SELECT s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?')
       .pluck(),
+    hasEvent: db
+      .prepare<[number, string], number>('SELECT 1 FROM events WHERE item_id = ? AND type = ? LIMIT 1')
+      .pluck(),
     // If an item is missing, another item may have its natural key.
     namesake: db.prepare<[string, string, string], { key: string; recordId: number; place: string }>(
       `SELECT i.key, i.record_id AS recordId, r.place FROM items i JOIN records r ON r.id = i.record_id
        WHERE i.kind = +? AND i.natural_key = +? AND i.key <> +? AND r.missing_since IS NULL ORDER BY i.id LIMIT 1`,
     ),
   };
+
+  /** Notes once in the history of an item that it keeps a natural key which the source does not give any more. */
+  function noteKept({ id, kind, key }: ItemRow, naturalKey: string): void {
+    if (sql.hasEvent.get(id, KEPT_KEY) !== undefined) return;
+    items.note(id, null, KEPT_KEY, {
+      message: `The platform knows this ${kind} as "${visibleText(naturalKey)}", with characters around its key that nobody can see. It keeps this key, because another key may make a second ${kind}. To change it, change it at the platform by hand, and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
+    });
+  }
 
   /** The other record that makes the item already; null if there is none. */
   function ownerOf(known: ItemRow | undefined, recordId: number): Owner | null {
@@ -89,24 +106,25 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
     return { by: other.key, issue };
   }
 
-  return (mapped, recordId) => {
+  return (mapped, recordId, { renames }) => {
     const issues: Issue[] = [];
     const contested: ItemName[] = [];
     const own: DesiredItem[] = [];
     const seen = new Set<string>();
-    for (const item of mapped) {
-      const name = `${item.kind} ${JSON.stringify(item.key)}`;
+    for (const made of mapped) {
+      const name = `${made.kind} ${JSON.stringify(made.key)}`;
       if (seen.has(name)) {
         issues.push({
           code: 'claim.twice',
           field: 'key',
-          value: item.key,
+          value: made.key,
           message: `The row makes the ${name} twice.`,
         });
         continue;
       }
       seen.add(name);
-      const known = items.find(item.kind, item.key);
+      const known = items.find(made.kind, made.key);
+      const { item, keeps } = renames ? { item: made, keeps: null } : withKeptNaturalKey(profile, made, known);
       const content = contentOf(item);
       const other = ownerOf(known, recordId);
       if (other) contested.push(item);
@@ -122,6 +140,7 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
       } else if (!other) {
         const naturalKey = naturalKeyOf(profile, item.kind, item.payload);
         own.push({ item, content, naturalKey, known });
+        if (known !== undefined && keeps !== null) noteKept(known, keeps);
         const taken = naturalKey && naturalKeyTaken(item, naturalKey, { id: recordId, mapped });
         if (!taken) continue;
         contested.push({ kind: item.kind, key: taken.by });

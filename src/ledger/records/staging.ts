@@ -21,9 +21,16 @@ export type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'> & { create
 export interface Staging {
   stage(records: readonly MappedRecord[]): StageSummary;
   /**
-   * Stages one record in any state, and returns its new state. With `again`, its stuck deliveries are sent again too.
+   * Stages one record in any state, and returns its new state. With `again`, its stuck deliveries are sent again too. With
+   * `renames`, its items take the natural keys of the source: see `Contenders`.
    */
-  apply(record: StagedRecord, result: MappedRecord['result'], options: { again: boolean; tally: Tally }): RecordState;
+  apply(record: StagedRecord, result: MappedRecord['result'], options: ApplyOptions): RecordState;
+}
+
+interface ApplyOptions {
+  again: boolean;
+  renames?: boolean;
+  tally: Tally;
 }
 
 /** The record whose items are staged. */
@@ -112,7 +119,7 @@ export function createStaging(
   function apply(
     record: StagedRecord,
     result: MappedRecord['result'],
-    { again, tally }: { again: boolean; tally: Tally },
+    { again, renames = false, tally }: ApplyOptions,
   ): RecordState {
     const { id: recordId, isNew } = record;
     if (!isNew) {
@@ -123,7 +130,7 @@ export function createStaging(
     const reported = result.status === 'quarantined' ? result.issues : [];
     if (reported.length > 0 && !isPartial(result)) return quarantine(recordId, reported, blockedBy(result));
     const { mapped, ...parts } = withParts(itemsIn(result), recordId);
-    const { issues, contested, own } = contenders(mapped, recordId);
+    const { issues, contested, own } = contenders(mapped, recordId, { renames });
     for (const { kind, key } of [...parts.contested, ...contested]) sql.addContender.run(kind, key, recordId);
     const found = [...parts.issues, ...issues];
     if (found.length > 0) return quarantine(recordId, [...reported, ...found], productsOf(mapped));

@@ -10,6 +10,7 @@ import { MIGRATIONS } from './steps/first-migrations.ts';
 import { HELD_CREATES } from './steps/held-creates.ts';
 import { IMPORT_PLACES } from './steps/import-places.ts';
 import { KEYS_OF_QUARANTINED_ROWS } from './steps/keys-of-quarantined-rows.ts';
+import { removePaddingFromKeys } from './steps/keys-without-padding.ts';
 import { LOOKUPS_AND_PARTS } from './steps/lookups-and-parts.ts';
 import { type ConvertProgress, moveDeliveriesIntoItems } from './steps/move-deliveries-into-items.ts';
 import { addShapes, PEOPLE } from './steps/people.ts';
@@ -21,7 +22,7 @@ import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './up
 import { createViewsForPeople, dropViews } from './views-for-people.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 11;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 12;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -130,6 +131,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
       if (version <= MIGRATIONS.length + 8) db.exec(HELD_CREATES);
       if (version <= MIGRATIONS.length + 9) db.exec(WIRE_FORMS);
       if (version <= MIGRATIONS.length + 10) db.exec(UNPROVEN_WRITES);
+      if (version <= MIGRATIONS.length + 11) removePaddingFromKeys(db);
       createViewsForPeople(db);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();

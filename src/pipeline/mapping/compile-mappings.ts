@@ -10,6 +10,7 @@ import {
   type MapResult,
   productsOf,
 } from '../../domain/mapping.ts';
+import { NATURAL_KEYS } from '../../domain/profile.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
@@ -61,7 +62,7 @@ interface Compiled {
  * @returns all problems at once; `mappingFault` makes one error from them
  */
 export async function compileMappings(options: SourceMappings): Promise<Result<Mapper, MappingProblem[]>> {
-  const { definitions, fields } = options;
+  const { definitions, fields, naturalKeys = NATURAL_KEYS } = options;
   const tables = createLookupTables(options.byHand);
   const units = unitTable(options.units ?? {});
   const tools = createMappingTools({ tables, units });
@@ -84,7 +85,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
       findings: { ...findings, lookups: new Set() },
       problems,
     };
-    const checks = { rules: compileRules(definition.rules ?? {}, { path, problems, meter }), fields };
+    const checks = { rules: compileRules(definition.rules ?? {}, { path, problems, meter }), fields, naturalKeys };
     const apply =
       definition.module === undefined
         ? compileDeclared(definition, compilation, checks)

@@ -1,10 +1,13 @@
 import type { Issue } from '../../domain/issue.ts';
 import { ITEM_FIELDS, type Item, type ItemKind, parseItem } from '../../domain/item.ts';
+import { naturalKeyOf } from '../../domain/natural-key.ts';
+import type { Profile } from '../../domain/profile.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { suggest } from '../../lib/text/suggest.ts';
+import { MappingError } from './mapping-error.ts';
 import type { ValueRules } from './value-rules.ts';
-import { numberText, shown } from './values.ts';
+import { numberText, requireIdentifying, shown } from './values.ts';
 
 /** The fields that items of each kind may have: the canonical ones and those that the profile allows. */
 export type AllowedFields = Readonly<Record<ItemKind, readonly string[]>>;
@@ -14,17 +17,39 @@ export interface ItemChecks {
   rules: ValueRules;
   /** Undefined if the profile is not known. Then any field is allowed. */
   fields: AllowedFields | undefined;
+  /** The fields by which the API identifies items. */
+  naturalKeys: Profile['naturalKeys'];
 }
 
 /** Checks and normalises an item that a mapping has made. */
-export function makeItem(draft: Item, { rules, fields }: ItemChecks): Result<Item, Issue[]> {
-  const payload = rules.withoutEmpty(withTexts(draft.kind, draft.payload));
-  const issues = unknownFields(draft.kind, payload, fields);
+export function makeItem(draft: Item, { rules, fields, naturalKeys }: ItemChecks): Result<Item, Issue[]> {
+  const given = rules.withoutEmpty(withTexts(draft.kind, draft.payload));
+  const { payload, issues } = withNaturalKey(draft.kind, given, naturalKeys);
+  issues.push(...unknownFields(draft.kind, payload, fields));
   const parsed = parseItem({ ...draft, payload });
   if (!parsed.ok) issues.push(...parsed.error);
   const failed = new Set(issues.map(({ field }) => rootOf(field)));
   issues.push(...rules.check(payload, (field) => failed.has(field)));
   return parsed.ok && issues.length === 0 ? ok(parsed.value) : err(issues);
+}
+
+/** The payload whose natural key has the form of a text that identifies. The other fields do not change. */
+function withNaturalKey(
+  kind: ItemKind,
+  payload: JsonObject,
+  naturalKeys: Profile['naturalKeys'],
+): { payload: JsonObject; issues: Issue[] } {
+  const found = naturalKeyOf({ naturalKeys }, kind, payload);
+  if (found === null) return { payload, issues: [] };
+  const { field, value } = found;
+  try {
+    const text = requireIdentifying(field, value);
+    return { payload: text === value ? payload : { ...payload, [field]: text }, issues: [] };
+  } catch (error) {
+    if (!(error instanceof MappingError)) throw error;
+    const { code, message, cure = '' } = error;
+    return { payload, issues: [{ code, field, value, message, cure }] };
+  }
 }
 
 /** The name of the field that an issue is about, without the members within it. */

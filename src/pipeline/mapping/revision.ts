@@ -17,7 +17,10 @@ const HELPERS_VERSION = 6;
  *
  * @param modules the hashes of the modules' sources
  */
-export function revisionOf({ definitions, lookups, units, fields }: SourceMappings, modules: JsonObject): string {
+export function revisionOf(
+  { definitions, lookups, units, fields, naturalKeys }: SourceMappings,
+  modules: JsonObject,
+): string {
   const declared = definitions.map(({ stream, to, each, key, when, refs, fields: given, rules, onIssue, module }) => ({
     stream,
     to: to ?? null,
@@ -39,6 +42,7 @@ export function revisionOf({ definitions, lookups, units, fields }: SourceMappin
       modules,
       lookups: plain(lookups ?? {}),
       units: plain(units ?? {}),
+      naturalKeys: plain(naturalKeys ?? {}),
       // The config has checked the fields of expressions already.
       fields: usesModules ? plain(fields ?? {}) : null,
     }),

@@ -1,4 +1,5 @@
 import type { LookupConfig, MappingDefinition } from '../../domain/mapping.ts';
+import type { Profile } from '../../domain/profile.ts';
 import type { FindValueByHand } from './lookups/lookups.ts';
 import type { AllowedFields } from './make-item.ts';
 
@@ -18,4 +19,6 @@ export interface SourceMappings {
   units?: Readonly<Record<string, string>>;
   /** The fields that the profile allows; undefined to allow any. */
   fields?: AllowedFields;
+  /** The fields by which the API identifies items; by default those of the default profile. */
+  naturalKeys?: Profile['naturalKeys'];
 }

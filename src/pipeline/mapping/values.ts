@@ -1,6 +1,7 @@
+import { identifyingText } from '../../domain/identifying-text.ts';
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { characterName, findOddCharacter } from '../../lib/text/odd-character.ts';
+import { findOddCharacter, visibleText } from '../../lib/text/odd-character.ts';
 import { MappingError } from './mapping-error.ts';
 
 const DEPTH_MAX = 32;
@@ -53,23 +54,30 @@ export function argumentText(name: string, value: unknown): string | null {
   throw new MappingError(`${name}.type`, `${name}() takes text or a number, not ${kindOf(value)}.`);
 }
 
-/** The text of a key or ref: trimmed, with numbers in the form of `numberText`, and empty for null. */
+/** The text of a key or ref, with numbers in the form of `numberText`, and empty for null. */
 export function keyText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number' || typeof value === 'bigint') return requireNumberText(value);
   if (typeof value !== 'string') {
     throw new MappingError('key.type', `A key is text or a number, not ${kindOf(value)}.`);
   }
-  const text = value.trim();
-  const at = text.search(/\p{Cc}/u);
-  if (at >= 0) {
-    throw new MappingError(
-      'key.characters',
-      `The key has a control character: ${characterName(text.codePointAt(at) ?? 0)}, as character ${at + 1}.`,
-      'Clean the column in the source, or remove such characters in the mapping with printable(…).',
-    );
-  }
-  return sendable(text);
+  return requireIdentifying('The key', value);
+}
+
+/**
+ * The text of a value that identifies an item.
+ *
+ * @param what names the value as the subject of a sentence: `The key`, `sku`
+ * @throws MappingError for a character inside that people cannot see
+ */
+export function requireIdentifying(what: string, given: string): string {
+  const { text, unseen } = identifyingText(given);
+  if (unseen === null) return text;
+  throw new MappingError(
+    'key.characters',
+    `${what} has a character that nobody can see: ${unseen.name}, as character ${unseen.at + 1} of "${shown(visibleText(text))}".`,
+    'Remove this character in the source. In the mapping, printable(…) removes control characters other than tabs and line ends.',
+  );
 }
 
 /**

@@ -15,8 +15,9 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
     title: 'A row of the file',
     codes: {
       'record.key': {
-        means: 'The row has no value in a key column, or the column does not exist.',
-        cure: 'Fill the column, or correct `key` of the stream.',
+        means:
+          'The row has no value in a key column, the column does not exist, or the value has a character inside that nobody can see.',
+        cure: 'Fill or correct the value in the source, or correct `key` of the stream.',
       },
       'row.columns': {
         means: 'The row has more or fewer values than the header.',
@@ -191,7 +192,11 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         means: 'A value has another type than the expression expects.',
         cure: 'Convert it: `string(…)`, `decimal(…)`, `double(…)`.',
       },
-      'key.characters': { means: 'The key has control characters.', cure: 'Clean the column in the source.' },
+      'key.characters': {
+        means:
+          'A key, a ref or a SKU has a character inside that nobody can see, such as a line end or a byte order mark.',
+        cure: 'Remove the character in the source. The message shows where it is: `A1⏎B`.',
+      },
       'key.type': { means: 'The key is neither text nor a number.', cure: 'Correct `key` in the mapping.' },
       'list.short': {
         means: 'The list has fewer entries than the expression reads.',

@@ -16,6 +16,8 @@ export const OLD_VERSION: number = MIGRATIONS.length;
 const BEFORE_PEOPLE = MIGRATIONS.length + 5;
 const BEFORE_WIRE_FORMS = MIGRATIONS.length + 9;
 const BEFORE_UNPROVEN = MIGRATIONS.length + 10;
+/** The last version in which white space around the values of a key was a part of the key. */
+export const PADDED_KEYS: number = MIGRATIONS.length + 11;
 const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;

@@ -41,8 +41,11 @@ describe('a record on its way into the ledger', () => {
   it.each([
     [{ ID: '' }, 'The key column ID is empty.'],
     [{ NAME: 'x' }, 'The key column ID does not exist; the row has NAME.'],
-    [{ ID: 'A\ud800' }, 'The key column ID has a character that is not allowed in a text: U+D800.'],
-    [{ ID: 'A\u001fB' }, 'The key column ID has a character that is not allowed in a text: U+001F.'],
+    [{ ID: 'A\ud800' }, 'The key column ID has a character that nobody can see: U+D800, as character 2 of "A\\ud800".'],
+    [
+      { ID: 'A\u001fB' },
+      'The key column ID has a character that nobody can see: U+001F, as character 2 of "A\\u001fB".',
+    ],
   ])('an incoming record is quarantined when its key is missing or malformed: %j', (fields, message) => {
     expect(incomingRecord({ fields, place }, ['ID'], new Set()).issues).toMatchObject([
       { code: 'record.key', message },

@@ -120,7 +120,7 @@ describe('difference', () => {
     key: 'a b',
     desiredHash: 'a',
     baselineHash: null,
-    renamed: false,
+    renamed: null,
     sendsForm: false,
   };
   const BY_IMPORT = { productUpdate: 'import' as const };
@@ -145,7 +145,7 @@ describe('difference', () => {
     });
   });
   it('the difference does not import a product under another natural key, which would make a second one', () => {
-    const renamed = { ...item, kind: 'product' as const, baselineHash: 'b', renamed: true };
+    const renamed = { ...item, kind: 'product' as const, baselineHash: 'b', renamed: { from: '\ufeffA1', to: 'A1' } };
     expect(difference(renamed, BY_IMPORT)).toMatchObject({
       need: 'blocked',
       operation: 'product.update',

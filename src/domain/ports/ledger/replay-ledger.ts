@@ -20,9 +20,10 @@ export interface ReplayLedger {
   /**
    * Stages mapped records again as new revisions, even if the payload is the same, so that a refused write is sent
    * again under a new key. Nothing is staged if the item has changed its state meanwhile, or if its delivery is
-   * unconfirmed. With `dryRun` all changes are undone, and only the result is returned.
+   * unconfirmed. With `renames`, items take the natural keys of the source, although the platform knows them with white
+   * space or padding around these keys. With `dryRun` all changes are undone, and only the result is returned.
    */
-  replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): Promise<ReplayOutcome>;
+  replay(request: { records: readonly MappedRecord[]; renames?: boolean; dryRun: boolean }): Promise<ReplayOutcome>;
   /**
    * Sends items again that the platform has in another form than the profile now has. With `dryRun` it only counts.
    */
