@@ -13,9 +13,13 @@ RUN npm run build
 
 FROM base AS dependencies
 # Nothing optional is needed: this image has a Node of its own, msgpackr works without its native part, and the TypeScript
-# compiler is only an optional peer of a package that bull-board uses.
+# compiler is only an optional peer of a package that bull-board uses. mssql reads SQL Server. The image has it, in the version of
+# package.json and with the packages of package-lock.json.
 COPY src/prune-modules.ts ./src/
-RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && node src/prune-modules.ts node_modules
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund \
+  && npm install --no-save --save-prod --omit=dev --omit=optional --no-audit --no-fund \
+    "mssql@$(node -p 'require("./package.json").peerDependencies.mssql')" \
+  && node src/prune-modules.ts node_modules
 
 FROM node:24-bookworm-slim
 LABEL org.opencontainers.image.title="dpp-sync" \

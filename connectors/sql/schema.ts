@@ -1,4 +1,4 @@
-import { secret, z } from '../../src/sdk/index.ts';
+import { installCommandOf, secret, z } from '../../src/sdk/index.ts';
 
 export const OPTIONS = z
   .strictObject({
@@ -64,6 +64,12 @@ export const OPTIONS = z
   .refine(({ dialect, host, database, user }) => dialect === 'sqlite' || (host && database && user), {
     path: ['host'],
     error: '`host`, `database` and `user` for every dialect but sqlite',
+  })
+  .superRefine(({ dialect }, context) => {
+    const command = dialect === 'sqlserver' ? installCommandOf('mssql') : null;
+    if (command === null) return;
+    const message = `The package mssql, which reads SQL Server, is not installed. Run \`${command}\` where dpp-sync is installed.`;
+    context.addIssue({ code: 'custom', path: ['dialect'], message });
   });
 export type Options = z.infer<typeof OPTIONS>;
 

@@ -37,11 +37,19 @@ export const sqlserver: Dialect = {
       return connectionOf(pool);
     } catch (error) {
       await pool.close().catch(() => {});
-      throw error;
+      throw networkErrorOf(error);
     }
   },
   explain,
 };
+
+/** The driver puts its own error around the error of the network, whose code says more. */
+function networkErrorOf(error: unknown): unknown {
+  const wrapped: unknown = error instanceof Error && 'originalError' in error ? error.originalError : undefined;
+  const cause = wrapped instanceof Error ? wrapped.cause : undefined;
+  if (cause instanceof AggregateError) return cause.errors[0];
+  return cause instanceof Error ? cause : error;
+}
 
 const TYPES_AS_TEXT: Readonly<Record<string, (expression: string) => string>> = {
   decimal: (expression) => `CONVERT(varchar(41), ${expression})`,

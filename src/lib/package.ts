@@ -7,6 +7,8 @@ export interface Package {
   /** The folder of the program's package.json, which also has `config/`. */
   root: string;
   version: string;
+  /** The versions of the packages that npm does not install together with this one, by name. */
+  peers: Record<string, unknown>;
 }
 
 /** Finds the package by searching the folders above this file. This works from the sources and from the build. */
@@ -14,8 +16,9 @@ export function findPackage(): Package {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
     const file = join(folder, 'package.json');
     if (existsSync(file)) {
-      const { version } = readJson(file);
-      return { root: folder, version: typeof version === 'string' ? version : '0.0.0' };
+      const { version, peerDependencies } = readJson(file);
+      const peers = isJsonObject(peerDependencies) ? peerDependencies : {};
+      return { root: folder, version: typeof version === 'string' ? version : '0.0.0', peers };
     }
     if (dirname(folder) === folder) throw new Error(`There is no package.json above ${import.meta.dirname}.`);
   }

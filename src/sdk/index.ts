@@ -43,6 +43,7 @@ export { assertContent, contentFault, recogniseContent } from './files/recognise
 export type { SourceFile } from './files/source-file.ts';
 export type { MappingModule, MappingTools } from './mapping.ts';
 export { defineMapping } from './mapping.ts';
+export { installCommandOf } from './optional-package.ts';
 export type { PageBuffer } from './page-buffer.ts';
 export { createPageBuffer, PAGE_BYTES_MAX, PAGE_ROWS_MAX } from './page-buffer.ts';
 export { createRowNumbering } from './row-numbering.ts';

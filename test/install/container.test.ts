@@ -29,7 +29,7 @@ import { freePort } from '../support/servers/free-port.ts';
 import { describeRedis, redisTraceable } from '../support/servers/redis.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { API_KEY, createWorld } from '../support/worlds/world.ts';
-import { describeInstalled, npmRan, publicFolder } from './support/install.ts';
+import { describeInstalled, npmRan, publicFolder, SQL_SERVER } from './support/install.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const text = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -109,6 +109,23 @@ describeImage('the image', () => {
     const demo = run('demo', '--json', '--dir', folder);
     expect(demo.stderr).not.toMatch(/ERR_MODULE|Cannot find/);
     expect([0, 4]).toContain(demo.status);
+  });
+
+  it('the image has the driver of SQL Server, in the version of package.json and with the packages of the lockfile', () => {
+    const { peerDependencies } = JSON.parse(text('package.json')) as { peerDependencies: Record<string, string> };
+    type Packages = Record<string, { version: string; integrity: string }>;
+    const packagesOf = (file: string) => (JSON.parse(readFileSync(file, 'utf8')) as { packages: Packages }).packages;
+    const locked = packagesOf(join(ROOT, 'package-lock.json'));
+    const installed = packagesOf(join(image, 'node_modules/.package-lock.json'));
+    expect(installed['node_modules/mssql']?.version).toBe(peerDependencies['mssql']);
+    const other = Object.entries(installed).filter(([path, { integrity }]) => integrity !== locked[path]?.integrity);
+    expect(other).toEqual([]);
+    const file = join(image, 'sqlserver.yaml');
+    writeFileSync(file, SQL_SERVER);
+    const told = run('check', '-c', file);
+    expect(told.stdout + told.stderr).toContain(
+      'The SQL Server database erp at 127.0.0.1:9 does not take connections.',
+    );
   });
 
   it('the image has the fonts of the documents that the sandbox draws', async () => {

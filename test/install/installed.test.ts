@@ -8,9 +8,21 @@ import { filesOfPage } from '../support/docs/page-files.ts';
 import { followPage } from '../support/docs/page-session.ts';
 import { EXPORT_SOURCES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { API_KEY } from '../support/worlds/world.ts';
-import { copyCheckout, createOrdinaryUser, describeInstalled, npmRan, publicFolder, ROOT } from './support/install.ts';
+import {
+  copyCheckout,
+  createOrdinaryUser,
+  describeInstalled,
+  npmRan,
+  publicFolder,
+  ROOT,
+  SQL_SERVER,
+} from './support/install.ts';
 
-const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
+const { name, version, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  name: string;
+  version: string;
+  peerDependencies: Record<string, string>;
+};
 const TARBALL = `${name}-${version}.tgz`;
 
 const checkout = copyCheckout();
@@ -85,6 +97,31 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
     });
   });
 }
+
+describeHere('the driver of SQL Server', () => {
+  const command = `npm install mssql@${peerDependencies['mssql']}`;
+
+  it.each(Object.entries(PROGRAMS))(
+    'the driver of SQL Server is not in %s, which says how to install it',
+    (_, program) => {
+      user.write('sqlserver.yaml', SQL_SERVER);
+      for (const verb of ['check', 'start', 'sync']) {
+        const told = user.run([...program, verb, '-c', 'sqlserver.yaml']);
+        expect(told).toMatchObject({ status: 2, stdout: '' });
+        expect(told.stderr).toContain('sources[0].options.dialect');
+        expect(told.stderr).toContain(command);
+      }
+    },
+  );
+
+  it('the driver of SQL Server connects after the command that the installed program names', async () => {
+    expect(await npmRan(empty, `${command} --ignore-scripts`)).toBe(true);
+    const told = user.run([...PROGRAMS['the packed tarball'], 'check', '-c', 'sqlserver.yaml']);
+    expect(told.stdout + told.stderr).toContain(
+      'The SQL Server database erp at 127.0.0.1:9 does not take connections.',
+    );
+  });
+});
 
 describeHere('the packed tarball, for somebody who meets it first', () => {
   it('the installed program runs the demo as an ordinary user', () => {

@@ -3,7 +3,9 @@ import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, write
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { stringify } from 'yaml';
 import { describeWhere } from '../../support/runner/describe-where.ts';
+import { API_KEY } from '../../support/worlds/world.ts';
 
 export const ROOT = join(import.meta.dirname, '../../..');
 
@@ -81,6 +83,21 @@ export function describeInstalled(ran: boolean): ReturnType<typeof describeWhere
     requiredBy: 'DPP_SYNC_TEST_REQUIRE_NPM',
   });
 }
+
+/** A config with SQL Server on a port that no server has. */
+export const SQL_SERVER = stringify({
+  target: { baseUrl: 'http://127.0.0.1:9', apiKey: API_KEY },
+  ledger: './sqlserver.db',
+  sources: [
+    {
+      id: 'erp',
+      connector: 'sql',
+      options: { dialect: 'sqlserver', host: '127.0.0.1', port: 9, database: 'erp', user: 'reader' },
+      streams: { products: { query: 'SELECT id FROM products', page: ['id'], key: ['id'] } },
+      mappings: [{ stream: 'products', to: 'product', key: 'row.id', fields: { sku: 'row.id', name: 'row.id' } }],
+    },
+  ],
+});
 
 export interface Run {
   status: number | null;

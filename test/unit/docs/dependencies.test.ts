@@ -26,12 +26,21 @@ function packagesOf(pattern: string[]): string[] {
 }
 
 describe('the dependencies of package.json', () => {
-  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    dependencies: Record<string, string>;
+  const { dependencies, peerDependencies, peerDependenciesMeta, devDependencies } = JSON.parse(
+    readFileSync(join(ROOT, 'package.json'), 'utf8'),
+  ) as Record<'dependencies' | 'peerDependencies' | 'devDependencies', Record<string, string>> & {
+    peerDependenciesMeta: Record<string, { optional: boolean }>;
   };
 
   it('the dependencies of package.json are the packages that the program loads, and no others', () => {
-    expect(packagesOf(['src/**/*.{ts,mjs}', 'connectors/**/*.ts'])).toEqual(Object.keys(dependencies).toSorted());
+    expect(packagesOf(['src/**/*.{ts,mjs}', 'connectors/**/*.ts'])).toEqual(
+      Object.keys({ ...dependencies, ...peerDependencies }).toSorted(),
+    );
+  });
+
+  it('the packages that people install only for their sources are optional, in the version that the tests have', () => {
+    expect(peerDependencies).toEqual({ mssql: devDependencies['mssql'] });
+    expect(peerDependenciesMeta).toEqual({ mssql: { optional: true } });
   });
 
   it('the packages that the program loads are found in every form in which a package can be loaded', () => {
