@@ -1,4 +1,4 @@
-import { defineFileConnector } from '../../src/sdk/index.ts';
+import { defineFileConnector, type FileRequest } from '../../src/sdk/index.ts';
 import { type CsvRequest, readColumnNames, readCsv } from './read.ts';
 import { type Dialect, dialectOf, OPTIONS, STREAM_OPTIONS, type StreamOptions } from './schema.ts';
 
@@ -13,7 +13,7 @@ export const csv = defineFileConnector({
   columns: (file, request) => readColumnNames(file, requestOf(request)),
 });
 
-function requestOf(request: { options: Dialect; stream: StreamOptions; signal: AbortSignal }): CsvRequest {
-  const { options, stream, signal } = request;
-  return { dialect: dialectOf(options, stream), decimalsOfStream: stream.decimalColumns ?? [], signal };
+function requestOf(request: FileRequest<Dialect, StreamOptions>): CsvRequest {
+  const { options, stream, signal, onColumns } = request;
+  return { dialect: dialectOf(options, stream), decimalsOfStream: stream.decimalColumns ?? [], signal, onColumns };
 }

@@ -1,7 +1,9 @@
 import {
   createPageBuffer,
+  type FoundColumns,
   type OpenFile,
   type Page,
+  type RowBelow,
   readFileText,
   sourceFault,
   type TextPiece,
@@ -16,6 +18,7 @@ export interface CsvRequest {
   /** The `decimalColumns` that stand under the stream itself, and not under the source, which may have other streams. */
   decimalsOfStream: readonly string[];
   signal: AbortSignal;
+  onColumns: (found: FoundColumns) => void;
 }
 
 /** Reads the rows of one file. */
@@ -27,9 +30,11 @@ export async function* readCsv(file: OpenFile, request: CsvRequest): AsyncGenera
     scanner.feed(piece.text, piece.final);
     while (scanner.next()) {
       if (build === undefined) {
-        const { encoding } = piece;
-        const names = namesOf(scanner, file, request, encoding);
-        build = createRowBuilder({ file: file.name, names, encoding, dialect: request.dialect }, scanner);
+        const names = namesOf(scanner, file, request, piece);
+        build = createRowBuilder(
+          { file: file.name, names, encoding: piece.encoding, dialect: request.dialect },
+          scanner,
+        );
         if (request.dialect.header) continue;
       }
       if (page.add(build(), scanner.length)) {
@@ -47,16 +52,40 @@ export async function readColumnNames(file: OpenFile, request: CsvRequest): Prom
   const scanner = new RecordScanner(request.dialect);
   for await (const piece of textOf(file, request)) {
     scanner.feed(piece.text, piece.final);
-    if (scanner.next()) return namesOf(scanner, file, request, piece.encoding);
+    if (scanner.next()) return namesOf(scanner, file, request, piece);
   }
   assertHeader(false, file, request.dialect);
   return request.dialect.columns ?? [];
 }
 
-function namesOf(first: RecordScanner, file: OpenFile, request: CsvRequest, encoding: string): string[] {
-  const names = columnNames(first, request.dialect, file.name, encoding);
+/** The names of the columns, which the host has checked. */
+function namesOf(first: RecordScanner, file: OpenFile, request: CsvRequest, piece: TextPiece): string[] {
+  const { dialect, onColumns } = request;
+  const names = columnNames(first, dialect, file.name, piece.encoding);
+  const isNamedByFile = dialect.header && dialect.columns === undefined;
+  onColumns({
+    names: names.filter((name) => name !== ''),
+    where: file.name,
+    ...(isNamedByFile ? { rowsBelow: () => rowsBelow(first.recordLine, dialect, piece) } : {}),
+  });
   assertDecimalColumns(names, request, file.name);
   return names;
+}
+
+/** How many rows are searched for the header, if the first row lacks columns. */
+const ROWS_BELOW_MAX = 50;
+
+/** The rows below a header that the piece of text has from its beginning. */
+function rowsBelow(headerLine: number, dialect: Dialect, { text, final }: TextPiece): RowBelow[] {
+  const scanner = new RecordScanner({ ...dialect, skipLines: 0 });
+  scanner.feed(text, final);
+  const rows: RowBelow[] = [];
+  while (rows.length < ROWS_BELOW_MAX && scanner.next()) {
+    const { recordLine: line, values, defect } = scanner;
+    if (line <= headerLine || defect !== undefined) continue;
+    rows.push({ values: [...values], title: `Line ${line}`, option: `skipLines: ${line - 1}` });
+  }
+  return rows;
 }
 
 const textOf = (file: OpenFile, { dialect, signal }: CsvRequest): AsyncGenerator<TextPiece> =>

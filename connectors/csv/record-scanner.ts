@@ -13,6 +13,15 @@ export type Defect =
 
 const RAW_CHARACTERS_MAX = 1_000;
 const BLANKS = ' \t';
+/** A first line such as `sep=;`, with which Excel and its readers name the delimiter. Some programs write it in quotes. */
+const SEPARATOR_LINE = /^("?)sep=([^\r\n"])\1(?:\r?\n|\r|$)/i;
+const SEPARATOR_LINE_MAX = '"sep=;"\r\n'.length;
+
+/** The line of a text that names the delimiter, and the delimiter; null if the text begins with another line. */
+export function separatorLineOf(text: string): { line: string; delimiter: string } | null {
+  const [line, , delimiter] = SEPARATOR_LINE.exec(text.slice(0, SEPARATOR_LINE_MAX)) ?? [];
+  return line === undefined || delimiter === undefined ? null : { line, delimiter };
+}
 
 /**
  * Splits text into rows and rows into values.
@@ -36,7 +45,8 @@ export class RecordScanner {
   /** True if the row contains U+FFFD, by which the decoder replaces invalid bytes. */
   damaged = false;
 
-  private readonly delimiter: string;
+  /** The configured delimiter, or the one that the first line of the file names. */
+  private delimiter: string;
   private readonly quote: string | null;
   private readonly escape: string | null;
   private readonly comment: string | undefined;
@@ -54,6 +64,7 @@ export class RecordScanner {
   private start = 0;
   private end = 0;
   private discarding = false;
+  private isAtStart = true;
   /**
    * The next position of each character, searched from an earlier position: the length of the text if there is none, -1
    * if it was not searched yet. The stored positions keep the work linear when a character is rare.
@@ -101,6 +112,7 @@ export class RecordScanner {
   next(): boolean {
     for (;;) {
       if (this.position >= this.text.length) return false;
+      if (this.isAtStart && !this.begins()) return false;
       const terminator = this.terminator ?? this.detectTerminator();
       if (terminator === undefined) return false;
       if (this.discarding || this.linesToSkip > 0) {
@@ -125,6 +137,19 @@ export class RecordScanner {
       if (this.trim && this.defect === undefined && this.values.length === 1 && this.values[0] === '') continue;
       return true;
     }
+  }
+
+  /** Passes over the line that names the delimiter. Returns false if more text is needed. */
+  private begins(): boolean {
+    if (this.text.length < SEPARATOR_LINE_MAX && !this.final) return false;
+    this.isAtStart = false;
+    const found = separatorLineOf(this.text);
+    if (found === null || found.delimiter === this.quote) return true;
+    this.delimiter = found.delimiter;
+    this.position = found.line.length;
+    this.line++;
+    if (this.linesToSkip > 0) this.linesToSkip--;
+    return this.position < this.text.length;
   }
 
   private begin(): void {

@@ -9,6 +9,8 @@ export const fixedWidth = defineFileConnector({
   fixedColumns: true,
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
-  read: (file, { options, stream, signal }) => readFixedWidth(file, { layout: layoutOf(options, stream), signal }),
-  columns: (file, { options, stream, signal }) => readColumnNames(file, { layout: layoutOf(options, stream), signal }),
+  read: (file, { options, stream, ...request }) =>
+    readFixedWidth(file, { layout: layoutOf(options, stream), ...request }),
+  columns: (file, { options, stream, ...request }) =>
+    readColumnNames(file, { layout: layoutOf(options, stream), ...request }),
 });

@@ -1,13 +1,27 @@
-import { createPageBuffer, type OpenFile, type Page, readFileText, type TextPiece } from '../../src/sdk/index.ts';
+import {
+  createPageBuffer,
+  type FoundColumns,
+  type OpenFile,
+  type Page,
+  readFileText,
+  type TextPiece,
+} from '../../src/sdk/index.ts';
 import { RecordScanner } from './record-scanner.ts';
 import { createRowBuilder } from './row-builder.ts';
 import type { Layout } from './schema.ts';
 
+export interface FixedWidthRequest {
+  layout: Layout;
+  signal: AbortSignal;
+  onColumns: (found: FoundColumns) => void;
+}
+
 /** Reads the rows of one file. */
 export async function* readFixedWidth(
   file: OpenFile,
-  { layout, signal }: { layout: Layout; signal: AbortSignal },
+  { layout, signal, onColumns }: FixedWidthRequest,
 ): AsyncGenerator<Page> {
+  onColumns({ names: namesOf(layout), where: file.name });
   const page = createPageBuffer();
   const scanner = new RecordScanner({ recordLength: layout.recordLength, max: layout.maxRecordBytes });
   let build: ReturnType<typeof createRowBuilder> | undefined;
@@ -29,10 +43,16 @@ export async function* readFixedWidth(
 /** The names of the columns. Throws if the file is not text. */
 export async function readColumnNames(
   file: OpenFile,
-  { layout, signal }: { layout: Layout; signal: AbortSignal },
+  { layout, signal, onColumns }: FixedWidthRequest,
 ): Promise<string[]> {
   for await (const _ of textOf(file, layout.encoding, signal)) break;
-  return [...(layout.parent?.columns ?? []), ...layout.columns].map(({ name }) => name);
+  const names = namesOf(layout);
+  onColumns({ names, where: file.name });
+  return names;
+}
+
+function namesOf({ columns, parent }: Layout): string[] {
+  return [...(parent?.columns ?? []), ...columns].map(({ name }) => name);
 }
 
 const textOf = (file: OpenFile, encoding: string, signal: AbortSignal): AsyncGenerator<TextPiece> =>

@@ -1,6 +1,6 @@
-import { defineConnector } from '../../src/sdk/index.ts';
+import { defineConnector, type StreamTarget } from '../../src/sdk/index.ts';
 import { loadDialect } from './load-dialect.ts';
-import { planStream } from './plan.ts';
+import { type Plan, planStream } from './plan.ts';
 import { readChanges, readSnapshot } from './read.ts';
 import { OPTIONS, STREAM_OPTIONS } from './schema.ts';
 import { createSession } from './session.ts';
@@ -20,13 +20,14 @@ export const sql = defineConnector({
     const session = createSession({ dialect, options, resolvePath: (path) => host.resolvePath(path) });
     return {
       async check(stream) {
-        const { columns } = await planStream(stream, { dialect, session });
-        const names = columns.map(({ name }) => name);
+        const plan = await planStream(stream, { dialect, session });
+        const names = announceColumns(plan, stream);
         const more = names.length > COLUMNS_SHOWN ? ', …' : '';
         return { found: `a query with columns ${names.slice(0, COLUMNS_SHOWN).join(', ')}${more}`, columns: names };
       },
       async *pull({ mode, cursor, ...stream }) {
         const plan = await planStream(stream, { dialect, session });
+        announceColumns(plan, stream);
         const { overlap } = stream.options;
         const read = { stream: stream.name, plan, session, signal: stream.signal, overlap };
         if (mode === 'snapshot' || plan.watermark === null) yield* readSnapshot(read);
@@ -36,3 +37,10 @@ export const sql = defineConnector({
     };
   },
 });
+
+/** Passes on the names of the columns, and returns them. */
+function announceColumns({ columns }: Plan, { name, onColumns }: StreamTarget<unknown>): string[] {
+  const names = columns.map((column) => column.name);
+  onColumns?.({ names, where: name });
+  return names;
+}

@@ -18,15 +18,13 @@ export interface HeaderRow {
  * The names of the columns, by number; a column without a name gets its letters as the name, so that its values are not
  * lost.
  *
- * White space in a name becomes one space: it comes from a line break in the cell, or is an invisible mistake.
- *
  * @throws a `sourceFault` if two columns have the same name
  */
 export function columnNames(rows: readonly HeaderRow[], merged: readonly MergedCells[], where: string): string[] {
   const names: string[] = [];
   for (const { number, texts } of rows) {
     for (const [column, text] of spread(number, texts, merged)) {
-      const piece = text.replace(/\s+/g, ' ').trim();
+      const piece = nameIn(text);
       if (piece !== '') names[column] = names[column] === undefined ? piece : `${names[column]} ${piece}`;
     }
   }
@@ -38,6 +36,14 @@ export function columnNames(rows: readonly HeaderRow[], merged: readonly MergedC
   const all = Array.from(names, (name: string | undefined, column) => name ?? columnLettersOf(column));
   assertUnique(all, where);
   return all;
+}
+
+/**
+ * The name that a cell gives to its column. White space in the text becomes one space: it comes from a line break in the
+ * cell, or is an invisible mistake.
+ */
+export function nameIn(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
 }
 
 /** The name of a column that the header does not name: its letters, unless a column of the header has this name. */

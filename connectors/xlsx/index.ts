@@ -10,6 +10,7 @@ export const xlsx = defineFileConnector({
   zipEntry: '[Content_Types].xml',
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
-  read: (file, { options, stream, signal }) => readXlsx(file, { layout: layoutOf(options, stream), signal }),
-  columns: (file, { options, stream, signal }) => readColumnNames(file, { layout: layoutOf(options, stream), signal }),
+  read: (file, { options, stream, ...request }) => readXlsx(file, { layout: layoutOf(options, stream), ...request }),
+  columns: (file, { options, stream, ...request }) =>
+    readColumnNames(file, { layout: layoutOf(options, stream), ...request }),
 });

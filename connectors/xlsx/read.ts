@@ -2,14 +2,23 @@ import {
   cellValue,
   columnLettersOf,
   createPageBuffer,
+  type FoundColumns,
   type OpenFile,
   type Page,
+  type RowBelow,
   type SpreadsheetContext,
   sourceFault,
 } from '../../src/sdk/index.ts';
 import { type Archive, openArchive } from './archive.ts';
 import { assertWorkbook } from './assert-workbook.ts';
-import { columnNames, createMergedCellFinder, type HeaderRow, type MergedCells, unnamedColumn } from './header.ts';
+import {
+  columnNames,
+  createMergedCellFinder,
+  type HeaderRow,
+  type MergedCells,
+  nameIn,
+  unnamedColumn,
+} from './header.ts';
 import { createRowBuilder } from './row-builder.ts';
 import type { Layout } from './schema.ts';
 import { NO_STRINGS } from './shared-strings.ts';
@@ -28,6 +37,7 @@ import {
 export interface XlsxRequest {
   layout: Layout;
   signal: AbortSignal;
+  onColumns: (found: FoundColumns) => void;
 }
 
 /** Reads the rows of one sheet. */
@@ -56,8 +66,7 @@ export async function* readXlsx(file: OpenFile, request: XlsxRequest): AsyncGene
 export async function readColumnNames(file: OpenFile, request: XlsxRequest): Promise<string[]> {
   const found = withSheet(file, request, async function* (open) {
     for await (const { names, scanner } of readRows(open)) {
-      const isShown = (column: number) => open.layout.hidden === 'read' || !scanner.isHidden(column);
-      yield names.flatMap((name, column) => (name !== undefined && isShown(column) ? [name] : []));
+      yield shownNames(names, open.layout, scanner);
       return;
     }
   });
@@ -72,12 +81,13 @@ interface OpenSheet {
   layout: Layout;
   limits: PartLimits;
   cells: SpreadsheetContext;
+  onColumns: XlsxRequest['onColumns'];
 }
 
 /** Opens a workbook, and closes it when the reading has ended. */
 async function* withSheet<Result>(
   file: OpenFile,
-  { layout, signal }: XlsxRequest,
+  { layout, signal, onColumns }: XlsxRequest,
   read: (open: OpenSheet) => AsyncGenerator<Result>,
 ): AsyncGenerator<Result> {
   signal.throwIfAborted();
@@ -94,7 +104,7 @@ async function* withSheet<Result>(
     const { is1904 } = workbook;
     const emptyErrors = new Set(layout.emptyErrors);
     const cells = { strings, styles, is1904, emptyErrors, maxCellCharacters: layout.maxCellCharacters };
-    yield* read({ archive, workbook, sheet, layout, limits, cells });
+    yield* read({ archive, workbook, sheet, layout, limits, cells, onColumns });
   } finally {
     strings.close();
     archive.close();
@@ -134,7 +144,11 @@ async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
     waiting = [];
     headerCells.push(...rows.filter(({ number }) => number <= lastOfHeader));
     const below = rows.filter(({ number }) => number > lastOfHeader);
-    if (names === undefined && (below.length > 0 || ended)) names = namesOf(headerCells, below, merged, open);
+    if (names === undefined && (below.length > 0 || ended)) {
+      names = namesOf(headerCells, below, merged, open);
+      const rowsBelow = () => below.slice(0, ROWS_BELOW_MAX).map((row) => rowBelow(row, open));
+      open.onColumns({ names: shownNames(names, layout, scanner), where: archive.file, rowsBelow });
+    }
     if (names !== undefined && (below.length > 0 || ended)) yield { names, rows: below, scanner, share };
   }
 }
@@ -165,6 +179,22 @@ function namesOf(header: RawRow[], below: RawRow[], merged: MergedCells[], open:
   const names: Names = Array.from({ length: Math.max(named.length, ...[...columns].map((column) => column + 1)) });
   for (const column of [...named.keys(), ...columns]) names[column] = named[column] ?? unnamedColumn(column, named);
   return names;
+}
+
+function shownNames(names: Names, { hidden }: Layout, scanner: SheetScanner): string[] {
+  const isShown = (column: number) => hidden === 'read' || !scanner.isHidden(column);
+  return names.flatMap((name, column) => (name !== undefined && isShown(column) ? [name] : []));
+}
+
+/** How many rows are searched for the header, if the header lacks columns. */
+const ROWS_BELOW_MAX = 50;
+
+function rowBelow({ number, cells }: RawRow, { cells: context }: OpenSheet): RowBelow {
+  const values = cells.map((cell) => {
+    const value = cellValue(cell, context);
+    return typeof value === 'object' ? '' : nameIn(String(value));
+  });
+  return { values, title: `Row ${number}`, option: `header: ${number}` };
 }
 
 function filledColumns(rows: readonly RawRow[]): Set<number> {

@@ -8,7 +8,7 @@ import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/logging/secrets.ts';
 import { sentence } from '../lib/text/sentence.ts';
-import { likelyMisspelt, missingColumns, neededColumns } from '../pipeline/column-check.ts';
+import { likelyMisspelt, neededColumns } from '../pipeline/column-check.ts';
 import { probeRedis } from '../queue/redis-backend.ts';
 import { tryChannels } from './alerts.ts';
 import { deniedFault } from './faults/denied-fault.ts';
@@ -100,11 +100,9 @@ export async function* checkStreams({ config, log, signal }: CheckOptions): Asyn
           columns = [],
           warnings: ofStream = [],
         } = await checkStream(source, stream, { config, log, signal });
-        const needed = columns.length === 0 ? [] : neededColumns(source, stream, config.sources);
-        const isTable = source.connector.fixedColumns === true;
-        const problem = isTable ? missingColumns(needed, columns, `${source.id}/${stream.name}`) : null;
-        const warnings = [...ofStream, ...(isTable ? [] : likelyMisspelt(needed, columns))];
-        yield { ...place, found: problem === null ? found : null, warnings, problem };
+        const isTable = source.connector.fixedColumns === true || columns.length === 0;
+        const needed = isTable ? [] : neededColumns(source, stream, config.sources);
+        yield { ...place, found, warnings: [...ofStream, ...likelyMisspelt(needed, columns)], problem: null };
       } catch (error) {
         yield { ...place, found: null, warnings: [], problem: asFault(error, 'source.unreadable', stream.path) };
       }

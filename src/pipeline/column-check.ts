@@ -1,6 +1,6 @@
 import { fault } from '../domain/faults.ts';
 import type { LookupConfig, MappingDefinition } from '../domain/mapping.ts';
-import type { SourceRow } from '../domain/ports/source.ts';
+import type { FoundColumns, RowBelow, SourceRow } from '../domain/ports/source.ts';
 import type { Fault } from '../lib/errors.ts';
 import { suggest } from '../lib/text/suggest.ts';
 import { columnsNamedBy, type NamedColumn } from './mapping/columns-named.ts';
@@ -40,35 +40,43 @@ export function neededColumns(
   return [...columns.values()];
 }
 
-/**
- * Checks pages of a stream whose rows all have the same columns. A column that was renamed or left out of an export
- * would put every row of it into quarantine. So the run stops before the page is stored, and no record is marked as
- * missing. Each file is checked once, by its first row that could be read.
- *
- * @returns a function that throws a Fault `source.unreadable`
- */
-export function createColumnCheck(needed: readonly NamedColumn[]): (rows: readonly SourceRow[]) => void {
-  let checked: string | null | undefined = null;
-  return (rows) => {
-    if (needed.length === 0) return;
-    for (const { fields, place, issues } of rows) {
-      if (place.file === checked || issues !== undefined) continue;
-      const missing = missingColumns(needed, Object.keys(fields), place.file);
-      if (missing !== null) throw missing;
-      checked = place.file;
-    }
-  };
+/** Checks the columns of a stream whose rows all have the same columns. Each function throws a Fault `source.unreadable`. */
+export interface ColumnCheck {
+  /** Checks the columns of a file or query before its rows. */
+  columns: (found: FoundColumns) => void;
+  /** Checks each file that `columns` was not called for, by its first row that could be read. */
+  rows: (rows: readonly SourceRow[]) => void;
 }
 
 /**
- * The error for columns that are not there; null if all are there.
- *
- * @param where the file or stream that lacks the columns
+ * A column that was renamed or left out of an export would put every row of it into quarantine, and so would a line above
+ * the header. So the run stops before the first row is stored, and no record is marked as missing.
  */
-export function missingColumns(
+export function createColumnCheck(needed: readonly NamedColumn[]): ColumnCheck {
+  let checked: string | null | undefined = null;
+  function columns(found: MaybeNamedColumns): void {
+    const missing = missingColumns(needed, found);
+    if (missing !== null) throw missing;
+    checked = found.where;
+  }
+  return {
+    columns,
+    rows(rows) {
+      if (needed.length === 0) return;
+      for (const { fields, place, issues } of rows) {
+        if (place.file === checked || issues !== undefined) continue;
+        columns({ names: Object.keys(fields), where: place.file });
+      }
+    },
+  };
+}
+
+type MaybeNamedColumns = Omit<FoundColumns, 'where'> & { where: string | undefined };
+
+/** The error for columns that are not there; null if all are there. */
+function missingColumns(
   needed: readonly NamedColumn[],
-  present: readonly string[],
-  where: string | undefined,
+  { names: present, where, rowsBelow }: MaybeNamedColumns,
 ): Fault | null {
   const known = new Set(present);
   const missing = needed.filter(({ name }) => !known.has(name));
@@ -84,10 +92,32 @@ export function missingColumns(
       ? `the column ${one.name} is missing${one.meant === undefined ? '.' : `; did you mean ${one.meant}?`}`
       : `these columns are missing: ${named.map(({ name, meant }) => (meant === undefined ? name : `${name} (did you mean ${meant}?)`)).join(', ')}.`;
   const message = where === undefined ? sentence.replace(/^t/, 'T') : `${where}: ${sentence}`;
+  const header = headerBelow(missing, rowsBelow?.() ?? []);
+  if (header !== undefined) {
+    return fault(
+      'source.unreadable',
+      `${message} ${header.title} has ${columnsOf(missing, header)}, so it is the header.`,
+      {
+        path: first.path,
+        suggestion: `Remove what stands above the header from the export, or set \`${header.option}\`.`,
+      },
+    );
+  }
   return fault('source.unreadable', `${message} ${columnsThere(present)}`, {
     path: first.path,
     suggestion: `Correct the name in the config, or export the column.${otherCure(first, present)}`,
   });
+}
+
+/** The first row that has most of the missing columns as its values. A title stands above such a row. */
+function headerBelow(missing: readonly NamedColumn[], rows: readonly RowBelow[]): RowBelow | undefined {
+  return rows.find(({ values }) => 2 * missing.filter(({ name }) => values.includes(name)).length > missing.length);
+}
+
+function columnsOf(missing: readonly NamedColumn[], { values }: RowBelow): string {
+  const found = missing.map(({ name }) => name).filter((name) => values.includes(name));
+  const shown = found.slice(0, COLUMNS_SHOWN).join(', ');
+  return found.length > COLUMNS_SHOWN ? `${shown} and ${found.length - COLUMNS_SHOWN} more` : shown;
 }
 
 /** The most columns and characters of a name that a message shows. */

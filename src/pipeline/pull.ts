@@ -17,10 +17,8 @@ import { createBitmap } from '../lib/collections/bitmap.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { addLogFields } from '../lib/logging/log-context.ts';
-import { createColumnCheck } from './column-check.ts';
 import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
-import type { NamedColumn } from './mapping/columns-named.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
 export interface PullRequest extends RunCause {
@@ -28,8 +26,6 @@ export interface PullRequest extends RunCause {
   reader: SourceReader;
   /** The mapping that the run begins with. */
   mapper: Mapper;
-  /** The columns that each stream needs, for streams whose rows all have the same columns. */
-  needed?: ReadonlyMap<string, readonly NamedColumn[]>;
   /** Columns that are never stored. */
   omit: readonly string[];
   guard: MissingGuard;
@@ -164,7 +160,6 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   const replaces = mode === 'changes' && stream.key.length > 0;
   const seen = replaces ? NOTHING_SEEN : createBitmap();
   const omitted = new Set(omit);
-  const checkColumns = createColumnCheck((stream.fixedColumns === true && request.needed?.get(stream.name)) || []);
   const isMappedLater = mode === 'snapshot' && stream.key.length === 0;
   const storePage = isMappedLater ? storeUnmapped : mapAndStore;
   let read = 0;
@@ -180,7 +175,6 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
       isNew = false;
       break;
     }
-    checkColumns(page.rows);
     // Until a snapshot is complete, changes cannot be read from its end.
     if (mode === 'snapshot') endCursor = page.cursor;
     const cursor = mode === 'changes' && page.cursor !== undefined ? { cursor: page.cursor } : {};

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { Page, ReadMode, StreamReads } from '../domain/ports/source.ts';
+import type { FoundColumns, Page, ReadMode, StreamReads } from '../domain/ports/source.ts';
 import type { JsonValue } from '../lib/json.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
-export type { Page, ReadMode, SourceRow, StreamReads } from '../domain/ports/source.ts';
+export type { FoundColumns, Page, ReadMode, RowBelow, SourceRow, StreamReads } from '../domain/ports/source.ts';
 
 /** The version of this interface. A connector that was written for another version is refused. */
 export const SDK_VERSION = 1;
@@ -13,6 +13,11 @@ export interface StreamTarget<StreamOptions> {
   name: string;
   options: StreamOptions;
   signal: AbortSignal;
+  /**
+   * Call it with the columns of each file or query as soon as they are known, and before its first row, if every row has
+   * the same columns. It throws if the config needs a column that is not there.
+   */
+  onColumns?: ((found: FoundColumns) => void) | undefined;
 }
 
 export interface PullRequest<StreamOptions> extends StreamTarget<StreamOptions> {

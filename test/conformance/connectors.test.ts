@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadBuiltIn } from '../../connectors/index.ts';
-import { type Connector, z } from '../../src/sdk/index.ts';
+import { type Connector, type FoundColumns, z } from '../../src/sdk/index.ts';
 import { connectorChecks } from '../../src/sdk/testing/index.ts';
 import { fixturesOf } from '../support/connectors/connector-fixtures.ts';
+import { readPages } from '../support/connectors/connector-reader.ts';
 
 // The kit, which authors of other connectors use too, checks the promises of every connector to its host. Each connector of
 // this package has `fixtures/samples.json`, which says how to read its fixtures.
@@ -65,6 +66,22 @@ describe.each(connectors.map((connector): [string, Connector] => [connector.id, 
 
     // A separate suite tests databases, for each kind of server.
     if (id === 'sql') return;
+    if (connector.fixedColumns === true)
+      it('each connector for tables gives the columns of a file before its rows', async () => {
+        const { folder, samples } = fixturesOf(id, 'snapshot');
+        for (const { options, stream } of samples) {
+          const found = new Map<string | undefined, readonly string[]>();
+          const onColumns = ({ names, where }: FoundColumns) => void found.set(where, names);
+          for await (const { rows } of readPages(connector, { folder, options, stream: stream ?? {}, onColumns })) {
+            for (const { fields, place, issues } of rows) {
+              expect(found.has(place.file), place.file).toBe(true);
+              if (issues === undefined)
+                expect(Object.keys(fields)).toEqual(expect.arrayContaining([...(found.get(place.file) ?? [])]));
+            }
+          }
+        }
+      });
+
     describe.each(['snapshot', 'changes'] as const)('with `contents: %s`', (contents) => {
       for (const { name, run } of connectorChecks(connector, fixturesOf(id, contents))) {
         it(name, run);

@@ -1,4 +1,4 @@
-import { RecordScanner } from '../../../connectors/csv/record-scanner.ts';
+import { RecordScanner, separatorLineOf } from '../../../connectors/csv/record-scanner.ts';
 import type { Dialect } from '../../../connectors/csv/schema.ts';
 import { isEmptyText, looksLikeValue } from './cell-kinds.ts';
 
@@ -14,8 +14,6 @@ const DELIMITERS = [';', ',', '\t', '|', '+|', '||', '~', '^', '¦', '\u001f'];
 const TEXT_MAX = 512 * 1024;
 const ROWS_MAX = 1_000;
 const TITLE_LINES_MAX = 20;
-/** A first line for Excel, which names the delimiter. */
-const SEPARATOR_LINE = /^sep=.\r?\n/i;
 /** The least share of rows that have as many values as most of them. */
 const REGULAR_MIN = 0.6;
 
@@ -36,7 +34,9 @@ interface Attempt {
 export function recogniseCsv(text: string, isWhole: boolean): FoundDialect | null {
   const head = wholeLines(text.slice(0, TEXT_MAX), isWhole && text.length <= TEXT_MAX);
   const recordDelimiter = recordDelimiterOf(head);
-  const attempts = DELIMITERS.filter((delimiter) => head.includes(delimiter)).map((delimiter) =>
+  const named = separatorLineOf(head)?.delimiter;
+  const delimiters = named === undefined ? DELIMITERS.filter((delimiter) => head.includes(delimiter)) : [named];
+  const attempts = delimiters.map((delimiter) =>
     byQuote(
       attemptOf(head, { delimiter, quote: '"', recordDelimiter }),
       attemptOf(head, { delimiter, quote: null, recordDelimiter }),
@@ -44,34 +44,33 @@ export function recogniseCsv(text: string, isWhole: boolean): FoundDialect | nul
   );
   const [best] = attempts.filter(isTable).toSorted(byFit);
   if (best === undefined) return null;
-  const isSeparated = SEPARATOR_LINE.test(head);
-  const first = best.rows.findIndex(
-    ({ line, values }) => values.length === best.columns && !(isSeparated && line === 1),
-  );
-  const skipLines = (best.rows[first]?.line ?? 1) - 1;
+  const first = best.rows.findIndex(({ values }) => values.length === best.columns);
+  const above = (best.rows[first]?.line ?? 1) - 1;
+  // The connector passes over the line that names the delimiter.
+  const skipLines = named !== undefined && above === 1 ? 0 : above;
   // A few lines above a header may be a title. If there are more lines, they are not a title, and the connector reports
   // them.
   const isTitled = skipLines > 0 && skipLines <= TITLE_LINES_MAX;
   const header = headerOf(best, isTitled ? first : 0);
   return {
     columns: best.columns,
-    ...withDialect(best, { recordDelimiter, skipLines: isTitled ? skipLines : 0, isSeparated }, header),
+    ...withDialect(
+      best,
+      { recordDelimiter, skipLines: isTitled ? skipLines : 0, isNamed: named !== undefined },
+      header,
+    ),
   };
 }
 
 function withDialect(
   { delimiter, quote, rows, columns, regular }: Attempt,
-  {
-    recordDelimiter,
-    skipLines,
-    isSeparated,
-  }: { recordDelimiter: string | undefined; skipLines: number; isSeparated: boolean },
+  { recordDelimiter, skipLines, isNamed }: { recordDelimiter: string | undefined; skipLines: number; isNamed: boolean },
   header: Pick<FoundDialect, 'options' | 'reasons'>,
 ): Pick<FoundDialect, 'options' | 'reasons'> {
   const share = Math.round(regular * rows.length);
   const options: Partial<Dialect> = { delimiter, ...header.options };
   const reasons: FoundDialect['reasons'] = {
-    delimiter: `${share} of the first ${rows.length} rows have ${columns} values with it`,
+    delimiter: `${isNamed ? 'the first line of the file names it; ' : ''}${share} of the first ${rows.length} rows have ${columns} values with it`,
     ...header.reasons,
   };
   if (quote === null) {
@@ -84,9 +83,7 @@ function withDialect(
   }
   if (skipLines > 0) {
     options.skipLines = skipLines;
-    reasons.skipLines = isSeparated
-      ? 'the first line names the delimiter for Excel'
-      : 'the lines above the header have fewer values';
+    reasons.skipLines = 'the lines above the header have fewer values';
   }
   return { options, reasons };
 }

@@ -5,7 +5,6 @@ import type { SourceRow, SourceStream } from '../../domain/ports/source.ts';
 import { identityOf } from '../../domain/record.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { createColumnCheck, neededColumns } from '../../pipeline/column-check.ts';
 import { incomingRecord } from '../../pipeline/incoming-record.ts';
 import { createMappers } from '../sources/mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from '../sources/open-source.ts';
@@ -73,11 +72,7 @@ export async function openPreview(
       const stream = reader.streams.find((one) => one.name === name);
       if (!stream) return;
       const mode = stream.reads === 'changes' ? 'changes' : 'snapshot';
-      const configured = source.streams.find((one) => one.name === name);
-      const isTable = stream.fixedColumns === true && configured !== undefined;
-      const checkColumns = createColumnCheck(isTable ? neededColumns(source, configured, config.sources) : []);
       for await (const { rows, progress = null } of stream.pull({ mode, cursor: null }, options.signal)) {
-        checkColumns(rows);
         yield { records: rows.map((row) => previewOf(row, stream)), progress };
       }
     },

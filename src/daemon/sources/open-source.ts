@@ -3,6 +3,7 @@ import type { LoadedConfig, LoadedSource } from '../../config/loaded-config.ts';
 import type { Page, SourceReader, StreamReads } from '../../domain/ports/source.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import { type ColumnCheck, createColumnCheck, neededColumns } from '../../pipeline/column-check.ts';
 import type { Connector, ConnectorHost, StreamCheck, StreamLook } from '../../sdk/connector.ts';
 import { sourceFault } from '../../sdk/faults.ts';
 import { checkedPages } from './checked-pages.ts';
@@ -23,12 +24,14 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
       name: stream.name,
       key: stream.key,
       reads: reads[at] ?? 'changes',
-      fixedColumns: connector.fixedColumns === true,
       pull: (from, signal) =>
         pullAt(stream.path, config, () => {
-          const pages = opened.pull({ name: stream.name, options: stream.options, ...from, signal });
+          const { name, options: own } = stream;
+          const check = columnCheckOf(source, name, config);
+          const pages = opened.pull({ name, options: own, ...from, signal, onColumns: check?.columns });
           // Tests check the pages of the connectors of this package.
-          return isOwn ? pages : checkedPages(pages, { connector: connector.id, stream: stream.name, ...from, signal });
+          const sound = isOwn ? pages : checkedPages(pages, { connector: connector.id, stream: name, ...from, signal });
+          return check === null ? sound : withCheckedRows(sound, check);
         }),
     })),
     async acknowledge(names, signal) {
@@ -42,7 +45,21 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
   };
 }
 
-/** Tries to read one stream of a source. Throws if it cannot be read. */
+/** The check of the columns of a stream; null if its rows need not have the same columns. */
+function columnCheckOf(source: ConfiguredSource, name: string, config: RuntimeConfig): ColumnCheck | null {
+  const stream = source.streams.find((one) => one.name === name);
+  if (source.connector.fixedColumns !== true || stream === undefined) return null;
+  return createColumnCheck(neededColumns(source, stream, config.sources));
+}
+
+async function* withCheckedRows(pages: AsyncIterable<Page>, check: ColumnCheck): AsyncGenerator<Page> {
+  for await (const page of pages) {
+    check.rows(page.rows);
+    yield page;
+  }
+}
+
+/** Tries to read one stream of a source. Throws if it cannot be read, or lacks a column that the config needs. */
 export async function checkStream(
   source: ConfiguredSource,
   { name, path }: ConfiguredSource['streams'][number],
@@ -54,7 +71,12 @@ export async function checkStream(
   const opened = await open(source, options, { config, log });
   try {
     const own = stream?.options;
-    return await inTime(opened.check({ name, options: own, signal }), source.connector.id);
+    const check = columnCheckOf(source, name, config);
+    const checking = opened.check({ name, options: own, signal, onColumns: check?.columns });
+    const found = await inTime(checking, source.connector.id);
+    const { columns: names = [] } = found;
+    if (names.length > 0) check?.columns({ names, where: `${source.id}/${name}` });
+    return found;
   } catch (error) {
     throw placed(error, path, config);
   } finally {

@@ -9,7 +9,6 @@ import { type Fault, messageOf } from '../../lib/errors.ts';
 import { withLogFields } from '../../lib/logging/log-context.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
-import { neededColumns } from '../../pipeline/column-check.ts';
 import { type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
 import { type CorrectionResult, storeCorrections } from '../../pipeline/store-corrections.ts';
 import { untilWritable } from '../../pipeline/until-writable.ts';
@@ -116,10 +115,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
     const opening = { config, mapperOf, log, ledger: options.ledger, wait };
     const { mapper, records } = await openToPull({ source, ...cause }, opening, abort);
     try {
-      const needed = new Map(
-        source.streams.map((stream) => [stream.name, neededColumns(source, stream, config.sources)]),
-      );
-      const request = { source: id, ...cause, reader: records, mapper, needed, omit, guard, snapshotEveryMs };
+      const request = { source: id, ...cause, reader: records, mapper, omit, guard, snapshotEveryMs };
       return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ...options, clock, wait }, abort);
     } finally {
       await records.close();

@@ -45,14 +45,30 @@ export interface Page {
   nothingNew?: true;
 }
 
+/** The columns of a file or a query. */
+export interface FoundColumns {
+  names: readonly string[];
+  /** The file or the stream, as in the places of its rows. */
+  where: string;
+  /** The first rows below the header, if they are at hand. One of them may be the header. */
+  rowsBelow?: () => readonly RowBelow[];
+}
+
+/** A row below the header, as far as it can be a header. */
+export interface RowBelow {
+  values: readonly string[];
+  /** Which row it is, as the beginning of a sentence: `Line 3`. */
+  title: string;
+  /** The option with which it is the header: `skipLines: 2`. */
+  option: string;
+}
+
 /** A stream of an opened source, ready to be read. */
 export interface SourceStream {
   name: string;
   /** Columns that identify a record; empty if its content does. */
   key: readonly string[];
   reads: StreamReads;
-  /** True if every row has the same columns, as in a table. */
-  fixedColumns?: boolean;
   /** Reads page by page from a cursor; with null it reads from the beginning. */
   pull(from: { mode: ReadMode; cursor: JsonValue | null }, signal: AbortSignal): AsyncIterable<Page>;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Connector, defineConnector, type Page } from '../connector.ts';
+import { type Connector, defineConnector, type FoundColumns, type Page } from '../connector.ts';
 import { type SizedPage, sharedPages } from '../page-buffer.ts';
 import { FILE_SOURCE, FILE_STREAM, type FileSource, type FileStream } from './file-options.ts';
 import { createFileProgress, type FileProgress } from './file-progress.ts';
@@ -22,6 +22,8 @@ export interface FileRequest<Options, StreamOptions> {
    * row, the first message is logged, and `check` shows it.
    */
   onNoRecords: (message: string) => void;
+  /** See `StreamTarget`. */
+  onColumns: (found: FoundColumns) => void;
 }
 
 /** The parts of a connector for files that its author writes. */
@@ -143,11 +145,12 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     async open(options, host) {
       const source = openFileSource(options, host, format.zipEntry);
       return {
-        async *pull({ name, options: stream, mode, cursor, signal }) {
+        async *pull({ name, options: stream, mode, cursor, signal, onColumns = () => {} }) {
           const found = await source.find(name, stream, signal);
           host.log.debug({ stream: name, files: found.files.map((file) => file.name) }, 'Reading files.');
           const noRecords = createNoRecords();
-          const request = { name, source, found, options, stream, signal, noRecords, onNoRecords: noRecords.add };
+          const onNoRecords = noRecords.add;
+          const request = { name, source, found, options, stream, signal, noRecords, onNoRecords, onColumns };
           const wasRead = (): void => {
             const message = noRecords.message();
             if (message !== null) host.log.warn({ stream: name }, `No record was read. ${message}`);
@@ -168,12 +171,13 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
           yield* read === null ? sharedPages(readSnapshot(request)) : readChanges(request, read);
           wasRead();
         },
-        async check({ name, options: stream, signal }) {
+        async check({ name, options: stream, signal, onColumns = () => {} }) {
           signal.throwIfAborted();
           const found = await source.find(name, { ...stream, stableMs: 0 }, signal);
           if (found.isSkipped) return { found: found.absent?.message ?? 'nothing to read' };
           const noRecords = createNoRecords();
-          const request = { name, source, found, options, stream, signal, noRecords, onNoRecords: noRecords.add };
+          const onNoRecords = noRecords.add;
+          const request = { name, source, found, options, stream, signal, noRecords, onNoRecords, onColumns };
           const columns = await columnsOf(request);
           const message = columns.length === 0 ? noRecords.message() : null;
           const shown = columns.slice(0, COLUMNS_SHOWN).join(', ');

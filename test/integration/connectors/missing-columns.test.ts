@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../../support/cli/cli-here.ts';
+import { textRow, workbook } from '../../support/connectors/workbook.ts';
 import { EXPORT_SOURCES, GOOD_FILES } from '../../support/worlds/cli-export.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -10,7 +11,7 @@ afterEach(() => world.remove());
 const ROWS = 26_452;
 const renamed = `ID,SKU_2,NAME,COUNTRY\n${Array.from({ length: ROWS }, (_, at) => `${at},A-${at},Pump,DE\n`).join('')}`;
 
-async function begin(files: Record<string, string>, sources: unknown[] = EXPORT_SOURCES): Promise<void> {
+async function begin(files: Record<string, string | Uint8Array>, sources: unknown[] = EXPORT_SOURCES): Promise<void> {
   world = await createWorld({ config: { sources }, files: { ...GOOD_FILES, ...files } });
 }
 const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
@@ -35,7 +36,7 @@ describe('an export whose column was renamed', () => {
     await begin({ 'products.csv': renamed });
     const { exitCode, stdout } = await run('check');
     expect(exitCode).toBe(3);
-    expect(stdout).toContain('erp/products: the column SKU is missing; did you mean SKU_2?');
+    expect(stdout).toContain('products.csv: the column SKU is missing; did you mean SKU_2?');
     const preview = await run('preview', 'erp');
     expect(preview.exitCode).toBe(3);
     expect(preview.stderr).toContain(MESSAGE);
@@ -49,5 +50,68 @@ describe('an export whose column was renamed', () => {
     await begin({ 'products.csv': small }, [{ ...source, mappings: [{ ...products, fields }, ...others] }]);
     expect((await run('sync')).stderr).not.toContain('missing');
     expect((await run('check')).exitCode).toBe(0);
+  });
+});
+
+describe('an export with a line above its header', () => {
+  const sku = { to: 'product', key: 'row.sku', fields: { sku: 'row.sku', name: 'row.name' } };
+  const sourceOf = (connector: string, path: string) => ({
+    id: 'erp',
+    connector,
+    options: { path, key: ['sku'], ...(connector === 'csv' ? { delimiter: ';' } : {}) },
+    mappings: [sku],
+    guard: { maxMissing: '100%', maxDrop: '100%' },
+    onMissing: 'unpublish',
+  });
+  const rows = [0, 1, 2].map((at) => [`A${at}`, `Pump ${at}`]);
+  const csv = (...above: string[]) => [...above, 'sku;name', ...rows.map((row) => row.join(';'))].join('\n');
+  const sheet = (...above: string[]) =>
+    workbook({
+      sheet: [...above.map((text) => [text]), ['sku', 'name'], ...rows]
+        .map((row, at) => textRow(at + 1, ...row))
+        .join(''),
+    });
+
+  it.each([
+    ['csv', csv(), csv('Export of 1 May', ''), 'Line 3 has sku, name', 'skipLines: 2'],
+    ['csv', csv(), csv('Export;'), 'Line 2 has sku, name', 'skipLines: 1'],
+    ['csv', csv(), csv('sep=;', 'Export'), 'Line 3 has sku, name', 'skipLines: 2'],
+    ['xlsx', sheet(), sheet('Export of 1 May', 'of plant 0100'), 'Row 3 has sku, name', 'header: 3'],
+  ])(
+    'an export with a line above its header stops each command before any row: %s %#',
+    async (connector, good, bad, has, option) => {
+      const file = `products.${connector}`;
+      await begin({ [file]: good }, [sourceOf(connector, `./${file}`)]);
+      expect((await run('sync')).exitCode).toBe(0);
+      world.write(file, bad);
+      for (const command of [['check'], ['preview', 'erp'], ['sync']]) {
+        const { exitCode, stdout, stderr } = await run(...command);
+        const said = `${stdout}${stderr}`.replaceAll(/\s+/g, ' ');
+        expect(exitCode, command[0]).toBe(3);
+        expect(said).toContain(`${file}: these columns are missing: sku, name. ${has}, so it is the header.`);
+        expect(said).toContain(`Remove what stands above the header from the export, or set \`${option}\`.`);
+      }
+      expect((await run('quarantine', '--json')).stdout).toBe('');
+      expect((await run('items', '--json')).stdout).not.toMatch(/"missing":true|"flagged":true/);
+    },
+  );
+
+  it('an export whose first line names the delimiter is the same export', async () => {
+    await begin({ 'products.csv': csv() }, [sourceOf('csv', './products.csv')]);
+    await run('sync');
+    world.write('products.csv', csv('sep=;'));
+    expect((await run('check')).exitCode).toBe(0);
+    const { exitCode, json } = await run('sync', '--json');
+    expect(exitCode).toBe(0);
+    expect(json()).toMatchObject({ runs: [{ read: 3, unchanged: 3 }] });
+  });
+
+  it('an export without rows is stopped by its header too, and one of several files is named', async () => {
+    await begin({ 'p-1.csv': csv(), 'p-2.csv': 'No data' }, [sourceOf('csv', './p-*.csv')]);
+    for (const command of [['check'], ['preview', 'erp'], ['sync']]) {
+      const { exitCode, stdout, stderr } = await run(...command);
+      expect(exitCode, command[0]).toBe(3);
+      expect(`${stdout}${stderr}`).toContain('p-2.csv: these columns are missing: sku, name.');
+    }
   });
 });

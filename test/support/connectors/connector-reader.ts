@@ -1,7 +1,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import type { Connector, ConnectorHost, JsonValue, Page, ReadMode, SourceRow } from '../../../src/sdk/index.ts';
+import type {
+  Connector,
+  ConnectorHost,
+  FoundColumns,
+  JsonValue,
+  Page,
+  ReadMode,
+  SourceRow,
+} from '../../../src/sdk/index.ts';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -13,8 +21,9 @@ function connectorHost({ folder, onWarning }: SourceSetup): ConnectorHost {
 
 export interface SourceSetup {
   folder: string;
-  options?: object;
+  options?: object | undefined;
   stream: object;
+  onColumns?: (found: FoundColumns) => void;
   mode?: ReadMode;
   cursor?: JsonValue;
   signal?: AbortSignal;
@@ -32,6 +41,7 @@ export async function* readPages(connector: Connector, setup: SourceSetup): Asyn
       options: connector.streamOptions.parse(setup.stream),
       mode,
       cursor,
+      onColumns: setup.onColumns,
       signal: setup.signal ?? new AbortController().signal,
     });
   } finally {

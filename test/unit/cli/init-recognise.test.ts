@@ -98,7 +98,12 @@ describe('the dialect of a delimited text', () => {
     ['a tab', 'sku\tname\nA\tPump, big\nB\tMotor, small\n', { delimiter: '\t' }],
     ['delimiters in quotes', 'sku;name\nA;"Pump; big"\nB;"a ""b"""\n', { delimiter: ';' }],
     ['inch signs, and no quotes', 'sku;name\nA;3/4" pipe\nB;1" pipe\n', { delimiter: ';', quote: null }],
-    ['a line for Excel above the header', 'sep=;\r\nsku;name\r\nA;x\r\nB;y\r\n', { delimiter: ';', skipLines: 1 }],
+    ['a line for Excel above the header', 'sep=;\r\nsku;name\r\nA;x\r\nB;y\r\n', { delimiter: ';' }],
+    [
+      'a line for Excel and a title above the header',
+      'sep=,\nExport\nsku,name\nA,x\nB,y\nC,z\n',
+      { delimiter: ',', skipLines: 2 },
+    ],
     ['titles above the header', 'Export of 1 May\n\nsku;name\nA;x\nB;y\nC;z\n', { delimiter: ';', skipLines: 2 }],
     ['no header', '1;Pump\n2;Motor\n', { delimiter: ';', header: false }],
     [

@@ -67,7 +67,7 @@ describe('a page of a table', () => {
   const needed = neededColumns(erp, stream, [erp]);
   const problemOf = (rows: SourceRow[]): Fault | undefined => {
     try {
-      createColumnCheck(needed)(rows);
+      createColumnCheck(needed).rows(rows);
       return undefined;
     } catch (error) {
       if (error instanceof Fault) return error;

@@ -89,6 +89,29 @@ describe('columns', () => {
   });
 });
 
+describe('a first line that names the delimiter', () => {
+  const ROWS = [{ sku: 'A,1', name: 'Pump' }];
+
+  it.each([
+    ['sep=;\r\nsku;name\r\nA,1;Pump\r\n', {}],
+    ['\ufeffSEP=;\nsku;name\nA,1;Pump\n', { delimiter: ',' }],
+    ['"sep=;"\rsku;name\rA,1;Pump\r', {}],
+    ['sep=\t\nsku\tname\nA,1\tPump\n', {}],
+    ['sep=;\nsku;name\nA,1;Pump', { skipLines: 1 }],
+    ['sep=;\nA title\nsku;name\nA,1;Pump\n', { skipLines: 2 }],
+    ['sep=;\nA,1;Pump\n', { header: false, columns: ['sku', 'name'] }],
+  ])('a first line that names the delimiter is used, and is no row: %j with %j', async (content, options) => {
+    const rows = await read(content, options);
+    expect(fields(rows)).toEqual(ROWS);
+    expect(rows[0]?.place.line).toBe(content.split(/\r\n|[\r\n]/).findIndex((line) => line.startsWith('A,1')) + 1);
+  });
+
+  it('a first line that names no delimiter is an ordinary line', async () => {
+    expect(fields(await read('sep=;x\n1\n'))).toEqual([{ 'sep=;x': '1' }]);
+    await expect(read('sep=;\n')).rejects.toThrow('in.csv has no header row: it is empty.');
+  });
+});
+
 describe('rows that cannot be used', () => {
   it('CSV rows are reported when they have too few or too many values, with their values', async () => {
     const rows = await read('a,b,c\n1,2\n1,2,3,4\n1,2,3,\n');

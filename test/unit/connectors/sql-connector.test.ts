@@ -55,6 +55,16 @@ describe('SQLite', () => {
     return rows.map(({ fields }) => fields);
   };
 
+  it('SQLite gives the columns of a query before its rows, and without rows', async () => {
+    await using folder = await temporaryFolder();
+    new Database(join(folder.path, 'x.db')).exec('CREATE TABLE t (id TEXT, name TEXT)').close();
+    const found: unknown[] = [];
+    const stream = { query: 'SELECT * FROM t', page: ['id'] };
+    const options = { dialect: 'sqlite', file: 'x.db' };
+    await readRows(sql, { folder: folder.path, options, stream, onColumns: (one) => found.push(one) });
+    expect(found).toEqual([{ names: ['id', 'name'], where: 'default' }]);
+  });
+
   it('SQLite gives numbers with every digit, bytes in Base64 and JSON where it is named', async () => {
     const query = `SELECT 9223372036854775807 AS id, 0.1 AS f, '007' AS t, x'00ff' AS b, NULL AS n, '{"a":[1]}' AS j`;
     expect(await read('', { query, page: ['id'], json: ['j'] })).toEqual([
