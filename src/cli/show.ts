@@ -3,6 +3,7 @@ import { findPastedItem } from '../admin/pasted-keys.ts';
 import { unknownItem } from '../admin/unknown-item.ts';
 import { passportRulesOf } from '../daemon/passport-rules.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
+import { GUARDED_CHANGE, isGuardedChange } from '../domain/delivery/guarded-change.ts';
 import type { Reason } from '../domain/delivery/reason.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
@@ -48,7 +49,8 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
     else {
       const step = opened === null ? null : ruleStep(item, opened.views, config);
       const held = opened === null ? null : heldBy(item, opened.views);
-      output.print(...itemLines(item, { passport, step, held }, output));
+      const isGuarded = isGuardedChange(item, opened?.views.guardedReads() ?? []);
+      output.print(...itemLines(item, { passport, step, held, isGuarded }, output));
     }
     return 0;
   });
@@ -93,10 +95,16 @@ function passportDocument(passport: PassportView | null): object | null {
 /**
  * @param known.step a next step that is more exact than the one for the state of the item, or null
  * @param known.held what keeps the item from its first attempt, or null
+ * @param known.isGuarded whether the change may come from a read that the guard holds
  */
 function itemLines(
   item: ItemView,
-  { passport, step, held }: { passport: PassportView | null; step: string | null; held: Held | null },
+  {
+    passport,
+    step,
+    held,
+    isGuarded,
+  }: { passport: PassportView | null; step: string | null; held: Held | null; isGuarded: boolean },
   { paint }: Output,
 ): string[] {
   const { kind, key, naturalKey, name, state, missing, released, remoteId, reason, record } = item;
@@ -111,7 +119,7 @@ function itemLines(
   ];
   if (reason !== null) {
     const status = reason.status === undefined ? '' : ` (HTTP ${reason.status})`;
-    lines.push(`  reason     ${printable(reason.message)}${status}`);
+    lines.push(`  reason     ${printable(isGuarded ? GUARDED_CHANGE.reason : reason.message)}${status}`);
     for (const [field, message] of Object.entries(reason.fields ?? {}))
       lines.push(`             ${printable(`${field}: ${message}`)}`);
   }
@@ -123,7 +131,7 @@ function itemLines(
   }
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
   lines.push(
-    `  next step  ${printable(withKey(step ?? nextStep({ ...item, reason: reason ?? held?.reason ?? null }), key))}`,
+    `  next step  ${printable(withKey(isGuarded ? GUARDED_CHANGE.step : (step ?? nextStep({ ...item, reason: reason ?? held?.reason ?? null })), key))}`,
   );
 
   if (passport !== null) lines.push('', ...passportLines(item, passport, paint));

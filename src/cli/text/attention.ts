@@ -1,5 +1,6 @@
 import type { Attention } from '../../daemon/views/attention.ts';
 import type { SourcesStanding } from '../../daemon/views/standing.ts';
+import { GUARDED_CHANGE, isGuardedChange } from '../../domain/delivery/guarded-change.ts';
 import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import { formatPlace } from '../../domain/place.ts';
 import type { ItemCounts } from '../../domain/ports/ledger/ledger-views.ts';
@@ -17,6 +18,7 @@ export type Standing = SourcesStanding & { items: ItemCounts };
 /** States that need a person. */
 const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
 const SHOWN_MAX = 5;
+const GUARDED = `${GUARDED_CHANGE.reason} ${GUARDED_CHANGE.step}`;
 
 /**
  * Lines about failed and guarded reads, first contact, waiting deliveries, deliveries and passports that need a person, and
@@ -53,11 +55,11 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     ];
     const verb = needing + blocked === 1 ? 'needs' : 'need';
     lines.push(paint('red', `${parts.join(' and ')} ${verb} a person:`));
-    for (const { kind, key, naturalKey, state, reason } of attention.stuck) {
+    for (const stuck of attention.stuck) {
+      const { kind, key, naturalKey, state } = stuck;
+      const message = isGuardedChange(stuck, standing.guarded) ? GUARDED : stuck.reason.message;
       const name = naturalKey === null || naturalKey === key ? key : `${key} (${naturalKey})`;
-      lines.push(
-        `  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(reason.message), 300)}`,
-      );
+      lines.push(`  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(message), 300)}`);
     }
     const states = NEEDING.filter((state) => needingIn(state) > 0 || (state === 'blocked' && blocked > 0));
     lines.push(

@@ -92,6 +92,23 @@ describe('an export in which all keys have another form', () => {
     expect((await look('ledger', 'verify')).exitCode).toBe(0);
   });
 
+  it('BOM items that refer to other keys are left to the decision about the guard, and to no settling by hand', async () => {
+    await given();
+    write(
+      numbers.map((n) => `B${n}`),
+      numbers.map(padded),
+    );
+    const report = await world.sync();
+    expect([exitCodeOf(report), report.guarded.map(({ stream }) => stream)]).toEqual([4, ['products']]);
+    const status = (await look('status')).stdout;
+    const shown = (await look('show', 'bom_item', padded(1))).stdout;
+    const why = (await look('why', 'B1')).stdout;
+    expect(status).toContain('60 items need a person');
+    for (const text of [status, shown, why]) expect(text).not.toMatch(/settle[^\n]*--delivered/);
+    expect(status).toContain('Decide about that read first');
+    expect(shown).toContain('Decide about that read first');
+  });
+
   it('an accepted export with other keys creates what was held, and nothing twice', async () => {
     await given();
     write(numbers.map((n) => `B${n}`));

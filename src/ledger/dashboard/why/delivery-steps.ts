@@ -1,5 +1,6 @@
 // Explains why an item is not delivered. Each state of a delivery has its own explanation.
 
+import { GUARDED_CHANGE, isGuardedChange } from '../../../domain/delivery/guarded-change.ts';
 import { hasTrait, type Reason, type ReasonCode } from '../../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../../domain/item.ts';
 import type { ItemState, ItemSummary, ItemView, LedgerViews } from '../../../domain/ports/ledger/ledger-views.ts';
@@ -36,8 +37,10 @@ export function createDeliverySteps(given: {
   firstContact: FirstContact;
   refusal: Refusal;
   apiWait: LedgerViews['apiWait'];
+  /** The reads of a source that the guard holds. */
+  guarded: (source: string) => ReturnType<LedgerViews['guardedReads']>;
 }): DeliverySteps {
-  const { firstContact, refusal, apiWait } = given;
+  const { firstContact, refusal, apiWait, guarded } = given;
   function ofDue({ kind, key, remoteId, reason, dueAt }: Delivered, what: string): Step {
     const rest = about(kind, key);
     const contact = remoteId === null && (kind === 'product' || kind === 'material') ? firstContact(kind) : null;
@@ -97,6 +100,10 @@ export function createDeliverySteps(given: {
       case 'blocked':
       case 'rejected':
       case 'parked': {
+        if (item.source !== null && isGuardedChange(item, guarded(item.source))) {
+          const clause = `${what} has changed, and the guard holds a read of its source, from which the change may come`;
+          return step('stop', clause, { ...rest, cure: GUARDED_CHANGE.step, command: 'dpp-sync status' });
+        }
         const { cure, command } = known ?? CURES[reason?.code ?? 'unknown'] ?? CURES_OF_STATES[state];
         const again = state === 'blocked' && dueAt !== null ? ` dpp-sync sends the write again at ${utc(dueAt)}.` : '';
         return step('stop', refusedClause(state, what, reason), {

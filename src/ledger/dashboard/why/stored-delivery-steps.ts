@@ -7,7 +7,7 @@ import { createDeliverySteps, type DeliverySteps } from './delivery-steps.ts';
 /** The steps of deliveries, with what the ledger knows of first contact and of refusals of the API. */
 export function createStoredDeliverySteps(
   db: Sqlite,
-  views: Pick<LedgerViews, 'apiWait' | 'accessRefusal'>,
+  views: Pick<LedgerViews, 'apiWait' | 'accessRefusal' | 'guardedReads'>,
 ): DeliverySteps {
   const sql = {
     contact: db.prepare<[string], { failure: string | null }>(
@@ -24,5 +24,6 @@ export function createStoredDeliverySteps(
     firstContact: contactOf,
     refusal: (item) => views.accessRefusal(item),
     apiWait: () => views.apiWait(),
+    guarded: (source) => views.guardedReads([source]),
   });
 }

@@ -22,7 +22,7 @@ const GONE: readonly string[] = Object.values(MISSING);
 export function createWhy(
   db: Sqlite,
   rules: PassportRules,
-  views: Pick<LedgerViews, 'item' | 'passport' | 'apiWait' | 'accessRefusal'>,
+  views: Pick<LedgerViews, 'item' | 'passport' | 'apiWait' | 'accessRefusal' | 'guardedReads'>,
 ): DashboardViews['why'] {
   const sources = createSourceSteps(db, rules);
   const rows = createRowSteps(db, rules);
