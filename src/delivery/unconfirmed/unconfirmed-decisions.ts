@@ -91,10 +91,8 @@ const LOOK_LEAST_MS = 1000;
 /** How long lists are read for a product that no list shows, if it is unknown how long an import may take. */
 const LOOK_FOR_MS = 120_000;
 
-/** The first of the growing waits between two looks for a publication that the platform may make late. */
-const PENDING_LEAST_MS = 5000;
-/** How long the publications are read at least for a passport that they do not show. A list that lags is read for longer. */
-const PENDING_FOR_LEAST_MS = 10_000;
+/** The least wait before the second and last look of a run for a publication that the platform may make late. */
+const PENDING_LEAST_MS = 10_000;
 
 /** The delivery stays unconfirmed, and only a person can resolve it. */
 const leftToPerson = (reason: Reason): Decision => ({ kind: 'unconfirmed', nextLookAt: null, spend: false, reason });
@@ -165,14 +163,12 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
   }
 
   /**
-   * Decides about a publication or a withdrawal that the publications do not show. The platform may be working on it, so
-   * the publications are read a few times more, each time after a longer wait.
+   * Decides about a publication that the publications do not show yet. The platform may have queued the request, and a list
+   * may lag, so all such publications of a run are looked up together once more. Each later run looks once.
    */
   function notPublished(delivery: UnconfirmedDelivery): Decision {
-    const waitedMs = clock.now() - (delivery.reason.since ?? delivery.since);
-    const forMs = Math.max(PENDING_FOR_LEAST_MS, 2 * profile.list.lagMs);
-    if (waitedMs >= forMs) return leftToPerson(pendingReason(delivery));
-    return readAgain(delivery, 'publications', Math.min(Math.max(PENDING_LEAST_MS, 2 * waitedMs), forMs - waitedMs));
+    if (delivery.reason.atRest !== true) return leftToPerson(pendingReason(delivery));
+    return readAgain(delivery, 'publications', Math.max(PENDING_LEAST_MS, profile.list.lagMs));
   }
 
   /**

@@ -7,8 +7,8 @@ import { instead, type Lie, type LieParts } from './lie.ts';
 /** A conflict without any word that says what it is about. */
 const ODD: Answer = conflict('Request rejected: state E-1042.');
 
-/** How many times the list of publications is read before a queued publication becomes public. */
-const READS_BEFORE_PUBLIC = 2;
+/** The passport of a queued publication becomes public after the list of publications was read once. */
+const READS_BEFORE_PUBLIC = 1;
 
 /** Publishes nothing, and gives this answer for each passport that could be published. */
 function neverPublic(describe: string, answer: Answer): Lie {
@@ -120,7 +120,8 @@ export const PASSPORT_LIES = {
     answerOf({ status: 'initialized' }),
   ),
   'passport.publish:queued-then-public': {
-    describe: `The answer is 202 with \`{"status": "queued"}\`. The passport is public after the publications were read ${READS_BEFORE_PUBLIC} times.`,
+    describe:
+      'The answer is 202 with `{"status": "queued"}`. The passport is public after the publications were read once.',
     tell({ 'passport.publish': publish, 'publication.list': list }, parts) {
       const queued = new Map<string, { request: OperationRequest; reads: number }>();
       const publishLater = (request: OperationRequest): Answer => {

@@ -48,7 +48,7 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   pending: {
     means:
       'The answer did not say that the passport is public, or is withdrawn. The platform may have queued the request.',
-    cure: 'Wait: dpp-sync reads the publications a few times, and again in the next run. If the word in the answer means that the passport is public, add it to `publications.publicStates` in the profile. If the publications cannot be read, see `answers.withoutProof`.',
+    cure: 'Wait: dpp-sync reads the publications twice, and once in the next run. If the word in the answer means that the passport is public, add it to `publications.publicStates` in the profile. If the publications cannot be read, see `answers.withoutProof`.',
   },
   conflict: {
     means: 'The platform answered a step of a passport with 409, in words that do not say whether the step is done.',
