@@ -6,7 +6,8 @@ import { systemClock } from '../../lib/clock.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { PRESENT_VERSION, type UpgradeOptions, upgrade } from '../upgrade/upgrade.ts';
 import { makeDurableFolder } from './durable-folder.ts';
-import { accessFault, makePrivateFile, tightenFile } from './file-access.ts';
+import { accessFault, assertUsable, makePrivateFile, tightenFile } from './file-access.ts';
+import { assertLedgerContent, assertLedgerFile, contentOf, notALedgerFault } from './is-ledger.ts';
 import { compileLazily } from './lazy-statements.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPath } from './ledger-path.ts';
@@ -38,14 +39,21 @@ export function openDatabase(file: string, options: Partial<OpenOptions> = {}): 
   try {
     makeDurableFolder(dirname(file));
     const place = ledgerPath(file);
-    makePrivateFile(place);
     assertOneName(place);
+    const isThere = (statSync(place, { throwIfNoEntry: false })?.size ?? 0) > 0;
+    if (isThere) {
+      assertUsable(place);
+      db = new Database(file);
+      // Nothing has changed the file or its mode so far.
+      assertLedgerContent(contentOf(db), file);
+    }
+    makePrivateFile(place);
     // SQLite creates its log with the mode of the ledger's file. A log that exists already may have a wider mode.
     for (const suffix of ['-wal', '-shm']) tightenFile(`${place}${suffix}`);
-    db = new Database(file);
+    db ??= new Database(file);
     configure(db);
     compileLazily(db);
-    bringUpToDate(db, { file, place }, { ...DEFAULTS, ...options });
+    bringUpToDate(db, place, { ...DEFAULTS, ...options });
     // I8: after a failed fsync of an earlier process, its last writes may only be in the system's memory, and no later
     // fsync writes them. So this process first copies the whole log into the database.
     moveLog(db, 'TRUNCATE');
@@ -60,18 +68,21 @@ export function openDatabase(file: string, options: Partial<OpenOptions> = {}): 
 /** Opens the ledger's file for reading only, beside a process that writes. Null if there is no ledger yet. */
 export function openDatabaseReadOnly(file: string): Sqlite | null {
   if (!existsSync(file)) return null;
+  let db: Sqlite | null = null;
   try {
     accessSync(file, constants.R_OK);
-    const db = new Database(file, { readonly: true });
-    const version = Number(db.pragma('user_version', { simple: true }));
-    if (version > PRESENT_VERSION) throw newerFault(file);
-    if (version === 0) {
+    assertLedgerFile(file);
+    db = new Database(file, { readonly: true });
+    const content = contentOf(db);
+    assertLedgerContent(content, file);
+    if (content.version === 0) {
       db.close();
       return null;
     }
     compileLazily(db);
     return db;
   } catch (error) {
+    db?.close();
     throw systemCodeOf(error)?.startsWith('SQLITE_READONLY') ? shutFolderFault(file, error) : openFault(file, error);
   }
 }
@@ -156,9 +167,8 @@ function configure(db: Sqlite): void {
   db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
 }
 
-function bringUpToDate(db: Sqlite, { file, place }: { file: string; place: string }, options: OpenOptions): void {
+function bringUpToDate(db: Sqlite, place: string, options: OpenOptions): void {
   const version = Number(db.pragma('user_version', { simple: true }));
-  if (version > PRESENT_VERSION) throw newerFault(file);
   if (version === PRESENT_VERSION) return;
   // With an empty log, the file's own time says when the ledger was last written.
   const isWhole = moveLog(db, 'TRUNCATE');
@@ -166,21 +176,10 @@ function bringUpToDate(db: Sqlite, { file, place }: { file: string; place: strin
   upgrade(db, { place, isWhole }, options);
 }
 
-function newerFault(file: string): Error {
-  return fault('ledger.newer', `The ledger ${file} was written by a newer version of dpp-sync.`, {
-    path: 'ledger',
-    suggestion: 'Install that version or a later one, or name another ledger file.',
-  });
-}
-
 function openFault(file: string, error: unknown): unknown {
   if (error instanceof Fault) return error;
   if (systemCodeOf(error) === 'SQLITE_NOTADB') {
-    return fault('ledger.unreadable', `The file ${file} is not a ledger: ${messageOf(error)}.`, {
-      path: 'ledger',
-      suggestion: 'Name another file, or put the right file back from a backup.',
-      cause: error,
-    });
+    return notALedgerFault(file, messageOf(error), error);
   }
   if (['EACCES', 'EPERM'].includes(systemCodeOf(error) ?? '')) return accessFault(file, error);
   return (

@@ -28,6 +28,19 @@ export function makePrivateFile(path: string): void {
 }
 
 /**
+ * Refuses a file that this process may not read and write, without changing it.
+ *
+ * @throws Fault `ledger.unwritable`
+ */
+export function assertUsable(path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    throw accessFault(path, error);
+  }
+}
+
+/**
  * Tightens the mode of a file. Does nothing if the file is missing.
  *
  * @throws Fault `ledger.unwritable` when this process may not use the file

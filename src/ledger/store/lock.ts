@@ -6,6 +6,7 @@ import { makeDurableFolder } from './durable-folder.ts';
 import { accessFault, makePrivateFile } from './file-access.ts';
 import { watchFile } from './file-watch.ts';
 import { describeHolder, type LedgerHolder } from './holder.ts';
+import { assertLedgerFile } from './is-ledger.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPath } from './ledger-path.ts';
 
@@ -21,7 +22,7 @@ export interface LedgerLock {
  * can open the file, because every user who can read it could lock it.
  *
  * @param readHolder called only when another process has the lock, to name that process
- * @throws Fault `ledger.held` or `ledger.unwritable`
+ * @throws Fault `ledger.held` or `ledger.unwritable`, and the faults of `assertLedgerFile`
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
   const place = preparePlace(ledgerFile);
@@ -48,6 +49,8 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
 function preparePlace(ledgerFile: string): string {
   try {
     makeDurableFolder(dirname(ledgerFile));
+    // No file is made beside the database of another program.
+    assertLedgerFile(ledgerFile);
     const place = `${ledgerPath(ledgerFile)}.lock`;
     makePrivateFile(place);
     return place;
