@@ -350,7 +350,7 @@ export const Profile = z
           .enum(['hold', 'accept'])
           .default('hold')
           .describe(
-            'What happens to a publication, a withdrawal, a BOM item or an imported change of a product whose success the answer does not prove and no list can show. `hold`: it stays unconfirmed until a person decides, and no other change of a product is imported. `accept`: it counts as done, and `dpp-sync status` shows how many of them were accepted without proof. An answer in an unknown word is never accepted.',
+            'What happens to a publication, a withdrawal, a BOM item or an imported change of a product whose success the answer does not prove and no list can show, or whose list could not be read to its end five times in a row. `hold`: it stays unconfirmed until a person decides or a list shows it, and no other change of a product is imported. `accept`: it counts as done, and `dpp-sync status` shows how many of them were accepted without proof. An answer in an unknown word is never accepted.',
           ),
       })
       .prefault({})

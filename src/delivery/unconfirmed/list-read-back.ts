@@ -126,7 +126,7 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
       const read = await readPublications(reader, abort);
       if (reads.ended('publications', read, begunAt).kind === 'denied') return;
       await eachInSlices(deliveries, (delivery) => {
-        if (!read.complete) return settle(delivery, decisions.readAgain(delivery, 'publications'));
+        if (!read.complete) return settle(delivery, decisions.afterFailedRead(delivery, 'publications'));
         const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
         // A second publication makes a duplicate. A second withdrawal changes nothing, so its absence needs no proof.
         const isAbsent =

@@ -16,6 +16,8 @@ export interface ReadBudget {
   admit(list: ListName, now: number, mayCollect?: boolean): number;
   /** A read has ended, completely or not. */
   ended(list: ListName, time: { begunAt: number; endedAt: number }, complete: boolean): void;
+  /** How many reads of the list in a row were not complete. */
+  failures(list: ListName): number;
 }
 
 export type ListName = ListableKind | 'publications';
@@ -84,6 +86,7 @@ export function createReadBudget(): ReadBudget {
       const againMs = complete ? 0 : Math.min(AGAIN.firstMs * 2 ** Math.min(count - 1, 16), AGAIN.lastMs);
       pausedUntil.set(list, endedAt + Math.max(endedAt - begunAt, againMs));
     },
+    failures: (list) => failures.get(list) ?? 0,
   };
 }
 
@@ -113,10 +116,15 @@ export interface ListReads {
    * otherwise soon.
    */
   isUseless(list: ListName): boolean;
+  /** True if the list has failed so often in a row that answers are taken without it, where the profile accepts that. */
+  isGivenUp(list: ListName): boolean;
 }
 
 /** A list that the API does not give is asked for again after this time. */
 const USELESS_MS = 3_600_000;
+
+/** After so many failed reads in a row, about half a minute apart from the first to the last, a list is given up. */
+const GIVEN_UP_AFTER = 5;
 
 export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; clock: Clock; emit: Emit }): ListReads {
   const { health, clock, emit } = options;
@@ -145,6 +153,8 @@ export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; c
       emit({ type: 'request', operation, outcome: outcome.kind, retry: false });
       return outcome;
     },
+
+    isGivenUp: (list) => budget.failures(list) >= GIVEN_UP_AFTER,
 
     isUseless: (list) => clock.ticks() < (uselessUntil.get(list) ?? Number.NEGATIVE_INFINITY),
 

@@ -15,7 +15,7 @@ import type { DecideContext, ProofContext, Readable } from '../outcome/decide-co
 import { decideReadBack } from '../outcome/decide-read-back.ts';
 import { blockedByRule } from '../outcome/decide-refusal.ts';
 import { decideResend, type ResendContext } from '../outcome/decide-resend.ts';
-import type { ListName, ListReads } from './list-reads.ts';
+import { type ListName, type ListReads, listShowing } from './list-reads.ts';
 import type { ListingMatch } from './listing-match.ts';
 import {
   absentReason,
@@ -47,6 +47,13 @@ export interface UnconfirmedDecisions {
   afterPublications(delivery: UnconfirmedDelivery, done: boolean | null): Decision;
   /** Decides about a delivery whose answer proves too little, if no list can show its effect. */
   withoutList(delivery: UnconfirmedDelivery): Decision;
+  /**
+   * Decides after a read that was not complete. The list is read again, unless it has failed so often that an answer is
+   * taken without it.
+   */
+  afterFailedRead(delivery: UnconfirmedDelivery, list: ListName): Decision;
+  /** True if an answer is taken without a read, because the list was given up and is not read for a time. */
+  isTakenBetweenReads(delivery: UnconfirmedDelivery): boolean;
   /** The delivery stays unconfirmed until the list was read once more, after `waitMs` at the earliest. */
   readAgain(delivery: UnconfirmedDelivery, list: ListName, waitMs?: number): Decision;
   /** Decides about a delivery that is safe to send again. */
@@ -74,7 +81,7 @@ export interface ListRead {
 }
 
 export interface UnconfirmedDecisionsOptions {
-  reads: Pick<ListReads, 'waitMs'>;
+  reads: Pick<ListReads, 'waitMs' | 'isGivenUp'>;
   health: Pick<ApiHealth, 'wasOut'>;
   retries: RetryBudget;
   echoes: Pick<Echoes, 'has'>;
@@ -150,6 +157,17 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     const weighed = withoutList(operation, evidence, { ...context, withoutProof: profile.answers.withoutProof });
     if (weighed.kind !== 'take') return leftToPerson(heldReason(operation, reason));
     return { kind: 'delivered', remoteId, contentKnown: true, by: 'answer', unproven: weighed.unproven };
+  }
+
+  /** True if the profile accepts answers without proof, and the list that would prove this one has failed again and again. */
+  function isTakenWithout(list: ListName, { reason: { code, words } }: UnconfirmedDelivery): boolean {
+    const isWeak = code === 'unechoed' || code === 'pending';
+    return profile.answers.withoutProof === 'accept' && isWeak && words === undefined && reads.isGivenUp(list);
+  }
+
+  function afterFailedRead(delivery: UnconfirmedDelivery, list: ListName): Decision {
+    if (!isTakenWithout(list, delivery)) return readAgain(delivery, list);
+    return withoutProof(delivery, { ...proofOf(delivery), readable: 'no' });
   }
 
   /**
@@ -272,7 +290,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       // The platform has made the item more than once, so a person has to remove all but one. Nothing uses an id before that.
       if (sent === null && found.length > 1) return leftToPerson(severalReason(delivery, found));
       if (remoteId !== null) return decision;
-      if (!complete) return readAgain(delivery, what);
+      if (!complete) return afterFailedRead(delivery, what);
       // A refused create is not sent again, so a list that lags causes no second item. The list is read again only if the
       // platform stated that the item exists.
       const againMs = isLookedForOnce(reason) ? 0 : waitMs();
@@ -296,6 +314,13 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       delivery.reason.code === 'conflict' ? conflicted(delivery) : withoutProof(delivery, proofOf(delivery)),
 
     readAgain,
+
+    afterFailedRead,
+
+    isTakenBetweenReads(delivery) {
+      const list = listShowing(delivery.operation);
+      return list !== null && reads.waitMs(list) > 0 && isTakenWithout(list, delivery);
+    },
 
     resend: (delivery) => withSlot(decideResend(resendContext(delivery), delivery.reason, false)),
 

@@ -212,8 +212,9 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
       if (!options.isStaging()) for (const operations of RESTING_TOGETHER) await ledger.endRest(operations);
       const suspended = suspendedBy(health.refused().keys(), profile);
       const found = limited(await ledger.unconfirmedDeliveries({ limit: LOOKED_UP_MAX, suspended }));
-      const isUnlisted = ({ operation, reason }: UnconfirmedDelivery): boolean =>
-        hasTrait(reason, 'was_answered') && readable(operation) !== 'yes';
+      const isUnlisted = (delivery: UnconfirmedDelivery): boolean =>
+        hasTrait(delivery.reason, 'was_answered') &&
+        (readable(delivery.operation) !== 'yes' || decisions.isTakenBetweenReads(delivery));
       const deliveries = found.filter((delivery) => !isUnlisted(delivery));
       const { list, publications, resend: toResend, person } = await planWith(deliveries);
       let handled = await decideWithoutList(found.filter(isUnlisted));

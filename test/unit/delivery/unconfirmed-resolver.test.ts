@@ -24,6 +24,7 @@ function given(
     listing = { complete: true, count: null },
     count = COUNT,
     isApplied = () => true,
+    withoutProof = 'hold',
   }: {
     takesOnlyReads?: boolean;
     lagMs?: number;
@@ -33,6 +34,7 @@ function given(
     count?: number;
     /** Whether a delivery has not changed since the list was read. */
     isApplied?: (id: number) => boolean;
+    withoutProof?: 'hold' | 'accept';
   } = {},
 ) {
   const clock = createManualClock();
@@ -108,7 +110,7 @@ function given(
       mayMakeUntil: async () => 0,
       mayRepeat: async () => true,
     },
-    profile: Profile.parse({ list: { lagMs } }),
+    profile: Profile.parse({ list: { lagMs }, answers: { withoutProof } }),
     clock,
     random: () => 0,
     emit: (event) => void events.push(event),
@@ -285,3 +287,33 @@ it('the read-back pauses creates after a read in which entries moved, until the 
   expect(paused).toEqual([['product.create'], [], []]);
   expect(kinds(decisions)).toEqual(['unconfirmed']);
 });
+
+it.each(['hold', 'accept'] as const)(
+  'a list that fails again and again is read for ever, or given up where the profile accepts answers: %s',
+  covers('server-error', 'I5'),
+  async (withoutProof) => {
+    const failed: Listing = {
+      complete: false,
+      outcome: { kind: 'ambiguous', cause: 'server_error', detail: { status: 500, message: 'Broken.' } },
+    };
+    const { clock, decisions, events, resolve } = given('unechoed', [], { listing: failed, count: 2, withoutProof });
+    const reads = (): number => events.filter(({ type }) => type === 'request').length;
+    const kindsByRead: string[][] = [];
+    for (let read = 0; read < 7; read += 1) {
+      if (read > 0) clock.advance(300_000);
+      decisions.length = 0;
+      await resolve();
+      kindsByRead.push(decisions.map(({ kind }) => kind));
+    }
+    const waits = Array.from({ length: 4 }, () => ['unconfirmed', 'unconfirmed']);
+    const last = withoutProof === 'hold' ? ['unconfirmed', 'unconfirmed'] : ['delivered', 'delivered'];
+    expect(kindsByRead).toEqual([...waits, last, last, last]);
+    expect(reads()).toBe(7);
+    // Before the list is read again, an answer that comes meanwhile is taken without it.
+    clock.advance(1000);
+    decisions.length = 0;
+    await resolve();
+    expect([kinds(decisions), reads()]).toEqual([withoutProof === 'hold' ? [] : ['delivered'], 7]);
+    if (withoutProof === 'accept') expect(decisions[0]).toMatchObject({ by: 'answer', unproven: expect.any(String) });
+  },
+);
