@@ -112,7 +112,8 @@ export function createContext(options: {
 }): OwnedContext {
   const { output, secrets, configFile, level } = options;
   const clock = systemClock;
-  const write = (line: string): void => output.log(output.watched ? formatLogLine(line) : line.trimEnd());
+  const write = (line: string): void =>
+    output.log(output.watched && !output.json ? formatLogLine(line) : line.trimEnd());
   const log = createLogger({ level, secrets, write });
   let interruption: Interruption | null = null;
   /** While a daemon does the work, an interruption only ends the display of its progress. */

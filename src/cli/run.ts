@@ -47,7 +47,7 @@ export async function runCli(argv: readonly string[], streams: Streams = process
     const failure = failureOf(error, program === null ? undefined : helpFor(program, argv));
     exitCode = failure.exitCode;
     if (output.json) output.document(failureDocument(failure));
-    for (const line of failureLines(failure)) output.error(line);
+    output.error(failureLines(failure).join('\n'));
     if (level === 'debug' || level === 'trace') output.error(stackOf(error));
   };
   // The listener stays until the process ends, so that errors of the last output are scrubbed as well (I7).

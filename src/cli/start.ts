@@ -20,7 +20,8 @@ export function addStartCommand(program: Command, run: RunAction): void {
     .addHelpText('after', EXAMPLES)
     .action(() =>
       run(async (context) => {
-        const { output } = context;
+        const { output, log } = context;
+        output.toLog(log);
         const config = await context.loadConfig();
         return serveDaemon(context, config, (url) => {
           if (output.json) output.document({ ok: true, pid: process.pid, url });

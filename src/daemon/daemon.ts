@@ -19,6 +19,7 @@ import { openRuntime, type Runtime } from './runtime.ts';
 import { schedulesOf, warnIfIdle } from './schedules/schedules-of.ts';
 import { createSourcePauses } from './schedules/source-pauses.ts';
 import { watchExports } from './schedules/watch-exports.ts';
+import { createSentLog } from './sent-log.ts';
 import { announced } from './sources/announced-pull.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import type { CurrentState } from './views/current-state.ts';
@@ -77,6 +78,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   });
   const { ledger, queues, api, target, engine, views, bus } = opened;
   const scrub = (text: string) => secrets.scrub(text);
+  const sentLog = createSentLog({ log, clock });
+  bus.subscribe(sentLog.observe);
   let server: WebServer | null = null;
   const token = createTokenWatch(config);
   const watching = new AbortController();
@@ -161,6 +164,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     // Commands are interrupted together with the runs, because a command may wait for a run, and a run for a command.
     await Promise.all([pulls.stop(), admin?.close()]);
     await runtime.close();
+    sentLog.stop();
   }
   const stop = (): Promise<void> => {
     stopping ??= stopAll();

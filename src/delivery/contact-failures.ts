@@ -41,17 +41,22 @@ export function createContactFailures({ ledger, clock, log }: ContactFailuresOpt
   const failures = new Map<ListableKind, number>();
   /** Kinds whose list is useless, and when it is read again. */
   const useless = new Map<ListableKind, number>();
-  /** The last logged message of each kind, so that it is logged once. */
-  const logged = new Map<ListableKind, string>();
+  /** What was logged about the list of a kind since the list was of use, so that it is logged once. */
+  const logged = new Map<ListableKind, Set<string>>();
 
   function giveUp(kind: ListableKind, forMs: number): void {
     useless.set(kind, clock.ticks() + forMs);
   }
 
-  /** @param restart whether the next read starts at the first page */
-  async function report(kind: ListableKind, reason: Reason, restart: boolean): Promise<void> {
-    if (logged.get(kind) !== reason.message) log.warn({ kind }, reason.message);
-    logged.set(kind, reason.message);
+  /**
+   * @param trouble what is wrong with which list. The message is no name of it, because the platform may word each answer
+   *   differently
+   * @param restart whether the next read starts at the first page
+   */
+  async function report(kind: ListableKind, trouble: string, reason: Reason, restart: boolean): Promise<void> {
+    const known = logged.get(kind) ?? new Set();
+    if (!known.has(trouble)) log.warn({ kind }, reason.message);
+    logged.set(kind, known.add(trouble));
     await ledger.failListing({ kind, reason, fromStart: restart });
   }
 
@@ -78,18 +83,18 @@ export function createContactFailures({ ledger, clock, log }: ContactFailuresOpt
       else if (count >= READS_MAX) giveUp(kind, USELESS_MS);
       const cure = isOutOfScope ? GRANT_READ : isOfList ? ASSUME_EMPTY : null;
       const reason = unreadReason(kind, list, outcome.detail.message, cure);
-      await report(kind, reason, isOfList);
+      await report(kind, `${list} ${outcome.kind}`, reason, isOfList);
     },
 
     async unusable(kind, why) {
       giveUp(kind, USELESS_MS);
-      await report(kind, uselessReason(kind, why), true);
+      await report(kind, why, uselessReason(kind, why), true);
     },
 
     async listRefused(kind, list, reason) {
       if (useless.has(kind)) return;
       giveUp(kind, 0);
-      await report(kind, unreadReason(kind, list, reason.message, GRANT_READ), false);
+      await report(kind, `${list} denied`, unreadReason(kind, list, reason.message, GRANT_READ), false);
     },
   };
 }

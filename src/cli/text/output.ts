@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { Environment } from '../../config/environment.ts';
 import { systemCodeOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 import type { SecretStore } from '../../lib/logging/secrets.ts';
 import { fit } from './fit.ts';
 import { type OwnStart, withOwnCommands } from './own-hints.ts';
@@ -52,14 +53,23 @@ export interface Output {
   error(line: string): void;
   /** A line of the log. */
   log(line: string): void;
+  /**
+   * From now on, notes and errors are lines of this log, so that a program can read all of stderr. Not in a terminal,
+   * unless `--json` is given.
+   */
+  toLog(log: Pick<Logger, 'info' | 'warn' | 'error'>): void;
   /** While a function is set, it gets the text for stderr, so that the text can be placed above progress bars. */
   divert(write: ((text: string) => void) | null): void;
 }
+
+const WARNING = 'warning: ';
+const ERROR = 'error: ';
 
 export function createOutput(options: OutputOptions): Output {
   const { stdout, stderr, env, secrets, json, quiet, ownStart } = options;
   let gone = false;
   let diverted: ((text: string) => void) | null = null;
+  let log: Pick<Logger, 'info' | 'warn' | 'error'> | null = null;
 
   // A reader such as `head` may close the pipe early, and a closed terminal accepts no output (EIO). This is not an
   // error: the command finishes its work without a reader.
@@ -82,6 +92,9 @@ export function createOutput(options: OutputOptions): Output {
       .flatMap((one) => fit(one, columns))
       .join('\n');
   };
+  const watched = stderr.isTTY === true && env['TERM'] !== 'dumb';
+  const logged = (line: string, prefix = ''): string =>
+    withOwnCommands(line.startsWith(prefix) ? line.slice(prefix.length) : line, ownStart);
   const toStderr = (text: string): void => {
     if (diverted) diverted(text);
     else stderr.write(`${text}\n`);
@@ -109,7 +122,7 @@ export function createOutput(options: OutputOptions): Output {
     quiet,
     paint: createPaint(!json && wantsColour(stdout, env)),
     width: stdout.isTTY === true ? (stdout.columns ?? null) : null,
-    watched: stderr.isTTY === true && env['TERM'] !== 'dumb',
+    watched,
     print(...lines) {
       if (!json) for (const line of lines) toStdout(`${forPeople(line, stdout)}\n`);
     },
@@ -123,10 +136,19 @@ export function createOutput(options: OutputOptions): Output {
     listLine: (line) => streamed(`${forPeople(line, stdout)}\n`),
     bytes: streamed,
     note(line) {
-      if (!quiet) toStderr(forPeople(line, stderr));
+      if (quiet) return;
+      if (log === null) toStderr(forPeople(line, stderr));
+      else if (line.startsWith(WARNING)) log.warn({}, logged(line, WARNING));
+      else log.info({}, logged(line));
     },
-    error: (line) => toStderr(forPeople(line, stderr)),
+    error(line) {
+      if (log === null) toStderr(forPeople(line, stderr));
+      else log.error({}, logged(line, ERROR));
+    },
     log: (line) => toStderr(secrets.scrub(line)),
+    toLog(given) {
+      if (!watched || json) log = given;
+    },
     divert(write) {
       diverted = write;
     },

@@ -36,13 +36,17 @@ export function createFigures({ runtime, care, alerts, clock, log }: FiguresOpti
   });
 
   let last: SourceCounts | null = null;
+  let failed = false;
 
   async function count(): Promise<SourceCounts | null> {
     try {
       ({ value: last } = await counted());
+      failed = false;
     } catch (error) {
       last = null;
-      log.warn({ error: messageOf(error) }, 'The ledger could not be counted for the metrics.');
+      // The metrics are read every few seconds, so a failure that lasts is logged once.
+      if (!failed) log.warn({ error: messageOf(error) }, 'The ledger could not be counted for the metrics.');
+      failed = true;
     }
     return last;
   }

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { addLogFields, withLogFields } from '../../../src/lib/logging/log-context.ts';
 import { createLogger, type Logger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { runHere } from '../../support/cli/cli-here.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -111,3 +113,12 @@ describe('the lines of the log', () => {
 function daemonRuns(lines: readonly Line[], source: string): unknown[] {
   return lines.filter(({ msg }) => msg.startsWith(`The run of ${source} is`)).map(({ run }) => run);
 }
+
+it('a daemon that cannot start says so in a line of JSON, where no terminal shows its log', async () => {
+  const failed = await runHere(['start', '-c', join(import.meta.dirname, 'no such config.yaml')]);
+  expect(failed.exitCode).toBe(2);
+  expect(JSON.parse(failed.stderr)).toMatchObject({
+    level: 50,
+    msg: expect.stringMatching(/^There is no config file: .*\n {2}Name the config with -c FILE/s),
+  });
+});

@@ -97,13 +97,18 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
     },
   );
 
-  it('a daemon writes its logs to stderr, one document alone to stdout, and no secret to either', async () => {
+  it('a daemon writes JSON lines to stderr, which say what was sent, one document alone to stdout, and no secret to either', async () => {
     world.sandbox.faults.clear();
     const daemon = await startDaemonProcess(world.configFile);
     await expect.poll(() => arrived().length, { timeout: 60_000 }).toBe(COUNT);
     daemon.signal('SIGINT');
     expect(await daemon.exited).toBe(0);
     expect(JSON.parse(daemon.stdout())).toMatchObject({ ok: true, pid: daemon.pid });
+    const lines = daemon.stderr().trimEnd().split('\n');
+    const log = lines.map((line) => JSON.parse(line) as { msg: string; sent?: Record<string, number> });
+    expect(log.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^The dashboard is at http/));
+    expect(log.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^Stopping: work in progress/));
+    expect(log.reduce((sum, { sent }) => sum + (sent?.['product.create'] ?? 0), 0)).toBe(COUNT);
     expect(daemon.stderr()).not.toContain(WEB_TOKEN);
     expect(daemon.stderr()).not.toContain('dpp_test0123456789');
   });
