@@ -3,6 +3,7 @@ import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import type { DeliveryState } from '../domain/delivery/delivery.ts';
 import type { Reason } from '../domain/delivery/reason.ts';
 import type { ContactList } from '../domain/ports/first-contact.ts';
+import type { OpenDeliveries } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 
@@ -18,6 +19,8 @@ export interface WorkProgress {
   settled: number;
   /** Deliveries that are left to be sent. */
   left: number;
+  /** Deliveries that wait for other items. */
+  waiting: number;
   /** Why the API refuses writes. */
   paused: Reason | null;
   /** Set while the API gives no usable answers. With `writesAlone` only writes fail, and reads are answered. */
@@ -46,7 +49,7 @@ export function watchWork(
   let outage = api.unreachableSince() === null ? null : { writesAlone: api.failsAtWrites() !== null };
   let apiWait = api.longWait();
   let settled = 0;
-  let left = 0;
+  let open: OpenDeliveries = { left: 0, waiting: 0 };
   let countAt = 0;
 
   function observe(event: ProgressEvent): void {
@@ -62,7 +65,7 @@ export function watchWork(
       case 'settled':
         if (!SETTLED.has(event.state)) break;
         settled += 1;
-        left = Math.max(0, left - 1);
+        open = { ...open, left: Math.max(0, open.left - 1) };
         break;
       case 'paused':
         paused = event.reason;
@@ -88,18 +91,15 @@ export function watchWork(
   }
 
   /**
-   * Counts the deliveries that are left. Counting reads the whole ledger, so it may take at most a hundredth of the
-   * time.
+   * Counts the deliveries that are left. Counting takes long while many are left, so it may take at most a hundredth of
+   * the time.
    */
   function count(): void {
     const now = clock.ticks();
     if (now < countAt) return;
     const begin = performance.now();
     try {
-      left = Object.values(views.itemCounts()).reduce(
-        (sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0) + (states.waiting ?? 0),
-        0,
-      );
+      open = views.openDeliveries();
     } catch {
       // If the ledger cannot be read, the work itself fails and reports the error. The last count is kept.
     }
@@ -107,7 +107,8 @@ export function watchWork(
   }
 
   function give(): void {
-    onProgress({ streams: [...streams.values()], lists: [...lists.values()], settled, left, paused, outage, apiWait });
+    const progress = { streams: [...streams.values()], lists: [...lists.values()], settled, ...open };
+    onProgress({ ...progress, paused, outage, apiWait });
   }
 
   const unsubscribe = bus.subscribe(observe);
@@ -119,6 +120,8 @@ export function watchWork(
     stop() {
       clearInterval(timer);
       unsubscribe();
+      countAt = Number.NEGATIVE_INFINITY;
+      count();
       give();
     },
   };

@@ -79,7 +79,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const { ledger, queues, api, target, engine, views, bus } = opened;
   const scrub = (text: string) => secrets.scrub(text);
   const sentLog = createSentLog({ log, clock });
-  bus.subscribe(sentLog.observe);
+  bus.subscribe((event) => sentLog.observe(event));
   let server: WebServer | null = null;
   const token = createTokenWatch(config);
   const watching = new AbortController();

@@ -54,13 +54,13 @@ function createBars({ output, clock }: ProgressOptions): Progress {
     bar.update(done ? 1 : 0, { detail });
   };
   const showDeliveries = (progress: WorkProgress): void => {
-    const { settled, left } = progress;
-    if (settled + left === 0) return;
+    const { settled, left, waiting } = progress;
+    if (settled + left + waiting === 0) return;
     const perSecond = (settled * 1000) / Math.max(1000, clock.ticks() - startedAt);
     const rate = perSecond < 1 ? '' : `, ${formatCount(Math.round(perSecond))}/s`;
-    const detail = restLine(progress) ?? `${formatCount(settled)} sent, ${formatCount(left)} left${rate}`;
+    const detail = restLine(progress) ?? `${sentWords(progress)}${rate}`;
     deliver ??= bars.create(1, 0, { label: label('deliver'), detail });
-    deliver.setTotal(settled + left);
+    deliver.setTotal(settled + left + waiting);
     deliver.update(settled, { detail });
   };
 
@@ -75,6 +75,11 @@ function createBars({ output, clock }: ProgressOptions): Progress {
       bars.stop();
     },
   };
+}
+
+function sentWords({ settled, left, waiting }: WorkProgress): string {
+  const further = waiting === 0 ? '' : `, ${formatCount(waiting)} waiting for other items`;
+  return `${formatCount(settled)} sent, ${formatCount(left)} left${further}`;
 }
 
 /** A line with the reason why nothing is sent now, or null. */
@@ -97,7 +102,7 @@ function waitLine({ until }: ApiWait): string {
 function createLines({ output }: ProgressOptions): Progress {
   let last: WorkProgress = NOTHING_YET;
   const timer = setInterval(() => {
-    const { streams, settled, left, apiWait } = last;
+    const { streams, apiWait } = last;
     const rows = streams.map(({ source, stream, read }) => `${source}/${stream} ${formatCount(read)} rows`).join(', ');
     const listed = last.lists
       .filter(({ done }) => !done)
@@ -105,7 +110,7 @@ function createLines({ output }: ProgressOptions): Progress {
       .join('');
     const waiting = apiWait === null ? '' : `; ${waitLine(apiWait)}`;
     output.note(
-      `${rows === '' ? '' : `read ${rows}; `}${listed === '' ? '' : `listing ${listed}`}${formatCount(settled)} sent, ${formatCount(left)} left${waiting}`,
+      `${rows === '' ? '' : `read ${rows}; `}${listed === '' ? '' : `listing ${listed}`}${sentWords(last)}${waiting}`,
     );
   }, LINE_EVERY_MS);
   return {
@@ -122,6 +127,7 @@ const NOTHING_YET: WorkProgress = {
   lists: [],
   settled: 0,
   left: 0,
+  waiting: 0,
   paused: null,
   outage: null,
   apiWait: null,

@@ -6,6 +6,7 @@ import type { Place } from '../../domain/place.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type {
   LedgerViews,
+  OpenDeliveries,
   QuarantinedRecord,
   RunView,
   StreamAccount,
@@ -59,6 +60,11 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
   const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
   const sql = {
     version: db.prepare<[], string>('SELECT sqlite_version()').pluck(),
+    // Each count is one of a partial index.
+    open: db.prepare<[], OpenDeliveries>(
+      `SELECT (SELECT count(*) FROM items WHERE state = 'due') + (SELECT count(*) FROM items WHERE state = 'sending') AS left,
+         (SELECT count(*) FROM items WHERE state = 'waiting') AS waiting`,
+    ),
     runs: db.prepare<[{ source: string | null; limit: number }], RunRow>(
       `${runColumns} WHERE cause <> 'upload' AND (@source IS NULL OR source = @source) ORDER BY id DESC LIMIT @limit`,
     ),
@@ -142,6 +148,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     daemonNote: (name) => readDaemonNote(meta, name),
     importProofs: () => readImportProofs(meta),
     itemCounts: createItemCounts(db, createItemTotals(db)),
+    openDeliveries: () => sql.open.get() ?? { left: 0, waiting: 0 },
     missingCounts: createMissingCounts(db, rules),
     versions: () => ({
       ledger: String(db.pragma('user_version', { simple: true })),

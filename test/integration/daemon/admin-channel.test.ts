@@ -206,9 +206,9 @@ describe('the admin channel', () => {
     let looks = 0;
     const views = {
       ...runtime.views,
-      itemCounts: (sources?: readonly string[]) => {
+      openDeliveries: () => {
         looks += 1;
-        return runtime.views.itemCounts(sources);
+        return runtime.views.openDeliveries();
       },
     };
     const busy = handlerOf(async ({ runtime: at }) => {

@@ -15,7 +15,8 @@ const RUN_DAEMON = `dpp-sync start > "$HOME/.start" 2>&1 & daemon=$!
 until grep -qs Ctrl-C "$HOME/.start" || ! kill -0 $daemon 2> /dev/null; do sleep 0.1; done
 cat "$HOME/.start"`;
 const END_DAEMON = 'kill $daemon; wait $daemon';
-const LOG_LINE = /^\{"level".*\n/gm;
+/** Where no terminal shows it, what the daemon says is a line of its log. */
+const DASHBOARD_LINE = /"msg":"(The dashboard is at [^"]*)"/;
 const DASHBOARD_PORT = 4280;
 /** The folder in the examples of the page. */
 const SHOWN_FOLDER = '/home/you/passports';
@@ -58,7 +59,7 @@ export async function followPage(page: string, { folder, launcher, user = {} }: 
   async function run(command: string): Promise<string> {
     if (command === START) {
       hasDaemon = true;
-      const printed = (await shell.run(RUN_DAEMON)).replaceAll(LOG_LINE, '');
+      const [, printed = ''] = DASHBOARD_LINE.exec(await shell.run(RUN_DAEMON)) ?? [];
       return printed.replace(/(?<=dashboard is at http:\/\/127\.0\.0\.1:)\d+/, String(DASHBOARD_PORT));
     }
     const [, args] = SANDBOX.exec(command) ?? [];

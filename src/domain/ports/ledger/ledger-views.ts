@@ -226,8 +226,17 @@ export interface RefusedWork {
   reason: Reason;
 }
 
+/** Counts of deliveries that have not ended, those of passports too. */
+export interface OpenDeliveries {
+  /** Those that are due or being sent. */
+  left: number;
+  /** Those that wait for other items, perhaps for ever. */
+  waiting: number;
+}
+
 export interface LedgerViews {
   itemCounts(sources?: readonly string[]): ItemCounts;
+  openDeliveries(): OpenDeliveries;
   /** The versions of the ledger's format and of the database. */
   versions(): { ledger: string; sqlite: string };
   /** Runs that read a source, the newest first. Uploads of corrected rows are not among them. */

@@ -100,7 +100,7 @@ function taskCard(task: Task, now: number): Html {
       html`<li>${source}/${stream}: ${formatCount(read)} records read${shareOf(done, total)}</li>`,
   );
   const settled = progress === null ? null : formatCount(progress.settled);
-  const left = progress === null || endedAt !== null ? null : formatCount(progress.left);
+  const open = progress === null || endedAt !== null ? null : progress;
   return card(null, [
     html`<p>${standingOf(task)}</p>`,
     failed,
@@ -110,7 +110,8 @@ function taskCard(task: Task, now: number): Html {
       ['Started', timeOf(startedAt)],
       ['Duration', durationOf((endedAt ?? now) - startedAt)],
       ['Deliveries that have ended meanwhile', settled],
-      ['Deliveries that are left', left],
+      ['Deliveries that are left', open === null ? null : formatCount(open.left)],
+      ['Deliveries that wait for other items', open === null ? null : formatCount(open.waiting)],
     ]),
     reads.length === 0 ? null : html`<ul>${reads}</ul>`,
   ]);

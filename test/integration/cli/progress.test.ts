@@ -1,0 +1,39 @@
+import { afterEach, expect, it } from 'vitest';
+import { publishComplete } from '../../../src/admin/handlers/publish-complete.ts';
+import { syncSources } from '../../../src/admin/handlers/sync.ts';
+import { createLocalAdmin } from '../../../src/admin/local-admin.ts';
+import type { WorkProgress } from '../../../src/admin/work-progress.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { quickQueue } from '../../support/servers/quick-queue.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+const queue = quickQueue();
+let world: World;
+afterEach(() => world.remove());
+
+it('the progress counts passports that are left, and keeps apart what waits for other items', async () => {
+  // No material has the code of the last line.
+  const lines = [...SMALL.lines, { id: '9', product: 'P1', material: 'NONE', quantity: '1' }];
+  world = await createWorld({
+    queue: queue(),
+    config: { sources: SMALL_SOURCES },
+    files: smallFiles({ ...SMALL, lines }),
+    sandbox: { gates: { materialData: { enabled: false } } },
+  });
+  const runtime = await world.open();
+  const abort = new AbortController().signal;
+  const admin = createLocalAdmin({ runtime, clock: systemClock, abort });
+  const seen: WorkProgress[] = [];
+  const onProgress = (progress: WorkProgress) => void seen.push(progress);
+  await admin.run(syncSources, { sources: [], accept: [], waitMs: 1000 }, { onProgress });
+  expect(seen.at(-1)).toMatchObject({ settled: expect.any(Number), left: 0, waiting: 1 });
+
+  seen.splice(0);
+  world.sandbox.faults.add({ kind: 'latency', operation: 'passport.publish', ms: 1000 });
+  const { found } = await admin.run(publishComplete, { dryRun: false, waitMs: 1000 }, { onProgress });
+  expect(found.complete).toBe(2);
+  expect(seen).toContainEqual(expect.objectContaining({ left: 2 }));
+  expect(seen.at(-1)).toMatchObject({ left: 0 });
+  await runtime.close();
+});
