@@ -105,7 +105,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
           runIds.push(pulled.runId);
           if (pulled.remapped > 0) remapped.push({ source, rows: pulled.remapped });
         } catch (error) {
-          problem ??= faultOf(error, source);
+          // A source that cannot be read says more than one whose rows are refused.
+          if (problem === null || problem.code === 'source.refused') problem = faultOf(error, source);
         }
       }
     } finally {

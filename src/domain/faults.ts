@@ -2,7 +2,7 @@ import { Fault, type FaultDetails } from '../lib/errors.ts';
 
 /**
  * Every code that a `Fault` can carry, with the exit code it ends a command with: 1 failed while running, 2 bad usage or
- * config, 3 the environment is out of reach or refuses.
+ * config, 3 the environment is out of reach or refuses, 4 records need a person.
  */
 export const FAULT_EXIT_CODES = {
   usage: 2,
@@ -28,6 +28,7 @@ export const FAULT_EXIT_CODES = {
   'queue.paused': 3,
   'queue.unsupported': 2,
   'source.unreadable': 3,
+  'source.refused': 4,
   'machine.limit': 3,
   'api.unreachable': 3,
   'api.key': 3,
@@ -44,7 +45,7 @@ export const FAULT_EXIT_CODES = {
   'item.changed': 1,
   interrupted: 1,
   internal: 1,
-} as const satisfies Record<string, 1 | 2 | 3>;
+} as const satisfies Record<string, 1 | 2 | 3 | 4>;
 
 export type FaultCode = keyof typeof FAULT_EXIT_CODES;
 

@@ -43,6 +43,7 @@ import { createPageLooks } from './records/look-up-page.ts';
 import { createLookups } from './records/lookups.ts';
 import { createLosses } from './records/losses.ts';
 import { createPendingRecords, createRecordsByKey } from './records/pending-records.ts';
+import { createRefusedReads } from './records/refused-reads.ts';
 import { createRunAccounts } from './records/run-accounts.ts';
 import { createRuns } from './records/runs.ts';
 import { createSettleHeldCreates } from './records/settle-held-creates.ts';
@@ -84,6 +85,7 @@ export function createLedgerParts(
   const releaseLeftStreams = createReleaseLeftStreams(context, guardedReads, lookups);
   const runs = createRuns(context, { run, releaseLeftStreams, guardedItems, streams, accounts, settleHeldCreates });
   const endStream = createEndStream(context, {
+    refusedReads: createRefusedReads(db),
     guardedReads,
     guardedItems,
     streams,

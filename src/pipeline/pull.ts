@@ -1,6 +1,8 @@
 import { fault } from '../domain/faults.ts';
 import type { Mapper } from '../domain/mapping.ts';
+import { formatPlace } from '../domain/place.ts';
 import type {
+  EndedStream,
   MissingGuard,
   ReadPage,
   RunCause,
@@ -204,9 +206,26 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
     ...(endCursor === undefined ? {} : { cursor: endCursor }),
     ...(request.compares ? { missedByChanges: changed } : {}),
   };
-  const { guarded } = await untilWritable(() => ledger.endStream(end), wait, abort);
+  const { guarded, refused } = await untilWritable(() => ledger.endStream(end), wait, abort);
   if (isMappedLater) await mapQueue.mapStored(source);
+  if (refused !== null) throw refusedFault(request, { ...refused, read });
   return guarded;
+}
+
+/** The error for a complete read without any row that can be used. */
+function refusedFault(
+  { source, stream }: StreamPull,
+  { read, place, issues }: NonNullable<EndedStream['refused']> & { read: number },
+): Error {
+  const rows = read === 1 ? 'the only row' : `all ${read} rows`;
+  const first = `The first one is ${formatPlace(place)}: ${issues[0]?.message ?? ''}`;
+  return fault(
+    'source.refused',
+    `${source}/${stream.name}: ${rows} of this export cannot be used, so no record counts as missing. ${first}`.trim(),
+    {
+      suggestion: `Correct the export or the config. All the rows and their reasons: dpp-sync quarantine --source ${source}`,
+    },
+  );
 }
 
 /**

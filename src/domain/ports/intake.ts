@@ -146,6 +146,15 @@ export interface StreamEnd {
   uncounted?: number;
 }
 
+/** The result of ending the read of a stream. */
+export interface EndedStream {
+  missing: number;
+  /** Why the guard takes the read for a broken export; null if it does not. */
+  guarded: string | null;
+  /** The first row of a complete read that has only refused rows. Nothing is concluded from such a read. */
+  refused: { place: Place; issues: readonly Issue[] } | null;
+}
+
 /** A stream for which the guard holds missing records or released items. */
 export interface HeldStream {
   source: string;

@@ -1,4 +1,4 @@
-import type { SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
+import type { EndedStream, SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
 import type { HeldCreates } from '../items/held-creates.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
@@ -7,6 +7,7 @@ import type { GuardedItems } from './guarded-items.ts';
 import type { GuardedReads } from './guarded-reads.ts';
 import type { Lookups } from './lookups.ts';
 import type { Losses } from './losses.ts';
+import type { RefusedReads } from './refused-reads.ts';
 import type { RunAccounts } from './run-accounts.ts';
 import type { SettleHeldCreates } from './settle-held-creates.ts';
 import type { Streams } from './streams.ts';
@@ -17,6 +18,7 @@ const SPLIT_MAX = 20_000;
 const ALL_LOST = { lost: null, spare: [] };
 
 interface EndStreamParts {
+  refusedReads: RefusedReads;
   guardedReads: Pick<GuardedReads, 'check'>;
   guardedItems: Pick<GuardedItems, 'check'>;
   streams: Streams;
@@ -30,14 +32,24 @@ interface EndStreamParts {
 
 /**
  * Returns a function that ends the read of a stream: it marks the records that a complete read did not see as missing,
- * unless the guard treats the read as broken. Run the returned function as one transaction.
+ * unless all its rows are refused, or the guard treats the read as broken. Run the returned function as one transaction.
  */
 export function createEndStream(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
   parts: EndStreamParts,
-): (end: StreamEnd) => { missing: number; guarded: string | null } {
-  const { guardedReads, guardedItems, streams, accounts, lookups, losses, items, heldCreates, settleHeldCreates } =
-    parts;
+): (end: StreamEnd) => EndedStream {
+  const {
+    refusedReads,
+    guardedReads,
+    guardedItems,
+    streams,
+    accounts,
+    lookups,
+    losses,
+    items,
+    heldCreates,
+    settleHeldCreates,
+  } = parts;
   const sql = {
     presentRecords: db
       .prepare<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL')
@@ -133,7 +145,8 @@ export function createEndStream(
     if (uncounted > 0) accounts.count({ runId, streamId: row.id, ...unchangedRows(uncounted) });
     let missing = 0;
     let guarded: string | null = null;
-    if (seen) {
+    const refused = seen && refusedReads.check(row.id, seen);
+    if (seen && refused === null) {
       const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
       const unread = seen.size() === present ? [] : unseen(row.id, seen);
       const fresh = heldCreates.newRecords(row.id);
@@ -163,14 +176,14 @@ export function createEndStream(
     }
     // The records of a guarded snapshot are stored as well, so the next read of changes begins at the end of this
     // snapshot.
-    if (cursor !== undefined) sql.setCursor.run(JSON.stringify(cursor), row.id);
+    if (cursor !== undefined && refused === null) sql.setCursor.run(JSON.stringify(cursor), row.id);
     // Makes the records pending that wait for the end of the read. After a change of the mapping all stored records
     // become pending.
     accounts.interruptedPassedBy(row.id, runId);
     sql.releaseStale.run(row.id);
     lookups.streamWasRead(row.id);
     if (sql.isUpload.get(runId) === undefined) settleHeldCreates.readEnded(row.id);
-    return { missing, guarded };
+    return { missing, guarded, refused };
   };
 }
 

@@ -99,6 +99,11 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     means: 'The embedded queue does not have this feature of a Redis queue.',
     cure: 'Set `queue` to the URL of a Redis.',
   },
+  'source.refused': {
+    means:
+      'Every row of a complete read is in quarantine, so the read has failed. No record counts as missing, and files are neither archived nor deleted.',
+    cure: '`dpp-sync quarantine` shows the rows with their reasons. Correct the export or the config, then [read the source again](operations.md#last-night-failed).',
+  },
   'source.unreadable': {
     means:
       'A file, server or database of a source cannot be read, has no export yet, changed while it was read, or lacks a column.',

@@ -1,6 +1,7 @@
 import type { LookupEntry, LookupKey, LookupTable } from '../../lookup.ts';
 import type {
   Accepted,
+  EndedStream,
   HeldStream,
   MappedRecord,
   PageLookUp,
@@ -39,7 +40,7 @@ export interface IntakeLedger {
    * Marks records that a complete read did not see as missing, unless the guard treats the read as broken because it
    * has too few records or makes too few items.
    */
-  endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
+  endStream(end: StreamEnd): Promise<EndedStream>;
   /**
    * Ends a run. Returns the streams that the guard begins to hold, including streams of other sources that waited for
    * the end of this run.

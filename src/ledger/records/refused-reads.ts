@@ -1,0 +1,48 @@
+import type { Issue } from '../../domain/issue.ts';
+import type { Place } from '../../domain/place.ts';
+import type { EndedStream, SeenRecords } from '../../domain/ports/intake.ts';
+import { parseJson } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+
+/** Finds complete reads whose rows are all refused. Call the function inside a transaction. */
+export interface RefusedReads {
+  /**
+   * Returns the first row of a read if all its rows are refused; null if it has no row, or one that is not refused. A row
+   * is refused if nothing of it is used, because of what it holds.
+   */
+  check(streamId: number, seen: SeenRecords): EndedStream['refused'];
+}
+
+/** The codes of issues that depend on other rows. The row may be used as it is when these rows change. */
+const OF_OTHER_ROWS = "('claim.conflict', 'claim.twice', 'natural_key.taken', 'refs.ambiguous', 'lookup.unread')";
+
+/** Only the issues of the connector are known of a row that waits to be mapped. */
+const IS_REFUSED = `CASE state
+  WHEN 'quarantined' THEN partial = 0 AND EXISTS
+    (SELECT 1 FROM json_each(issues) e WHERE e.value ->> 'code' NOT IN ${OF_OTHER_ROWS})
+  WHEN 'excluded' THEN 0 WHEN 'mapped' THEN 0
+  ELSE source_issues IS NOT NULL END`;
+
+export function createRefusedReads(db: Sqlite): RefusedReads {
+  const sql = {
+    usable: db
+      .prepare<[number], number>(
+        `SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL AND NOT (${IS_REFUSED})`,
+      )
+      .pluck(),
+    refused: db.prepare<[number], { id: number; place: string; issues: string }>(
+      `SELECT id, place, coalesce(issues, source_issues) AS issues FROM records
+       WHERE stream_id = ? AND missing_since IS NULL AND ${IS_REFUSED} ORDER BY id`,
+    ),
+  };
+  return {
+    check(streamId, seen) {
+      if (seen.size() === 0) return null;
+      for (const id of sql.usable.iterate(streamId)) if (seen.has(id)) return null;
+      for (const { id, place, issues } of sql.refused.iterate(streamId)) {
+        if (seen.has(id)) return { place: parseJson<Place>(place), issues: parseJson<Issue[]>(issues) };
+      }
+      return null;
+    },
+  };
+}
