@@ -60,10 +60,10 @@ export function causesOf(standing: LedgerStanding): Cause[] {
     ...failedRuns.map(({ source }) => ({ cause: 'failed_run' as const, count: 1, command: `dpp-sync sync ${source}` })),
     ...Array.from(
       Map.groupBy(guarded, ({ source }) => source),
-      ([source, reads]) => ({
+      ([, reads]) => ({
         cause: 'guarded' as const,
         count: reads.length,
-        command: `dpp-sync sync --accept ${source}`,
+        command: 'dpp-sync status',
       }),
     ),
     { cause: 'suspended', count: unlisted, command: 'dpp-sync status' },

@@ -3,6 +3,7 @@ import type { Mapper } from '../domain/mapping.ts';
 import { formatPlace } from '../domain/place.ts';
 import type {
   EndedStream,
+  HeldStream,
   MissingGuard,
   ReadPage,
   RunCause,
@@ -51,7 +52,7 @@ export interface PullResult {
   runId: number;
   result: 'complete' | 'interrupted';
   /** The streams whose export the guard takes for broken, each with the reason. */
-  guarded: { stream: string; message: string }[];
+  guarded: Omit<HeldStream, 'source'>[];
   /** How many stored rows are mapped again, because the mapping has changed since they were mapped. */
   remapped: number;
 }
@@ -91,9 +92,9 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   const result = abort.aborted ? 'interrupted' : 'complete';
   const leftStreams = { guard: request.guard, flagItems: !request.ignoreMissing };
   const held = await untilWritable(() => ledger.endRun({ runId, result, leftStreams }), wait, abort);
-  for (const { source: of, stream, message } of held) {
-    if (of === source) guarded.push({ stream, message });
-    else options.emit({ type: 'guard_held', source: of, stream, message });
+  for (const { source: of, ...stream } of held) {
+    if (of === source) guarded.push(stream);
+    else options.emit({ type: 'guard_held', source: of, ...stream });
   }
   // Records that a new mapping has made stale are mapped from here on, because their stream has ended.
   await options.mapQueue.mapStored(source);

@@ -1,6 +1,7 @@
 import type { Attention } from '../../daemon/views/attention.ts';
 import type { SourcesStanding } from '../../daemon/views/standing.ts';
 import { GUARDED_CHANGE, isGuardedChange } from '../../domain/delivery/guarded-change.ts';
+import { guardSteps } from '../../domain/guard-advice.ts';
 import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import { formatPlace } from '../../domain/place.ts';
 import type { ItemCounts } from '../../domain/ports/ledger/ledger-views.ts';
@@ -106,10 +107,8 @@ function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
   const held = guarded.map(({ source, stream, message }) =>
     paint('red', `The guard holds ${source}/${stream}: ${printable(message)}`),
   );
-  const cures = [...new Set(guarded.map(({ source }) => source))].map(
-    (source) => `  Write the whole export again, or accept this one: dpp-sync sync --accept ${source}`,
-  );
-  return [...failed, ...held, ...cures];
+  const steps = guarded.flatMap(guardSteps).map(({ text, command }) => `  ${text}: ${command}`);
+  return [...failed, ...held, ...new Set(steps)];
 }
 
 /**

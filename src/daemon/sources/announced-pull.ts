@@ -1,3 +1,4 @@
+import { guardAdvice } from '../../domain/guard-advice.ts';
 import type { HeldStream } from '../../domain/ports/intake.ts';
 import type { LedgerViews, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
@@ -91,12 +92,9 @@ function accountOf(streams: readonly StreamAccount[]) {
 }
 
 /** Logs that the guard holds a stream, and what to do. */
-export function warnOfGuard(log: Logger, { message, ...fields }: HeldStream & { run?: number }): void {
+export function warnOfGuard(log: Logger, { message, isLeft = false, ...fields }: HeldStream & { run?: number }): void {
   const { source, stream } = fields;
-  log.warn(
-    fields,
-    `The guard holds ${source}/${stream}: ${message} Write the whole export again, or accept this one: dpp-sync sync --accept ${source}.`,
-  );
+  log.warn(fields, `The guard holds ${source}/${stream}: ${message} ${guardAdvice({ source, isLeft })}`);
 }
 
 /** Why a source could not be pulled, and what to do. */

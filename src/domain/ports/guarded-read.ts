@@ -17,4 +17,6 @@ export interface GuardedRead {
   /** How many new items of the stream are held too, because most of what it had is gone. */
   creates: number;
   message: string;
+  /** True if the config no longer has the stream. */
+  isLeft: boolean;
 }

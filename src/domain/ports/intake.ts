@@ -160,6 +160,8 @@ export interface HeldStream {
   source: string;
   stream: string;
   message: string;
+  /** True if the source no longer has the stream. */
+  isLeft?: boolean;
 }
 
 /** The changes that a person has accepted. */

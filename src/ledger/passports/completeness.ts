@@ -4,10 +4,12 @@
 
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
+import { guardAdvice } from '../../domain/guard-advice.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
+import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 
@@ -56,11 +58,11 @@ const IS_PARTIAL = "(r.state = 'quarantined' AND r.partial = 1)";
 const RECORD_STATE = `CASE WHEN r.missing_since IS NOT NULL THEN NULL WHEN ${IS_PARTIAL} THEN 'mapped' ELSE r.state END AS recordState`;
 
 /** If the guard holds a read of a source, parts of any product may be missing. */
-function guardBlocker(source: string, { message, acceptedAt }: { message: string; acceptedAt: number | null }): string {
+function guardBlocker(source: string, { message, acceptedAt, isLeft }: OpenGuard): string {
   const held = `The guard holds the source ${source}, so it is not known whether the product has all its parts: ${message}`;
   if (acceptedAt !== null)
     return `${held} A person has accepted this export. Read the source again: \`dpp-sync sync ${source}\`.`;
-  return `${held} Write the whole export again, or accept this one: \`dpp-sync sync --accept ${source}\`.`;
+  return `${held} ${guardAdvice({ source, isLeft: isLeft === 1 })}`;
 }
 
 /** @param rules read at each call, because a reload of the config may change them */
@@ -97,11 +99,7 @@ export function createCompleteness(db: Sqlite, rules: PassportRules): Completene
       "SELECT result, ended_at AS endedAt FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
     ),
     // An accepted read still blocks, because only the next run marks its missing records.
-    guarded: db.prepare<[string], { message: string; acceptedAt: number | null }>(
-      `SELECT g.message, g.accepted_at AS acceptedAt FROM streams s JOIN (SELECT stream_id, message, accepted_at FROM guarded_reads
-           UNION ALL SELECT stream_id, message, accepted_at FROM guarded_items) g ON g.stream_id = s.id
-         WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`,
-    ),
+    guarded: db.prepare<[string], OpenGuard>(GUARD_OF_SOURCE),
     // A missing row stays stale after a change of the mapping. It is mapped when it comes back.
     unmapped: db.prepare<[string], { found: number }>(
       `SELECT 1 AS found FROM streams s WHERE s.source = ?

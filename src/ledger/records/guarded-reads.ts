@@ -42,22 +42,48 @@ export interface GuardedReads {
   accept(sources: readonly string[]): GuardedRead[];
 }
 
+/** True if the run in which the guard has decided about a read `g` did not have its stream, because the config has it no more. */
+const IS_LEFT = `(EXISTS (SELECT 1 FROM runs r WHERE r.id = g.run_id)
+  AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = g.run_id AND a.stream_id = g.stream_id))`;
+
+/** What the guard says about a source. */
+export interface OpenGuard {
+  message: string;
+  acceptedAt: number | null;
+  /** 1 if the config no longer has the stream. */
+  isLeft: 0 | 1;
+}
+
+/** The first guarded read of a source, preferably one that no person has accepted. */
+export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g.isLeft FROM streams s
+  JOIN (SELECT stream_id, message, accepted_at, ${IS_LEFT} AS isLeft FROM guarded_reads g
+    UNION ALL SELECT stream_id, message, accepted_at, 0 FROM guarded_items) g ON g.stream_id = s.id
+  WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`;
+
 /**
  * The reads that the guard holds for missing records or for released items, and that no person has accepted. They are
  * of the sources in the JSON list `@sources`. An empty list stands for all sources.
  */
 export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released,
-    iif(g.holds = 1, (SELECT count(*) FROM held_creates h WHERE h.stream_id = g.stream_id), 0) AS creates, g.message
+    iif(g.holds = 1, (SELECT count(*) FROM held_creates h WHERE h.stream_id = g.stream_id), 0) AS creates, g.message,
+    g.isLeft
   FROM (
-    SELECT stream_id, run_id AS runId, since, missing, read, 0 AS released, message, holds_creates AS holds FROM guarded_reads
+    SELECT stream_id, run_id AS runId, since, missing, read, 0 AS released, message, holds_creates AS holds,
+      ${IS_LEFT} AS isLeft FROM guarded_reads g
       WHERE accepted_at IS NULL
     UNION ALL
-    SELECT g.stream_id, g.run_id, g.since, coalesce(a.missing, 0), coalesce(a.read, 0), g.released, g.message, g.holds_creates
+    SELECT g.stream_id, g.run_id, g.since, coalesce(a.missing, 0), coalesce(a.read, 0), g.released, g.message, g.holds_creates, 0
       FROM guarded_items g LEFT JOIN run_streams a ON a.run_id = g.run_id AND a.stream_id = g.stream_id
       WHERE g.accepted_at IS NULL
   ) g JOIN streams s ON s.id = g.stream_id
   WHERE @sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))
   ORDER BY s.source, s.id, g.released`;
+
+export type OpenGuardedRead = Omit<GuardedRead, 'isLeft'> & { isLeft: 0 | 1 };
+
+export function guardedReadOf({ isLeft, ...read }: OpenGuardedRead): GuardedRead {
+  return { ...read, isLeft: isLeft === 1 };
+}
 
 interface GuardRow extends Pick<GuardedRead, 'runId' | 'missing' | 'read' | 'message'> {
   streamId: number;
@@ -82,7 +108,7 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
     release: db.prepare<[number, 0 | 1]>(
       'DELETE FROM guarded_reads WHERE stream_id = ? AND (accepted_at IS NULL OR ? = 0)',
     ),
-    open: db.prepare<[{ sources: string }], GuardedRead>(OPEN_GUARDED_READS),
+    open: db.prepare<[{ sources: string }], OpenGuardedRead>(OPEN_GUARDED_READS),
     accept: ['guarded_reads', 'guarded_items'].map((table) =>
       db.prepare<[{ sources: string; now: number }]>(
         `UPDATE ${table} SET accepted_at = @now WHERE accepted_at IS NULL
@@ -107,7 +133,7 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
       // An empty list stands for all sources in the query, but for no source here.
       if (sources.length === 0) return [];
       const listed = JSON.stringify(sources);
-      const reads = sql.open.all({ sources: listed });
+      const reads = sql.open.all({ sources: listed }).map(guardedReadOf);
       for (const accept of sql.accept) accept.run({ sources: listed, now: clock.now() });
       return reads;
     },

@@ -30,19 +30,24 @@ export function createRefusedReads(db: Sqlite): RefusedReads {
         `SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL AND NOT (${IS_REFUSED})`,
       )
       .pluck(),
-    refused: db.prepare<[number], { id: number; place: string; issues: string }>(
-      `SELECT id, place, coalesce(issues, source_issues) AS issues FROM records
-       WHERE stream_id = ? AND missing_since IS NULL AND ${IS_REFUSED} ORDER BY id`,
+    refused: db
+      .prepare<[number], number>(
+        `SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL AND ${IS_REFUSED}`,
+      )
+      .pluck(),
+    row: db.prepare<[number], { place: string; issues: string }>(
+      'SELECT place, coalesce(issues, source_issues) AS issues FROM records WHERE id = ?',
     ),
   };
   return {
     check(streamId, seen) {
       if (seen.size() === 0) return null;
       for (const id of sql.usable.iterate(streamId)) if (seen.has(id)) return null;
-      for (const { id, place, issues } of sql.refused.iterate(streamId)) {
-        if (seen.has(id)) return { place: parseJson<Place>(place), issues: parseJson<Issue[]>(issues) };
-      }
-      return null;
+      let first: number | undefined;
+      for (const id of sql.refused.iterate(streamId))
+        if (seen.has(id) && (first === undefined || id < first)) first = id;
+      const row = first === undefined ? undefined : sql.row.get(first);
+      return row ? { place: parseJson<Place>(row.place), issues: parseJson<Issue[]>(row.issues) } : null;
     },
   };
 }

@@ -116,7 +116,7 @@ export function createRuns(
       const held = guardedItems.decide(null);
       settleHeldCreates.settleAll();
       const source = left.length === 0 ? '' : (sql.sourceOf.get(runId) ?? '');
-      return [...left.map((stream) => ({ source, ...stream })), ...held];
+      return [...left.map((stream) => ({ source, ...stream, isLeft: true })), ...held];
     },
   };
 }

@@ -3,7 +3,6 @@ import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Place } from '../../domain/place.ts';
-import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type {
   LedgerViews,
   OpenDeliveries,
@@ -20,7 +19,7 @@ import { isStuck, itemState } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
 import { readImportProofs } from '../deliveries/requests/import-proof.ts';
 import { createMissingCounts } from '../items/missing-items.ts';
-import { OPEN_GUARDED_READS } from '../records/guarded-reads.ts';
+import { guardedReadOf, OPEN_GUARDED_READS, type OpenGuardedRead } from '../records/guarded-reads.ts';
 import { HAS_UNMAPPED } from '../records/pending-records.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { readDaemonNote } from '../store/daemon-notes.ts';
@@ -78,7 +77,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
       `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded, a.missed_by_changes AS missedByChanges
        FROM run_streams a JOIN streams s ON s.id = a.stream_id WHERE a.run_id = ? ORDER BY s.id`,
     ),
-    guardedReads: db.prepare<[Listed], GuardedRead>(OPEN_GUARDED_READS),
+    guardedReads: db.prepare<[Listed], OpenGuardedRead>(OPEN_GUARDED_READS),
     pendingSources: db
       .prepare<[], string>(
         `SELECT DISTINCT source FROM streams s
@@ -160,7 +159,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
       return row ? withStreams(row) : null;
     },
     completeAt: (source) => sql.completeAt.get(source) ?? null,
-    guardedReads: (sources) => sql.guardedReads.all(listed(sources)),
+    guardedReads: (sources) => sql.guardedReads.all(listed(sources)).map(guardedReadOf),
     pendingSources: () => sql.pendingSources.all(),
     unmappedSources: () => sql.unmappedSources.all(),
     quarantinedCount: (sources) => sql.quarantinedCount.get(listed(sources))?.n ?? 0,

@@ -2,6 +2,7 @@
 // facts.
 
 import type { AlertRules } from '../../domain/alert-settings.ts';
+import { guardAdvice } from '../../domain/guard-advice.ts';
 import type { AlertCondition } from '../../domain/ports/alerts.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import { formatPeriod } from '../../lib/text/period.ts';
@@ -74,12 +75,12 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
     }
   }
   if (rules.guardHeld) {
-    for (const { source, stream, message } of guarded) {
-      const cure = `Write the whole export again. If the export is correct, run: dpp-sync sync --accept ${source}`;
+    for (const read of guarded) {
+      const { source, stream, message } = read;
       add(
         'guard_held',
         { source, stream },
-        `The guard holds the last export of ${source}/${stream}. ${message} ${cure}`,
+        `The guard holds the last export of ${source}/${stream}. ${message} ${guardAdvice(read)}`,
       );
     }
   }

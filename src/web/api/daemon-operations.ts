@@ -35,6 +35,7 @@ const Status = z.strictObject({
         released: Count,
         creates: Count,
         message: z.string(),
+        isLeft: z.boolean().describe('True if the config no longer has the stream.'),
       }),
     )
     .describe('Exports that the guard holds until a person accepts them: `sync` with `accept`.'),

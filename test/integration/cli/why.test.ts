@@ -178,7 +178,7 @@ describe('why a passport is not published', () => {
     await stageRows(fixture.ledger, ROWS);
     await stageRows(fixture.ledger, { M1: ROWS['M1'] ?? EXCLUDED });
     expect(open()[0]).toMatch(
-      /^stop: The guard holds the last read of its source erp: 2 of 3 records .* accept this one\. \[dpp-sync sync --accept erp]$/,
+      /^stop: The guard holds the last read of its source erp: 2 of 3 records .* If it is right, accept .*: `dpp-sync sync --accept erp`\. \[dpp-sync preview erp]$/,
     );
     await fixture.ledger.accept({ sources: ['erp'] });
     expect(open()[0]).toMatch(/ A person has accepted this read at .* \[dpp-sync sync erp]$/);

@@ -130,7 +130,7 @@ describe('intake', () => {
       flagItems: true,
       guard: { maxMissing: 0, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 0 },
     };
-    expect(await ledger.endStream({ ...end, uncounted: 7 })).toEqual({ missing: 0, guarded: null });
+    expect(await ledger.endStream({ ...end, uncounted: 7 })).toEqual({ missing: 0, guarded: null, refused: null });
     expect(accounts()).toMatchObject([{ read: 12, unchanged: 10 }]);
   });
 

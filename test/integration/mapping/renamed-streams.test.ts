@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { JsonObject } from '../../../src/lib/json.ts';
+import { runHere } from '../../support/cli/cli-here.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 let world: World;
@@ -68,10 +69,27 @@ describe('a stream that the config has lost', () => {
     await given([source('erp', { a: './a.csv', b: './b.csv' })], files);
     configure(source('erp', { b: './b.csv' }));
     const held = await world.sync();
-    expect(held).toMatchObject({ guarded: [{ source: 'erp', stream: 'a', missing: 20 }] });
+    expect(held).toMatchObject({ guarded: [{ source: 'erp', stream: 'a', missing: 20, isLeft: true }] });
     expect(held.missing).toEqual({});
     expect((await world.sync({ accept: ['erp'] })).missing).toEqual({ product: 20 });
     expect(await world.sync()).toMatchObject({ guarded: [], missing: { product: 20 } });
+  });
+
+  it('a stream that the config has lost is shown with the config as its cure, and no export is to be written', async () => {
+    await given([source('erp', { a: './a.csv', b: './b.csv' })], {
+      'a.csv': rows(...twenty),
+      'b.csv': rows('B,Other'),
+    });
+    configure(source('erp', { b: './b.csv' }));
+    await world.sync();
+    const { stdout } = await runHere(['status', '-c', world.configFile]);
+    const [held, first, last] = stdout
+      .split('\n')
+      .slice(stdout.split('\n').findIndex((line) => line.includes('erp/a: ')));
+    expect(held).toContain('The config no longer has this stream');
+    expect(first).toMatch(/another name now, or was removed by mistake, correct the config: .* check$/);
+    expect(last).toMatch(/If the stream has ended, accept .* sync --accept erp$/);
+    expect(stdout).not.toContain('export');
   });
 
   it('a stream that the config has lost is no longer held when it is back', async () => {

@@ -151,7 +151,9 @@ describe('a command beside a daemon', () => {
     const held = await run('sync', '--json');
     expect(held.exitCode).toBe(4);
     expect(held.json()).toMatchObject({ guarded: [{ source: 'erp' }] });
-    await expect.poll(() => daemon?.stderr()).toContain('accept this one: dpp-sync sync --accept erp');
+    await expect
+      .poll(() => daemon?.stderr())
+      .toContain('accept that what it lacks is gone: `dpp-sync sync --accept erp`');
     const accepted = await run('sync', '--accept', 'erp', '--json');
     expect(accepted.json()).toMatchObject({ guarded: [], accepted: { guarded: [{ source: 'erp' }] } });
   });

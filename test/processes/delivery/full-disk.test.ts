@@ -66,7 +66,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
           flagItems: true,
           guard: { maxMissing: 0, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 0 },
         };
-        expect(await ledger.endStream(end)).toEqual({ missing: 0, guarded: null });
+        expect(await ledger.endStream(end)).toEqual({ missing: 0, guarded: null, refused: null });
         await ledger.endRun({ runId, result: 'complete' });
         expect(ledger.views.run(runId)?.streams).toMatchObject([{ read: 40, missing: 0 }]);
         expect(await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 100 })).toHaveLength(40);

@@ -57,7 +57,7 @@ describe('a guard that held a run', () => {
     expect(json()).toMatchObject({
       ok: false,
       guarded: [GUARDED],
-      causes: [{ cause: 'guarded', count: 1, command: 'dpp-sync sync --accept erp' }],
+      causes: [{ cause: 'guarded', count: 1, command: 'dpp-sync status' }],
       runs: [{ missing: 3 }],
     });
     const synced = await run('sync');

@@ -20,6 +20,7 @@ const STANDING: Standing = {
       read: 1,
       released: 0,
       creates: 0,
+      isLeft: false,
       message: '9 of 10 are <missing>.',
     },
   ],
@@ -61,7 +62,7 @@ describe('how a ledger stands', () => {
   it('the state of a ledger is shown by every cause that needs a person, and by no other', () => {
     expect(causesOf(STANDING)).toEqual([
       { cause: 'failed_run', count: 1, command: 'dpp-sync sync pim' },
-      { cause: 'guarded', count: 1, command: 'dpp-sync sync --accept erp' },
+      { cause: 'guarded', count: 1, command: 'dpp-sync status' },
       { cause: 'suspended', count: 7, command: 'dpp-sync status' },
       { cause: 'refused', count: 5, command: 'dpp-sync check' },
       { cause: 'blocked', count: 2, command: 'dpp-sync items --state blocked' },

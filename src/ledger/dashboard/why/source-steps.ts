@@ -1,4 +1,6 @@
+import { guardSteps } from '../../../domain/guard-advice.ts';
 import type { PassportRules } from '../../../domain/passport.ts';
+import { GUARD_OF_SOURCE, type OpenGuard } from '../../records/guarded-reads.ts';
 import { HAS_UNMAPPED } from '../../records/pending-records.ts';
 import type { Sqlite } from '../../store/database.ts';
 import { type Step, step, utc } from './step.ts';
@@ -27,11 +29,7 @@ export function createSourceSteps(db: Sqlite, rules: PassportRules): SourceSteps
       `SELECT result, started_at AS startedAt, ended_at AS endedAt, error FROM runs WHERE source = ? AND cause <> 'upload'
        ORDER BY id DESC LIMIT 1`,
     ),
-    guarded: db.prepare<[string], { message: string; acceptedAt: number | null }>(
-      `SELECT g.message, g.accepted_at AS acceptedAt FROM streams s JOIN (SELECT stream_id, message, accepted_at FROM guarded_reads
-         UNION ALL SELECT stream_id, message, accepted_at FROM guarded_items) g ON g.stream_id = s.id
-       WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`,
-    ),
+    guarded: db.prepare<[string], OpenGuard>(GUARD_OF_SOURCE),
     unmapped: db.prepare<[string], { found: number }>(
       `SELECT 1 AS found FROM streams s WHERE s.source = ? AND ${HAS_UNMAPPED} LIMIT 1`,
     ),
@@ -86,7 +84,7 @@ function guardStep(
   name: string,
   source: string,
   held: Step['standing'],
-  { message, acceptedAt }: { message: string; acceptedAt: number | null },
+  { message, acceptedAt, isLeft }: OpenGuard,
 ): Step {
   if (acceptedAt !== null) {
     const cure = `A person has accepted this read at ${utc(acceptedAt)}. The next read of the source uses that decision.`;
@@ -95,8 +93,10 @@ function guardStep(
       command: `dpp-sync sync ${source}`,
     });
   }
+  const [first, ...others] = guardSteps({ source, isLeft: isLeft === 1 });
+  const cure = others.map(({ text, command }) => `${text}: \`${command}\`.`).join(' ');
   return step(held, `the guard holds the last read of ${name}: ${message}`, {
-    cure: 'Write the whole export again, or accept this one.',
-    command: `dpp-sync sync --accept ${source}`,
+    cure: `${first?.text}. ${cure}`,
+    command: first?.command ?? null,
   });
 }

@@ -1,3 +1,4 @@
+import { guardSteps } from '../../../domain/guard-advice.ts';
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { kindWord } from '../../../domain/words.ts';
@@ -47,11 +48,15 @@ function causeRow({ id, count, title, source, passportsHeld, firstSeenAt, note }
 }
 
 function guardNotes({ standing, operates }: AttentionView): Html[] {
-  return standing.guarded.map(({ source, stream, message }) => {
+  return standing.guarded.map((read) => {
+    const { source, stream, message } = read;
+    const steps = guardSteps(read)
+      .slice(-2)
+      .map(({ text }) => `${text}.`);
     const accept = operates
       ? html`<a class="button" href="${acceptPath(source)}">Accept this export…</a>`
       : html`<span class="quiet">An operator can accept it.</span>`;
-    return html`<div class="note bad"><p>The guard holds ${source}/${stream}: ${message} Write the whole export again, or accept this one.</p><p>${accept}</p></div>`;
+    return html`<div class="note bad"><p>The guard holds ${source}/${stream}: ${message} ${steps.join(' ')}</p><p>${accept}</p></div>`;
   });
 }
 

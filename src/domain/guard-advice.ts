@@ -1,0 +1,33 @@
+import type { GuardedRead } from './ports/guarded-read.ts';
+
+/** A step that a person can take, as the beginning of a sentence, and its command. */
+export interface GuardStep {
+  text: string;
+  command: string;
+}
+
+/** What a person can do about a read that the guard holds. The last step is the only one that lets records count as missing. */
+export function guardSteps({ source, isLeft }: Pick<GuardedRead, 'source'> & { isLeft?: boolean }): GuardStep[] {
+  const accept = `dpp-sync sync --accept ${source}`;
+  if (isLeft === true) {
+    return [
+      {
+        text: 'If the stream has another name now, or was removed by mistake, correct the config',
+        command: 'dpp-sync check',
+      },
+      { text: 'If the stream has ended, accept that its records are gone', command: accept },
+    ];
+  }
+  return [
+    { text: 'Look at the export', command: `dpp-sync preview ${source}` },
+    { text: 'If it is not whole, write it again', command: `dpp-sync sync ${source}` },
+    { text: 'If it is right, accept that what it lacks is gone', command: accept },
+  ];
+}
+
+/** The steps as sentences. */
+export function guardAdvice(read: Parameters<typeof guardSteps>[0]): string {
+  return guardSteps(read)
+    .map(({ text, command }) => `${text}: \`${command}\`.`)
+    .join(' ');
+}
