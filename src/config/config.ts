@@ -33,7 +33,7 @@ export const StreamKey = z
   .array(column)
   .min(1, 'at least one column name')
   .describe(
-    'The columns that together identify a record. Without this key, the whole content of a record identifies the record.',
+    'The columns that together identify a record. Without this key, the first mapping without `each` whose keys are unique identifies the record, and otherwise its whole content; `dpp-sync check` shows which.',
   );
 
 const Target = z

@@ -3,6 +3,7 @@ import type { SecretSource } from '../config/secret-source.ts';
 import { fault } from '../domain/faults.ts';
 import type { ContactList } from '../domain/ports/first-contact.ts';
 import type { Probe } from '../domain/ports/target.ts';
+import type { StreamIdentity } from '../domain/stream-identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
@@ -13,7 +14,8 @@ import { probeRedis } from '../queue/redis-backend.ts';
 import { tryChannels } from './alerts.ts';
 import { deniedFault } from './faults/denied-fault.ts';
 import { openClient, openGate } from './open-client.ts';
-import { createMappers } from './sources/mappers.ts';
+import { rowIdentityOf } from './row-identity.ts';
+import { createMappers, type Mappers } from './sources/mappers.ts';
 import { checkStream, type RuntimeConfig } from './sources/open-source.ts';
 
 /** The result of `check` for one stream. */
@@ -22,6 +24,8 @@ export interface StreamFinding {
   stream: string;
   /** Describes the stream in a line; null if it cannot be read. */
   found: string | null;
+  /** What identifies the rows of a stream without `key`; null if that needs no word, or if the stream cannot be read. */
+  identity: string | null;
   /**
    * What may be wrong although the stream can be read: a stream without records whose files have other content, and
    * names in mappings that look like misspelt ones. Such names may be correct, because rows of documents need not have
@@ -85,12 +89,24 @@ export interface CheckOptions {
  *
  * @throws Fault `mapping.invalid` with every problem
  */
-export function checkMappings(config: RuntimeConfig): Promise<void> {
-  return createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile }).refreshAll();
+export async function checkMappings(config: RuntimeConfig): Promise<Mappers> {
+  const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
+  await mappers.refreshAll();
+  return mappers;
+}
+
+/** What `check` needs to know to describe the identity of rows. */
+export interface Identities {
+  mappers: Pick<Mappers, 'of'>;
+  /** The identity that the ledger has stored for a stream. */
+  storedOf: (source: string, stream: string) => StreamIdentity | null;
 }
 
 /** Tries every stream of every source. A failed stream does not stop the others. */
-export async function* checkStreams({ config, log, signal }: CheckOptions): AsyncGenerator<StreamFinding> {
+export async function* checkStreams(
+  { config, log, signal }: CheckOptions,
+  { mappers, storedOf }: Identities,
+): AsyncGenerator<StreamFinding> {
   for (const source of config.sources) {
     for (const stream of source.streams) {
       const place = { source: source.id, stream: stream.name };
@@ -99,12 +115,28 @@ export async function* checkStreams({ config, log, signal }: CheckOptions): Asyn
           found,
           columns = [],
           warnings: ofStream = [],
+          reads,
         } = await checkStream(source, stream, { config, log, signal });
         const isTable = source.connector.fixedColumns === true || columns.length === 0;
         const needed = isTable ? [] : neededColumns(source, stream, config.sources);
-        yield { ...place, found, warnings: [...ofStream, ...likelyMisspelt(needed, columns)], problem: null };
+        const mapper = stream.key.length === 0 ? mappers.of(source.id) : null;
+        const stored = storedOf(source.id, stream.name);
+        const identity = mapper && rowIdentityOf({ name: stream.name, reads }, { mapper, stored });
+        const warnings = [
+          ...ofStream,
+          ...likelyMisspelt(needed, columns),
+          ...(identity?.isWeak ? [identity.text] : []),
+        ];
+        const identifies = identity === null || identity.isWeak ? null : identity.text;
+        yield { ...place, found, identity: identifies, warnings, problem: null };
       } catch (error) {
-        yield { ...place, found: null, warnings: [], problem: asFault(error, 'source.unreadable', stream.path) };
+        yield {
+          ...place,
+          found: null,
+          identity: null,
+          warnings: [],
+          problem: asFault(error, 'source.unreadable', stream.path),
+        };
       }
     }
   }

@@ -3,6 +3,7 @@ import type { Issue } from './issue.ts';
 import type { Item, ItemKind, RefRole } from './item.ts';
 import type { FindEntry, LookupTable, LookupUse } from './lookup.ts';
 import type { Place } from './place.ts';
+import type { IdentifyingMapping } from './stream-identity.ts';
 
 /** The rules for one field of a mapping's items. */
 export interface ValueRule {
@@ -127,6 +128,13 @@ export interface Mapper {
   files?: readonly string[];
   /** The lookup tables that the mappings use. Absent if there are none. */
   lookups?: readonly LookupTable[];
+  /** The mappings that may identify rows. Absent if there are none. */
+  identifying?: {
+    /** The mappings of each stream, in the order of the config. */
+    byStream: ReadonlyMap<string, readonly IdentifyingMapping[]>;
+    /** Stands for the functions that expressions call. When it changes, the same expressions may give other keys. */
+    functions: string;
+  };
   /** `find` gives the entries of lookup tables over streams. The mapper itself has the entries of files. */
   map(record: MappableRecord, find?: FindEntry): MapResult;
 }

@@ -34,6 +34,11 @@ export function recordKey(identity: string, occurrence: number): string {
   return occurrence === 1 ? identity : `${identity}${SEPARATOR}${occurrence}`;
 }
 
+/** A key that no row can have, for a record whose key another record needs. */
+export function vacantKey(recordId: number): string {
+  return `${SEPARATOR}${recordId}`;
+}
+
 /** A value of a key column with a character that people cannot see. */
 export interface UnseenInKey {
   column: string;

@@ -38,6 +38,7 @@ import { createPeople } from './people/people.ts';
 import { createEndStream } from './records/end-stream.ts';
 import { createGuardedItems } from './records/guarded-items.ts';
 import { createGuardedReads } from './records/guarded-reads.ts';
+import { createIdentities } from './records/identities.ts';
 import { createReleaseLeftStreams } from './records/left-streams.ts';
 import { createPageLooks } from './records/look-up-page.ts';
 import { createLookups } from './records/lookups.ts';
@@ -99,6 +100,7 @@ export function createLedgerParts(
   const pendingRecords = createPendingRecords(db);
   const recordsByKey = createRecordsByKey(db);
   const staging = createStaging(context, { items, contact, accounts, lookups });
+  const identities = createIdentities(db, streams);
   const pageLooks = createPageLooks(db, streams);
   const storePage = createStagePage(context, { items, staging, streams, accounts, contact, lookups });
   const imports = createImports(context, requests, encodeImport);
@@ -154,6 +156,7 @@ export function createLedgerParts(
     pendingRecords,
     recordsByKey,
     staging,
+    identities,
     pageLooks,
     storePage,
     importProofs,

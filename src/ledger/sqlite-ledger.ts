@@ -141,6 +141,8 @@ function compose(
         parts.lookUpRefusedCreates(start.source);
         return parts.runs.startRun(start);
       }),
+    storeIdentity: (request) => commit.run(() => parts.identities.store(request)),
+    identifyRecords: (request) => commit.run(() => parts.identities.identify(request)),
     async lookUpPage(page) {
       const { ids, ...lookUp } = reading(() => parts.pageLooks.lookUp(page));
       for (const id of ids) page.seen.add(id);

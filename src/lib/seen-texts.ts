@@ -11,6 +11,8 @@ export interface SeenTexts {
   look(name: string, content: string): Seen;
   /** Remembers a new name, within the bound. */
   add(name: string, content: string): void;
+  /** Looks, and remembers a new name. */
+  note(name: string, content: string): Seen;
 }
 
 const SLOTS_AT_FIRST = 1_024;
@@ -50,19 +52,24 @@ export function createSeenTexts(max: number): SeenTexts {
     }
   }
 
+  function note(name: string, content: string, { adds }: { adds: boolean }): Seen {
+    const digest = digestOf(name);
+    const at = placeOf(digest);
+    const [first] = digestOf(content);
+    if (!isFree(at)) return slots[at + 2] === first ? 'same' : 'other';
+    if (count === max) return 'unknown';
+    if (!adds) return 'new';
+    count += 1;
+    const isFull = WORDS * SLOTS_PER_TEXT * count > slots.length;
+    if (isFull) grow();
+    slots.set([...digest, first], isFull ? placeOf(digest) : at);
+    return 'new';
+  }
+
   return {
-    look(name, content) {
-      const at = placeOf(digestOf(name));
-      if (isFree(at)) return count === max ? 'unknown' : 'new';
-      return slots[at + 2] === digestOf(content)[0] ? 'same' : 'other';
-    },
-    add(name, content) {
-      const digest = digestOf(name);
-      if (count === max || !isFree(placeOf(digest))) return;
-      count += 1;
-      if (WORDS * SLOTS_PER_TEXT * count > slots.length) grow();
-      slots.set([...digest, digestOf(content)[0]], placeOf(digest));
-    },
+    look: (name, content) => note(name, content, { adds: false }),
+    add: (name, content) => void note(name, content, { adds: true }),
+    note: (name, content) => note(name, content, { adds: true }),
   };
 }
 

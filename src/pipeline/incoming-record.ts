@@ -1,6 +1,7 @@
 import type { Issue } from '../domain/issue.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
 import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields, type UnseenInKey } from '../domain/record.ts';
+import type { KeyOf } from '../domain/stream-identity.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { visibleText } from '../lib/text/odd-character.ts';
 
@@ -12,24 +13,30 @@ export function incomingRecords(
   rows: readonly SourceRow[],
   keyColumns: readonly string[],
   omitted: ReadonlySet<string>,
+  keyOf: KeyOf | null = null,
 ): IncomingRecord[] {
-  return rows.map((row) => incomingRecord(row, keyColumns, omitted));
+  return rows.map((row) => incomingRecord(row, keyColumns, omitted, keyOf));
 }
 
 /**
  * Makes from a row the record to store: adds identity and hash, and leaves out the columns that are never stored.
+ *
+ * @param keyOf gives the key of a row from its stored fields, where the stream has no key columns; null if only the content
+ *   identifies such a row
  */
 export function incomingRecord(
   row: SourceRow,
   keyColumns: readonly string[],
   omitted: ReadonlySet<string>,
+  keyOf: KeyOf | null = null,
 ): IncomingRecord {
   const found = row.issues ?? [];
   let unseen: UnseenInKey[] = NONE_UNSEEN;
   const note = (one: UnseenInKey): void => void (unseen = [...unseen, one]);
-  const identity = keyColumns.length === 0 ? null : identityOf(row.fields, keyColumns, note);
+  const fields = storedFields(row.fields, keyColumns, omitted);
+  const identity = keyColumns.length === 0 ? (keyOf?.(fields) ?? null) : identityOf(row.fields, keyColumns, note);
   const issues = unseen.length === 0 ? found : [...found, ...unseen.map(unseenIssue)];
-  const { raw, hash } = serializeFields(storedFields(row.fields, keyColumns, omitted), issues);
+  const { raw, hash } = serializeFields(fields, issues);
   if (identity !== null) return { identity, hash, raw, place: row.place, issues };
   // A row without a usable key is identified by its content.
   const missingKey = keyColumns.length > 0 && issues.length === 0 ? [keyIssue(row, keyColumns)] : [];
@@ -38,7 +45,12 @@ export function incomingRecord(
 
 const NONE_UNSEEN: UnseenInKey[] = [];
 
-function storedFields(fields: JsonObject, keyColumns: readonly string[], omitted: ReadonlySet<string>): JsonObject {
+/** The fields of a row that are stored. */
+export function storedFields(
+  fields: JsonObject,
+  keyColumns: readonly string[],
+  omitted: ReadonlySet<string>,
+): JsonObject {
   if (omitted.size === 0) return fields;
   // In a row that could not be parsed, any value may be in any column. Only the key of such a row is kept.
   const kept = RAW_FIELD in fields ? keyColumns : Object.keys(fields);

@@ -13,13 +13,15 @@ import type {
 } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
-import type { ReadMode, SourceReader, SourceStream } from '../domain/ports/source.ts';
+import type { Page, ReadMode, SourceReader, SourceStream } from '../domain/ports/source.ts';
 import type { IncomingRecord } from '../domain/record.ts';
+import type { KeyOf } from '../domain/stream-identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createBitmap } from '../lib/collections/bitmap.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { addLogFields } from '../lib/logging/log-context.ts';
+import { identifyStream } from './identify-stream.ts';
 import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
@@ -39,7 +41,10 @@ export interface PullRequest extends RunCause {
 }
 
 export interface PullOptions {
-  ledger: Pick<IntakeLedger, 'startRun' | 'lookUpPage' | 'stagePage' | 'endStream' | 'endRun'>;
+  ledger: Pick<
+    IntakeLedger,
+    'startRun' | 'storeIdentity' | 'identifyRecords' | 'lookUpPage' | 'stagePage' | 'endStream' | 'endRun'
+  >;
   emit: Emit;
   mapQueue: Pick<MapQueue, 'mapPage' | 'room' | 'mapStored'>;
   clock: Clock;
@@ -74,7 +79,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   const guarded: PullResult['guarded'] = [];
   try {
     for (const stream of inReadingOrder(request)) {
-      const before = progress[stream.name] ?? { cursor: null, snapshotAt: null };
+      const before = progress[stream.name] ?? { cursor: null, snapshotAt: null, identity: null };
       const message = await pullStream({ ...request, runId, stream, before }, options, abort);
       if (message !== null) guarded.push({ stream: stream.name, message });
       if (abort.aborted) break;
@@ -130,16 +135,23 @@ interface StreamPull extends PullRequest {
 /** One read of a stream: a snapshot, or changes. */
 interface StreamRead extends StreamPull {
   mode: ReadMode;
+  /** The keys of rows that mappings identify; null where key columns or the content identify the rows. */
+  keyOf: KeyOf | null;
   /** True if this snapshot follows a read of changes, so that it shows what the changes have missed. */
   compares: boolean;
 }
 
 /** Returns why the guard takes the export for broken; null if it does not. */
 async function pullStream(request: StreamPull, options: PullOptions, abort: AbortSignal): Promise<string | null> {
+  const identified = await identifyStream(request, options, abort);
+  if (identified === null) return null;
+  const { keyOf } = identified;
+  const stream = identified.nothingNew ? { ...request.stream, pull: nothingNew } : request.stream;
   const modes = modesOf(request, options.clock.now());
   let guarded: string | null = null;
   for (const mode of modes) {
-    guarded = await readStream({ ...request, mode, compares: modes.length > 1 && mode === 'snapshot' }, options, abort);
+    const compares = modes.length > 1 && mode === 'snapshot';
+    guarded = await readStream({ ...request, stream, mode, keyOf, compares }, options, abort);
     if (abort.aborted) return null;
   }
   return guarded;
@@ -157,13 +169,18 @@ function modesOf({ stream, before, snapshotEveryMs }: StreamPull, now: number): 
   return age >= 0 && age < snapshotEveryMs ? ['changes'] : ['changes', 'snapshot'];
 }
 
+async function* nothingNew(): AsyncGenerator<Page> {
+  yield { rows: [], nothingNew: true };
+}
+
 async function readStream(request: StreamRead, options: PullOptions, abort: AbortSignal): Promise<string | null> {
-  const { runId, source, stream, before, mode, omit, guard, ignoreMissing } = request;
+  const { runId, source, stream, before, mode, omit, guard, ignoreMissing, keyOf } = request;
   const { ledger, emit, mapQueue, wait } = options;
-  const replaces = mode === 'changes' && stream.key.length > 0;
+  const isByContent = stream.key.length === 0 && keyOf === null;
+  const replaces = mode === 'changes' && !isByContent;
   const seen = replaces ? NOTHING_SEEN : createBitmap();
   const omitted = new Set(omit);
-  const isMappedLater = mode === 'snapshot' && stream.key.length === 0;
+  const isMappedLater = mode === 'snapshot' && isByContent;
   const storePage = isMappedLater ? storeUnmapped : mapAndStore;
   let read = 0;
   let changed = 0;
@@ -181,7 +198,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
     // Until a snapshot is complete, changes cannot be read from its end.
     if (mode === 'snapshot') endCursor = page.cursor;
     const cursor = mode === 'changes' && page.cursor !== undefined ? { cursor: page.cursor } : {};
-    const rows = incomingRecords(page.rows, stream.key, omitted);
+    const rows = incomingRecords(page.rows, stream.key, omitted, keyOf);
     const parts = replaces ? withoutRepeats(rows) : [rows];
     for (const [at, records] of parts.entries()) {
       number += 1;
@@ -270,7 +287,7 @@ export interface PageToStore extends ReadPage {
 }
 
 /**
- * Stores the changed rows of a stream without keys. They are mapped when the stream has ended, because only then is it
+ * Stores the changed rows of a stream whose rows are identified by their content. They are mapped when the stream has ended, because only then is it
  * known which rows are gone.
  */
 function storeUnmapped(page: PageToStore, { ledger, wait }: PullOptions, abort: AbortSignal): Promise<StagedPage> {

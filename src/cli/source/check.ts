@@ -3,6 +3,7 @@ import type { ApiFinding, ChannelFinding, CheckOptions, QueueFinding, StreamFind
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { ItemsInOtherForm } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ScopeAnswer } from '../../domain/ports/target.ts';
+import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { errorDocument, failureLines, failureOf } from '../errors.ts';
@@ -40,13 +41,15 @@ async function check(context: CommandContext): Promise<number> {
   const { checkAlertChannels, checkApi, checkMappings, checkQueue, checkStreams } = await import(
     '../../daemon/check.ts'
   );
-  await checkMappings(config);
+  const mappers = await checkMappings(config);
   printConfig(config, output);
 
   const signal = context.interruption();
   const options: CheckOptions = { config, secrets, clock, log, version: context.package.version, signal };
   const streams: StreamFinding[] = [];
-  for await (const finding of checkStreams(options)) {
+  const { identities, ...ledger } = await lookAtLedger(config, context);
+  const storedOf = (source: string, stream: string) => identities.get(`${source}/${stream}`) ?? null;
+  for await (const finding of checkStreams(options, { mappers, storedOf })) {
     streams.push(finding);
     printStream(finding, output);
   }
@@ -55,7 +58,6 @@ async function check(context: CommandContext): Promise<number> {
   const api = await checkApi(options);
   printApi(api, output);
 
-  const ledger = await lookAtForms(config, context);
   printForms(ledger, output);
 
   const channels = await checkAlertChannels(options);
@@ -68,11 +70,12 @@ async function check(context: CommandContext): Promise<number> {
     output.document({
       ok: exitCode === 0,
       config: { file: config.file, warnings: config.warnings },
-      sources: streams.map(({ source, stream, found, warnings, problem: why }) => ({
+      sources: streams.map(({ source, stream, found, identity, warnings, problem: why }) => ({
         source,
         stream,
         ok: why === null,
         found,
+        ...(identity === null ? {} : { identity }),
         ...(warnings.length === 0 ? {} : { warnings }),
         error: why === null ? null : errorDocument(failureOf(why)),
       })),
@@ -113,12 +116,23 @@ interface FormFinding {
   unread: string | null;
 }
 
-async function lookAtForms(config: RuntimeConfig, context: CommandContext): Promise<FormFinding> {
+/** Reads the ledger, with the identities of rows by source and stream. */
+async function lookAtLedger(config: RuntimeConfig, context: CommandContext) {
+  const none: FormFinding & { identities: Map<string, StreamIdentity | null> } = {
+    otherForms: [],
+    unread: null,
+    identities: new Map(),
+  };
   try {
-    const otherForms = await context.withViews(config, async (opened) => opened?.views.otherForms() ?? []);
-    return { otherForms, unread: null };
+    return await context.withViews(config, async (opened) => {
+      if (opened === null) return none;
+      const { views } = opened;
+      const streams = config.sources.flatMap(({ id, streams: own }) => own.map(({ name }) => ({ id, name })));
+      const identities = streams.map(({ id, name }) => [`${id}/${name}`, views.streamIdentity(id, name)] as const);
+      return { ...none, otherForms: views.otherForms(), identities: new Map(identities) };
+    });
   } catch (error) {
-    if (error instanceof Fault) return { otherForms: [], unread: error.message };
+    if (error instanceof Fault) return { ...none, unread: error.message };
     throw error;
   }
 }
@@ -137,10 +151,11 @@ function printConfig({ file, sources, ledger }: RuntimeConfig, output: Output): 
   );
 }
 
-function printStream({ source, stream, found, warnings, problem }: StreamFinding, output: Output): void {
+function printStream({ source, stream, found, identity, warnings, problem }: StreamFinding, output: Output): void {
   const name = `${source}/${stream}`;
   if (problem === null) output.print(good(output, 'source', `${name}: ${printable(found ?? '')}`));
   else output.print(...bad(output, 'source', name, problem));
+  if (identity !== null) output.print(`           ${printable(identity)}`);
   for (const warning of warnings)
     output.print(`           ${output.paint('yellow', `warning: ${printable(warning)}`)}`);
 }

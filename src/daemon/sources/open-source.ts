@@ -64,10 +64,10 @@ export async function checkStream(
   source: ConfiguredSource,
   { name, path }: ConfiguredSource['streams'][number],
   { config, log, signal }: { config: RuntimeConfig; log: Logger; signal: AbortSignal },
-): Promise<StreamCheck> {
+): Promise<StreamCheck & { reads: StreamReads }> {
   const { options, streams } = await source.readSettings();
   const stream = streams.find((one) => one.name === name);
-  if (stream !== undefined) readsAt(source.connector, options, stream, config);
+  const reads = stream === undefined ? 'changes' : readsAt(source.connector, options, stream, config);
   const opened = await open(source, options, { config, log });
   try {
     const own = stream?.options;
@@ -76,7 +76,7 @@ export async function checkStream(
     const found = await inTime(checking, source.connector.id);
     const { columns: names = [] } = found;
     if (names.length > 0) check?.columns({ names, where: `${source.id}/${name}` });
-    return found;
+    return { ...found, reads };
   } catch (error) {
     throw placed(error, path, config);
   } finally {

@@ -5,6 +5,7 @@ import type { Issue } from '../issue.ts';
 import type { MapResult } from '../mapping.ts';
 import type { Place } from '../place.ts';
 import type { IncomingRecord } from '../record.ts';
+import type { KeyOf, StreamIdentity } from '../stream-identity.ts';
 import type { GuardedRead } from './guarded-read.ts';
 
 /**
@@ -37,6 +38,38 @@ export interface StreamProgress {
   cursor: JsonValue | null;
   /** When the last complete snapshot of the stream began; null if there was none. */
   snapshotAt: number | null;
+  /** What the keys of the stored records were made from; null in a ledger that has not stored it yet. */
+  identity: StreamIdentity | null;
+}
+
+/** A part of the records of a stream that get the keys of another identity. */
+export interface RecordsToIdentify {
+  source: string;
+  stream: string;
+  /** Where this part begins. It is `FIRST_RECORDS` for the first part, and then what the last part has returned. */
+  from: RecordsPlace;
+  identity: StreamIdentity;
+  /** The new key of a record. A record for which it is null is identified by its content. */
+  keyOf: KeyOf;
+  /** The records that have their new keys. */
+  done: Pick<SeenRecords, 'has'>;
+}
+
+/**
+ * A place among the records of a stream. If several records have one key, a record with items gets it before the other present
+ * records, and these before missing records.
+ */
+export interface RecordsPlace {
+  round: 'with-items' | 'present' | 'missing';
+  afterId: number;
+}
+
+export const FIRST_RECORDS: RecordsPlace = { round: 'with-items', afterId: 0 };
+
+export interface IdentifiedRecords {
+  ids: readonly number[];
+  /** Where the next part begins; null after the last part. */
+  next: RecordsPlace | null;
 }
 
 export interface StartedRun {

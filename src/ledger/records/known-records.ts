@@ -26,7 +26,7 @@ export interface KnownRecords {
    * Finds the stored record of a row. If several records have the row's identity, the result is the first record that
    * this run has not seen.
    */
-  identify(row: IncomingRecord, streamId: number, seen: Pick<SeenRecords, 'has'>): IdentifiedRecord;
+  identify(row: Pick<IncomingRecord, 'identity'>, streamId: number, seen: Pick<SeenRecords, 'has'>): IdentifiedRecord;
 }
 
 const COLUMNS = 'r.id, r.hash, r.state, r.missing_since IS NOT NULL AS missing, r.run_id AS runId';

@@ -1,4 +1,5 @@
 import type { HeldStream, Remapping, RunEnd, RunStart, StartedRun } from '../../domain/ports/intake.ts';
+import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type LedgerContext, parseJsonOrNull } from '../store/context.ts';
 import type { GuardedItems } from './guarded-items.ts';
@@ -89,7 +90,11 @@ export function createRuns(
         }
         if (trigger !== 'upload') settleHeldCreates.began(row.id, 'read');
         sql.insertRunStream.run(runId, row.id);
-        progress[name] = { cursor: parseJsonOrNull<JsonValue>(row.cursor), snapshotAt: row.snapshotAt };
+        progress[name] = {
+          cursor: parseJsonOrNull<JsonValue>(row.cursor),
+          snapshotAt: row.snapshotAt,
+          identity: parseJsonOrNull<StreamIdentity>(row.identity),
+        };
       }
       return { runId, remapped, streams: progress };
     },

@@ -34,7 +34,7 @@ export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>):
   const events = db.prepare<[number, number, number]>(
     'DELETE FROM events WHERE item_id = ? AND id NOT IN (SELECT id FROM events WHERE item_id = ? ORDER BY id DESC LIMIT ?)',
   );
-  // Missing records without items. In a stream without keys every change of a row leaves a missing record.
+  // Missing records without items. Each change of a row that only its content identifies leaves a missing record.
   const records = db.prepare<[number]>(
     `DELETE FROM records WHERE missing_since < ? AND NOT EXISTS (SELECT 1 FROM items WHERE items.record_id = records.id)`,
   );

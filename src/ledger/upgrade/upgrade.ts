@@ -8,6 +8,7 @@ import { type Fault, systemCodeOf } from '../../lib/errors.ts';
 import { freeBytesBeside } from '../store/free-space.ts';
 import { MIGRATIONS } from './steps/first-migrations.ts';
 import { HELD_CREATES } from './steps/held-creates.ts';
+import { IDENTITY_OF_STREAMS } from './steps/identity-of-streams.ts';
 import { IMPORT_PLACES } from './steps/import-places.ts';
 import { KEYS_OF_QUARANTINED_ROWS } from './steps/keys-of-quarantined-rows.ts';
 import { removePaddingFromKeys } from './steps/keys-without-padding.ts';
@@ -22,7 +23,7 @@ import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './up
 import { createViewsForPeople, dropViews } from './views-for-people.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 12;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 13;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -132,6 +133,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
       if (version <= MIGRATIONS.length + 9) db.exec(WIRE_FORMS);
       if (version <= MIGRATIONS.length + 10) db.exec(UNPROVEN_WRITES);
       if (version <= MIGRATIONS.length + 11) removePaddingFromKeys(db);
+      if (version <= MIGRATIONS.length + 12) db.exec(IDENTITY_OF_STREAMS);
       createViewsForPeople(db);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();

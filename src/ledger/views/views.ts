@@ -12,6 +12,7 @@ import type {
   StuckDelivery,
   WaitingGroup,
 } from '../../domain/ports/ledger/ledger-views.ts';
+import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { UnprovenWrites } from '../../domain/unproven-words.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
@@ -72,6 +73,9 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
       .prepare<[string], number | null>(
         `SELECT ended_at FROM runs WHERE source = ? AND result = 'complete' AND cause <> 'upload' ORDER BY id DESC LIMIT 1`,
       )
+      .pluck(),
+    identity: db
+      .prepare<[string, string], string | null>('SELECT identity FROM streams WHERE source = ? AND name = ?')
       .pluck(),
     accounts: db.prepare<[number], StreamAccount>(
       `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded, a.missed_by_changes AS missedByChanges
@@ -158,6 +162,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
       const row = sql.run.get(id);
       return row ? withStreams(row) : null;
     },
+    streamIdentity: (source, stream) => parseJsonOrNull<StreamIdentity>(sql.identity.get(source, stream) ?? null),
     completeAt: (source) => sql.completeAt.get(source) ?? null,
     guardedReads: (sources) => sql.guardedReads.all(listed(sources)).map(guardedReadOf),
     pendingSources: () => sql.pendingSources.all(),

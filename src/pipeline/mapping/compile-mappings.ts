@@ -11,6 +11,7 @@ import {
   productsOf,
 } from '../../domain/mapping.ts';
 import { NATURAL_KEYS } from '../../domain/profile.ts';
+import type { IdentifyingMapping } from '../../domain/stream-identity.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
@@ -22,6 +23,7 @@ import { createEnvironment, withEntryVariables } from './expressions/environment
 import { createMeter, type Meter } from './expressions/meter.ts';
 import { rowScope } from './expressions/scope.ts';
 import { isUnitCode, unitTable } from './functions/unit.ts';
+import { identifyingMapping } from './identifying-mapping.ts';
 import { loadLookups } from './lookups/load-lookups.ts';
 import { createLookupTables, type LookupTables } from './lookups/lookups.ts';
 import { type Made, madeItems, madeNothing } from './made.ts';
@@ -29,7 +31,7 @@ import type { ItemChecks } from './make-item.ts';
 import { applyModule } from './modules/apply-module.ts';
 import { loadModule } from './modules/load-module.ts';
 import { readModuleSource } from './modules/module-source.ts';
-import { revisionOf } from './revision.ts';
+import { functionsOf, revisionOf } from './revision.ts';
 import type { SourceMappings } from './source-mappings.ts';
 import { createMappingTools } from './tools.ts';
 import { compileRules } from './value-rules.ts';
@@ -50,6 +52,8 @@ interface StreamMapping {
 
 interface Compiled {
   run: Apply;
+  /** Given if the mapping may identify rows. */
+  identifying?: IdentifyingMapping | null;
   /** The hash of the module's sources; absent without a module. */
   hash?: string;
   files?: readonly string[];
@@ -75,6 +79,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
   const wantedBy = new Map<string, string>();
   const files = new Set<string>();
   const mappings: StreamMapping[] = [];
+  const identifying = new Map<string, IdentifyingMapping[]>();
 
   for (const [index, definition] of definitions.entries()) {
     const { stream, to, path, onIssue = 'hold' } = definition;
@@ -93,13 +98,15 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
     for (const name of compilation.findings.lookups) wantedBy.set(name, wantedBy.get(name) ?? path);
     if (apply === null) continue;
     mappings.push({ stream, index, apply: apply.run, kind: to, onIssue });
+    if (apply.identifying) identifying.set(stream, [...(identifying.get(stream) ?? []), apply.identifying]);
     for (const file of apply.files ?? []) files.add(file);
     if (apply.hash !== undefined) modules[`module ${index}`] = apply.hash;
   }
   checkUnits(options, problems);
   await loadLookups(wantedBy, options, { tables, problems, files });
   if (problems.length > 0) return err(problems);
-  return ok(createMapper(mappings, { meter, tables, files: [...files], revision: revisionOf(options, modules) }));
+  const mapper = createMapper(mappings, { meter, tables, files: [...files], revision: revisionOf(options, modules) });
+  return ok({ ...mapper, identifying: { byStream: identifying, functions: functionsOf(options) } });
 }
 
 /** Checks that the source's table of units has only codes that exist. */
@@ -113,7 +120,9 @@ function checkUnits({ units = {}, definitions }: SourceMappings, problems: Mappi
 
 function compileDeclared(definition: MappingDefinition, compilation: Compilation, checks: ItemChecks): Compiled | null {
   const mapping = compileExpressions(definition, compilation);
-  return mapping === null ? null : { run: (record) => applyExpressions(mapping, record.fields, checks) };
+  if (mapping === null) return null;
+  const identifying = identifyingMapping(definition, mapping, compilation.meter);
+  return { run: (record) => applyExpressions(mapping, record.fields, checks), identifying };
 }
 
 async function compileModule(

@@ -49,6 +49,11 @@ export function revisionOf(
   );
 }
 
+/** Stands for all on which the result of an expression depends besides its text and the row. */
+export function functionsOf({ units }: Pick<SourceMappings, 'units'>): string {
+  return sha256Hex(canonicalJson([HELPERS_VERSION, COUNTRY_NAMES_VERSION, plain(units ?? {})]));
+}
+
 function trimmed(expressions: Record<string, string | undefined> = {}): JsonObject {
   return Object.fromEntries(Object.entries(expressions).map(([name, text]) => [name, text?.trim() ?? null]));
 }

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { runHere } from '../../support/cli/cli-here.ts';
-import { PADDED_KEYS } from '../../support/ledger/old-ledger.ts';
+import { undoPlainKeys } from '../../support/ledger/old-ledger.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 const MARK = '\ufeff';
@@ -38,7 +38,7 @@ function makeOld(): void {
   const db = new Database(`${world.folder}/data/ledger.db`);
   db.exec(`UPDATE items SET natural_key = desired ->> '$.sku' WHERE kind = 'product';
     UPDATE records SET key = raw ->> '$.sku'`);
-  db.pragma(`user_version = ${PADDED_KEYS}`);
+  undoPlainKeys(db);
   db.close();
 }
 

@@ -16,8 +16,8 @@ export const OLD_VERSION: number = MIGRATIONS.length;
 const BEFORE_PEOPLE = MIGRATIONS.length + 5;
 const BEFORE_WIRE_FORMS = MIGRATIONS.length + 9;
 const BEFORE_UNPROVEN = MIGRATIONS.length + 10;
-/** The last version in which white space around the values of a key was a part of the key. */
-export const PADDED_KEYS: number = MIGRATIONS.length + 11;
+const BEFORE_PLAIN_KEYS = MIGRATIONS.length + 11;
+const BEFORE_IDENTITIES = MIGRATIONS.length + 12;
 const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;
@@ -160,9 +160,25 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
   return kind === 'material' ? `M-${key}` : `SKU-${key}`;
 }
 
+/** Changes a ledger of the present version into one of the version before the identity of streams was stored. */
+export function undoIdentities(db: Database.Database): void {
+  dropViews(db);
+  db.exec('ALTER TABLE streams DROP COLUMN identity');
+  db.pragma(`user_version = ${BEFORE_IDENTITIES}`);
+}
+
+/**
+ * Changes a ledger of the present version into one of the last version in which white space around the values of a key was a
+ * part of the key.
+ */
+export function undoPlainKeys(db: Database.Database): void {
+  undoIdentities(db);
+  db.pragma(`user_version = ${BEFORE_PLAIN_KEYS}`);
+}
+
 /** Changes a ledger of the present version into one of the version before unproven writes were noted. */
 export function undoUnprovenWrites(db: Database.Database): void {
-  dropViews(db);
+  undoPlainKeys(db);
   db.exec('DROP INDEX items_unproven; ALTER TABLE items DROP COLUMN unproven');
   db.pragma(`user_version = ${BEFORE_UNPROVEN}`);
 }

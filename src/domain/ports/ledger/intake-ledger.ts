@@ -1,13 +1,16 @@
 import type { LookupEntry, LookupKey, LookupTable } from '../../lookup.ts';
+import type { StreamIdentity } from '../../stream-identity.ts';
 import type {
   Accepted,
   EndedStream,
   HeldStream,
+  IdentifiedRecords,
   MappedRecord,
   PageLookUp,
   PageToLookUp,
   PageToStage,
   PendingRecord,
+  RecordsToIdentify,
   Remapping,
   RunEnd,
   RunStart,
@@ -27,6 +30,14 @@ export interface IntakeLedger {
    * change.
    */
   remapRecords(request: Remapping): Promise<boolean>;
+  /** Stores what identifies the rows of a stream, where the keys of its stored records need no change. */
+  storeIdentity(request: { source: string; stream: string; identity: StreamIdentity }): Promise<void>;
+  /**
+   * Gives a part of a stream's records the keys of another identity. Call it for all parts in turn, before any page is
+   * read. The last part stores the identity. Until then the stored identity is `unknown`, so that an interrupted change
+   * is made again.
+   */
+  identifyRecords(request: RecordsToIdentify): Promise<IdentifiedRecords>;
   /** Looks up which rows of a page have to be mapped. Writes nothing. */
   lookUpPage(page: PageToLookUp): Promise<PageLookUp>;
   /**

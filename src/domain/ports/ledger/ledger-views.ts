@@ -10,6 +10,7 @@ import type { Issue } from '../../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../../item.ts';
 import type { PassportDesire, PassportStatus } from '../../passport.ts';
 import type { Place } from '../../place.ts';
+import type { StreamIdentity } from '../../stream-identity.ts';
 import type { UnprovenWrites } from '../../unproven-words.ts';
 import type { DaemonNotes } from '../daemon-notes.ts';
 import type { AdoptedChanges, Suspended } from '../first-contact.ts';
@@ -289,6 +290,8 @@ export interface LedgerViews {
    * leave as they are.
    */
   otherForms(): ItemsInOtherForm[];
+  /** What identifies the rows of a stream; null if no run has stored it. */
+  streamIdentity(source: string, stream: string): StreamIdentity | null;
   /** BOM items of adopted products for which a person has to answer whether the platform has them. */
   unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
   /** Items and passports of these sources whose last acknowledged write was taken without proof, by kind and cause. */

@@ -19,6 +19,8 @@ export interface Expression {
   columns: readonly string[];
   /** The members of `item` that the expression names. */
   members: readonly string[];
+  /** True if the expression reads a lookup table, so that its result does not depend on the row alone. */
+  looksUp: boolean;
   /** True if the expression calculates, so that its results are rounded. */
   calculates: boolean;
   /** The static type in CEL's words; `dyn` if it depends on the row. */
@@ -63,6 +65,7 @@ export function compileExpression(
       text,
       columns: [...survey.named.row],
       members: [...survey.named.item],
+      looksUp: survey.looksUp(),
       calculates: survey.calculates(),
       type: checked.type ?? 'dyn',
       evaluate: ({ variables }) => meter.run(() => parsed(variables)),
@@ -82,6 +85,7 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
   const named = { row: new Set<string>(), item: new Set<string>() };
   const problems: ExpressionProblem[] = [];
   let calculates = false;
+  let looksUp = false;
 
   function report(node: ASTNode, message: string, cure?: string): void {
     problems.push({ message, position: node.pos + 1, ...(cure === undefined ? {} : { cure }) });
@@ -90,6 +94,7 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
   function checkCall(name: string, args: ASTNode[], node: ASTNode): void {
     const literal = args.map((arg) => (arg.op === 'value' && typeof arg.args === 'string' ? arg.args : undefined));
     if ((name === 'lookup' || name === 'lookup_all') && args.length >= 2) {
+      looksUp = true;
       if (literal[0] === undefined)
         report(node, `The first argument of ${name}() is the name of a lookup table or file, as a literal text.`);
       else findings.lookups.add(literal[0]);
@@ -150,7 +155,7 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
     for (const child of childrenOf(node)) visit(child, loopDepth, bindDepth);
   }
 
-  return { named, problems, visit, calculates: () => calculates };
+  return { named, problems, visit, calculates: () => calculates, looksUp: () => looksUp };
 }
 
 const USE_MODULE = 'Write this mapping as a TypeScript module.';

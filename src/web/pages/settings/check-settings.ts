@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { type Failure, failureOf } from '../../../admin/failure.ts';
 import type { Handler } from '../../../admin/handler.ts';
-import { type ApiFinding, checkApi, checkQueue, checkStreams } from '../../../daemon/check.ts';
+import { type ApiFinding, checkApi, checkQueue, checkStreams, type StreamFinding } from '../../../daemon/check.ts';
 import type { Logger } from '../../../lib/logging/logging.ts';
 
 /** What a check of the settings has found. */
 export interface SettingsChecked {
-  streams: { source: string; stream: string; found: string | null; warnings: string[]; problem: Failure | null }[];
+  streams: (Omit<StreamFinding, 'problem'> & { problem: Failure | null })[];
   queue: { found: string | null; warnings: string[]; problem: Failure | null };
   api: Omit<ApiFinding, 'problem'> & { problem: Failure | null };
 }
@@ -29,7 +29,8 @@ export function checkSettings({
       const { config, secrets } = runtime;
       const options = { config, secrets, clock, log, version, signal: abort };
       const streams: SettingsChecked['streams'] = [];
-      for await (const { problem, ...found } of checkStreams(options)) {
+      const storedOf = (source: string, stream: string) => runtime.views.streamIdentity(source, stream);
+      for await (const { problem, ...found } of checkStreams(options, { mappers: runtime.mappers, storedOf })) {
         streams.push({ ...found, problem: problem === null ? null : failureOf(problem) });
       }
       const { found, warnings, problem } = await checkQueue(config);

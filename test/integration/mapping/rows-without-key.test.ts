@@ -1,0 +1,211 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { undoIdentities } from '../../support/ledger/old-ledger.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+let world: World;
+afterEach(() => world.remove());
+
+const MATERIALS = { to: 'material', key: 'row.sku', fields: { code: 'row.sku', name: 'row.name' } };
+const ROWS = Array.from({ length: 6 }, (_, at): Row => [`P-${at}`, `Pump ${at}`, '']);
+
+type Row = readonly [sku: string, name: string, ...more: string[]];
+interface Source {
+  mappings?: readonly object[];
+  key?: readonly string[];
+}
+
+const csv = (rows: readonly Row[]) => `${['sku,name,kind', ...rows.map((row) => row.join(','))].join('\n')}\n`;
+const renamed = (rows: readonly Row[]) => rows.map(([sku, name, ...more]): Row => [sku, `${name} B`, ...more]);
+
+const configOf = ({ mappings = [MATERIALS], key }: Source) => ({
+  sources: [{ id: 'erp', connector: 'csv', options: { path: './p.csv', ...(key && { key }) }, mappings }],
+});
+
+async function start(rows: readonly Row[], source: Source = {}): Promise<void> {
+  const sandbox = { gates: { materialData: { enabled: false }, productComplete: { enabled: false } } };
+  world = await createWorld({ config: configOf(source), files: { 'p.csv': csv(rows) }, sandbox });
+}
+
+/** What a sync did: the counts of its run, how many materials it created, and what a person has to look at. */
+async function synced(rows?: readonly Row[]) {
+  if (rows !== undefined) world.write('p.csv', csv(rows));
+  const before = materials().length;
+  world.requests();
+  const { fault, guarded, quarantined, missing, runs } = await world.sync();
+  expect(fault).toBeNull();
+  const [counts] = runs;
+  const writes = Object.entries(world.requests()).filter(([operation]) => !/list|get/i.test(operation));
+  const created = materials().length - before;
+  return {
+    changed: counts?.changed,
+    created,
+    guarded: guarded.length,
+    quarantined,
+    missing,
+    writes: Object.fromEntries(writes),
+  };
+}
+
+const materials = () => world.contents().materials;
+
+function inLedger<T>(work: (db: Database.Database) => T): T {
+  const db = new Database(join(world.folder, 'data/ledger.db'));
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Changes the ledger into one of the version before, in which only the content identified the rows. */
+function makeOld(): void {
+  inLedger((db) => {
+    db.exec("UPDATE records SET key = hash || iif(key LIKE '%' || char(31) || '2', char(31) || '2', '')");
+    undoIdentities(db);
+  });
+}
+
+/** Has the present version work as the one before: the content identifies the rows. */
+function identifyByContent(): void {
+  inLedger((db) => {
+    db.exec('UPDATE records SET key = hash');
+    db.exec("UPDATE streams SET identity = json_set(identity, '$.mappings', json('[]'), '$.functions', '')");
+  });
+}
+
+const recordKeys = () =>
+  inLedger((db) => db.prepare<[], string>('SELECT key FROM records ORDER BY length(key), key').pluck().all());
+
+const configure = (source: Source) => {
+  const file = readFileSync(world.configFile, 'utf8');
+  const config = { ...(parse(file) as object), ...configOf(source) };
+  world.write('dpp-sync.yaml', stringify(config));
+};
+
+const NOTHING = { changed: 0, created: 0, guarded: 0, quarantined: 0, missing: {}, writes: {} };
+const ALL_CHANGED = { ...NOTHING, changed: ROWS.length, writes: { 'material.update': ROWS.length } };
+const names = () => materials().map(({ name }) => name);
+
+describe('a stream without `key`', () => {
+  it('changes the materials of all rows that have changed, however many these are', async () => {
+    await start(ROWS);
+    await synced();
+    expect(await synced(renamed(ROWS))).toEqual(ALL_CHANGED);
+    expect(names()).toEqual(renamed(ROWS).map(([, name]) => name));
+    expect(await synced()).toEqual(NOTHING);
+  });
+
+  it('quarantines a row that repeats a key later, and keeps the first one', async () => {
+    await start(ROWS);
+    await synced();
+    const found = await synced([...ROWS, ['P-1', 'Another', '']]);
+    expect(found).toMatchObject({ created: 0, guarded: 0, quarantined: 1, missing: {}, writes: {} });
+    expect(await synced(ROWS)).toMatchObject({ ...NOTHING, quarantined: 0 });
+  });
+});
+
+describe('a ledger of the version before', () => {
+  it('has the same records under their keys, and sends nothing for an unchanged export', async () => {
+    await start([...ROWS, ...ROWS.slice(0, 1), ['', 'No number', '']]);
+    const first = await synced();
+    makeOld();
+    const { quarantined } = first;
+    expect(await synced()).toEqual({ ...NOTHING, quarantined });
+    expect(recordKeys()).toEqual(expect.arrayContaining(['P-0', 'P-0\u001f2', 'P-5']));
+    expect(recordKeys()).toHaveLength(ROWS.length + 2);
+  });
+
+  it('changes the materials of all rows that have changed since', async () => {
+    await start(ROWS);
+    await synced();
+    makeOld();
+    expect(await synced(renamed(ROWS))).toEqual(ALL_CHANGED);
+    expect(materials()).toHaveLength(ROWS.length);
+  });
+
+  it('frees the rows that are in quarantine because of their own former content', async () => {
+    await start(ROWS);
+    await synced();
+    identifyByContent();
+    // What is wrong in the version before.
+    expect(await synced(renamed(ROWS))).toMatchObject({ guarded: 1, quarantined: ROWS.length, writes: {} });
+    makeOld();
+    expect(await synced()).toMatchObject({ ...ALL_CHANGED, changed: ROWS.length });
+    expect(names()).toEqual(renamed(ROWS).map(([, name]) => name));
+    expect(await synced()).toEqual(NOTHING);
+  });
+});
+
+describe('records get other keys without being new or missing', () => {
+  it('when the config names key columns, names others, or names none again', async () => {
+    await start(ROWS);
+    await synced();
+    for (const key of [['sku', 'name'], ['name'], undefined]) {
+      configure({ ...(key && { key }) });
+      expect(await synced()).toEqual(NOTHING);
+      expect(recordKeys()).toHaveLength(ROWS.length);
+    }
+    expect(recordKeys()).toContain('P-5');
+  });
+
+  it('when the mapping that identifies the rows has another key', async () => {
+    await start(ROWS);
+    await synced();
+    configure({ mappings: [{ ...MATERIALS, key: 'row.name' }] });
+    // A material keeps the key under which it was delivered, so the rows are quarantined, as with key columns.
+    expect(await synced()).toEqual({ ...NOTHING, quarantined: ROWS.length });
+    expect(recordKeys()).toHaveLength(ROWS.length);
+    expect(recordKeys()).toContain('Pump 5');
+    configure({});
+    expect(await synced(renamed(ROWS))).toEqual(ALL_CHANGED);
+  });
+
+  it('when the change of the keys was interrupted', async () => {
+    await start(ROWS);
+    await synced();
+    inLedger((db) => {
+      db.exec(`UPDATE streams SET identity = '{"by":"unknown"}'`);
+      // Two records have changed their keys, and one has lost its key to another record.
+      db.exec("UPDATE records SET key = char(31) || id WHERE key IN ('P-1', 'P-2')");
+      db.exec("UPDATE records SET key = 'P-1' WHERE key = 'P-3'");
+    });
+    expect(await synced(renamed(ROWS))).toEqual(ALL_CHANGED);
+    expect(recordKeys()).toEqual(ROWS.map(([sku]) => sku).toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1)));
+  });
+});
+
+describe('check', () => {
+  const checked = async () => {
+    const { sources } = (await runHere(['check', '--json', '-c', world.configFile])).json() as {
+      sources: { identity?: string; warnings?: string[] }[];
+    };
+    return [sources[0]?.identity, ...(sources[0]?.warnings ?? [])].map((text) => text?.split(/[.:] /)[0]);
+  };
+
+  it('says what identifies the rows, before and after the first read, and warns where only the content does', async () => {
+    await start(ROWS);
+    expect(await checked()).toEqual(['The next complete read decides what identifies a row']);
+    await synced();
+    expect(await checked()).toEqual(['A row is identified by the key of sources[0].mappings[0] (row.sku).']);
+    expect((await runHere(['check', '-c', world.configFile])).stdout).toContain('mappings[0] (row.sku).\n');
+    configure({ key: ['sku'] });
+    expect(await checked()).toEqual([undefined]);
+    configure({ mappings: [{ ...MATERIALS, key: 'row.kind' }] });
+    expect(await checked()).toEqual(['The next complete read decides what identifies a row']);
+    await synced(ROWS.map(([sku, name]) => [sku, name, 'pump']));
+    expect(await checked()).toEqual([
+      undefined,
+      'The content of a row identifies it, because no key was unique in the complete read that has decided',
+    ]);
+    configure({ mappings: [{ ...MATERIALS, each: '[row.sku]', key: 'item' }] });
+    expect(await checked()).toEqual([
+      undefined,
+      'The content of a row identifies it, because no mapping of the stream has one key for each row that depends on the row alone',
+    ]);
+  });
+});
