@@ -16,10 +16,7 @@ Examples:
 The steps go from the row of the source to the passport. A person has to correct a step with ✗. A step with … needs no person.
 A product that is only in quarantine has an answer as well.
 
-Exit codes: 0 if the passport is published, 4 if it is not, 2 if no row names the product.`;
-
-const PUBLISHED = 0;
-const NOT_PUBLISHED = 4;
+Exit codes: 0 if the passport is published and no step has ✗, else 4; 2 if no row names the product.`;
 
 export function addWhyCommand(program: Command, run: RunAction): void {
   program
@@ -36,9 +33,10 @@ async function why(sku: string, context: CommandContext): Promise<number> {
   return context.withViews(config, async (opened) => {
     const found = opened === null ? null : whyOf(sku, await opened.dashboard());
     if (found === null) throw unknownItem('product', sku, opened?.views ?? null);
-    if (output.json) output.document({ ok: found.published, ...found });
+    const exitCode = found.published && found.steps.every(({ standing }) => standing !== 'stop') ? 0 : 4;
+    if (output.json) output.document({ ok: exitCode === 0, ...found });
     else output.print(...whyLines(found, output.paint));
-    return found.published ? PUBLISHED : NOT_PUBLISHED;
+    return exitCode;
   });
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { runHere } from '../../support/cli/cli-here.ts';
@@ -42,6 +43,20 @@ describe('dpp-sync why', () => {
         first: 'The passport of A-1 is published.',
       });
       expect(stdout).toContain('\n  ✓ Its row was read (erp/products, products.csv:2) and mapped.\n');
+    });
+
+    it('why ends with 4 for a published passport that needs a person', async () => {
+      const before = readFileSync(join(world.folder, 'products.csv'), 'utf8');
+      const wrong = before.replace(/^(1,.*,)[A-Z]{2}$/m, '$1XX');
+      expect(wrong).not.toBe(before);
+      world.write('products.csv', wrong);
+      await world.sync();
+      const { exitCode, json, stdout } = await run('why', 'A-1', '--json');
+      expect([exitCode, stdout]).toEqual([4, expect.stringContaining('"stop"')]);
+      expect(json()).toMatchObject({ ok: false, published: true });
+      world.write('products.csv', before);
+      await world.sync();
+      expect((await run('why', 'A-1')).exitCode).toBe(0);
     });
 
     it('why ends with 4 for a passport that waits, and shows for what', async () => {

@@ -354,6 +354,9 @@ describe('why a passport itself stays back', () => {
     expect(why('P1')?.answer).toBe(
       'The passport of SKU-P1 is not published, because the platform refuses the publication of its passport by a business rule (409): review is missing.',
     );
+    const texts = why('P1')?.steps.map(({ text }) => text);
+    expect(texts).toContain('The platform has all that the sources have of the product.');
+    expect(texts).not.toContain('The product is complete.');
   });
 
   it('the answer to why shows a passport that waits for a business rule first, whatever the guard holds', async () => {

@@ -418,7 +418,7 @@ describe('the admin channel', () => {
     let looks = 0;
     const views = {
       ...runtime.views,
-      itemCounts: () => {
+      openDeliveries: () => {
         looks += 1;
         throw new Error('disk I/O error');
       },

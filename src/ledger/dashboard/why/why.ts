@@ -57,7 +57,7 @@ export function createWhy(
     // The check of completeness decides. Its blockers are added if the steps above show none.
     if (!isHeld) for (const blocker of passport.blockers) steps.push(step('stop', blocker));
     const isComplete = !isHeld && passport.blockers.length === 0;
-    if (isComplete) steps.push(step('ok', 'the product is complete', about('product', product.key)));
+    if (isComplete) steps.push(completeStep(product, passport));
     steps.push(...waits.stepsOf(product, passport, isComplete));
     const published = passport.acknowledged === 'published';
     const { key, naturalKey, name } = product;
@@ -102,6 +102,13 @@ function answered(
   const is = why.published ? 'is published' : 'is not published';
   const answer = `${of} ${is}${cause === undefined ? '' : reasonText(cause, why)}.`;
   return { ...why, answer, steps: steps.map(shownStep) };
+}
+
+/** A platform that refuses the passport may say that something is missing, so this step says what dpp-sync knows. */
+function completeStep({ key }: ItemView, { state }: PassportView): Step {
+  const isRefused = state === 'blocked';
+  const clause = isRefused ? 'the platform has all that the sources have of the product' : 'the product is complete';
+  return step('ok', clause, about('product', key));
 }
 
 function shownStep({ standing, text, command, item, record }: Step): WhyStep {
