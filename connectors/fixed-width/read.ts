@@ -56,4 +56,4 @@ function namesOf({ columns, parent }: Layout): string[] {
 }
 
 const textOf = (file: OpenFile, encoding: string, signal: AbortSignal): AsyncGenerator<TextPiece> =>
-  readFileText(file, { encoding, format: 'text in columns of fixed width', signal });
+  readFileText(file, { encoding, format: 'text in columns of fixed width', accepts: 'idoc', signal });

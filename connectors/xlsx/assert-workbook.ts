@@ -17,7 +17,7 @@ export async function assertWorkbook(path: string, name: string): Promise<void> 
     if (kind === 'spreadsheet' || kind === 'zip') return;
     if (size === 0) throw sourceFault(`${name} is empty.`, { suggestion: 'Check the export.' });
     if (kind === 'compound') throw compoundFault(name, await readEnds(handle, size));
-    if (kind !== null) throw contentFault(name, kind, 'an XLSX workbook');
+    if (kind !== null) throw contentFault(name, kind, 'an XLSX workbook', head);
     throw sourceFault(`${name} is not an XLSX workbook.`, {
       suggestion: 'If the file is text, use `connector: csv`, whatever the extension of the file is.',
     });

@@ -40,7 +40,7 @@ export function recogniseFormat(head: FileHead): Recognised {
   const kind = recogniseContent(head.bytes);
   if (kind === 'spreadsheet' || (kind === 'zip' && !head.isArchive)) return plain('xlsx', 'an XLSX workbook');
   if (kind !== null && kind !== 'xml' && kind !== 'json') {
-    const { message, suggestion } = contentFault(head.path, kind, 'a format that is read') as Error & {
+    const { message, suggestion } = contentFault(head.path, kind, 'a format that `init` reads', head.bytes) as Error & {
       suggestion?: string;
     };
     throw fault('usage', message, suggestion === undefined ? {} : { suggestion });

@@ -1,4 +1,5 @@
 import { sourceFault } from '../faults.ts';
+import { recogniseEdi } from './recognise-edi.ts';
 
 /** The kinds of content that the first bytes of a file show. */
 export type ContentKind = keyof typeof NAMES;
@@ -10,10 +11,34 @@ const NAMES = {
   compound: 'an old Office file (.xls or .doc) or a protected workbook',
   pdf: 'a PDF',
   compressed: 'a compressed file',
+  tar: 'a .tar archive',
+  sqlite: 'a database of SQLite',
+  access: 'a database of Access',
+  parquet: 'a Parquet file',
   html: 'an HTML page',
   xml: 'XML',
   json: 'JSON',
+  edifact: 'EDIFACT',
+  x12: 'ANSI X12',
+  tradacoms: 'TRADACOMS',
+  idoc: 'SAP IDocs as flat text',
 };
+
+/** The kinds that no connector reads. */
+const UNREAD: ReadonlySet<ContentKind> = new Set([
+  'pdf',
+  'access',
+  'parquet',
+  'compressed',
+  'tar',
+  'edifact',
+  'x12',
+  'tradacoms',
+  'idoc',
+]);
+const OTHER_FORMAT =
+  'Check the path. Let the source system write CSV, JSON, XML or XLSX, or convert the file to one of these before.';
+const UNPACK = 'Unpack it before, or write it as .gz or .zip, which are unpacked here.';
 
 const CURES: Partial<Record<ContentKind, string>> = {
   spreadsheet: 'Use `connector: xlsx` for it.',
@@ -21,6 +46,10 @@ const CURES: Partial<Record<ContentKind, string>> = {
   html: 'Often it is an error page or a login page that was saved instead of the export: open the file in a browser.',
   xml: 'Use `connector: xml` for it.',
   json: 'Use `connector: json` for it.',
+  sqlite: 'Use `connector: sql` with `dialect: sqlite` for it.',
+  compressed: UNPACK,
+  tar: UNPACK,
+  idoc: 'Let SAP write the IDocs as XML, through a port of the type XML file, and use `connector: sap-idoc`.',
 };
 
 const MAGIC: readonly [ContentKind, number[]][] = [
@@ -29,12 +58,18 @@ const MAGIC: readonly [ContentKind, number[]][] = [
   ['zip', [0x50, 0x4b, 0x05, 0x06]],
   ['compound', [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]],
   ['pdf', [0x25, 0x50, 0x44, 0x46, 0x2d]],
+  ['sqlite', [...Buffer.from('SQLite format 3\0')]],
+  ['access', [0x00, 0x01, 0x00, 0x00, ...Buffer.from('Standard ')]],
+  ['parquet', [...Buffer.from('PAR1')]],
+  ['compressed', [...Buffer.from('Rar!\x1a\x07')]],
   ['compressed', [0x28, 0xb5, 0x2f, 0xfd]],
   ['compressed', [0x42, 0x5a, 0x68]],
   ['compressed', [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
   ['compressed', [0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c]],
 ];
 const HEAD_BYTES = 1_024;
+/** Where the header of a .tar archive has its name. */
+const TAR_AT = 257;
 
 /**
  * Recognises content by its first bytes. Delimited text never begins with these bytes by accident.
@@ -48,16 +83,24 @@ export function recogniseContent(head: Buffer): ContentKind | null {
   if (found === 'zip' && /\[Content_Types\]\.xml|_rels\/|xl\//.test(head.toString('latin1', 0, HEAD_BYTES))) {
     return 'spreadsheet';
   }
+  // A delimited text may begin with this word, but has no zero bytes.
+  if (found === 'parquet' && !head.includes(0)) return null;
   if (found !== undefined) return found;
+  if (head.toString('latin1', TAR_AT, TAR_AT + 5) === 'ustar' && head[0] !== 0 && head.includes(0)) return 'tar';
   // In UTF-16 every second byte of markup is zero. A byte order mark may come before the markup.
-  const text = head
+  const text = textOf(head);
+  if (/^<(?:!doctype\s+html|html|head|body)\b/i.test(text)) return 'html';
+  if (/^<(?:\?xml\b|!doctype\b|!--)/i.test(text)) return /<html[\s>]/i.test(text) ? 'html' : 'xml';
+  if (/^(?:\{\s*"|\[\s*[{["])/.test(text)) return 'json';
+  return recogniseEdi(text)?.kind ?? null;
+}
+
+function textOf(head: Buffer): string {
+  return head
     .toString('latin1', 0, HEAD_BYTES)
     .replaceAll('\0', '')
     .replace(/^(?:ï»¿|ÿþ|þÿ)/, '')
     .trimStart();
-  if (/^<(?:!doctype\s+html|html|head|body)\b/i.test(text)) return 'html';
-  if (/^<(?:\?xml\b|!doctype\b|!--)/i.test(text)) return /<html[\s>]/i.test(text) ? 'html' : 'xml';
-  return /^(?:\{\s*"|\[\s*[{["])/.test(text) ? 'json' : null;
 }
 
 /**
@@ -69,11 +112,15 @@ export function recogniseContent(head: Buffer): ContentKind | null {
 export function assertContent(file: string, head: Buffer, expected: { format: string; accepts?: ContentKind }): void {
   const kind = recogniseContent(head);
   if (kind === null || kind === expected.accepts) return;
-  throw contentFault(file, kind, expected.format);
+  throw contentFault(file, kind, expected.format, head);
 }
 
-export function contentFault(file: string, kind: ContentKind, format: string): Error {
-  return sourceFault(`${file} is ${NAMES[kind]}, not ${format}.`, {
-    suggestion: CURES[kind] ?? 'Check the path and the format of the export.',
-  });
+/** @param head the first bytes of the file, which show more about some formats */
+export function contentFault(file: string, kind: ContentKind, format: string, head?: Buffer): Error {
+  const name = head === undefined ? NAMES[kind] : (recogniseEdi(textOf(head))?.title ?? NAMES[kind]);
+  return UNREAD.has(kind)
+    ? sourceFault(`${file} is ${name}, which dpp-sync does not read.`, { suggestion: CURES[kind] ?? OTHER_FORMAT })
+    : sourceFault(`${file} is ${name}, not ${format}.`, {
+        suggestion: CURES[kind] ?? 'Check the path and the format of the export.',
+      });
 }

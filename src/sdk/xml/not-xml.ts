@@ -1,19 +1,5 @@
 import { sourceFault } from '../faults.ts';
-
-/** The kinds of files that are not XML, by their first bytes. */
-const SIGNATURES: [bytes: string, what: string, cure: string][] = [
-  [
-    '\x1f\x8b',
-    'is compressed with gzip',
-    'Decompress it, or check the extension: files that end with .gz are decompressed.',
-  ],
-  [
-    'PK\x03\x04',
-    'is a ZIP archive or a spreadsheet (XLSX)',
-    'Unpack the archive. For a spreadsheet use the connector `xlsx`.',
-  ],
-  ['%PDF', 'is a PDF document', 'Check the path.'],
-];
+import { contentFault, recogniseContent } from '../files/recognise.ts';
 
 /**
  * Refuses a file that is not XML, and says which kind of file it is.
@@ -24,24 +10,18 @@ const SIGNATURES: [bytes: string, what: string, cure: string][] = [
  */
 export function assertXml(head: Buffer, text: string, file: string): void {
   const fail = (what: string, suggestion: string): Error => sourceFault(`${file} ${what}, not XML.`, { suggestion });
-  const latin = head.toString('latin1');
-  for (const [bytes, what, cure] of SIGNATURES) {
-    if (latin.startsWith(bytes)) throw fail(what, cure);
-  }
   const start = text.replace(/^[\uFEFF\s]+/, '');
+  const kind = recogniseContent(head);
+  // An XML document may have HTML within it.
+  const isXml = kind === 'xml' || (kind === 'html' && !/^<!doctype\s+html|^<html[\s>]/i.test(start));
+  if (kind !== null && !isXml) throw contentFault(file, kind, 'XML', head);
   if (start === '') {
     throw sourceFault(`${file} is empty.`, {
       suggestion: 'Check the export. A file without records still has its root element.',
     });
   }
-  if (/^<!doctype\s+html|^<html[\s>]/i.test(start)) {
-    throw fail(
-      'is an HTML page',
-      'The file may be the login or error page of a server. Open the file, and check the download.',
-    );
-  }
   if (start.startsWith('<')) return;
-  if (latin.includes('\0')) throw fail('is a binary file', 'Check the path and the format of the export.');
+  if (head.includes(0)) throw fail('is a binary file', 'Check the path and the format of the export.');
   if (/^[{[]/.test(start)) throw fail('looks like JSON', 'Use the connector `json`.');
   const line = start.split(/[\r\n]/, 1).join();
   if (/[;,\t|]/.test(line)) throw fail('looks like delimited text (CSV)', 'Use the connector `csv`.');

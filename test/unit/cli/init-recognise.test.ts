@@ -224,7 +224,8 @@ describe('the format of a file', () => {
 
   it.each<[string, string | Buffer, string, string]>([
     ['an HTML page', '<!doctype html><html></html>', 'is an HTML page', 'a login page'],
-    ['a PDF', '%PDF-1.7', 'is a PDF', 'Check'],
+    ['a PDF', '%PDF-1.7', 'is a PDF, which dpp-sync does not read.', 'Check'],
+    ['EDIFACT', "UNB+UNOA:3+A:ZZ+B:ZZ+260317:1115+1'\nUNH+1+PRICAT:D'\n", 'is EDIFACT (PRICAT), which', 'write CSV'],
     ['fixed width', 'A01  Pump    DE\nA02  Motor   SE\nA03  Fan     IT\n', 'fixed width', 'write `columns`'],
     ['one column', 'sku\nA\nB\n', 'No delimiter', 'fixed-width'],
     ['JSON without records', '{"a": {"b": 1}}', 'no list of objects', 'docs/connectors'],

@@ -69,7 +69,7 @@ describe('a file that is no workbook is called what it is', () => {
     ['<?xml version="1.0"?><BMECAT/>', 'in.xlsx is XML, not an XLSX workbook.'],
     ['<!DOCTYPE html><html><body>Sign in</body></html>', 'in.xlsx is an HTML page, not an XLSX workbook.'],
     ['{"error": "denied"}', 'in.xlsx is JSON, not an XLSX workbook.'],
-    ['%PDF-1.7\n', 'in.xlsx is a PDF, not an XLSX workbook.'],
+    ['%PDF-1.7\n', 'in.xlsx is a PDF, which dpp-sync does not read.'],
     [OLE, 'in.xlsx is a workbook of Excel 97 to 2003 (.xls), not an XLSX workbook.'],
     [
       Buffer.concat([OLE, Buffer.alloc(2_000), Buffer.from('EncryptedPackage', 'utf16le'), Buffer.alloc(4_000)]),

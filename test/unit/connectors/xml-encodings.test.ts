@@ -52,12 +52,14 @@ describe('the encoding of an XML file', () => {
 describe('a file that is no XML', () => {
   it.each([
     ['gzip', Buffer.from([0x1f, 0x8b, 8, 0]), 'compressed with gzip'],
-    ['a ZIP archive', 'PK\u0003\u0004rest', 'ZIP archive or a spreadsheet'],
-    ['JSON', '{"parts": []}', 'looks like JSON'],
+    ['a ZIP archive', 'PK\u0003\u0004rest', 'export.xml is a .zip file, not XML.'],
+    ['JSON', '{"parts": []}', 'is JSON, not XML.'],
+    ['a list', '[1, 2]', 'looks like JSON'],
     ['CSV', 'MATNR;MAKTX\n1;2', 'looks like delimited text (CSV)'],
     ['a page', '<!DOCTYPE html>\n<html><body>Login</body></html>', 'is an HTML page'],
     ['another page', '\n <HTML lang="en">', 'is an HTML page'],
-    ['a PDF', '%PDF-1.7', 'is a PDF document'],
+    ['a PDF', '%PDF-1.7', 'is a PDF, which dpp-sync does not read.'],
+    ['EDIFACT', "UNB+UNOA:3+A'UNH+1+PRICAT:D'", 'is EDIFACT (PRICAT), which dpp-sync does not read.'],
     ['binary', Buffer.from([1, 2, 0, 4]), 'is a binary file'],
     ['text', 'Hello.', 'begins with "Hello."'],
     ['nothing', '', 'export.xml is empty'],
