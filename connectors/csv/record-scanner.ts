@@ -1,3 +1,4 @@
+import { withoutTextFormula } from '../../src/sdk/index.ts';
 import type { Dialect } from './schema.ts';
 
 /** Why a row could not be split into values. */
@@ -6,7 +7,7 @@ export type Defect =
   | 'stray-quote'
   /** Something other than a delimiter follows a closing quote. */
   | 'text-after-quote'
-  /** A quoted value has no closing quote before the end of the file or before the row is too long. */
+  /** A quoted value has no closing quote before the next quoted value, the end of the file, or the limit of the row. */
   | 'unclosed-quote'
   /** The row is longer than `maxRecordBytes`. */
   | 'too-long';
@@ -187,6 +188,9 @@ export class RecordScanner {
     }
     values.push(text.slice(from, end));
     if (this.trim) for (let index = 0; index < values.length; index++) values[index] = values[index]?.trim() ?? '';
+    // A row without the character of quotes can have a formula only if this character is another one.
+    if (this.quote === '"') return;
+    for (let index = 0; index < values.length; index++) values[index] = withoutTextFormula(values[index] ?? '');
   }
 
   /** Splits a row with quotes. Returns false if more text is needed; then nothing is consumed. */
@@ -207,17 +211,34 @@ export class RecordScanner {
       }
       if (!text.startsWith(delimiter, after)) {
         values.pop();
-        return this.fail('text-after-quote', from, terminator);
+        return this.fail(
+          this.isUnclosed(opening, after, terminator) ? 'unclosed-quote' : 'text-after-quote',
+          from,
+          terminator,
+        );
       }
       from = after + delimiter.length;
     }
+  }
+
+  /**
+   * True if the quote at which a value ends most likely opens another value: it is on a later line, and stands where a
+   * value begins.
+   */
+  private isUnclosed(opening: number, after: number, terminator: string): boolean {
+    const { text, quote, delimiter } = this;
+    const closing = text.lastIndexOf(quote ?? '', after - 1);
+    if (closing <= this.terminatorFrom(opening, terminator)) return false;
+    let before = closing;
+    if (this.trim) while (BLANKS.includes(text[before - 1] ?? 'x') && !text.endsWith(delimiter, before)) before--;
+    return text.endsWith(delimiter, before) || text.endsWith(terminator, before);
   }
 
   /** Reads a quoted value and returns the position after it. */
   private takeQuoted(opening: number): number | 'more' | 'unclosed-quote' {
     const closing = this.closingQuote(opening + 1);
     if (typeof closing === 'string') return closing;
-    this.values.push(this.unescape(this.text.slice(opening + 1, closing)));
+    this.values.push(withoutTextFormula(this.unescape(this.text.slice(opening + 1, closing))));
     return this.trim ? this.skipBlanks(closing + 1) : closing + 1;
   }
 
@@ -228,9 +249,11 @@ export class RecordScanner {
     if (boundary === this.text.length && !this.final) return 'more';
     const delimited = this.delimiterFrom(from);
     const after = delimited < boundary ? delimited : this.withoutCarriageReturn(boundary);
-    const value = this.text.slice(from, after);
-    if (this.quote !== null && value.includes(this.quote)) return 'stray-quote';
-    this.values.push(this.trim ? value.trim() : value);
+    const written = this.text.slice(from, after);
+    const trimmed = this.trim ? written.trim() : written;
+    const value = withoutTextFormula(trimmed);
+    if (value === trimmed && this.quote !== null && value.includes(this.quote)) return 'stray-quote';
+    this.values.push(value);
     return after;
   }
 

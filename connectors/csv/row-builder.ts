@@ -129,9 +129,9 @@ function defectIssue(defect: Defect, line: number, column: string | undefined, d
     case 'unclosed-quote':
       return {
         code: 'row.quote',
-        message: `A quote is opened and not closed before the end of the file or within ${dialect.maxRecordBytes} bytes, in ${where}.`,
+        message: `A quote is opened and not closed before the next quoted value, the end of the file or ${dialect.maxRecordBytes} bytes, in ${where}.`,
         ...field,
-        cure: 'Close the quote. If this is the last row, the file may be cut off.',
+        cure: 'Close the quote. If it is a part of the text, double it and put the value in quotes. If this is the last row, the file may be cut off.',
       };
     case 'too-long':
       return {

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   RAW_FIELD,
   type SourceRow,
+  withoutTextFormula,
 } from '../../src/sdk/index.ts';
 import type { RawRecord } from './record-scanner.ts';
 import { type Column, endOf, type Layout } from './schema.ts';
@@ -85,7 +86,7 @@ function createReader(columns: readonly Column[], { trim, decimalMark }: Layout)
           fields[name] = value;
           issues.push(decimalIssue(name, value, { mark: decimalMark, cure: NO_DECIMAL }));
         }
-      } else fields[name] = value;
+      } else fields[name] = withoutTextFormula(value);
     }
     return { fields, issues };
   };

@@ -7,6 +7,7 @@ import {
   type Page,
   type SourceRow,
   sourceFault,
+  withoutTextFormula,
 } from '../../src/sdk/index.ts';
 import { type Cursor, cursorOf } from './cursor.ts';
 import type { Column } from './dialect.ts';
@@ -170,7 +171,8 @@ function orderedRow({ stream, plan }: Read, by: readonly Column[], values: reado
   for (const [at, { name }] of plan.columns.entries()) {
     const value = values[at] ?? null;
     bytes += name.length;
-    fields[name] = typeof value === 'string' && plan.json.has(name) ? jsonOf(value) : value;
+    if (typeof value !== 'string') fields[name] = value;
+    else fields[name] = plan.json.has(name) ? jsonOf(value) : withoutTextFormula(value);
   }
   const placeOf = (columns: readonly Column[]): string[] =>
     columns.map((column) => textOf(values[plan.columns.indexOf(column)] ?? ''));

@@ -1,4 +1,4 @@
-import { columnLettersOf, columnOfLetters, sourceFault } from '../../src/sdk/index.ts';
+import { columnLettersOf, columnOfLetters, sourceFault, withoutTextFormula } from '../../src/sdk/index.ts';
 
 /** A range of cells that is shown as one cell. Rows count from 1, columns from 0. */
 export interface MergedCells {
@@ -43,7 +43,7 @@ export function columnNames(rows: readonly HeaderRow[], merged: readonly MergedC
  * cell, or is an invisible mistake.
  */
 export function nameIn(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
+  return withoutTextFormula(text.replace(/\s+/g, ' ').trim());
 }
 
 /** The name of a column that the header does not name: its letters, unless a column of the header has this name. */

@@ -5,6 +5,7 @@ import {
   type JsonObject,
   type SourceRow,
   type SpreadsheetContext,
+  withoutTextFormula,
 } from '../../src/sdk/index.ts';
 import { unnamedColumn } from './header.ts';
 import type { RawRow } from './sheet-scanner.ts';
@@ -45,7 +46,7 @@ export function createRowBuilder(context: RowContext): (row: RawRow) => SourceRo
         fields[name] = value.value;
         continue;
       }
-      fields[name] = value;
+      fields[name] = typeof value === 'string' ? withoutTextFormula(value) : value;
       if (typeof value === 'string' && value.includes('\uFFFD')) {
         (issues ??= []).push(encodingIssue(name, value, cellOf(column, number, sheet)));
       }

@@ -43,6 +43,7 @@ export { openLocalFile } from './files/open-file.ts';
 export type { ContentKind } from './files/recognise.ts';
 export { assertContent, contentFault, recogniseContent } from './files/recognise.ts';
 export type { SourceFile } from './files/source-file.ts';
+export { withoutTextFormula } from './formula-text.ts';
 export type { MappingModule, MappingTools } from './mapping.ts';
 export { defineMapping } from './mapping.ts';
 export { installCommandOf } from './optional-package.ts';

@@ -26,8 +26,8 @@ interface Attempt {
   regular: number;
   /** The rows that cannot be divided. */
   defects: number;
-  /** How many values are in double quotes. */
-  inQuotes: number;
+  /** How many values begin with a double quote. */
+  opening: number;
 }
 
 /** @returns null if no delimiter divides the lines into the same number of values */
@@ -99,11 +99,13 @@ function byFit(one: Attempt, other: Attempt): number {
 }
 
 /**
- * Decides whether quotes enclose values or are a part of them, such as inch signs. If they are a part, rows are
- * complete only without treating them as quotes.
+ * Decides whether quotes enclose values or are a part of them, such as inch signs. They are a part if rows are complete
+ * only without treating them as quotes, and no value begins with one. Where a value begins with one, a quote that is not
+ * closed is more likely: its row can then not be read, and no name begins with a quote.
  */
 function byQuote(quoted: Attempt, plain: Attempt): Attempt {
-  return plain.regular > quoted.regular && plain.inQuotes <= quoted.defects ? plain : quoted;
+  if (!isTable(quoted)) return isTable(plain) ? plain : quoted;
+  return plain.regular > quoted.regular && plain.opening === 0 ? plain : quoted;
 }
 
 function isTable({ columns, regular, rows }: Attempt): boolean {
@@ -143,9 +145,9 @@ function attemptOf(
     sizes.set(scanner.values.length, (sizes.get(scanner.values.length) ?? 0) + 1);
   }
   const [columns, having] = [...sizes].reduce((most, one) => (one[1] > most[1] ? one : most), [0, 0]);
-  const inQuotes = rows.flatMap(({ values }) => values).filter((value) => /^".*"$/s.test(value)).length;
+  const opening = rows.flatMap(({ values }) => values).filter((value) => value.startsWith('"')).length;
   const regular = having / Math.max(1, rows.length + defects);
-  return { delimiter, quote, rows, columns, regular, defects, inQuotes };
+  return { delimiter, quote, rows, columns, regular, defects, opening };
 }
 
 /** Decides whether the first row is a header: its values are filled, different, and neither numbers nor dates. */

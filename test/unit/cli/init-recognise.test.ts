@@ -97,6 +97,8 @@ describe('the dialect of a delimited text', () => {
     ['a comma', 'sku,name\nA,Pump\nB,Motor\n', { delimiter: ',' }],
     ['a tab', 'sku\tname\nA\tPump, big\nB\tMotor, small\n', { delimiter: '\t' }],
     ['delimiters in quotes', 'sku;name\nA;"Pump; big"\nB;"a ""b"""\n', { delimiter: ';' }],
+    ['a quote that is not closed', 'sku;name\nA;"Pump"\nB;"Seal\nC;"Motor"\nD;Gear\n', { delimiter: ';' }],
+    ['a single quote that is not closed', 'sku;name\nA;Pump\nB;"Seal\nC;Motor\nD;Gear\n', { delimiter: ';' }],
     ['inch signs, and no quotes', 'sku;name\nA;3/4" pipe\nB;1" pipe\n', { delimiter: ';', quote: null }],
     ['a line for Excel above the header', 'sep=;\r\nsku;name\r\nA;x\r\nB;y\r\n', { delimiter: ';' }],
     [

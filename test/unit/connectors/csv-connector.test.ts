@@ -112,6 +112,28 @@ describe('a first line that names the delimiter', () => {
   });
 });
 
+describe('numbers that are written for Excel', () => {
+  it.each([
+    ['"=""000124"""', '000124'],
+    ['="000124"', '000124'],
+    ['"=""a """"b"""" c"""', 'a "b" c'],
+    ['=""', ''],
+    ['"=A1&""x"""', '=A1&"x"'],
+    ['"=""a""&""b"""', '="a"&"b"'],
+    ['=124', '=124'],
+    ['"="""', '="'],
+  ])('numbers that are written for Excel are the text of their formula: %s', async (written, value) => {
+    expect(fields(await read(`sku;name\n${written};Seal\n`, { delimiter: ';' }))).toEqual([
+      { sku: value, name: 'Seal' },
+    ]);
+  });
+
+  it('numbers that are written for Excel are read in a header, and where quotes have another sign', async () => {
+    expect(fields(await read('="sku"\n="01"\n'))).toEqual([{ sku: '01' }]);
+    for (const quote of [null, "'"]) expect(fields(await read('sku\n="01"\n', { quote }))).toEqual([{ sku: '01' }]);
+  });
+});
+
 describe('rows that cannot be used', () => {
   it('CSV rows are reported when they have too few or too many values, with their values', async () => {
     const rows = await read('a,b,c\n1,2\n1,2,3,4\n1,2,3,\n');

@@ -159,11 +159,23 @@ describe('broken rows', () => {
     const found = scan('a,b\n1,"x\n2,y\n3,"z"\n4,w\n');
     expect(found.map((record) => [record.values[0], record.line, record.defect])).toEqual([
       ['a', 1, undefined],
-      ['1', 2, 'text-after-quote'],
+      ['1', 2, 'unclosed-quote'],
       ['2', 3, undefined],
       ['3', 4, undefined],
       ['4', 5, undefined],
     ]);
+  });
+
+  it.each([
+    ['2,"Seal,DE\n3,"Motor",SE\n', {}, 'unclosed-quote'],
+    ['"2,Seal,DE\n"3",Motor,SE\n', {}, 'unclosed-quote'],
+    ['2,"Seal,DE\r\n3, "Motor",SE\r\n', { trim: true }, 'unclosed-quote'],
+    ['2,"Seal" big,DE\n3,"Motor",SE\n', {}, 'text-after-quote'],
+    ['2,"two\nlines"big,DE\n3,"Motor",SE\n', {}, 'text-after-quote'],
+  ])('a broken CSV row has an unclosed quote where the next quote opens a value: %j', (text, options, defect) => {
+    const found = scan(text, options);
+    expect(found[0]).toMatchObject({ line: 1, defect });
+    expect(found.at(-1)).toMatchObject({ values: ['3', 'Motor', 'SE'] });
   });
 
   it('a broken CSV row is reported when the file ends inside quotes', () => {

@@ -1,6 +1,12 @@
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { csv } from '../../../connectors/csv/index.ts';
+import { fixedWidth } from '../../../connectors/fixed-width/index.ts';
+import { sql } from '../../../connectors/sql/index.ts';
+import { xlsx } from '../../../connectors/xlsx/index.ts';
 import {
   builtInNumberFormat,
+  type Connector,
   cellValue,
   columnLettersOf,
   columnOfLetters,
@@ -12,7 +18,8 @@ import {
   parseNumberFormat,
   unescapeCellText,
 } from '../../../src/sdk/index.ts';
-import { probe, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { probe, readRows, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { textRow, workbook } from '../../support/connectors/workbook.ts';
 
 describe('createRowNumbering', () => {
   it('createRowNumbering counts rows with the same values, and no others', () => {
@@ -74,4 +81,34 @@ describe('a file connector without `columns`', () => {
     const found = await probe(connector, { folder: folder.path, options: {}, stream: { path: 'x.txt' } });
     expect(found).toMatch(/, columns a, b$/);
   });
+});
+
+it('the text of a formula for Excel is read by each connector for tables', async () => {
+  const database = () => {
+    const db = new Database(':memory:');
+    db.exec(`CREATE TABLE t (sku TEXT); INSERT INTO t VALUES ('="000124"')`);
+    return db.serialize();
+  };
+  const files = {
+    'a.csv': '"sku"\n"=""000124"""\n',
+    'a.txt': '="000124"  \n',
+    'a.xlsx': workbook({ sheet: textRow(1, 'sku') + textRow(2, '="000124"') }),
+    'a.db': database(),
+  };
+  await using folder = await temporaryFolder(files);
+  const columns = [{ name: 'sku', from: 1, length: 11 }];
+  const query = { query: 'SELECT sku FROM t', page: ['sku'] };
+  const reads: [Connector, object, object][] = [
+    [csv as Connector, {}, { path: 'a.csv' }],
+    [fixedWidth as Connector, {}, { path: 'a.txt', columns }],
+    [xlsx as Connector, {}, { path: 'a.xlsx' }],
+    [sql as Connector, { dialect: 'sqlite', file: 'a.db' }, query],
+  ];
+  for (const [connector, options, stream] of reads) {
+    const rows = await readRows(connector, { folder: folder.path, options, stream });
+    expect(
+      rows.map(({ fields }) => fields),
+      connector.id,
+    ).toEqual([{ sku: '000124' }]);
+  }
 });
