@@ -209,7 +209,7 @@ function cookieName(headers: IncomingHttpHeaders): string {
  * True if the visitor uses HTTPS. The server itself speaks plain HTTP, so a proxy reports it in a header. A visitor
  * gains nothing by a forged header.
  */
-function isHttps(headers: IncomingHttpHeaders): boolean {
+export function isHttps(headers: IncomingHttpHeaders): boolean {
   return headers['x-forwarded-proto'] === 'https';
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import type { BeforeHookResult, HookContext } from '@bull-board/api/typings/app';
@@ -6,9 +7,12 @@ import { ErrorCode, type Queue } from 'bullmq';
 import type { FastifyInstance } from 'fastify';
 import type { QueueName } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging/logging.ts';
 import { knownTroubleOf } from '../queue/redis-trouble.ts';
-import { errorStatus } from './error-status.ts';
+import { isHttps } from './access.ts';
+import { type AuditParts, audited, outcomeOfStatus } from './audit/audited.ts';
+import { isForged, OLD_FORM } from './server/csrf.ts';
+import { answerOf } from './server/fault-status.ts';
+import { WebFault } from './server/web-fault.ts';
 
 /** The path of the board. */
 export const BOARD_PATH = '/queues/board';
@@ -20,11 +24,11 @@ const DESCRIPTIONS: Record<QueueName, string> = {
     'Writes to the API. The failed jobs are the writes that need a person. Retry maps the stored record again and sends the item.',
 };
 
-/** The changes that the board may make. Every other change is made through the ledger. */
-const ALLOWED = new Set([
-  '/api/queues/:queueName/:jobId/retry',
-  '/api/queues/:queueName/pause',
-  '/api/queues/:queueName/resume',
+/** The changes that the board may make, with their names in the audit log. Every other change is made through the ledger. */
+const ALLOWED: ReadonlyMap<string, string> = new Map([
+  ['/api/queues/:queueName/:jobId/retry', 'queue.retry'],
+  ['/api/queues/:queueName/pause', 'queue.pause'],
+  ['/api/queues/:queueName/resume', 'queue.resume'],
 ]);
 
 const RETRY_ALL = '/api/queues/:queueName/retry/:queueStatus';
@@ -41,7 +45,7 @@ const RETRY_ALL_ELSEWHERE = 'Use "Retry all" on the page "Queues in short": it r
  */
 export async function addBoard(
   app: FastifyInstance,
-  options: { queues: readonly Queue[]; log: Logger },
+  options: AuditParts & { queues: readonly Queue[] },
 ): Promise<void> {
   const { queues, log } = options;
   const serverAdapter = new FastifyAdapter();
@@ -75,21 +79,52 @@ export async function addBoard(
   });
   // The error handler of the board would show internal messages of the queue's datastore.
   serverAdapter.setErrorHandler((error) => {
-    if (errorStatus(error) < 500) return refused(400, messageOf(error));
     if (isOvertaken(error)) return refused(409, 'The job has changed meanwhile. Load the list again.');
+    const { status, message } = answerOf(error);
+    if (message !== null) return refused(status, message);
     const trouble = knownTroubleOf(error);
-    if (trouble !== null) return unavailable(`Redis cannot be used: ${trouble.what} ${trouble.cure}`);
+    if (trouble !== null) return refused(503, `Redis cannot be used: ${trouble.what} ${trouble.cure}`);
     log.error({ error: messageOf(error) }, `The board could not answer: ${messageOf(error)}`);
     return { status: 500, body: { error: 'ERRORS.INTERNAL_SERVER_ERROR' } };
   });
 
   await app.register(async (scope) => {
-    scope.addHook('onSend', async (_request, reply, payload) => {
+    scope.addHook('onRoute', (route) => {
+      if ([route.method].flat().every((method) => method === 'GET' || method === 'HEAD')) return;
+      const carryOut = route.handler;
+      const action = ALLOWED.get(route.url.slice(BOARD_PATH.length));
+      route.handler = async function handle(request, reply) {
+        const { 'x-csrf-token': own, [TOKEN_HEADER]: token = own } = request.headers;
+        if (isForged(request, token)) throw new WebFault(403, OLD_FORM);
+        const work = async () => carryOut.call(this, request, reply);
+        if (action === undefined) return work();
+        const { queueName, jobId } = request.params as Record<string, string | undefined>;
+        const asked = { queue: queueName, ...(jobId === undefined ? {} : { job: jobId }) };
+        const by = { who: request.visit?.person.name ?? '', via: 'web' as const, action, request: asked };
+        return audited(by, options, { work, outcomeOf: () => outcomeOfStatus(reply.statusCode) });
+      };
+    });
+    scope.addHook('onSend', async ({ visit, headers }, reply, payload) => {
       const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
-      return isPage && typeof payload === 'string' ? ownPage(payload) : payload;
+      if (!isPage || typeof payload !== 'string') return payload;
+      if (visit?.session) reply.header('set-cookie', tokenCookie(visit.session.csrf, headers));
+      return ownPage(payload);
     });
     await scope.register(serverAdapter.registerPlugin(), { prefix: BOARD_PATH });
   });
+}
+
+/** The board's script sends the value of this cookie in this header with each request. */
+const TOKEN_COOKIE = 'XSRF-TOKEN';
+const TOKEN_HEADER = 'x-xsrf-token';
+
+/**
+ * Gives the CSRF token of the session to the board's script, which has no forms. The server compares it with the token
+ * of the session, so it does not matter who else could set the cookie.
+ */
+function tokenCookie(token: string, headers: IncomingHttpHeaders): string {
+  const secure = isHttps(headers) ? '; Secure' : '';
+  return `${TOKEN_COOKIE}=${token}; Path=${BOARD_PATH}; SameSite=Strict${secure}`;
 }
 
 async function refuseWhatConfuses({ method, route, request }: HookContext): Promise<BeforeHookResult> {
@@ -111,14 +146,10 @@ function isOvertaken(error: Error): boolean {
   return 'code' in error && (error.code === ErrorCode.JobNotInState || error.code === ErrorCode.JobNotExist);
 }
 
-/** The board's answer to a request that cannot be carried out. */
-function refused(status: 400 | 409, message: string) {
-  return { status, body: { error: { key: 'ERRORS.FORBIDDEN' }, message } };
-}
-
-/** The answer of the board while it cannot read the queues. It sends every status, but its types have no 503. */
-function unavailable(message: string) {
-  return { status: 503 as number as 500, body: { error: { key: 'ERRORS.INTERNAL_SERVER_ERROR' }, message } };
+/** The board's answer to a request that cannot be carried out. It sends every status, but its types have only some. */
+function refused(status: number, message: string) {
+  const key = status < 500 ? 'ERRORS.FORBIDDEN' : 'ERRORS.INTERNAL_SERVER_ERROR';
+  return { status: status as 500, body: { error: { key }, message } };
 }
 
 function refusal(message: string): BeforeHookResult {

@@ -110,7 +110,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     answers,
   });
   addRoutes(app, routes, { answers, people, log, secrets: runtime.secrets, ledgerLost: () => runtime.ledgerLost() });
-  await addBoard(app, { queues: runtime.queues.bullQueues, log });
+  await addBoard(app, { queues: runtime.queues.bullQueues, people, log, secrets: runtime.secrets });
   const url = await listen(app, web, log);
   // The first question starts the reading thread. Between questions the thread then reads what lists need in memory, which takes
   // seconds with a large ledger.

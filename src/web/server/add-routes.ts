@@ -1,13 +1,8 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { detailOf } from '../../admin/audit/detail.ts';
-import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
 import type { Fault } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logging/logging.ts';
-import type { SecretStore } from '../../lib/logging/secrets.ts';
-import { type CurrentAction, withAction } from '../audit/current-action.ts';
+import { type AuditParts, audited, outcomeOfStatus } from '../audit/audited.ts';
 import type { Answers, Visit } from './answers.ts';
-import { answerOf } from './fault-status.ts';
+import { isForged, OLD_FORM } from './csrf.ts';
 import { refuseUnknownFields } from './known-fields.ts';
 import { type FormBody, readMultipart } from './read-form.ts';
 import type { Person, Role, Route, WebAnswer, WebRequest } from './route.ts';
@@ -31,11 +26,8 @@ export const BODY_BYTES_MAX = 64 * 1024;
 /** The person that open routes get for a stranger. */
 const STRANGER: Person = { name: '', role: 'viewer', by: 'token' };
 
-export interface RouteParts {
+export interface RouteParts extends AuditParts {
   answers: Answers;
-  people: Pick<PeopleLedger, 'beginAction' | 'endAction'>;
-  log: Logger;
-  secrets: SecretStore;
   /** Why the ledger cannot be used any more; null while it can. */
   ledgerLost: () => Fault | null;
 }
@@ -56,16 +48,16 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts:
         const lost = route.withoutLedger === true ? null : parts.ledgerLost();
         if (lost !== null) throw lost;
         const asked = await webRequest(request, reply);
-        if (isForged(request, route, asked)) throw new WebFault(403, OLD_FORM);
+        const isOpen = route.method === 'GET' || route.role === 'open';
+        const token = request.headers['x-csrf-token'] ?? asked.form.get('csrf');
+        if (!isOpen && isForged(request, token)) throw new WebFault(403, OLD_FORM);
         if (route.fields !== undefined) refuseUnknownFields(route.method, asked, route.fields);
-        const answer = route.method === 'GET' ? await route.handle(asked) : await audited(route, asked, parts);
+        const answer = route.method === 'GET' ? await route.handle(asked) : await carriedOut(route, asked, parts);
         return parts.answers.send(request, reply, request.visit, answer);
       },
     });
   }
 }
-
-const OLD_FORM = 'This form is older than your login. Go back, load the page again, and send the form again.';
 
 async function webRequest(request: FastifyRequest, reply: FastifyReply): Promise<WebRequest> {
   const { visit, client, headers, body } = request;
@@ -93,48 +85,20 @@ async function formOf(body: unknown, type: string): Promise<FormBody> {
   return { form: new URLSearchParams(), file: null };
 }
 
-/** True for a request that changes something and lacks the CSRF token of its session. */
-function isForged({ visit, headers }: FastifyRequest, { method, role }: Route, { form, csrf }: WebRequest): boolean {
-  if (method === 'GET' || role === 'open' || visit?.person.by === 'token') return false;
-  const given = Buffer.from(String(headers['x-csrf-token'] ?? form.get('csrf') ?? ''));
-  const expected = Buffer.from(csrf);
-  return expected.length === 0 || given.length !== expected.length || !timingSafeEqual(given, expected);
-}
-
-/** Writes the action to the audit log before it begins, and its result afterwards. */
-async function audited(route: Route, request: WebRequest, { people, log, secrets }: RouteParts): Promise<WebAnswer> {
+async function carriedOut(route: Route, asked: WebRequest, parts: RouteParts): Promise<WebAnswer> {
   const { action } = route;
-  if (action === undefined || route.role === 'open') return route.handle(request);
-  const { person, params, form, json, file } = request;
+  if (action === undefined || route.role === 'open') return route.handle(asked);
+  const { person, params, form, json, file } = asked;
   const upload = file === null ? {} : { file: `${file.name}, ${file.bytes.length} bytes` };
-  const id = await people.beginAction({
-    who: person.name,
-    via: route.path.startsWith('/api/') ? 'api' : 'web',
-    action,
-    detail: detailOf({ ...fieldsOf(form), ...(isObject(json) ? json : {}), ...params, ...upload }, secrets),
-  });
-  const entry: CurrentAction = { id, taken: false };
-  const end = async (outcome: string) => {
-    try {
-      if (!entry.taken) await people.endAction(id, secrets.scrub(outcome));
-    } catch (error) {
-      log.warn({ err: error, action }, 'The end of an action could not be written to the audit log.');
-    }
-  };
-  try {
-    const answer = await withAction(entry, () => route.handle(request));
-    await end(outcomeOf(answer));
-    return answer;
-  } catch (error) {
-    await end(`Failed: ${answerOf(error).message ?? 'the log has the reason.'}`);
-    throw error;
-  }
+  const request = { ...fieldsOf(form), ...(isObject(json) ? json : {}), ...params, ...upload };
+  const via = route.path.startsWith('/api/') ? 'api' : 'web';
+  const work = () => route.handle(asked);
+  return await audited({ who: person.name, via, action, request }, parts, { work, outcomeOf });
 }
 
 function outcomeOf(answer: WebAnswer): string {
   if (answer.type === 'redirect' && answer.notice !== undefined) return answer.notice.text;
-  const status = 'status' in answer ? (answer.status ?? 200) : 200;
-  return status >= 400 ? `Refused with status ${status}.` : 'Done.';
+  return outcomeOfStatus('status' in answer ? (answer.status ?? 200) : 200);
 }
 
 function fieldsOf(form: URLSearchParams): Record<string, string[] | string> {

@@ -98,6 +98,31 @@ describe('people of the dashboard', () => {
       expect(body).toContain(text);
   });
 
+  it('people are named in the audit log with what they change on the board of the queues', async () => {
+    const { operator } = web.people;
+    const token = /^XSRF-TOKEN=([\w-]{43}); Path=\/queues\/board; SameSite=Strict$/.exec(
+      (await operator.get('/queues/board/')).headers['set-cookie']?.[0] ?? '',
+    )?.[1];
+    const headers = { cookie: operator.cookie, origin: web.url, 'x-xsrf-token': token ?? '' };
+    const change = async (path: string) =>
+      (await askWeb(web.url, `/queues/board/api/queues/map/${path}`, { method: 'PUT', headers })).status;
+    const before = (await actions()).length;
+    expect([await change('pause'), await change('resume'), await change('no-such-job/retry')]).toEqual([200, 200, 404]);
+    expect(await change('obliterate')).toBe(403);
+    const rows = await actions();
+    expect(rows.slice(0, rows.length - before).reverse()).toMatchObject(
+      [
+        { action: 'queue.pause', detail: { queue: 'map' }, outcome: 'Done.' },
+        { action: 'queue.resume', detail: { queue: 'map' }, outcome: 'Done.' },
+        {
+          action: 'queue.retry',
+          detail: { queue: 'map', job: 'no-such-job' },
+          outcome: 'Refused with status 404.',
+        },
+      ].map((row) => ({ ...row, who: 'the-operator', via: 'web' })),
+    );
+  });
+
   it('people may stop their own tasks, and only operators those of others', async () => {
     const { operator, editor } = web.people;
     web.world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 60_000 });

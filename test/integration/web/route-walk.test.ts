@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BOARD_PATH } from '../../../src/web/board.ts';
 import type { ServedRoute } from '../../../src/web/web-server.ts';
 import { type GuardedWeb, openGuardedWeb, pathOf } from '../../support/browser/guarded-web.ts';
 import { askWeb, visitWeb, type WebVisitor } from '../../support/browser/web-visitor.ts';
@@ -96,7 +95,7 @@ describe('everything that the server serves', () => {
     const { operator, viewer } = web.people;
     const other: WebVisitor = await visitWeb(web.url, { password: WEB_TOKEN });
     const before = actions();
-    for (const route of changing.filter(({ path }) => !path.startsWith(BOARD_PATH))) {
+    for (const route of changing) {
       for (const csrf of [null, '', 'x'.repeat(43), viewer.csrf, other.csrf, `${operator.csrf}x`]) {
         const token: Record<string, string> = csrf === null ? {} : { 'x-csrf-token': csrf };
         const { status, body } = await ask(route, { cookie: operator.cookie, origin: web.url, ...token });

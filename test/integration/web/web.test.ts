@@ -215,8 +215,11 @@ describe('the web server', () => {
     });
 
     it('a request from another site is distinguished from one of an own page, and from a script with the token', async () => {
-      expect((await ask(pause, { method: 'PUT', headers: { cookie, ...own() } })).status).toBe(200);
-      expect((await ask(resume, { method: 'PUT', headers: { cookie, 'sec-fetch-site': 'same-origin' } })).status).toBe(
+      const { headers } = await ask('/queues/board/', { headers: { cookie } });
+      const token = /^XSRF-TOKEN=([^;]+)/.exec(headers['set-cookie']?.[0] ?? '')?.[1] ?? '';
+      const mine = { cookie, 'x-xsrf-token': token };
+      expect((await ask(pause, { method: 'PUT', headers: { ...mine, ...own() } })).status).toBe(200);
+      expect((await ask(resume, { method: 'PUT', headers: { ...mine, 'sec-fetch-site': 'same-origin' } })).status).toBe(
         200,
       );
       expect((await ask(resume, { method: 'PUT', headers: bearer })).status).toBe(200);
