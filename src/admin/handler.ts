@@ -33,6 +33,8 @@ export interface Handler<Request, Result, Context = HandlerContext> {
   isRead?: true;
   /** Checks a request that comes from another process. */
   request: z.ZodType<Request>;
+  /** The values of a request that the audit log keeps; all of them without this function. */
+  detail?(request: Request): object;
   /**
    * @returns a plain JSON value, so that it is the same from this process and from the daemon
    * @throws Fault

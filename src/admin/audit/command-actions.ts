@@ -5,9 +5,9 @@ import type { SecretStore } from '../../lib/logging/secrets.ts';
 import type { Handler } from '../handler.ts';
 import { detailOf } from './detail.ts';
 
-interface AuditedCommand {
-  handler: Pick<Handler<never, unknown>, 'name' | 'isRead'>;
-  request: unknown;
+interface AuditedCommand<Request> {
+  handler: Pick<Handler<Request, unknown>, 'name' | 'isRead' | 'detail'>;
+  request: Request;
   who: string;
 }
 
@@ -25,13 +25,13 @@ export function systemUser(): string {
  *
  * @throws the error of `work`, or the error of a ledger that cannot store the entry; then the work has not begun
  */
-export async function auditCommand<Result>(
-  { handler, request, who }: AuditedCommand,
+export async function auditCommand<Request, Result>(
+  { handler, request, who }: AuditedCommand<Request>,
   { ledger, secrets }: { ledger: Pick<PeopleLedger, 'beginAction' | 'endAction'>; secrets: SecretStore },
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (handler.isRead === true) return work();
-  const detail = detailOf(request, secrets);
+  const detail = detailOf(handler.detail?.(request) ?? request, secrets);
   const id = await ledger.beginAction({ who, via: 'command', action: handler.name, detail });
   const end = (outcome: string) =>
     // The work is done, so a failure to end its entry is ignored. The next process that opens the ledger ends such an

@@ -4,7 +4,7 @@ import type { CorrectionResult } from '../../pipeline/store-corrections.ts';
 import { goOn } from '../go-on.ts';
 import type { Handler } from '../handler.ts';
 
-const CorrectRowsRequest = z.strictObject({
+export const CorrectRowsRequest = z.strictObject({
   source: z.string(),
   stream: z.string(),
   rows: z
@@ -23,6 +23,8 @@ export type CorrectRowsRequest = z.infer<typeof CorrectRowsRequest>;
 export const correctRows: Handler<CorrectRowsRequest, CorrectionResult> = {
   name: 'correct-rows',
   request: CorrectRowsRequest,
+  // The rows may have columns that are never stored, so the audit log has only their number.
+  detail: ({ source, stream, rows }) => ({ source, stream, rows: rows.length }),
   async handle({ source, stream, rows }, { runtime, abort, who }) {
     const result = await runtime.correct({ source, stream, rows: rows.map(withPlace), askedBy: who }, abort);
     goOn(runtime);

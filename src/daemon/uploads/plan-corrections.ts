@@ -131,10 +131,15 @@ function candidatesOf(
   if (identity === null) return { records: [], isShared: false, mayBeCorrected: false };
   const second = recordKey(identity, 2);
   const isShared = stored.get(second)?.missing === false;
-  const mayBeCorrected = members === null || (members.get(identity)?.includes(identity) ?? false);
+  const mayBeCorrected = members === null || isMember(identity, members);
   const keys = isShared ? new Set([...membersWith(identity, members), identity, second]) : [identity];
   const records = [...keys].map((key) => stored.get(key)).filter((record) => record !== undefined);
   return { records, isShared, mayBeCorrected };
+}
+
+/** True if the row with this identity is one of the records that may be corrected. */
+export function isMember(identity: string | null, members: ReadonlyMap<string, readonly string[]>): boolean {
+  return identity !== null && (members.get(identity)?.includes(identity) ?? false);
 }
 
 function membersWith(identity: string, members: PlanRequest['members']): readonly string[] {

@@ -6,7 +6,7 @@ import { QUEUE_NAMES } from '../../domain/ports/queues.ts';
 import { checkSettings } from '../pages/settings/check-settings.ts';
 import { type ApiOperation, defineOperation } from './operation.ts';
 import { Operation, PassportCounts, Time } from './schemas.ts';
-import { started } from './work-operations.ts';
+import { started } from './started.ts';
 
 const Nothing = z.strictObject({});
 const Count = z.number().int().nonnegative();

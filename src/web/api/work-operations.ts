@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { Handler } from '../../admin/handler.ts';
+import { correctRows } from '../../admin/handlers/correct-rows.ts';
 import { handlers } from '../../admin/handlers/index.ts';
 import type { Role } from '../server/route.ts';
 import { notFound } from '../server/web-fault.ts';
-import type { Task } from '../tasks/tasks.ts';
+import { CORRECT_ROWS } from './correct-rows.ts';
 import { type ApiOperation, defineOperation, type Tag } from './operation.ts';
 import { Operation } from './schemas.ts';
+import { shown, started } from './started.ts';
 
 interface Described {
   summary: string;
@@ -13,7 +15,7 @@ interface Described {
   role: Role;
 }
 
-/** Describes the handlers of the admin channel, except those that read the platform. A test compares this list with the handlers. */
+/** Describes the handlers of the admin channel, except those that read the platform and `correct-rows`. A test compares this list with the handlers. */
 export const WORK: Readonly<Record<string, Described>> = {
   sync: { summary: 'Pulls, maps, sends and publishes.', tag: 'work', role: 'operator' },
   replay: { summary: 'Maps stored records again and sends the items that result.', tag: 'attention', role: 'operator' },
@@ -26,11 +28,6 @@ export const WORK: Readonly<Record<string, Described>> = {
     summary: 'Sends items again that were sent in another form than the profile has now.',
     tag: 'attention',
     role: 'operator',
-  },
-  'correct-rows': {
-    summary: 'Stores corrected rows of a stream. The next export of the stream can replace them.',
-    tag: 'attention',
-    role: 'editor',
   },
   'retry-deliveries': {
     summary:
@@ -68,16 +65,6 @@ function describe(name: string): Described {
 const Nothing = z.strictObject({});
 const Id = z.strictObject({ id: z.string() });
 
-function shown(task: Task): z.input<typeof Operation> {
-  const { id, name, title, who, startedAt, endedAt, progress, outcome } = task;
-  return { id, name, title, who, startedAt, endedAt, progress: progress === null ? null : { ...progress }, outcome };
-}
-
-/** The answer of an operation that has started a task. */
-export function started(task: Task) {
-  return { status: 202, value: shown(task), headers: { location: `/api/v1/operations/${task.id}` } };
-}
-
 /** Makes an operation from a handler of the admin channel. The operation answers at once, and the work continues. */
 function startOf(handler: Handler<unknown, unknown>): ApiOperation {
   const { summary, tag, role } = describe(handler.name);
@@ -106,7 +93,8 @@ function camelCase(name: string): string {
 export const WORK_OPERATIONS: readonly ApiOperation[] = [
   // Handlers that only read are left out here. They write a document in place of a result, so `platform-operations.ts`
   // has them.
-  ...handlers.filter(({ isRead }) => isRead !== true).map(startOf),
+  ...handlers.filter((handler) => handler.isRead !== true && handler !== correctRows).map(startOf),
+  CORRECT_ROWS,
   defineOperation({
     method: 'GET',
     path: '/operations',

@@ -116,7 +116,7 @@ export function createTasks(options: TasksOptions): Tasks {
       const parsed = handler.request.safeParse(request);
       if (!parsed.success) throw fault('usage', `The request cannot be read: ${parsed.error.message}`);
       const scrub = (text: string) => runtime.secrets.scrub(text);
-      const detail = { title, ...detailOf(request, runtime.secrets) };
+      const detail = { title, ...detailOf(handler.detail?.(parsed.data) ?? request, runtime.secrets) };
       const actionId = takeAction() ?? (await people.beginAction({ who, via, action: handler.name, detail }));
       const id = randomBytes(16).toString('hex');
       const startedAt = clock.now();

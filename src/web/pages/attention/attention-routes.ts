@@ -13,9 +13,9 @@ import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound, WebFault } from '../../server/web-fault.ts';
 import { attentionPath, causePath } from '../links.ts';
 import { causePage } from './cause-page.ts';
-import { targetOf } from './cause-rows.ts';
+import { noUploadReason, targetOf } from './cause-rows.ts';
 import { ALL_CAUSES, CAUSE_TYPE_FILTER, membersText } from './causes.ts';
-import { fileRoutes, noUploadReason } from './file-routes.ts';
+import { fileRoutes } from './file-routes.ts';
 import { inboxPage } from './inbox-page.ts';
 import { lookupNames, lookupRoutes, storeLookupValue } from './lookup-routes.ts';
 

@@ -29,6 +29,13 @@ export async function targetOf(cause: Cause, runtime: Reads, abort: AbortSignal)
   return source === undefined || stream === undefined ? null : { source, stream: stream.name, key: stream.key };
 }
 
+/** Why no corrected file of these rows can be uploaded; null if one can. */
+export function noUploadReason(target: RowsTarget | null): string | null {
+  if (target === null) return 'These are not rows of one stream of the config, so no corrected file can be uploaded.';
+  if (target.key.length > 0) return null;
+  return `The stream ${target.source.id}/${target.stream} has no key, so a corrected row cannot be matched. Correct the rows in the source.`;
+}
+
 async function firstPlace(cause: string, runtime: Reads, abort: AbortSignal) {
   for await (const member of membersOf(cause, { runtime, abort })) {
     const row = await rowOf(member, runtime);

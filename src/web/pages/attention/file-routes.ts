@@ -10,20 +10,13 @@ import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';
 import { causePath } from '../links.ts';
-import { columnsOf, keysOf, type RowsTarget, rowsOf, targetOf } from './cause-rows.ts';
+import { columnsOf, keysOf, noUploadReason, rowsOf, targetOf } from './cause-rows.ts';
 import { uploadPage } from './upload-page.ts';
 import { createUploads, type Upload } from './uploads.ts';
 
 /** The largest file that is accepted. */
 const UPLOAD_BYTES_MAX = 16 * 1024 * 1024;
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
-
-/** Why no corrected file of these rows can be uploaded; null if one can. */
-export function noUploadReason(target: RowsTarget | null): string | null {
-  if (target === null) return 'These are not rows of one stream of the config, so no corrected file can be uploaded.';
-  if (target.key.length > 0) return null;
-  return `The stream ${target.source.id}/${target.stream} has no key, so a corrected row cannot be matched. Correct the rows in the source.`;
-}
 
 /** The routes for downloading the rows of a cause and for uploading the corrected file. */
 export function fileRoutes({ runtime, dashboard, tasks, clock, log }: PageContext): Route[] {
