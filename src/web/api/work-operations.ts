@@ -93,8 +93,9 @@ function camelCase(name: string): string {
 export const WORK_OPERATIONS: readonly ApiOperation[] = [
   // Handlers that only read are left out here. They write a document in place of a result, so `platform-operations.ts`
   // has them.
-  ...handlers.filter((handler) => handler.isRead !== true && handler !== correctRows).map(startOf),
-  CORRECT_ROWS,
+  ...handlers
+    .filter(({ isRead }) => isRead !== true)
+    .map((handler) => (handler === correctRows ? CORRECT_ROWS : startOf(handler))),
   defineOperation({
     method: 'GET',
     path: '/operations',

@@ -34,9 +34,11 @@ export interface RouteParts extends AuditParts {
 
 /** Serves the routes. The guard has already decided who may send requests to each route. */
 export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts: RouteParts): void {
-  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
-    done(null, new URLSearchParams(String(body))),
-  );
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+    // A larger body is that of a file, which comes in another form.
+    if (body.length > BODY_BYTES_MAX) done(new WebFault(413, 'The form is larger than this server accepts.'));
+    else done(null, new URLSearchParams(String(body)));
+  });
   app.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   for (const route of routes) {
     app.route({
@@ -101,12 +103,14 @@ function outcomeOf(answer: WebAnswer): string {
   return outcomeOfStatus('status' in answer ? (answer.status ?? 200) : 200);
 }
 
+/** The fields of a form, with a list for a field that comes several times. One pass, because the client chooses the names. */
 function fieldsOf(form: URLSearchParams): Record<string, string[] | string> {
+  const fields = Map.groupBy(form, ([name]) => name);
   return Object.fromEntries(
-    [...new Set(form.keys())].map((name) => {
-      const values = form.getAll(name);
-      return [name, values.length === 1 ? (values[0] ?? '') : values];
-    }),
+    [...fields].map(([name, pairs]) => [
+      name,
+      pairs.length === 1 ? (pairs[0]?.[1] ?? '') : pairs.map(([, value]) => value),
+    ]),
   );
 }
 
