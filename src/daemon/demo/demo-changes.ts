@@ -1,7 +1,7 @@
 // The changes that the demo makes in its export, like changes that people in a factory might make. All other bytes of
 // the file stay the same.
 
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** A value that was changed in an export. */
@@ -60,7 +60,8 @@ async function changeCell(
     cells[columns.indexOf(column)] = to;
     lines[index] = cells.join(';');
     // A new file is written and renamed, so that no reader finds an incomplete file.
-    await writeFile(`${file}.part`, lines.join('\n'), 'latin1');
+    await rm(`${file}.part`, { force: true });
+    await writeFile(`${file}.part`, lines.join('\n'), { encoding: 'latin1', flag: 'wx' });
     await rename(`${file}.part`, file);
     const shown = new TextDecoder('windows-1252').decode(Buffer.from(text, 'latin1'));
     return { file: name, line: index + 1, column, from, to, key, name: shown };

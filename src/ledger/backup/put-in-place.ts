@@ -1,4 +1,14 @@
-import { closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { createMeta } from '../store/meta.ts';
@@ -81,7 +91,7 @@ function keep(place: string, as: string): void {
   try {
     linkSync(place, as);
   } catch {
-    // This file system has no hard links, so the file is copied.
-    copyFileSync(place, as);
+    // This file system has no hard links, so the file is copied. Nothing that has the second name is overwritten.
+    copyFileSync(place, as, constants.COPYFILE_EXCL);
   }
 }

@@ -8,6 +8,8 @@ export interface Entry {
   kind: 'file' | 'folder' | 'other';
   bytes: number | null;
   version: string;
+  /** See `SourceFile`. */
+  within?: string;
 }
 
 /** A file that can be read on this machine. */

@@ -72,9 +72,10 @@ async function namedFile(store: FileStore, location: Location, signal: AbortSign
   return [fileFrom(location, name, entry)];
 }
 
-function fileFrom(location: Location, name: string, { bytes, version }: Entry): SourceFile {
+function fileFrom(location: Location, name: string, { bytes, version, within }: Entry): SourceFile {
   const path = location.pathOf(name);
-  return { path, label: location.label(path), name, bytes, version };
+  const file = { path, label: location.label(path), name, bytes, version };
+  return within === undefined ? file : { ...file, within };
 }
 
 export function nothingFound(location: Location): Error {

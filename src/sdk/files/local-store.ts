@@ -1,15 +1,23 @@
 import type { BigIntStats } from 'node:fs';
-import { constants, copyFile, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { open, readdir, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCodeOf } from '../../lib/errors.ts';
+import { READ_WITHOUT_WAITING } from '../../lib/files/bounded-file.ts';
 import { makeFolder } from '../../lib/files/make-folder.ts';
 import { syncFolder } from '../../lib/files/sync-folder.ts';
+import { sourceFault } from '../faults.ts';
 import type { Entry, FileStore } from './file-store.ts';
 import type { Location } from './location.ts';
-import { localVersionOf, statOf, unreadableFault } from './source-file.ts';
+import { localVersionOf, type SourceFile, statOf, unreadableFault } from './source-file.ts';
+import { assertWithin, isWithin, outsideFault } from './within.ts';
 
 /** The file store for the folders of this machine. */
-export function createLocalStore({ pattern }: Pick<Location, 'pattern'>): FileStore {
+export function createLocalStore(location: Pick<Location, 'pattern' | 'folder' | 'isPattern'>): FileStore {
+  const { pattern } = location;
+  const realPathOf = (path: string) =>
+    realpath(path).catch((error: unknown) => {
+      throw unreadableFault(path, pattern, error);
+    });
   return {
     async stat(path) {
       const stats = await stat(path, { bigint: true }).catch((error: unknown) => {
@@ -23,18 +31,29 @@ export function createLocalStore({ pattern }: Pick<Location, 'pattern'>): FileSt
       const found = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
         throw unreadableFault(folder, pattern, error);
       });
+      const within = location.isPattern ? await realPathOf(location.folder) : null;
+      const here = within === null ? null : await realPathOf(folder);
       for (const one of found) {
         if (!wanted.matches(one.name)) continue;
         // Saves the `stat` of an entry that cannot be wanted.
         if (wanted.kind === 'file' ? one.isDirectory() : !one.isDirectory() && !one.isSymbolicLink()) continue;
-        entries.push(entryOf(one.name, await statOf(join(folder, one.name), pattern)));
+        const path = join(folder, one.name);
+        const entry = entryOf(one.name, await statOf(path, pattern));
+        if (entry.kind !== 'file' || within === null || here === null) {
+          entries.push(entry);
+          continue;
+        }
+        const real = one.isSymbolicLink() ? await realPathOf(path) : join(here, one.name);
+        if (!isWithin(real, within)) throw outsideFault(path, { real, within });
+        entries.push({ ...entry, within });
       }
       return entries;
     },
     copy: async (file) => ({ file: { ...file, bytes: file.bytes ?? 0 }, async release() {} }),
     async move(file, path) {
       await makeFolder(dirname(path));
-      return await moveFile(file.path, path);
+      await assertInArchive(file, path);
+      return await moveFile(file, path);
     },
     remove: (file) => unlink(file.path),
     async close() {},
@@ -52,10 +71,26 @@ function isAbsent(error: unknown): boolean {
 }
 
 /**
+ * Refuses a folder below the archive that is a link out of it. The archive's own folder is in the config, so it may be
+ * a link.
+ */
+async function assertInArchive({ name, label }: SourceFile, path: string): Promise<void> {
+  const below = name.split('/').length - 1;
+  if (below === 0) return;
+  const folder = dirname(path);
+  const archive = await realpath(join(folder, ...Array.from({ length: below }, () => '..')));
+  const real = await realpath(folder);
+  if (isWithin(real, archive)) return;
+  throw sourceFault(`${label} is not archived: ${folder} is a link to ${real}, out of the folder for archived files.`, {
+    suggestion: 'Remove the link. The next pull tries this again.',
+  });
+}
+
+/**
  * Moves a file to a free path, which may be on another file system. An empty file reserves the path first, so that no
  * other file is ever replaced. After a crash the file is at the old path, at the new path, or at both.
  */
-async function moveFile(from: string, to: string): Promise<boolean> {
+async function moveFile(file: SourceFile, to: string): Promise<boolean> {
   try {
     await (await open(to, 'wx', 0o600)).close();
   } catch (error) {
@@ -63,9 +98,9 @@ async function moveFile(from: string, to: string): Promise<boolean> {
     throw error;
   }
   try {
-    await rename(from, to).catch(async (error: unknown) => {
+    await rename(file.path, to).catch(async (error: unknown) => {
       if (systemCodeOf(error) !== 'EXDEV') throw error;
-      await copyAcross(from, to);
+      await copyAcross(file, to);
     });
   } catch (error) {
     for (const left of [to, `${to}.part`]) await unlink(left).catch(() => undefined);
@@ -75,17 +110,29 @@ async function moveFile(from: string, to: string): Promise<boolean> {
   return true;
 }
 
-/** The copy is synced to the disk under its name before the original is deleted. */
-async function copyAcross(from: string, to: string): Promise<void> {
+/**
+ * The copy is synced to the disk under its name before the original is deleted. The copy is a new file: a link that
+ * somebody has put in its place is removed, and not followed.
+ */
+async function copyAcross(file: SourceFile, to: string): Promise<void> {
   const part = `${to}.part`;
-  await copyFile(from, part, constants.COPYFILE_FICLONE);
-  const handle = await open(part, 'r+');
+  // A killed attempt may have left this file behind.
+  await rm(part, { force: true });
+  const from = await open(file.path, READ_WITHOUT_WAITING);
   try {
-    await handle.sync();
+    await assertWithin(file, from);
+    const { mode } = await from.stat();
+    const copy = await open(part, 'wx', mode & 0o777);
+    try {
+      await copy.writeFile(from.createReadStream({ autoClose: false }));
+      await copy.sync();
+    } finally {
+      await copy.close();
+    }
   } finally {
-    await handle.close();
+    await from.close();
   }
   await rename(part, to);
   await syncFolder(dirname(to));
-  await unlink(from);
+  await unlink(file.path);
 }

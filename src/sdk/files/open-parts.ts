@@ -8,6 +8,7 @@ import type { OpenFile } from './open-file.ts';
 import type { SourceFile } from './source-file.ts';
 import { openStored, type StoredFile } from './stored-file.ts';
 import type { TemporaryFile, TemporaryFiles } from './temporary-files.ts';
+import { pathOfOpen } from './within.ts';
 import { openZip } from './zip-entries.ts';
 
 export interface UnpackOptions {
@@ -58,7 +59,7 @@ async function* plainPart(stored: StoredFile): AsyncGenerator<FilePart> {
       signal.throwIfAborted();
       isPath = true;
       await stored.assertSame();
-      return file.path;
+      return pathOfOpen(file, stored.fd);
     },
   };
   yield {

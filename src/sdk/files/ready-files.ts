@@ -122,11 +122,11 @@ export async function semaphoresOf(
   for (const [folder, inFolder] of folders) {
     const wanted = new Map(inFolder.map((file) => [`${file.name.split('/').at(-1) ?? ''}${done}`, file]));
     const filter = { prefix: '', kind: 'file' as const, matches: (name: string) => wanted.has(name) };
-    for (const { name, bytes, version, kind } of await store.list(folder, filter, signal)) {
+    for (const { name, kind, ...entry } of await store.list(folder, filter, signal)) {
       const file = wanted.get(name);
       if (file === undefined || kind !== 'file') continue;
       const path = file.path + done;
-      found.set(file.path, { path, label: location.label(path), name: file.name + done, bytes, version });
+      found.set(file.path, { ...entry, path, label: location.label(path), name: file.name + done });
     }
   }
   return found;

@@ -19,6 +19,8 @@ export interface SourceFile {
    * by age.
    */
   version: string;
+  /** For a file of this machine that a pattern has found: the real path of the folder that it must be in. */
+  within?: string;
 }
 
 const TIME_LENGTH = 24;

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { READ_WITHOUT_WAITING } from '../../lib/files/bounded-file.ts';
 import { assertSame, changedFault, type SourceFile, unreadableFault } from './source-file.ts';
+import { assertWithin } from './within.ts';
 
 /**
  * The size of a chunk. Larger chunks save no measurable time, and each chunk is in memory twice, as bytes and as text.
@@ -42,6 +43,7 @@ export async function openStored(file: SourceFile & { bytes: number }): Promise<
   };
   let position = 0;
   try {
+    await assertWithin(file, handle);
     await assertUnchanged();
     return {
       file,
