@@ -72,8 +72,10 @@ function createReader(columns: readonly Column[], { trim, decimalMark }: Layout)
   const toDecimal = createDecimalReader(decimalMark);
   const cuts = columns.map((column) => ({ ...column, start: column.from - 1, end: endOf(column) }));
   const trimmed = (value: string) => (trim === 'both' ? value.trim() : trim === 'end' ? value.trimEnd() : value);
+  // JSON.parse makes own properties for all names, even for `__proto__`.
+  const template = JSON.parse(`{${cuts.map(({ name }) => `${JSON.stringify(name)}:""`).join()}}`) as JsonObject;
   return (text) => {
-    const fields: JsonObject = {};
+    const fields: JsonObject = { ...template };
     const issues: Issue[] = [];
     for (const { name, start, end, type, decimals } of cuts) {
       const value = trimmed(text.slice(start, end));

@@ -1,4 +1,4 @@
-import { sourceFault } from '../../src/sdk/index.ts';
+import { type JsonObject, sourceFault } from '../../src/sdk/index.ts';
 import type { Column, ColumnKind, Dialect } from './dialect.ts';
 import type { StreamOptions } from './schema.ts';
 import type { Session } from './session.ts';
@@ -8,6 +8,8 @@ import { createStatements, type Statements } from './statements.ts';
 export interface Plan {
   statements: Statements;
   columns: readonly Column[];
+  /** A row without values: it has each column as a member of its own, even `__proto__`. */
+  empty: JsonObject;
   /** The columns that identify a row. A snapshot is read in the order of these columns. */
   key: readonly Column[];
   /** The watermark; null if the stream has none. */
@@ -77,6 +79,7 @@ export async function planStream(
   return {
     statements: createStatements(dialect, query, columns),
     columns,
+    empty: JSON.parse(`{${names.map((name) => `${JSON.stringify(name)}:null`).join()}}`) as JsonObject,
     // The watermark is left out of the order of a snapshot. It changes with its row, and a row that moves within the
     // order would be read twice.
     key: options.page.filter((name) => name !== options.watermark).map((name) => compared(name, 'page')),

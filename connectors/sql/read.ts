@@ -166,7 +166,7 @@ function* inBytes(rows: readonly OrderedRow[], isEnd: boolean): Generator<PartOf
 }
 
 function orderedRow({ stream, plan }: Read, by: readonly Column[], values: readonly JsonValue[]): OrderedRow {
-  const fields: JsonObject = {};
+  const fields: JsonObject = { ...plan.empty };
   let bytes = bytesOf(values);
   for (const [at, { name }] of plan.columns.entries()) {
     const value = values[at] ?? null;

@@ -10,6 +10,7 @@ import { formatPlace } from '../domain/place.ts';
 import type { ItemView, LedgerViews, PassportView } from '../domain/ports/ledger/ledger-views.ts';
 import { unmappedCure } from '../domain/unmapped-fields.ts';
 import { eventWord, kindWord, stateWord } from '../domain/words.ts';
+import { memberOf } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/text/shell-word.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -263,8 +264,8 @@ function payloadLines({ desired, baseline }: ItemView, paint: Output['paint']): 
   const names = [...new Set([...Object.keys(desired), ...Object.keys(baseline ?? {})])];
   const width = Math.max(0, ...names.map((name) => name.length));
   return names.flatMap((name) => {
-    const wanted = formatValue(desired[name], 300);
-    const known = baseline === null ? null : formatValue(baseline[name], 300);
+    const wanted = formatValue(memberOf(desired, name), 300);
+    const known = baseline === null ? null : formatValue(memberOf(baseline, name), 300);
     const label = `  ${name.padEnd(width)}  `;
     if (known === wanted) return [`${label}${wanted}`];
     return [

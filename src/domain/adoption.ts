@@ -3,7 +3,7 @@
 // accepts it.
 
 import { canonicalJson } from '../lib/canonical-json.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/text/shell-word.ts';
 import type { Reason } from './delivery/reason.ts';
 import { ITEM_FIELDS } from './item.ts';
@@ -49,7 +49,7 @@ const VALUE_LENGTH_MAX = 60;
 export function adoptedReason(source: string, desired: JsonObject, baseline: JsonObject): Reason {
   const names = [...new Set([...Object.keys(desired), ...Object.keys(baseline)])];
   const changes = names.flatMap((name): [string, string][] => {
-    const [before, after] = [baseline[name], desired[name]];
+    const [before, after] = [memberOf(baseline, name), memberOf(desired, name)];
     if (before !== undefined && after !== undefined && canonicalJson(before) === canonicalJson(after)) return [];
     return [[name, `${valueText(before)} → ${valueText(after)}`]];
   });

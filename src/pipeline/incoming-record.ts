@@ -2,7 +2,7 @@ import type { Issue } from '../domain/issue.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
 import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields, type UnseenInKey } from '../domain/record.ts';
 import type { KeyOf } from '../domain/stream-identity.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { type JsonObject, memberOf, setMember } from '../lib/json.ts';
 import { visibleText } from '../lib/text/odd-character.ts';
 
 /**
@@ -56,8 +56,8 @@ export function storedFields(
   const kept = RAW_FIELD in fields ? keyColumns : Object.keys(fields);
   const stored: JsonObject = {};
   for (const name of kept) {
-    const value = fields[name];
-    if (value !== undefined && !omitted.has(name)) stored[name] = value;
+    const value = memberOf(fields, name);
+    if (value !== undefined && !omitted.has(name)) setMember(stored, name, value);
   }
   return stored;
 }

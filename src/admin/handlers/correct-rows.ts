@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { CorrectionResult } from '../../pipeline/store-corrections.ts';
 import { goOn } from '../go-on.ts';
 import type { Handler } from '../handler.ts';
+
+/** The values by column. A record of zod would drop a column with the name `__proto__`. */
+const Fields = z.custom<JsonObject>(isJsonObject, 'an object').meta({ type: 'object', additionalProperties: {} });
 
 export const CorrectRowsRequest = z.strictObject({
   source: z.string(),
@@ -10,7 +13,7 @@ export const CorrectRowsRequest = z.strictObject({
   rows: z
     .array(
       z.strictObject({
-        fields: z.record(z.string(), z.json()) as z.ZodType<JsonObject>,
+        fields: Fields,
         place: z.strictObject({ file: z.string(), line: z.int(), path: z.string() }).partial(),
         version: z.int(),
       }),

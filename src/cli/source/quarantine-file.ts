@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { defuseFormula } from '../../lib/text/formula-safety.ts';
 import { formatIssue } from '../text/words.ts';
 import { writeWholeFile } from '../whole-file.ts';
@@ -50,7 +50,7 @@ async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: Delimite
   for (const page of pages()) {
     const lines = page.map(({ fields, place, issues }) =>
       csvLine([
-        ...[...columns].map((name) => textOf(fields[name])),
+        ...[...columns].map((name) => textOf(memberOf(fields, name))),
         place.file ?? '',
         place.line === undefined ? (place.path ?? '') : String(place.line),
         issues.map((issue) => wholeIssue(issue, fields)).join(' | '),

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../domain/ports/intake.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
 import { RAW_FIELD } from '../../domain/record.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { armFormula, defuseFormula } from '../../lib/text/formula-safety.ts';
 
 /** The longest text that spreadsheet programs hold in a cell. A download cuts longer text. */
@@ -28,14 +28,15 @@ export function mergeRow(
   // A stored row that could not be split into columns has no order of columns, so the order of the file is taken.
   if (RAW_FIELD in stored.fields) {
     const isUnedited = Object.entries(row.fields).every(
-      ([name, value]) => cellText(valueLike(stored.fields[name] ?? null, value)) === cellText(stored.fields[name]),
+      ([name, value]) =>
+        cellText(valueLike(memberOf(stored.fields, name) ?? null, value)) === cellText(memberOf(stored.fields, name)),
     );
     if (isUnedited) return stored.fields;
     return Object.fromEntries(Object.entries(row.fields).map(([name, value]) => [name, valueLike('', value)]));
   }
   const merged = new Map<string, JsonValue>(Object.entries(stored.fields));
   for (const [name, value] of Object.entries(row.fields)) {
-    const before = stored.fields[name];
+    const before = memberOf(stored.fields, name);
     if (before === undefined && (isTable || cellText(value) === '')) continue;
     merged.set(name, valueLike(before ?? null, value));
   }

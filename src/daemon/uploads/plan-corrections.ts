@@ -4,7 +4,7 @@ import type { Correction, StoredRecord } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
 import { identityOf, readableKey, recordKey, serializeFields } from '../../domain/record.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { type JsonObject, memberOf } from '../../lib/json.ts';
 import { entriesOf, mapRecords } from '../../pipeline/map-records.ts';
 import { cellText, mergeRow } from './merge-row.ts';
 
@@ -88,7 +88,7 @@ export async function planCorrections(
         continue;
       }
       const fields = merged(record, row);
-      if (isTable) for (const name of Object.keys(row.fields)) if (!(name in fields)) unknown.add(name);
+      if (isTable) for (const name of Object.keys(row.fields)) if (!Object.hasOwn(fields, name)) unknown.add(name);
       if (isSame) {
         planned.push({ ...base, fate: 'unchanged', problems: [], changes: [] });
         continue;
@@ -191,8 +191,8 @@ function withoutOmitted(fields: JsonObject, omit: readonly string[]): JsonObject
 
 function changesOf(before: JsonObject, after: JsonObject): PlannedRow['changes'] {
   return Object.keys(after).flatMap((column) => {
-    const from = cellText(before[column]);
-    const to = cellText(after[column]);
+    const from = cellText(memberOf(before, column));
+    const to = cellText(memberOf(after, column));
     return from === to ? [] : [{ column, from, to }];
   });
 }

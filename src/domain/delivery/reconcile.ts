@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../lib/canonical-json.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { visibleText } from '../../lib/text/odd-character.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import type { ItemKind } from '../item.ts';
@@ -75,7 +75,7 @@ function byHand(key: string): string {
  * desired. Fields that an import does not name may keep their values.
  */
 export function wholePayload(desired: JsonObject, baseline: JsonObject): JsonObject {
-  const cleared = Object.keys(baseline).filter((name) => desired[name] === undefined);
+  const cleared = Object.keys(baseline).filter((name) => memberOf(desired, name) === undefined);
   return { ...desired, ...Object.fromEntries(cleared.map((name) => [name, null])) };
 }
 
@@ -83,11 +83,11 @@ export function wholePayload(desired: JsonObject, baseline: JsonObject): JsonObj
 export function changedFields(desired: JsonObject, baseline: JsonObject): JsonObject {
   const changes: Record<string, JsonValue> = {};
   for (const [name, value] of Object.entries(desired)) {
-    const before = baseline[name];
+    const before = memberOf(baseline, name);
     if (before === undefined || canonicalJson(before) !== canonicalJson(value)) changes[name] = value;
   }
   for (const name of Object.keys(baseline)) {
-    if (desired[name] === undefined) changes[name] = null;
+    if (memberOf(desired, name) === undefined) changes[name] = null;
   }
   return changes;
 }

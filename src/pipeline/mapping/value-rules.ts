@@ -1,7 +1,7 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { ValueRule } from '../../domain/mapping.ts';
 import { compareDecimals, normalizeDecimal } from '../../lib/decimal.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import type { MappingProblem } from './definition.ts';
 import { compileLinearPattern, type LinearPattern } from './expressions/linear-pattern.ts';
 import type { Meter } from './expressions/meter.ts';
@@ -62,7 +62,7 @@ function valuesAt(value: JsonValue | undefined, path: readonly string[]): JsonVa
 
 /** A copy of a payload without the values at a path that are one of these texts. */
 function without(payload: JsonObject, [name = '', ...rest]: readonly string[], empty: ReadonlySet<string>): JsonObject {
-  const value = payload[name];
+  const value = memberOf(payload, name);
   if (value === undefined) return payload;
   const { [name]: _, ...others } = payload;
   if (rest.length > 0) return isJsonObject(value) ? { ...others, [name]: without(value, rest, empty) } : payload;

@@ -9,7 +9,7 @@ export const FILE_STREAM = {
     .string()
     .min(1)
     .describe(
-      'The file, relative to the config file, or its address: `https://`, `sftp://`, `ftp://`, `ftps://` or `s3://`. `*` and `?` stand for characters within a file or folder name.',
+      'The file, relative to the config file, or its address: `https://`, `sftp://`, `ftp://`, `ftps://` or `s3://`. `*` and `?` stand for characters within a file or folder name. A link that such a pattern finds has to lead to a file in the folder before the first `*` or `?`.',
     ),
   files: z
     .enum(['all', 'latest'])

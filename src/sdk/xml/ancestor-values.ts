@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../lib/json.ts';
-import { setMember } from './element.ts';
+import { type JsonObject, setMember } from '../../lib/json.ts';
 
 /**
  * The path of a value outside of a record that the row of the record gets. The value is in an element around the

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { type JsonObject, type JsonValue, setMember } from '../../lib/json.ts';
 
 /** The rules by which elements become values. */
 export interface ElementRules {
@@ -89,13 +89,6 @@ export function valueOf(element: Element, rules: ElementRules): JsonValue {
   if (element.byLanguage !== null) chooseLanguages(fields, element.byLanguage, rules);
   if (element.children === 0 ? !element.isNil : !isBlank(text)) fields['#text'] = text;
   return fields;
-}
-
-/** Sets a member with any name, even `__proto__`. */
-export function setMember(fields: JsonObject, name: string, value: JsonValue): void {
-  if (name === '__proto__') {
-    Object.defineProperty(fields, name, { value, enumerable: true, configurable: true, writable: true });
-  } else fields[name] = value;
 }
 
 function addByLanguage(parent: Element, name: string, language: string, value: JsonValue): void {

@@ -1,6 +1,6 @@
 import type { Issue } from '../../domain/issue.ts';
-import type { JsonObject } from '../../lib/json.ts';
-import { isBlank, setMember } from './element.ts';
+import { type JsonObject, setMember } from '../../lib/json.ts';
+import { isBlank } from './element.ts';
 
 const PARTIAL_FIELDS_MAX = 50;
 const PARTIAL_CHARACTERS_MAX = 1_000;

@@ -1,6 +1,6 @@
 import iconv from 'iconv-lite';
 import { cellText } from '../../daemon/uploads/merge-row.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { type JsonObject, memberOf } from '../../lib/json.ts';
 import { defuseFormula } from '../../lib/text/formula-safety.ts';
 
 /** The form in which a CSV file is written. */
@@ -31,7 +31,7 @@ export async function* csvFile(
     `${values.map((value) => cell(defuseFormula(value), dialect)).join(dialect.delimiter)}\r\n`;
   yield encoder.write((MARKED.test(dialect.encoding) ? '\ufeff' : '') + line(columns));
   for await (const rows of pages) {
-    yield encoder.write(rows.map((fields) => line(columns.map((name) => cellText(fields[name])))).join(''));
+    yield encoder.write(rows.map((fields) => line(columns.map((name) => cellText(memberOf(fields, name))))).join(''));
   }
   const rest = encoder.end();
   if (rest !== undefined && rest.length > 0) yield rest;

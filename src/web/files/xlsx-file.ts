@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { escapeUTF8 } from 'entities/escape';
 import { ZipFile } from 'yazl';
 import { CELL_CHARACTERS_MAX, cellText } from '../../daemon/uploads/merge-row.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { type JsonObject, memberOf } from '../../lib/json.ts';
 import { columnLettersOf } from '../../sdk/spreadsheet/column-letters.ts';
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
@@ -66,7 +66,7 @@ async function* sheetText(
     yield rows
       .map((fields) =>
         row(
-          columns.map((name) => cellText(fields[name])),
+          columns.map((name) => cellText(memberOf(fields, name))),
           TEXT_STYLE,
         ),
       )

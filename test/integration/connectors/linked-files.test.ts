@@ -123,7 +123,7 @@ describe('a link that a pattern finds', () => {
   it.skipIf(!existsSync('/proc/self/fd'))('a file that is read by its path is the one that was checked', async () => {
     put('exports/a.csv', '1');
     const [found] = await findFiles({ pattern: at('exports/*.csv'), select: 'all', resolvePath: (path) => path });
-    if (found?.bytes == null) throw new Error('No file was found.');
+    if (found?.bytes === undefined || found.bytes === null) throw new Error('No file was found.');
     const limits = { maxBytes: 1000, maxRatio: 10, maxEntries: 10 } as never;
     const temporary = createTemporaryFiles(undefined);
     for await (const { file } of openParts(

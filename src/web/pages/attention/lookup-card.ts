@@ -2,7 +2,7 @@ import { cellText } from '../../../daemon/uploads/merge-row.ts';
 import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
 import type { Issue } from '../../../domain/issue.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
-import type { JsonObject } from '../../../lib/json.ts';
+import { type JsonObject, memberOf } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';
 import { csrfField } from '../../parts/csrf-field.ts';
 import { card } from '../../parts/page-head.ts';
@@ -44,5 +44,5 @@ function tablesIn(expression: string): string[] {
 /** The value of the one column at fault; null if there are several. */
 function keyOf(fields: JsonObject, issue: Issue): string | null {
   const [column, ...others] = columnsAtFault(fields, issue);
-  return column === undefined || others.length > 0 ? null : cellText(fields[column]).trim();
+  return column === undefined || others.length > 0 ? null : cellText(memberOf(fields, column)).trim();
 }

@@ -4,6 +4,7 @@ import { formatPlace } from '../../../domain/place.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { QuarantinedRecord } from '../../../domain/ports/ledger/ledger-views.ts';
 import { RAW_FIELD, readableKey } from '../../../domain/record.ts';
+import { memberOf } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';
 import { dataTable, emptyState } from '../../parts/data-table.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
@@ -36,7 +37,7 @@ export function recordTable(records: readonly QuarantinedRecord[]): Html {
   const heads = columns.map((name) => html`<th scope="col">${columnName(name)}</th>`);
   const body = records.map((record) => {
     const wrong = new Set(record.issues.flatMap((issue) => columnsAtFault(record.fields, issue)));
-    const cells = columns.map((name) => cell(name, cellText(record.fields[name]), wrong.has(name)));
+    const cells = columns.map((name) => cell(name, cellText(memberOf(record.fields, name)), wrong.has(name)));
     const issues = record.issues.map(
       ({ message, cure }) =>
         html`<li>${message}${cure === undefined ? null : html` <span class="quiet">${cure}</span>`}</li>`,

@@ -1,5 +1,5 @@
 import type { Place } from '../../../domain/place.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';
 import { formatCount } from '../../parts/count-link.ts';
 
@@ -38,8 +38,8 @@ export interface ComparedField {
 export function compareFields(mapped: JsonObject, acknowledged: JsonObject | null): ComparedField[] {
   const names = [...new Set([...Object.keys(mapped), ...Object.keys(acknowledged ?? {})])];
   return names.map((field) => {
-    const left = mapped[field];
-    const right = acknowledged?.[field];
+    const left = memberOf(mapped, field);
+    const right = acknowledged === null ? undefined : memberOf(acknowledged, field);
     return { field, mapped: left, acknowledged: right, difference: differenceOf(left, right) };
   });
 }
