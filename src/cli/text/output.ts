@@ -3,6 +3,7 @@ import type { Environment } from '../../config/environment.ts';
 import { systemCodeOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { SecretStore } from '../../lib/logging/secrets.ts';
+import { plainJson } from '../../lib/text/plain-json.ts';
 import { fit } from './fit.ts';
 import { type OwnStart, withOwnCommands } from './own-hints.ts';
 import { createPaint, type Paint, wantsColour } from './style.ts';
@@ -100,7 +101,9 @@ export function createOutput(options: OutputOptions): Output {
     else stderr.write(`${text}\n`);
   };
   const scrubbed = (value: object): string =>
-    JSON.stringify(value, (_, member: unknown) => (typeof member === 'string' ? secrets.scrubValue(member) : member));
+    plainJson(
+      JSON.stringify(value, (_, member: unknown) => (typeof member === 'string' ? secrets.scrubValue(member) : member)),
+    );
 
   async function streamed(text: string | Uint8Array): Promise<boolean> {
     if (!toStdout(text)) {
@@ -130,7 +133,7 @@ export function createOutput(options: OutputOptions): Output {
       if (!json) for (const line of lines) toStdout(`${line}\n`);
     },
     document(value, { reveal } = { reveal: false }) {
-      toStdout(`${reveal ? JSON.stringify(value) : scrubbed(value)}\n`);
+      toStdout(`${reveal ? plainJson(JSON.stringify(value)) : scrubbed(value)}\n`);
     },
     jsonLine: (value) => streamed(`${scrubbed(value)}\n`),
     listLine: (line) => streamed(`${forPeople(line, stdout)}\n`),

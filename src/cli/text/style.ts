@@ -23,7 +23,7 @@ export function printable(text: string): string {
     .replaceAll('\t', ' ')
     .replaceAll(
       // oxlint-disable-next-line no-control-regex
-      /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+      /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb]/g,
       (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
 }

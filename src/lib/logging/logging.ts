@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { plainJson } from '../text/plain-json.ts';
 import { logFields } from './log-context.ts';
 import type { LogLevel } from './log-levels.ts';
 import type { SecretStore } from './secrets.ts';
@@ -28,6 +29,6 @@ export function createLogger(options: {
   const write = options.write ?? ((line: string) => void process.stderr.write(line));
   return pino(
     { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin, mixinMergeStrategy },
-    { write: (line: string) => write(options.secrets.scrub(line)) },
+    { write: (line: string) => write(plainJson(options.secrets.scrub(line))) },
   );
 }
