@@ -15,6 +15,8 @@ export const FAULT_EXIT_CODES = {
   'ledger.lost': 3,
   'ledger.reader_lost': 3,
   'ledger.linked': 3,
+  'ledger.network': 2,
+  'ledger.sqlite': 3,
   'ledger.unreadable': 3,
   'ledger.newer': 3,
   'ledger.older': 3,

@@ -2,10 +2,11 @@
 // The mark is written only after the ledger's identity is in its main file, and its count is never ahead of the
 // ledger's commits. So no crash leaves a mark without the ledger that the mark describes.
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
 import { assertOneName, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
+import { assertLocalDisk } from '../store/local-disk.ts';
 import { createMeta } from '../store/meta.ts';
 import { type Mark, markOf, readMark } from './mark.ts';
 
@@ -50,13 +51,15 @@ export function assertNotGone(file: string): void {
 /**
  * Opens a ledger for reading only, beside a process that writes it. Null if there is none yet.
  *
- * @throws Fault `ledger.restored` where there was a ledger, or a later one, and the faults of `openDatabaseReadOnly`
+ * @throws Fault `ledger.restored` where there was a ledger, or a later one, `ledger.network`, and the faults of
+ *   `openDatabaseReadOnly`
  */
 export function openToRead(file: string): Sqlite | null {
   // The mark is read before the ledger: a process that creates a ledger writes the mark last, and the count of a mark
   // is never greater than that of its ledger.
   const mark = readMark(file);
   assertOneName(file);
+  if (existsSync(file)) assertLocalDisk(realpathSync(file));
   const db = openDatabaseReadOnly(file);
   if (mark === null) return db;
   try {

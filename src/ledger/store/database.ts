@@ -11,6 +11,7 @@ import { assertLedgerContent, assertLedgerFile, contentOf, notALedgerFault } fro
 import { compileLazily } from './lazy-statements.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPath } from './ledger-path.ts';
+import { assertFixedSqlite } from './sqlite-version.ts';
 
 export type Sqlite = Database.Database;
 
@@ -31,8 +32,8 @@ export function loadSqlite(): void {
  * Opens the ledger's file for writing and brings its schema up to date. Only the owner can open the file and its log,
  * because they have confidential data.
  *
- * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked` or `ledger.newer`, and the errors of
- *   `beforeUpgrade`
+ * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked`, `ledger.sqlite` or `ledger.newer`, and the
+ *   errors of `beforeUpgrade`
  */
 export function openDatabase(file: string, options: Partial<OpenOptions> = {}): Sqlite {
   let db: Sqlite | null = null;
@@ -51,6 +52,7 @@ export function openDatabase(file: string, options: Partial<OpenOptions> = {}): 
     // SQLite creates its log with the mode of the ledger's file. A log that exists already may have a wider mode.
     for (const suffix of ['-wal', '-shm']) tightenFile(`${place}${suffix}`);
     db ??= new Database(file);
+    assertFixedSqlite(db);
     configure(db);
     compileLazily(db);
     bringUpToDate(db, place, { ...DEFAULTS, ...options });

@@ -9,6 +9,7 @@ import { describeHolder, type LedgerHolder } from './holder.ts';
 import { assertLedgerFile } from './is-ledger.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPath } from './ledger-path.ts';
+import { assertLocalDisk } from './local-disk.ts';
 
 export interface LedgerLock {
   /** Why this process may not write any more; null while it may. Costs one `stat`. */
@@ -22,7 +23,7 @@ export interface LedgerLock {
  * can open the file, because every user who can read it could lock it.
  *
  * @param readHolder called only when another process has the lock, to name that process
- * @throws Fault `ledger.held` or `ledger.unwritable`, and the faults of `assertLedgerFile`
+ * @throws Fault `ledger.held`, `ledger.network` or `ledger.unwritable`, and the faults of `assertLedgerFile`
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
   const place = preparePlace(ledgerFile);
@@ -49,9 +50,11 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
 function preparePlace(ledgerFile: string): string {
   try {
     makeDurableFolder(dirname(ledgerFile));
+    const ledger = ledgerPath(ledgerFile);
+    assertLocalDisk(ledger);
     // No file is made beside the database of another program.
     assertLedgerFile(ledgerFile);
-    const place = `${ledgerPath(ledgerFile)}.lock`;
+    const place = `${ledger}.lock`;
     makePrivateFile(place);
     return place;
   } catch (error) {

@@ -50,6 +50,15 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     means: 'The file of the ledger has a second name (a hard link), so two locks would be possible.',
     cure: '`find FOLDER -samefile ledger.db` lists the names. Remove the other name. Make copies with `dpp-sync ledger backup`.',
   },
+  'ledger.network': {
+    means:
+      'The ledger is on a network file system: NFS, SMB, AFS, 9p, Ceph, Lustre, Coda or NCP. Locks and shared memory do not hold there, and the ledger could be damaged.',
+    cure: 'Set `ledger` to a place on a local disk of the machine. To keep the ledger, move all its files (`ledger.db*`) there while no process uses them.',
+  },
+  'ledger.sqlite': {
+    means: 'The installed better-sqlite3 has a SQLite older than 3.51.3, which can damage a ledger in rare cases.',
+    cure: 'Install dpp-sync again with the versions of its package-lock.json. `npm ls better-sqlite3` shows the installed version.',
+  },
   'ledger.unreadable': {
     means: 'The file is damaged, is not a ledger, or does not exist.',
     cure: '`dpp-sync ledger verify` shows what is wrong. [Restore a backup](operations.md#restore-a-backup).',
