@@ -18,7 +18,7 @@ export interface RunDaemonOptions extends DaemonOptions {
  * An orchestrator usually kills a process half a minute after the request to stop. The daemon stops waiting before
  * that.
  */
-const DRAIN_MS = 25_000;
+export const DRAIN_MS = 25_000;
 
 /**
  * Runs the daemon until it has to stop.

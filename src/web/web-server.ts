@@ -46,7 +46,7 @@ export interface DashboardServer extends WebServer {
 const PARAM_CHARS_MAX = 4096;
 
 /**
- * Opens the web server: the dashboard, the queues' board, `/healthz` and `/metrics`.
+ * Opens the web server: the dashboard, the queues' board, `/healthz`, `/readyz`, `/livez` and `/metrics`.
  *
  * @throws Fault `config.invalid` if the server cannot listen at the address or the token is gone
  */

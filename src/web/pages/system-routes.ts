@@ -13,17 +13,29 @@ export function systemRoutes(context: PageContext): Route[] {
     withoutLedger: true,
     handle: async () => ({ type: 'text', contentType, text }),
   });
+  const healthAt = (path: string): Route => ({
+    method: 'GET',
+    path,
+    role: 'open',
+    withoutLedger: true,
+    async handle() {
+      const report = await health.check();
+      const well = report.status === 'ok' || report.status === 'degraded';
+      return { type: 'json', status: well ? 200 : 503, value: report };
+    },
+  });
   return [
+    healthAt('/healthz'),
+    // The name under which Kubernetes asks whether a pod can work.
+    healthAt('/readyz'),
     {
       method: 'GET',
-      path: '/healthz',
+      path: '/livez',
       role: 'open',
       withoutLedger: true,
-      async handle() {
-        const report = await health.check();
-        const well = report.status === 'ok' || report.status === 'degraded';
-        return { type: 'json', status: well ? 200 : 503, value: report };
-      },
+      // The answer depends on nothing but the event loop. A full disk, a Redis or a platform that is away recovers
+      // without a restart of this process.
+      handle: async () => ({ type: 'json', value: { status: 'alive' } }),
     },
     {
       method: 'GET',

@@ -13,7 +13,9 @@ const OPEN = [
   'GET /assets/live.js',
   'GET /assets/style.css',
   'GET /healthz',
+  'GET /livez',
   'GET /login',
+  'GET /readyz',
   'POST /login',
 ];
 const FORGED = 'This form is older than your login.';

@@ -120,6 +120,8 @@ describe('the web server', () => {
       const { status, body } = await ask('/healthz');
       expect(status).toBe(200);
       expect(JSON.parse(body)).toEqual({ status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' });
+      expect(await ask('/readyz')).toMatchObject({ status: 200, body });
+      expect(await ask('/livez')).toMatchObject({ status: 200, body: '{"status":"alive"}' });
     });
   });
 

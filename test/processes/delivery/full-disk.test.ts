@@ -220,6 +220,8 @@ describeSmallDisk('a daemon whose disk is full', () => {
       disk.fill();
       await daemon.startRun('erp', 'schedule');
       await expect.poll(health, SOON).toMatchObject({ status: 'unhealthy', ledger: 'unwritable' });
+      // Kubernetes must not restart the pod, because the daemon continues by itself.
+      expect([(await fetch(`${url}/readyz`)).status, (await fetch(`${url}/livez`)).status]).toEqual([503, 200]);
       expect(await page()).toContain('cannot be written');
       const status = await runHere(['status', '-c', world.configFile, '--json']);
       expect(status.json()).toMatchObject({ ledger: { freeBytes: 0 } });
