@@ -18,11 +18,21 @@ export async function confirm(question: string, { input, output, signal }: Confi
   signal.throwIfAborted();
   // Without the terminal mode, Ctrl-C stays a signal to the process, and `signal` aborts.
   const lines = createInterface({ input, output, terminal: false });
+  let isAnswered = false;
+  const withLineEnd = <T>(result: T): T => {
+    if (!isAnswered) output.write('\n');
+    isAnswered = true;
+    return result;
+  };
   try {
     const answer = await new Promise<string>((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-      lines.once('close', () => resolve(''));
-      lines.question(`${question} [y/N] `, resolve);
+      // Without an answer, no line end of the person ends the line of the question.
+      signal.addEventListener('abort', () => reject(withLineEnd(signal.reason as Error)), { once: true });
+      lines.once('close', () => resolve(withLineEnd('')));
+      lines.question(`${question} [y/N] `, (typed) => {
+        isAnswered = true;
+        resolve(typed);
+      });
     });
     return /^y(es)?$/i.test(answer.trim());
   } finally {

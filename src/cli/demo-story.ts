@@ -1,7 +1,7 @@
 import type { ChangedValue } from '../daemon/demo/demo-changes.ts';
 import type { SyncReport } from '../daemon/sync.ts';
 import { formatPlace } from '../domain/place.ts';
-import type { ItemSummary, QuarantinedRecord } from '../domain/ports/ledger/ledger-views.ts';
+import type { QuarantinedRecord, StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
 import { shellValue } from '../lib/text/shell-word.ts';
 import { runLines } from './source/sync-report.ts';
 import type { Output } from './text/output.ts';
@@ -27,8 +27,15 @@ export interface DemoStory {
   firstSync(report: FinishedReport, examples: readonly QuarantinedRecord[]): void;
   secondSync(report: FinishedReport): void;
   oneChange(change: ChangedValue, report: FinishedReport): void;
-  /** @param corrected null if every line of the export names its product */
-  passports(corrected: ChangedValue | null, report: FinishedReport, gated: readonly ItemSummary[]): void;
+  /**
+   * @param corrected null if every line of the export names its product
+   * @param gated one passport for each reason of the platform, and how many have this reason
+   */
+  passports(
+    corrected: ChangedValue | null,
+    report: FinishedReport,
+    gated: readonly (StuckDelivery & { count: number })[],
+  ): void;
   /** @param port the port of the sandbox, so that it can be started there again */
   goOn(port: string): void;
   serving(access: Access): void;
@@ -119,9 +126,10 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       );
       print(...passportLines(passports, table).map((line) => ` ${line}`));
       if (gated.length > 0) {
-        say('', 'The platform refuses the other passports and names what is missing, for example');
-        for (const { key, naturalKey, reason } of gated) {
-          say(`${paint('yellow', '✗')} ${printable(naturalKey ?? key)}  ${printable(reason?.message ?? '')}`);
+        say('', 'The platform refuses other passports, and names what is missing:');
+        for (const { key, naturalKey, reason, count } of gated) {
+          const others = count === 1 ? '' : ` and ${formatCount(count - 1)} more`;
+          say(`${paint('yellow', '✗')} ${printable(naturalKey ?? key)}${others}  ${printable(reason.message)}`);
         }
       }
     },

@@ -152,7 +152,7 @@ async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: S
     const corrected = await fixBomLine(demoFolder.folder);
     const fourth = await sync(runtime, request, clock);
     assertFinished(fourth);
-    const gated = runtime.views.items({ kind: 'passport', state: 'blocked', afterId: 0, limit: EXAMPLES_SHOWN }).items;
+    const gated = runtime.views.stuckCauses(EXAMPLES_SHOWN).filter(({ kind }) => kind === 'passport');
     story.passports(corrected, fourth, gated);
     return [
       { name: 'first', report: first },

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { type Environment, processEnvironment } from '../config/environment.ts';
 import { fault } from '../domain/faults.ts';
 import { fileReasonOf, systemCodeOf } from '../lib/errors.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -79,11 +80,19 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
           `  read the ${todo} with TODO in ${printable(configFile)}: correct or keep each line, and delete the word TODO`,
         ]),
     `  dpp-sync preview ${found.source} --issues`,
-    '  set DPP_API_KEY to the key of the platform, and DPP_BASE_URL to the address of the platform; without DPP_BASE_URL the address is that of `dpp-sync sandbox`',
+    ...settingLines(processEnvironment()),
     '  dpp-sync check',
     '  if there are several files: `dpp-sync init --from FILE -c OTHER.yaml` for each one, then "Join several files" in docs/getting-started.md',
   );
   return 0;
+}
+
+/** The variables that the config names and that are not set yet. */
+function settingLines({ DPP_API_KEY: key = '', DPP_BASE_URL: url = '' }: Environment): string[] {
+  const address =
+    'DPP_BASE_URL to the address of the platform; without DPP_BASE_URL the address is that of `dpp-sync sandbox`';
+  if (key !== '') return url === '' ? [`  if the platform is not the sandbox, set ${address}`] : [];
+  return [`  set DPP_API_KEY to the key of the platform${url === '' ? `, and ${address}` : ''}`];
 }
 
 function initDocument(file: string, found: ProposedConfig, { configFile }: CommandContext, counts: unknown) {

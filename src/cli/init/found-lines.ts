@@ -1,6 +1,6 @@
 import { kindWord } from '../../domain/words.ts';
 import type { Output } from '../text/output.ts';
-import { plural, printable, wrap } from '../text/style.ts';
+import { formatCount, plural, printable, wrap } from '../text/style.ts';
 import type { ProposedConfig } from './propose-config.ts';
 import type { ProposedLine } from './proposed-line.ts';
 import type { FoundOption } from './recognise-format.ts';
@@ -50,6 +50,6 @@ function reasonLines(indent: string, reason: string, { paint, width }: Output): 
 }
 
 function sampleWords({ records, columns, broken, isWhole }: NonNullable<ProposedConfig['sample']>): string {
-  const unread = broken === 0 ? '' : `, and ${plural(broken, 'record')} that cannot be read`;
-  return `${isWhole ? '' : 'Of the file, the first '}${plural(records, 'record')} with ${plural(columns, 'column')}${unread}.`;
+  const readable = broken === 0 ? '' : `, of which ${formatCount(records)} can be read`;
+  return `${isWhole ? '' : 'Of the file, the first '}${plural(records + broken, 'record')} with ${plural(columns, 'column')}${readable}.`;
 }

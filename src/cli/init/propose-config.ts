@@ -81,7 +81,9 @@ function proposed({
   const stream = streamName(head);
   const mapping = proposeMapping(columns.columns, key, basename(head.name));
   const source = 'erp';
-  const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${plural(sample.rows.length, 'record')} of the file.`;
+  const readable = sample.broken === 0 ? '' : `, of which ${sample.rows.length} can be read`;
+  const read = plural(sample.rows.length + sample.broken, 'record');
+  const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${read} of the file${readable}.`;
   recognised.hints.push(...repeatHints(columns.repeats, sample.lines));
   const parts = { source, stream, path, recognised, key, mapping, columns };
   const text = `${headText(source, `${about} ${seen}`)}${sourcesText(parts)}`;

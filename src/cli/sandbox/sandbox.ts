@@ -115,7 +115,12 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
       '',
       ...keys.map(({ key, scopes }) => `  ${key}  ${output.paint('dim', scopes.join(', '))}`),
       '',
-      `In dpp-sync.yaml:   target: { baseUrl: ${baseUrl}, apiKey: ${keys[0]?.key ?? ''} }`,
+      // Lines that are short enough for any terminal, so that no key is wrapped.
+      'In dpp-sync.yaml:',
+      '  target:',
+      `    baseUrl: ${baseUrl}`,
+      `    apiKey: ${keys[0]?.key ?? ''}`,
+      '',
       `The API as it is:   ${baseUrl}/api/docs/, and as OpenAPI ${baseUrl}/api/schema/`,
       ...(controlUrl === null ? [] : [`Control endpoint:   ${controlUrl}`]),
       settings.storage === ':memory:'

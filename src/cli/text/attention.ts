@@ -60,7 +60,9 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
       const { kind, key, naturalKey, state } = stuck;
       const message = isGuardedChange(stuck, standing.guarded) ? GUARDED : stuck.reason.message;
       const name = naturalKey === null || naturalKey === key ? key : `${key} (${naturalKey})`;
+      const others = stuck.count - 1;
       lines.push(`  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(message), 300)}`);
+      if (others > 0) lines.push(`    ${formatCount(others)} more ${others === 1 ? 'has' : 'have'} the same reason.`);
     }
     const states = NEEDING.filter((state) => needingIn(state) > 0 || (state === 'blocked' && blocked > 0));
     lines.push(

@@ -22,7 +22,8 @@ export interface ContactAttention {
 export interface Attention extends ContactAttention {
   /** Items that deliveries wait for and that are not being delivered, the item with the most deliveries first. */
   waitingFor: WaitingGroup[];
-  stuck: StuckDelivery[];
+  /** Deliveries that need a person: the newest one of each cause, and how many have this cause. */
+  stuck: (StuckDelivery & { count: number })[];
   /** Unconfirmed items that do not need a person, and when the first of them is looked up. */
   awaitingReadBack: ReturnType<LedgerViews['awaitingReadBack']>;
   /** Rows that make the same items as other rows. */
@@ -40,7 +41,7 @@ export function attentionOf(views: LedgerViews, sources: readonly string[]): Att
   const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
   return {
     waitingFor: views.waitingFor(GROUPS_MAX, sources).filter(({ state }) => !onTheWay(state)),
-    stuck: views.stuck(STUCK_MAX, sources),
+    stuck: views.stuckCauses(STUCK_MAX, sources),
     awaitingReadBack: views.awaitingReadBack(sources),
     duplicates: views.duplicates(DUPLICATES_MAX, sources),
     otherForms: views.otherForms(),

@@ -21,6 +21,10 @@ const WHY = `iif(${IS_OPEN} OR i.ignored_hash IS NOT NULL, i.reason, NULL)`;
 const ROW_KEY = "replace(r.key, char(31), ' / ')";
 const PLACE = `r.place ->> '$.file' AS file, r.place ->> '$.line' AS line, r.place ->> '$.path' AS path`;
 
+/** A part that may be a product or a material counts as a product until its item appears. People are shown that it is not known. */
+const PART_KIND =
+  'iif(m.either = 1 AND NOT EXISTS (SELECT 1 FROM items t WHERE t.kind = m.kind AND t.key = m.key), NULL, m.kind)';
+
 export const VIEWS: Readonly<Record<string, string>> = {
   v_items: `SELECT i.id, i.kind, i.key, i.natural_key, i.desired ->> '$.name' AS name, i.source, ${STATE} AS state,
       i.missing_since IS NOT NULL AS missing, i.remote_id ->> '$' AS remote_id, i.operation, i.revision, i.attempts,
@@ -46,7 +50,7 @@ export const VIEWS: Readonly<Record<string, string>> = {
   v_records: `SELECT r.id AS record, s.source, s.name AS stream, ${ROW_KEY} AS row_key, ${PLACE}, r.state,
       r.missing_since IS NOT NULL AS missing, r.raw AS fields
     FROM records r JOIN streams s ON s.id = r.stream_id`,
-  v_bom: `SELECT i.key AS bom_item, p.key AS product, m.kind AS part_kind, m.key AS part, i.desired ->> '$.quantity' AS quantity,
+  v_bom: `SELECT i.key AS bom_item, p.key AS product, ${PART_KIND} AS part_kind, m.key AS part, i.desired ->> '$.quantity' AS quantity,
       i.desired ->> '$.unit' AS unit, ${STATE} AS state, i.missing_since IS NOT NULL AS missing, i.source
     FROM items i JOIN refs p ON p.item_id = i.id AND p.role = 'product'
       LEFT JOIN refs m ON m.item_id = i.id AND m.role <> 'product'

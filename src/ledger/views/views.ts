@@ -15,6 +15,7 @@ import type {
 import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { UnprovenWrites } from '../../domain/unproven-words.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { NEEDS_PERSON as IS_STUCK, SHAPE } from '../dashboard/stuck-groups.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
 import { isStuck, itemState } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
@@ -100,6 +101,12 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     ),
     stuck: db.prepare<[Listed & { limit: number }], StuckRow>(`${stuckColumns} WHERE ${isStuck('i')} AND ${NEEDS_PERSON}
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) ORDER BY i.staged_at DESC, i.id DESC LIMIT @limit`),
+    stuckCauses: db.prepare<[Listed & { limit: number }], StuckRow & { count: number }>(
+      `${stuckColumns.replace('SELECT', 'SELECT g.count,')} JOIN (
+         SELECT max(i.id) AS id, count(*) AS count FROM items i INDEXED BY items_by_reason WHERE ${IS_STUCK}
+           AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.state, ${SHAPE}, i.kind
+         ORDER BY 1 DESC LIMIT @limit) g ON g.id = i.id ORDER BY i.id DESC`,
+    ),
     // This condition repeats the words of the index `items_scheduled`.
     awaitingReadBack: db.prepare<[Listed], { count: number; nextLookAt: number | null }>(
       `SELECT count(*) AS count, min(i.due_at) AS nextLookAt FROM items i
@@ -175,6 +182,8 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
       return row ? { source: row.source, stream: row.stream, place: parseJson<Place>(row.place) } : null;
     },
     stuck: (limit, sources) => sql.stuck.all({ limit, ...listed(sources) }).map(stuckDelivery),
+    stuckCauses: (limit, sources) =>
+      sql.stuckCauses.all({ limit, ...listed(sources) }).map((row) => ({ ...stuckDelivery(row), count: row.count })),
     awaitingReadBack: (sources) => sql.awaitingReadBack.get(listed(sources)) ?? { count: 0, nextLookAt: null },
     unproven: (sources) => sql.unproven.all(listed(sources)),
     deferred() {

@@ -62,8 +62,14 @@ describe('init --from, check and preview in an empty folder', () => {
       expect(init).toMatchObject({ exitCode: 0, stderr: '' });
       expect(init.stdout).toContain('erp/artikel  40 records: 40 mapped');
       expect(init.stdout).toContain(' preview erp --issues\n');
-      expect(init.stdout).toContain(
+      expect(init.stdout).not.toContain('set DPP_');
+      const without = (set: Record<string, string>) =>
+        cli(['init', '--from', 'exports/artikel.csv', '-c', 'other.yaml', '--force'], { cwd: folder.path, env: set });
+      expect((await without({ DPP_BASE_URL: '', DPP_API_KEY: '' })).stdout).toContain(
         '  set DPP_API_KEY to the key of the platform, and DPP_BASE_URL to the address of the platform;',
+      );
+      expect((await without({ DPP_BASE_URL: world.baseUrl, DPP_API_KEY: '' })).stdout).toContain(
+        '  set DPP_API_KEY to the key of the platform\n',
       );
       expect(readFileSync(join(folder.path, 'dpp-sync.yaml'), 'utf8')).toContain(
         'gtin: gtin(row.EAN) # 40 of 40 values are GTINs with a right check digit',

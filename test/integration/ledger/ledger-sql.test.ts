@@ -137,6 +137,13 @@ describe('the views for people', () => {
     expect(rows('SELECT product, part_kind, part, quantity FROM v_bom')).toEqual([
       { product: 'P1', part_kind: 'material', part: 'M1', quantity: '1' },
     ]);
+    const writable = new Database(fixture.file);
+    writable.exec(
+      "UPDATE refs SET kind = 'product', role = 'component', key = 'X9', either = 1 WHERE role = 'material'",
+    );
+    expect(rows('SELECT part_kind, part FROM v_bom')).toEqual([{ part_kind: null, part: 'X9' }]);
+    writable.exec("UPDATE refs SET kind = 'material', role = 'material', key = 'M1', either = 0 WHERE key = 'X9'");
+    writable.close();
     expect(rows('SELECT run, source, stream, result, read FROM v_runs ORDER BY run')).toMatchObject([
       { run: 1, source: 'erp', stream: 'default', result: 'complete', read: 4 },
       { run: 2 },

@@ -104,6 +104,7 @@ describe('an export in which all keys have another form', () => {
     const shown = (await look('show', 'bom_item', padded(1))).stdout;
     const why = (await look('why', 'B1')).stdout;
     expect(status).toContain('60 items need a person');
+    expect(status).toContain('\n    59 more have the same reason.\n');
     for (const text of [status, shown, why]) expect(text).not.toMatch(/settle[^\n]*--delivered/);
     expect(status).toContain('Decide about that read first');
     expect(shown).toContain('Decide about that read first');

@@ -58,7 +58,7 @@ describe('a question', () => {
     controller.abort();
     await expect(asked).rejects.toMatchObject({ name: 'AbortError' });
     output.end();
-    expect(await textOf(output)).toBe('Sure? [y/N] ');
+    expect(await textOf(output)).toBe('Sure? [y/N] \n');
     await expect(ask('y\n', controller.signal)).rejects.toMatchObject({ name: 'AbortError' });
   });
 });

@@ -6,6 +6,7 @@ import { NO_CONTACT_ATTENTION } from '../../../src/cli/text/contact-lines.ts';
 import { formatLogLine } from '../../../src/cli/text/log-line.ts';
 import { createPaint, formatCount, formatDuration, printable, wantsColour } from '../../../src/cli/text/style.ts';
 import { formatTable } from '../../../src/cli/text/table.ts';
+import type { Attention } from '../../../src/daemon/views/attention.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import { armFormula, defuseFormula } from '../../../src/lib/text/formula-safety.ts';
 
@@ -83,7 +84,7 @@ describe('text on a terminal', () => {
 });
 
 describe('what needs a person', () => {
-  const told = (product: Record<string, number>, awaitingReadBack = 0) =>
+  const told = (product: Record<string, number>, awaitingReadBack = 0, stuck: Attention['stuck'] = []) =>
     attentionLines(
       {
         items: { product, material: {}, bom_item: {} },
@@ -97,7 +98,7 @@ describe('what needs a person', () => {
       },
       {
         waitingFor: [],
-        stuck: [],
+        stuck,
         awaitingReadBack: { count: awaitingReadBack, nextLookAt: null },
         duplicates: { count: 0, whole: 0, examples: [] },
         otherForms: [],
@@ -105,6 +106,21 @@ describe('what needs a person', () => {
       },
       createPaint(false),
     ).join('\n');
+
+  it('a reason that many items have is shown once, with their number', () => {
+    const reason = { code: 'gate', message: 'The platform says why.' } as const;
+    const common = { id: 1, kind: 'product', revision: 1, naturalKey: null, source: 'erp', state: 'blocked' } as const;
+    const item = { ...common, operation: 'product.create', reason } as const;
+    const lines = told({ blocked: 7 }, 0, [
+      { ...item, key: 'A', count: 6 },
+      { ...item, key: 'B', count: 1, reason: { code: 'gate', message: 'Another reason.' } },
+    ]).split('\n');
+    expect(lines.slice(1, 4)).toEqual([
+      '  product A is blocked: The platform says why.',
+      '    5 more have the same reason.',
+      '  product B is blocked: Another reason.',
+    ]);
+  });
 
   it('the states that need a person are listed, and no other', () => {
     expect(told({ delivered: 3, in_doubt: 2 })).toMatch(

@@ -271,6 +271,8 @@ export interface LedgerViews {
    * looked up.
    */
   stuck(limit: number, sources?: readonly string[]): StuckDelivery[];
+  /** The same deliveries, of those with the same kind, state and reason only the newest one, and how many they are. */
+  stuckCauses(limit: number, sources?: readonly string[]): (StuckDelivery & { count: number })[];
   /**
    * The number of unconfirmed items of these sources that are looked up or sent again automatically, and the time of the
    * first look-up.
