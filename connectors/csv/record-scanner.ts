@@ -1,4 +1,4 @@
-import { withoutTextFormula } from '../../src/sdk/index.ts';
+import { byteOrderMarksAt, withoutTextFormula } from '../../src/sdk/index.ts';
 import type { Dialect } from './schema.ts';
 
 /** Why a row could not be split into values. */
@@ -156,6 +156,9 @@ export class RecordScanner {
   private begin(): void {
     this.values.length = 0;
     this.defect = undefined;
+    // Files that were joined have byte order marks before rows. Before a quote such a mark would break the row.
+    const marks = byteOrderMarksAt(this.text, this.position);
+    if (marks > 0 && this.text[this.position + marks] === this.quote) this.position += marks;
     this.start = this.position;
     this.recordLine = this.line;
   }
@@ -203,7 +206,8 @@ export class RecordScanner {
       const after = quoted ? this.takeQuoted(opening) : this.takePlain(from, terminator);
       if (after === 'more') return false;
       if (typeof after === 'string') return this.fail(after, from, terminator);
-      if (quoted && !this.final && text.length - after <= Math.max(delimiter.length, terminator.length)) return false;
+      const unread = text.length - (quoted ? this.afterCarriageReturns(after) : after);
+      if (quoted && !this.final && unread <= Math.max(delimiter.length, terminator.length)) return false;
       const next = this.afterTerminator(after, terminator);
       if (next !== undefined) {
         this.finish(after, next);
@@ -295,7 +299,8 @@ export class RecordScanner {
     if (at >= text.length) return text.length;
     if (text.startsWith(terminator, at)) return at + terminator.length;
     if (!this.lineEnds || terminator !== '\n' || text[at] !== '\r') return undefined;
-    return at + 1 === text.length || text[at + 1] === '\n' ? at + 2 : undefined;
+    const end = this.afterCarriageReturns(at);
+    return end === text.length || text[end] === '\n' ? end + 1 : undefined;
   }
 
   /**
@@ -338,7 +343,7 @@ export class RecordScanner {
 
   /**
    * Finds the first line end that is not inside quotes: a CR without LF means that the file uses CR; otherwise it uses
-   * LF or CRLF.
+   * LF, CRLF or CR CR LF.
    */
   private detectTerminator(): string | undefined {
     const { text, quote } = this;
@@ -349,8 +354,10 @@ export class RecordScanner {
       else if (quoted) continue;
       else if (character === '\n') return (this.terminator = '\n');
       else if (character === '\r') {
-        if (at + 1 === text.length && !this.final) return undefined;
-        return (this.terminator = at + 1 === text.length || text[at + 1] === '\n' ? '\n' : '\r');
+        // Programs that translate the line ends of a file twice write CR CR LF.
+        const end = this.afterCarriageReturns(at);
+        if (end === text.length && !this.final) return undefined;
+        return (this.terminator = end === text.length || text[end] === '\n' ? '\n' : '\r');
       }
     }
     return this.final || text.length > this.max ? (this.terminator = '\n') : undefined;
@@ -386,10 +393,17 @@ export class RecordScanner {
     return found === -1 ? this.text.length : found;
   }
 
-  /** The end of a row's text if the line end is at `boundary`: before the CR of a CRLF. */
+  /** The end of a row's text if the line end is at `boundary`: before the CR of a CRLF, or before both of a CR CR LF. */
   private withoutCarriageReturn(boundary: number): number {
-    const crlf = this.lineEnds && this.terminator === '\n' && this.text[boundary - 1] === '\r';
-    return crlf ? boundary - 1 : boundary;
+    let end = boundary;
+    if (this.lineEnds && this.terminator === '\n') while (end > this.position && this.text[end - 1] === '\r') end--;
+    return end;
+  }
+
+  private afterCarriageReturns(from: number): number {
+    let at = from;
+    while (this.text[at] === '\r') at++;
+    return at;
   }
 
   private skipBlanks(from: number): number {

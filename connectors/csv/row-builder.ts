@@ -39,7 +39,7 @@ export function createRowBuilder(context: RowContext, scanner: RecordScanner): (
   ) as Record<string, string>;
   const needed = names.findLastIndex((name) => name !== '') + 1;
   const toDecimal = createDecimalReader(dialect.decimalMark);
-  const decimals = dialect.decimalColumns.filter((name) => name in template);
+  const decimals = dialect.decimalColumns.filter((name) => Object.hasOwn(template, name));
 
   const fieldsOf = (): Record<string, string> => {
     const fields = { ...template };

@@ -1,3 +1,5 @@
+import { byteOrderMarksAt } from '../../src/sdk/index.ts';
+
 /** One record of the file. */
 export interface RawRecord {
   text: string;
@@ -57,13 +59,15 @@ export class RecordScanner {
       }
       const isTooLong = end - this.position > this.max;
       if (found === -1 && !this.final && !isTooLong) return null;
-      const start = this.position;
+      // A byte order mark before a record comes from files that were joined. It would shift all columns.
+      const start = this.position + byteOrderMarksAt(this.text, this.position);
       this.position = found === -1 ? end : end + 1;
       this.isDiscarding = found === -1 && !this.final;
       this.line++;
       const isCutOff = found === -1 && this.hasLineEnds && !isTooLong;
       this.hasLineEnds ||= found !== -1;
-      const last = this.text[end - 1] === '\r' && end > start ? end - 1 : end;
+      let last = end;
+      while (last > start && this.text[last - 1] === '\r') last--;
       const text = this.text.slice(start, isTooLong ? start + RAW_CHARACTERS_MAX : last);
       return { text, line: this.line, isCutOff, isTooLong };
     }
@@ -71,6 +75,7 @@ export class RecordScanner {
   }
 
   private nextPiece(length: number): RawRecord | null {
+    this.position += byteOrderMarksAt(this.text, this.position);
     const end = this.position + length;
     if (end > this.text.length && !this.final) return null;
     const text = this.text.slice(this.position, end);

@@ -57,7 +57,9 @@ export function createRowBuilder({ file, encoding, layout }: RowContext): (recor
     if (isCutOff && text.length < end) issues.push(cutOff(line));
     const all = above === undefined ? fields : { ...above.fields, ...fields };
     if (text.includes('\uFFFD')) issues.push(...encodingIssues(fields, { line, encoding }));
-    return issues.length === 0 ? { fields: all, place } : { fields: { ...all, [RAW_FIELD]: text }, place, issues };
+    if (issues.length === 0) return { fields: all, place };
+    const isReadable = issues.every(({ onlyField }) => onlyField === true);
+    return { fields: isReadable ? all : { ...all, [RAW_FIELD]: text }, place, issues };
   };
 }
 

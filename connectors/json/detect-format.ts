@@ -2,15 +2,22 @@ import { sourceFault } from '../../src/sdk/index.ts';
 
 export type JsonFormat = 'array' | 'ndjson';
 
-/** Removes the byte order mark from the beginning of a UTF-8 file, because it is not part of the text. */
+/** How many bytes of byte order marks are at a position. Files that were joined have marks in their middle. */
+export function byteOrderMarksAt(bytes: Buffer, position: number): number {
+  let at = position;
+  while (bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) at += 3;
+  return at - position;
+}
+
+/** Removes byte order marks from the beginning of a UTF-8 file, because they are not part of the text. */
 export function withoutByteOrderMark(head: Buffer, file: string): Buffer {
-  const [first, second, third] = head;
+  const [first, second] = head;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
     throw sourceFault(`${file} is UTF-16, but JSON is exchanged as UTF-8.`, {
       suggestion: 'Set the source system to UTF-8, or convert the file.',
     });
   }
-  return first === 0xef && second === 0xbb && third === 0xbf ? head.subarray(3) : head;
+  return head.subarray(byteOrderMarksAt(head, 0));
 }
 
 /**

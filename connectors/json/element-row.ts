@@ -1,13 +1,16 @@
 import {
+  damagedFields,
+  damageIssue,
   type Issue,
   type JsonObject,
   type JsonValue,
   type Place,
+  parseExactly,
   RAW_FIELD,
   type SourceRow,
 } from '../../src/sdk/index.ts';
 import { formatDocumentPath, type ParentValue, type PathStep } from './document-path.ts';
-import { countMembers, matches, parseExactly, repeatedName } from './json-text.ts';
+import { countMembers, matches, repeatedName } from './json-text.ts';
 import { type NestedRecord, nestedRecords, parentValues } from './nested-records.ts';
 import type { RecordSearch } from './record-search.ts';
 
@@ -182,13 +185,13 @@ export function brokenRow(place: Place, raw: string, issue: Issue): SourceRow {
 }
 
 function encodingIssues(value: JsonObject): Issue[] {
-  const names = Object.keys(value).filter((name) => JSON.stringify([name, value[name] ?? null]).includes('\uFFFD'));
-  return names.map((name) => ({
-    code: 'row.encoding',
-    message: `The member ${name} holds text that is not valid UTF-8, or was damaged before it was exported.`,
-    field: name,
-    cure: 'Export the file from the source system again, in UTF-8.',
-  }));
+  return damagedFields(value).map((field) =>
+    damageIssue({
+      field,
+      message: `The member ${field} holds text that is not valid UTF-8, or was damaged before it was exported.`,
+      cure: 'Export the file from the source system again, in UTF-8.',
+    }),
+  );
 }
 
 function kindOf(value: JsonValue): string {

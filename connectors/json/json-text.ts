@@ -1,27 +1,6 @@
-import { type JsonObject, type JsonValue, normalizeDecimal } from '../../src/sdk/index.ts';
+import type { JsonObject, JsonValue } from '../../src/sdk/index.ts';
 
-/**
- * Matches a number that a double may not be able to hold: 16 digits, or an exponent. A match within a text only costs
- * time.
- */
-const NUMBER_AT_RISK = /(?:^|[\s:,[])-?(?:[\d.]{16}|[\d.]+[eE])/;
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}[\]]/gs;
-
-/**
- * Parses JSON text. A number whose decimal value a double cannot hold (`12345678901234567890`, `1e400`), or that takes
- * more than 200 digits to write out, becomes the text in the source, so that it never changes unnoticed. Every other
- * number stays a number.
- *
- * @throws SyntaxError like `JSON.parse`.
- */
-export function parseExactly(text: string): JsonValue {
-  if (!NUMBER_AT_RISK.test(text)) return JSON.parse(text) as JsonValue;
-  return JSON.parse(text, (_name, value: JsonValue, context?: { source?: string }) => {
-    if (typeof value !== 'number' || context?.source === undefined) return value;
-    const exact = normalizeDecimal(context.source);
-    return exact !== null && exact === normalizeDecimal(String(value)) ? value : context.source;
-  }) as JsonValue;
-}
 
 /**
  * How many members all objects in a value have. If a name is repeated, this is less than in the text, because only the

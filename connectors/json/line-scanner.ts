@@ -1,4 +1,5 @@
 import type { OpenFile } from '../../src/sdk/index.ts';
+import { byteOrderMarksAt } from './detect-format.ts';
 import type { Element } from './element-row.ts';
 import { measureValue } from './value-scanner.ts';
 
@@ -42,7 +43,7 @@ export class LineScanner {
       const end = found === -1 ? this.buffer.length : found;
       const tooLong = end - this.position > this.max;
       if (found === -1 && !this.final && !tooLong) return null;
-      const whole = this.buffer.subarray(this.position, end);
+      const whole = this.buffer.subarray(this.position + byteOrderMarksAt(this.buffer, this.position), end);
       const bytes = tooLong ? Buffer.from(whole.subarray(0, RAW_BYTES_MAX)) : whole;
       this.position = found === -1 ? end : end + 1;
       this.discarding = found === -1;

@@ -1,5 +1,8 @@
 import {
   createPageBuffer,
+  damagedFields,
+  damageIssue,
+  type Issue,
   type JsonObject,
   type JsonValue,
   PAGE_BYTES_MAX,
@@ -142,6 +145,7 @@ async function* pagesOf(
     const { rows, isCut } = await session.rows(statement, plan.columns, signal);
     const found = rows.map((values) => orderedRow(read, by, values));
     const isEnd = !isCut && found.length <= limit;
+    await assertFound(read, by, found);
     assertDistinct(read, found);
     if (next !== undefined && !found.some((row) => isSame(row, next))) await assertGone(read, by, next);
     next = isEnd ? undefined : found.at(-1);
@@ -177,7 +181,39 @@ function orderedRow({ stream, plan }: Read, by: readonly Column[], values: reado
   const placeOf = (columns: readonly Column[]): string[] =>
     columns.map((column) => textOf(values[plan.columns.indexOf(column)] ?? ''));
   const path = placeOf(plan.key).map((text, at) => `${plan.key[at]?.name}=${text}`);
-  return { row: { fields, place: { file: stream, path: path.join(', ') } }, at: placeOf(by), bytes };
+  const row: SourceRow = { fields, place: { file: stream, path: path.join(', ') } };
+  const damaged = damagedFields(fields);
+  if (damaged.length > 0) row.issues = damaged.map((name) => issueOf(name, fields));
+  return { row, at: placeOf(by), bytes };
+}
+
+function issueOf(field: string, fields: JsonObject): Issue {
+  const message = `Column ${field} holds text that is not valid in the encoding of the database, or was damaged before it was stored.`;
+  const cure = 'Correct the text in the database, or convert the column in the query.';
+  return damageIssue({ field, message, cure }, textOf(fields[field]));
+}
+
+/**
+ * The driver gives U+FFFD for a character that is not valid. The next page would then begin at another text than that of
+ * the row, and rows would be lost or read twice.
+ *
+ * @throws a `sourceFault` if the database does not find a row by the text that the driver gave
+ */
+async function assertFound(
+  { plan, session, signal, stream }: Read,
+  by: readonly Column[],
+  rows: readonly OrderedRow[],
+): Promise<void> {
+  for (const { row, at } of rows) {
+    if (row.issues === undefined || !at.some((text) => text.includes('\uFFFD'))) continue;
+    const { rows: found } = await session.rows(plan.statements.same(by, at), by, signal);
+    if (found.length > 0) continue;
+    const names = by.filter((_, index) => at[index]?.includes('\uFFFD')).map(({ name }) => name);
+    throw sourceFault(
+      `The column ${names.join(' and ')}, by which the stream ${stream} is read, has text that is not valid in the encoding of the database: ${row.place.path}.`,
+      { suggestion: 'Correct the text, or name other columns in `page`, such as those of the primary key.' },
+    );
+  }
 }
 
 /** @throws a `sourceFault` if a row has no position in the order of the columns that identify it */

@@ -1,21 +1,12 @@
-import { type JsonValue, normalizeDecimal } from '../../src/sdk/index.ts';
+import { type JsonValue, parseExactly } from '../../src/sdk/index.ts';
 
-/**
- * Parses the JSON of a column. A number that a double cannot hold becomes text, so that it is not rounded. Text that is
- * not JSON stays text.
- */
+/** Parses the JSON of a column; see `parseExactly`. Text that is not JSON stays text. */
 export function jsonOf(text: string): JsonValue {
   try {
-    return JSON.parse(text, exactNumber) as JsonValue;
+    return parseExactly(text);
   } catch {
     return text;
   }
-}
-
-function exactNumber(_name: string, value: JsonValue, context?: { source?: string }): JsonValue {
-  if (typeof value !== 'number' || context?.source === undefined) return value;
-  const exact = normalizeDecimal(context.source);
-  return exact !== null && exact === normalizeDecimal(String(value)) ? value : context.source;
 }
 
 /** The shortest decimal that is this number in single precision: 0.1 and not 0.10000000149011612. */

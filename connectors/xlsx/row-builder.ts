@@ -1,6 +1,7 @@
 import {
   cellValue,
   columnLettersOf,
+  damageIssue,
   type Issue,
   type JsonObject,
   type SourceRow,
@@ -42,7 +43,8 @@ export function createRowBuilder(context: RowContext): (row: RawRow) => SourceRo
       const name = (names[column] ??= unnamedColumn(column, names));
       if (typeof value === 'object') {
         const { message, ...problem } = value;
-        (issues ??= []).push({ ...problem, field: name, message: `${cellOf(column, number, sheet)} ${message}` });
+        const where = cellOf(column, number, sheet);
+        (issues ??= []).push({ ...problem, field: name, message: `${where} ${message}`, onlyField: true });
         fields[name] = value.value;
         continue;
       }
@@ -62,11 +64,6 @@ function cellOf(column: number, row: number, sheet: string): string {
 }
 
 function encodingIssue(field: string, value: string, cell: string): Issue {
-  return {
-    code: 'row.encoding',
-    message: `${cell} holds text that is not valid, or was damaged before it was exported.`,
-    field,
-    value: value.slice(0, 200),
-    cure: 'Export the file from the source system again.',
-  };
+  const message = `${cell} holds text that is not valid, or was damaged before it was exported.`;
+  return damageIssue({ field, message, cure: 'Export the file from the source system again.' }, value);
 }

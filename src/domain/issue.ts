@@ -15,8 +15,24 @@ export interface Issue {
   expression?: string;
   /** What to do about the issue. */
   cure?: string;
+  /**
+   * True if only `field` is at fault and the connector has read the other fields correctly. The row is used if no mapping
+   * uses the field.
+   */
+  onlyField?: true;
   /** Another place that belongs to the issue, such as the first of two rows that make the same item. */
   other?: Place;
+}
+
+/**
+ * The issues of a row because of which it cannot be used. An issue of only one field is none of them if nothing uses this
+ * field.
+ *
+ * @param used the columns that are used; null if any column may be used
+ */
+export function holdingIssues(issues: readonly Issue[], used: ReadonlySet<string> | null): readonly Issue[] {
+  if (issues.length === 0 || used === null) return issues;
+  return issues.filter(({ onlyField, field }) => onlyField !== true || field === undefined || used.has(field));
 }
 
 /**

@@ -1,6 +1,8 @@
 import { normalizeDecimal } from '../lib/decimal.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { identifyingText } from './identifying-text.ts';
+import { holdingIssues, type Issue } from './issue.ts';
 
 /**
  * A table in which mappings look up values. The ledger stores its entries, and which records have used which entries.
@@ -74,15 +76,20 @@ const SEPARATOR = '\u001f';
 
 /** The key of several parts. Null if one of them is empty: such a row or lookup has no key. */
 export function lookupKey(parts: readonly (string | null)[]): string | null {
-  const texts = parts.map((part) => part?.trim() ?? '');
+  const texts = parts.map((part) => identifyingText(part ?? '').text);
   return texts.includes('') ? null : texts.join(SEPARATOR);
 }
 
-/** The key and the value that a row has in a table. Null if one of its key columns is empty. */
+/**
+ * The key and the value that a row has in a table. Null if one of its key columns is empty, or if the connector has found
+ * an issue in the row that concerns the table.
+ */
 export function lookupRow(
   fields: JsonObject,
   { key: columns, value }: Pick<LookupStream, 'key' | 'value'>,
+  issues: readonly Issue[] = [],
 ): { key: string; value: JsonValue } | null {
+  if (issues.length > 0 && holdingIssues(issues, new Set([...columns, ...[value].flat()])).length > 0) return null;
   const key = lookupKey(columns.map((column) => partText(valueOf(fields, column))));
   if (key === null) return null;
   if (typeof value === 'string') return { key, value: valueOf(fields, value) };

@@ -69,7 +69,10 @@ export interface MappableRecord {
   stream: string;
   fields: JsonObject;
   place: Place;
-  /** The issues that the connector has found. A record with issues is quarantined without being mapped. */
+  /**
+   * The issues that the connector has found. A record with issues is quarantined without being mapped, unless each of
+   * them is about only one field that nothing uses.
+   */
   issues: readonly Issue[];
 }
 
@@ -135,6 +138,11 @@ export interface Mapper {
     /** Stands for the functions that expressions call. When it changes, the same expressions may give other keys. */
     functions: string;
   };
+  /**
+   * The columns of a stream that mappings and lookups use; null if they may use any column. If the connector reports that
+   * only another column is at fault, the record is mapped.
+   */
+  uses?(stream: string): ReadonlySet<string> | null;
   /** `find` gives the entries of lookup tables over streams. The mapper itself has the entries of files. */
   map(record: MappableRecord, find?: FindEntry): MapResult;
 }

@@ -30,7 +30,7 @@ export function incomingRecord(
   omitted: ReadonlySet<string>,
   keyOf: KeyOf | null = null,
 ): IncomingRecord {
-  const found = row.issues ?? [];
+  const found = row.issues === undefined ? [] : row.issues.flatMap((issue) => issueToStore(issue, keyColumns, omitted));
   let unseen: UnseenInKey[] = NONE_UNSEEN;
   const note = (one: UnseenInKey): void => void (unseen = [...unseen, one]);
   const fields = storedFields(row.fields, keyColumns, omitted);
@@ -41,6 +41,28 @@ export function incomingRecord(
   // A row without a usable key is identified by its content.
   const missingKey = keyColumns.length > 0 && issues.length === 0 ? [keyIssue(row, keyColumns)] : [];
   return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...missingKey] };
+}
+
+/**
+ * The issue as it concerns the row: a damaged key makes the whole row unusable, and nothing is stored about columns that
+ * are never stored.
+ */
+function issueToStore(
+  { value, onlyField, ...issue }: Issue,
+  keyColumns: readonly string[],
+  omitted: ReadonlySet<string>,
+): Issue[] {
+  const { field } = issue;
+  const isKey = field !== undefined && keyColumns.includes(field);
+  const isOmitted = field !== undefined && omitted.has(field);
+  if (isOmitted && !isKey && onlyField === true) return [];
+  return [
+    {
+      ...issue,
+      ...(value === undefined || isOmitted ? {} : { value }),
+      ...(onlyField === undefined || isKey ? {} : { onlyField }),
+    },
+  ];
 }
 
 const NONE_UNSEEN: UnseenInKey[] = [];

@@ -22,6 +22,7 @@ import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { addLogFields } from '../lib/logging/log-context.ts';
 import { identifyStream } from './identify-stream.ts';
+import { createIgnoredIssues } from './ignored-issues.ts';
 import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
@@ -31,6 +32,8 @@ export interface PullRequest extends RunCause {
   reader: SourceReader;
   /** The mapping that the run begins with. */
   mapper: Mapper;
+  /** Called at the end of a stream with rows that are used although a column of them is at fault. */
+  onIgnored?: (stream: string, message: string) => void;
   /** Columns that are never stored. */
   omit: readonly string[];
   guard: MissingGuard;
@@ -180,6 +183,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   const replaces = mode === 'changes' && !isByContent;
   const seen = replaces ? NOTHING_SEEN : createBitmap();
   const omitted = new Set(omit);
+  const ignored = createIgnoredIssues(request.mapper.uses?.(stream.name) ?? null, { key: stream.key, omitted });
   const isMappedLater = mode === 'snapshot' && isByContent;
   const storePage = isMappedLater ? storeUnmapped : mapAndStore;
   let read = 0;
@@ -195,6 +199,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
       isNew = false;
       break;
     }
+    ignored.count(page.rows);
     // Until a snapshot is complete, changes cannot be read from its end.
     if (mode === 'snapshot') endCursor = page.cursor;
     const cursor = mode === 'changes' && page.cursor !== undefined ? { cursor: page.cursor } : {};
@@ -226,6 +231,8 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   };
   const { guarded, refused } = await untilWritable(() => ledger.endStream(end), wait, abort);
   if (isMappedLater) await mapQueue.mapStored(source);
+  const message = ignored.describe();
+  if (message !== null) request.onIgnored?.(stream.name, message);
   if (refused !== null) throw refusedFault(request, { ...refused, read });
   return guarded;
 }

@@ -48,7 +48,7 @@ export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
   const wide = /^(utf-?16|ucs-?2)/i.test(encoding);
   const clean = (text: string) => (wide ? text.toWellFormed() : text);
   let isOdd = false;
-  return withoutEndMark({
+  return withoutMarks({
     encoding,
     write(bytes) {
       isOdd = isOdd !== (bytes.length % 2 === 1);
@@ -62,7 +62,7 @@ export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
 /** Most files are UTF-8, which Node decodes in half the time. */
 function createUtf8Decoder(encoding: string): FileDecoder {
   const decoder = new TextDecoder('utf-8');
-  return withoutEndMark({
+  return withoutMarks({
     encoding,
     write: (bytes) => decoder.decode(bytes, { stream: true }),
     end: () => decoder.decode(),
@@ -74,11 +74,19 @@ const END_MARK = 0x1a;
 /** A longer sequence of marks and white space is not the end of a file. */
 const END_CHARACTERS_MAX = 1_000;
 
-/** Removes the mark at the end of a file, with the white space after it. Within the text the character is kept. */
-function withoutEndMark({ encoding, write, end }: FileDecoder): FileDecoder {
+const BYTE_ORDER_MARK = 0xfeff;
+
+/**
+ * Removes the marks at the ends of a file: further byte order marks at its beginning, and the end mark with the white space
+ * after it. Within the text these characters are kept.
+ */
+function withoutMarks({ encoding, write, end }: FileDecoder): FileDecoder {
   /** Marks and white space that may be the end of the file. */
   let held = '';
-  const without = (added: string): string => {
+  let isStart = true;
+  const without = (given: string): string => {
+    const added = isStart ? given.slice(byteOrderMarksAt(given, 0)) : given;
+    isStart &&= added === '';
     const text = held === '' ? added : held + added;
     const at = endMarkIn(text);
     held = text.slice(at);
@@ -89,6 +97,13 @@ function withoutEndMark({ encoding, write, end }: FileDecoder): FileDecoder {
     write: (bytes) => without(write(bytes)),
     end: () => without(end()),
   };
+}
+
+/** How many byte order marks are at a position of a text. Files that were joined have marks in their middle. */
+export function byteOrderMarksAt(text: string, position: number): number {
+  let at = position;
+  while (text.charCodeAt(at) === BYTE_ORDER_MARK) at++;
+  return at - position;
 }
 
 /** The position at which the marks at the end of a text begin; the length of the text if there are none. */

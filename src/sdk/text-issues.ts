@@ -1,5 +1,5 @@
 import type { Issue } from '../domain/issue.ts';
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
 
 const SHOWN_MAX = 200;
 
@@ -10,17 +10,33 @@ export interface TextRow {
   encoding: string;
 }
 
+/**
+ * The names of the fields that have a character which was not valid in its encoding, also in their entries or members.
+ * Decoders replace such a character by U+FFFD.
+ */
+export function damagedFields(fields: JsonObject): string[] {
+  return Object.keys(fields).filter((name) => isDamaged(fields[name] ?? null) || isDamaged(name));
+}
+
+function isDamaged(value: JsonValue): boolean {
+  if (typeof value === 'string') return value.includes('\uFFFD');
+  return typeof value === 'object' && value !== null && JSON.stringify(value).includes('\uFFFD');
+}
+
+/** The issue of a field for which `damagedFields` has found such a character. */
+export function damageIssue(issue: Required<Pick<Issue, 'field' | 'message' | 'cure'>>, value?: JsonValue): Issue {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const shown = value === undefined ? {} : { value: text.slice(0, SHOWN_MAX) };
+  return { code: 'row.encoding', ...issue, ...shown, onlyField: true };
+}
+
 /** An issue for each field with a character that was not valid in the encoding of the file. The decoder has replaced it by U+FFFD. */
 export function encodingIssues(fields: JsonObject, { line, encoding }: TextRow): Issue[] {
-  const texts = Object.entries(fields).flatMap(([name, value]) => (typeof value === 'string' ? [{ name, value }] : []));
-  const damaged = texts.filter(({ value }) => value.includes('\uFFFD'));
-  return damaged.map(({ name, value }) => ({
-    code: 'row.encoding',
-    message: `Column ${name} of the row at line ${line} holds text that is not valid ${encoding}, or was damaged before it was exported.`,
-    field: name,
-    value: value.slice(0, SHOWN_MAX),
-    cure: 'Set `encoding` to what the source system writes, or let the source system write the file again.',
-  }));
+  return damagedFields(fields).map((field) => {
+    const message = `Column ${field} of the row at line ${line} holds text that is not valid ${encoding}, or was damaged before it was exported.`;
+    const cure = 'Set `encoding` to what the source system writes, or let the source system write the file again.';
+    return damageIssue({ field, message, cure }, fields[field]);
+  });
 }
 
 /** The issue for a value that `createDecimalReader` does not accept. */
@@ -32,5 +48,6 @@ export function decimalIssue(name: string, found: string, { mark, cure }: { mark
     field: name,
     value,
     cure,
+    onlyField: true,
   };
 }

@@ -38,8 +38,8 @@ async function rowsOf(
     const mode = stream.reads === 'changes' ? 'changes' : 'snapshot';
     let count = 0;
     for await (const page of stream.pull({ mode, cursor: null }, signal)) {
-      for (const { fields } of page.rows) {
-        const row = lookupRow(fields, lookedUp);
+      for (const { fields, issues } of page.rows) {
+        const row = lookupRow(fields, lookedUp, issues);
         if (row !== null) found.set(row.key, [...(found.get(row.key) ?? []), row.value]);
       }
       count += page.rows.length;

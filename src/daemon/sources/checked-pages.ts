@@ -75,6 +75,7 @@ function issueOf(field: string, what: string): Issue {
     code: 'row.value',
     message: `The connector gave ${what} for ${field}, but no export can have such a value.`,
     field,
+    onlyField: true,
     cure: 'Correct the connector: it has to give text, a number, true, false, null, a list or a plain object.',
   };
 }

@@ -73,6 +73,7 @@ export function createMappers(options: {
         units,
         fields,
         naturalKeys: profile.naturalKeys,
+        lookedUp: columnsLookedUp(id, [...sources(), ...wanted]),
         byHand: findByHand,
       }),
     }));
@@ -104,6 +105,18 @@ export function createMappers(options: {
     },
     of: (source) => compiled.get(source) ?? null,
   };
+}
+
+/** The columns that lookup tables take from the streams of a source, by stream. */
+function columnsLookedUp(source: string, by: readonly MappedSource[]): Map<string, string[]> {
+  const columns = new Map<string, string[]>();
+  for (const { id, lookups } of by) {
+    for (const { source: of = id, stream, key, value } of Object.values(lookups)) {
+      if (of === source && stream !== undefined)
+        columns.set(stream, [...(columns.get(stream) ?? []), ...key, ...[value].flat()]);
+    }
+  }
+  return columns;
 }
 
 /** No name of a table has this character. */

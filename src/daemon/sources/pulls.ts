@@ -116,7 +116,13 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
     const { mapper, records } = await openToPull({ source, ...cause }, opening, abort);
     try {
       const request = { source: id, ...cause, reader: records, mapper, omit, guard, snapshotEveryMs };
-      return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ...options, clock, wait }, abort);
+      const onIgnored = (stream: string, message: string) =>
+        log.warn({ source: id, stream }, `${id}/${stream}: ${message}`);
+      return await pull(
+        { ...request, onIgnored, ignoreMissing: onMissing === 'ignore' },
+        { ...options, clock, wait },
+        abort,
+      );
     } finally {
       await records.close();
     }

@@ -1,3 +1,4 @@
+import type { Issue } from '../../domain/issue.ts';
 import {
   LOOKUP_VALUES_MAX,
   type LookupEntry,
@@ -7,7 +8,7 @@ import {
 } from '../../domain/lookup.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { parseJson } from '../store/context.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /** A lookup table as the ledger stores it. */
@@ -24,8 +25,8 @@ export interface LookedUpRecord {
   id: number;
   /** The fields as JSON. */
   raw: string;
-  /** False for a record that the connector could not read: its values are not used. */
-  isReadable: boolean;
+  /** The issues that the connector has found. */
+  issues: readonly Issue[];
 }
 
 /** This many records are read at once, because a stream may have more than fit into memory. */
@@ -35,7 +36,8 @@ interface StoredRecord {
   id: number;
   key: string;
   raw: string;
-  isSound: 0 | 1;
+  issues: string | null;
+  missing: 0 | 1;
 }
 
 /** The rows of lookup tables. Each function reports the keys whose entries it changes. Call it inside a transaction. */
@@ -70,7 +72,7 @@ export function createLookupEntries(db: Sqlite): LookupEntries {
       'DELETE FROM lookup_entries WHERE lookup_id = ? AND key = ? AND record_id = ?',
     ),
     present: db.prepare<[number, string], StoredRecord>(
-      `SELECT id, key, raw, missing_since IS NULL AND source_issues IS NULL AS isSound FROM records
+      `SELECT id, key, raw, source_issues AS issues, missing_since IS NOT NULL AS missing FROM records
        WHERE stream_id = ? AND key > ? ORDER BY key LIMIT ${FILLED_AT_ONCE}`,
     ),
     byHand: db
@@ -94,9 +96,9 @@ export function createLookupEntries(db: Sqlite): LookupEntries {
       .pluck(),
   };
 
-  function rowOf({ columns }: StoredTable, { raw, isReadable }: LookedUpRecord) {
-    if (columns === null || !isReadable) return null;
-    const row = lookupRow(parseJson<JsonObject>(raw), columns);
+  function rowOf({ columns }: StoredTable, { raw, issues }: LookedUpRecord) {
+    if (columns === null) return null;
+    const row = lookupRow(parseJson<JsonObject>(raw), columns, issues);
     return row === null ? null : { key: row.key, value: canonicalJson(row.value) };
   }
 
@@ -138,8 +140,8 @@ export function createLookupEntries(db: Sqlite): LookupEntries {
     fill(table, streamId) {
       let afterKey = '';
       for (let page = sql.present.all(streamId, afterKey); page.length > 0; ) {
-        for (const { id, key, raw, isSound } of page) {
-          const row = rowOf(table, { id, raw, isReadable: isSound === 1 });
+        for (const { id, key, raw, issues, missing } of page) {
+          const row = missing === 1 ? null : rowOf(table, { id, raw, issues: parseJsonOrNull<Issue[]>(issues) ?? [] });
           if (row !== null) sql.insert.run(table.id, row.key, id, row.value);
           afterKey = key;
         }

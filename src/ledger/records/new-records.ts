@@ -86,7 +86,7 @@ export function createStageNewRecords(
     const stored = records.map(({ row }, at) => ({
       id: firstId + at,
       raw: row.raw,
-      isReadable: row.issues.length === 0,
+      issues: row.issues,
     }));
     lookups.recordsChanged(streamId, stored, true);
     for (const [at, { mapped }] of records.entries()) lookups.storeUses(firstId + at, mapped?.result.uses, true);

@@ -51,7 +51,7 @@ export function createRecordStore(
       const { hash, raw } = row;
       const issues = issuesText(row.issues);
       const place = JSON.stringify(row.place);
-      const record = { raw, isReadable: issues === null };
+      const record = { raw, issues: row.issues };
       if (!known) {
         const id = Number(sql.insert.run(streamId, key, hash, raw, place, waiting, issues, runId).lastInsertRowid);
         lookups.recordsChanged(streamId, [{ id, ...record }], true);

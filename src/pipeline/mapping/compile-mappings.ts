@@ -1,4 +1,4 @@
-import type { Issue } from '../../domain/issue.ts';
+import { holdingIssues, type Issue } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { FindEntry } from '../../domain/lookup.ts';
 import {
@@ -18,7 +18,7 @@ import { err, ok, type Result } from '../../lib/result.ts';
 import { ANY_PRODUCT } from './blocked-products.ts';
 import type { MappingProblem } from './definition.ts';
 import { applyExpressions, evaluateWhen } from './expressions/apply-expressions.ts';
-import { type Compilation, compileExpressions, compileWhen } from './expressions/compile-expressions.ts';
+import { type Compilation, columnsUsedBy, compileExpressions, compileWhen } from './expressions/compile-expressions.ts';
 import { createEnvironment, withEntryVariables } from './expressions/environment.ts';
 import { createMeter, type Meter } from './expressions/meter.ts';
 import { rowScope } from './expressions/scope.ts';
@@ -48,12 +48,15 @@ interface StreamMapping {
   /** The kind of the mapping's items; undefined for a module, which can make items of any kind. */
   kind: ItemKind | undefined;
   onIssue: 'hold' | 'report';
+  uses: Compiled['uses'];
 }
 
 interface Compiled {
   run: Apply;
   /** Given if the mapping may identify rows. */
   identifying?: IdentifyingMapping | null;
+  /** The columns that the mapping uses; null if it may use any column. */
+  uses: ReadonlySet<string> | null;
   /** The hash of the module's sources; absent without a module. */
   hash?: string;
   files?: readonly string[];
@@ -97,7 +100,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
         : await compileModule({ ...definition, module: definition.module }, compilation, { tools, checks });
     for (const name of compilation.findings.lookups) wantedBy.set(name, wantedBy.get(name) ?? path);
     if (apply === null) continue;
-    mappings.push({ stream, index, apply: apply.run, kind: to, onIssue });
+    mappings.push({ stream, index, apply: apply.run, kind: to, onIssue, uses: apply.uses });
     if (apply.identifying) identifying.set(stream, [...(identifying.get(stream) ?? []), apply.identifying]);
     for (const file of apply.files ?? []) files.add(file);
     if (apply.hash !== undefined) modules[`module ${index}`] = apply.hash;
@@ -105,7 +108,9 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
   checkUnits(options, problems);
   await loadLookups(wantedBy, options, { tables, problems, files });
   if (problems.length > 0) return err(problems);
-  const mapper = createMapper(mappings, { meter, tables, files: [...files], revision: revisionOf(options, modules) });
+  const revision = revisionOf(options, modules);
+  const { lookedUp } = options;
+  const mapper = createMapper(mappings, { meter, tables, files: [...files], revision, lookedUp });
   return ok({ ...mapper, identifying: { byStream: identifying, functions: functionsOf(options) } });
 }
 
@@ -122,7 +127,8 @@ function compileDeclared(definition: MappingDefinition, compilation: Compilation
   const mapping = compileExpressions(definition, compilation);
   if (mapping === null) return null;
   const identifying = identifyingMapping(definition, mapping, compilation.meter);
-  return { run: (record) => applyExpressions(mapping, record.fields, checks), identifying };
+  const uses = columnsUsedBy(mapping);
+  return { run: (record) => applyExpressions(mapping, record.fields, checks), identifying, uses };
 }
 
 async function compileModule(
@@ -150,7 +156,7 @@ async function compileModule(
     if (!wanted.ok) return madeNothing([wanted.error], ANY_PRODUCT);
     return wanted.value ? applyModule(module, record, using) : madeItems([]);
   };
-  return { run, hash: source.value.hash, files: source.value.files };
+  return { run, uses: null, hash: source.value.hash, files: source.value.files };
 }
 
 function createMapper(
@@ -160,9 +166,17 @@ function createMapper(
     tables,
     files,
     revision,
-  }: { meter: Meter; tables: LookupTables; files: readonly string[]; revision: string },
+    lookedUp,
+  }: {
+    meter: Meter;
+    tables: LookupTables;
+    files: readonly string[];
+    revision: string;
+    lookedUp: SourceMappings['lookedUp'];
+  },
 ): Mapper {
   const byStream = Map.groupBy(mappings, ({ stream }) => stream);
+  const usesOf = new Map([...byStream].map(([stream, own]) => [stream, columnsOf(own, lookedUp?.get(stream) ?? [])]));
 
   function mapRecord(record: MappableRecord): MapResult {
     const own = byStream.get(record.stream) ?? [];
@@ -171,7 +185,8 @@ function createMapper(
       issues: [...issues],
       blockedProducts: anyOf(own),
     });
-    if (record.issues.length > 0) return unreadable(record.issues);
+    const holding = holdingIssues(record.issues, usesOf.get(record.stream) ?? null);
+    if (holding.length > 0) return unreadable(holding);
     if (isTooDeep(record.fields)) {
       return unreadable([{ code: 'row.depth', message: 'The row is nested too deeply to be mapped.' }]);
     }
@@ -188,6 +203,7 @@ function createMapper(
     files,
     streams: [...byStream.keys()],
     lookups: tables.all(),
+    uses: (stream) => usesOf.get(stream) ?? null,
     map(record: MappableRecord, find?: FindEntry) {
       tables.startRow(find);
       const result = mapRecord(record);
@@ -195,6 +211,16 @@ function createMapper(
       return uses.length === 0 ? result : { ...result, uses };
     },
   };
+}
+
+/** The columns that the mappings of a stream and lookups use; null if the mappings may use any column. */
+function columnsOf(mappings: readonly StreamMapping[], lookedUp: readonly string[]): ReadonlySet<string> | null {
+  const used = new Set(lookedUp);
+  for (const { uses } of mappings) {
+    if (uses === null) return null;
+    for (const column of uses) used.add(column);
+  }
+  return used;
 }
 
 /** The blocked products of a row that cannot be read: it is unknown to which product the row belongs. */

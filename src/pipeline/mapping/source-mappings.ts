@@ -13,6 +13,8 @@ export interface SourceMappings {
   baseDir: string;
   /** The source's lookup tables by name. */
   lookups?: Readonly<Record<string, LookupConfig>>;
+  /** The columns that the lookup tables of all sources take from the streams of this source, by stream. */
+  lookedUp?: ReadonlyMap<string, readonly string[]>;
   /** The values that people have given, which replace the values of the tables. They may change between two rows. */
   byHand?: FindValueByHand;
   /** The names of units that only this source uses, with their codes. */

@@ -1,5 +1,6 @@
 import type { Issue } from '../../domain/issue.ts';
 import { type JsonObject, setMember } from '../../lib/json.ts';
+import { damagedFields, damageIssue } from '../text-issues.ts';
 import { isBlank } from './element.ts';
 
 const PARTIAL_FIELDS_MAX = 50;
@@ -16,13 +17,13 @@ export function partialFields(fields: JsonObject): JsonObject {
 }
 
 export function encodingIssues(fields: JsonObject): Issue[] {
-  const names = Object.keys(fields).filter((name) => JSON.stringify([name, fields[name] ?? null]).includes('\uFFFD'));
-  return names.map((name) => ({
-    code: 'row.encoding',
-    message: `${name} holds text that is not valid in the encoding of the file, or was damaged before it was exported.`,
-    field: name,
-    cure: 'Set `encoding` to the real encoding of the file, or export the file again in UTF-8.',
-  }));
+  return damagedFields(fields).map((field) =>
+    damageIssue({
+      field,
+      message: `${field} holds text that is not valid in the encoding of the file, or was damaged before it was exported.`,
+      cure: 'Set `encoding` to the real encoding of the file, or export the file again in UTF-8.',
+    }),
+  );
 }
 
 export function takenIssue(member: string): Issue {

@@ -37,7 +37,8 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         cure: 'Give one of the two another name, in the export or in the options of the stream.',
       },
       'row.encoding': {
-        means: 'The text is not valid in the encoding of the source.',
+        means:
+          'The text is not valid in the encoding of the source. A row with such a text only in columns that no mapping uses is delivered, with a warning.',
         cure: 'Set `encoding` to the encoding of the file.',
       },
       'row.item': {

@@ -47,13 +47,34 @@ describe('well-formed rows', () => {
     ['LF', '\n'],
     ['CRLF', '\r\n'],
     ['CR', '\r'],
+    ['CR CR LF', '\r\r\n'],
   ])('the CSV scanner finds out that rows end with %s', (_name, end) => {
-    expect(scan(['a,b', '1,"x"', '"2",y', '3,z'].join(end))).toEqual([
-      { values: ['a', 'b'], line: 1 },
-      { values: ['1', 'x'], line: 2 },
-      { values: ['2', 'y'], line: 3 },
-      { values: ['3', 'z'], line: 4 },
-    ]);
+    const text = ['a,b', '1,"x"', '"2",y', '3,z', '"4","w"', ''].join(end);
+    for (const piece of [text.length + 1, 1, 2, 3, 5]) {
+      expect(scan(text, {}, [piece])).toEqual([
+        { values: ['a', 'b'], line: 1 },
+        { values: ['1', 'x'], line: 2 },
+        { values: ['2', 'y'], line: 3 },
+        { values: ['3', 'z'], line: 4 },
+        { values: ['4', 'w'], line: 5 },
+      ]);
+    }
+  });
+
+  it('the CSV scanner reads quoted rows after the byte order mark of a joined file', () => {
+    const text = '"a","b"\n"1","x"\n\ufeff"2","y"\n\ufeff3,z\n\ufeff';
+    for (const piece of [text.length + 1, 1, 2, 3]) {
+      expect(
+        scan(text, {}, [piece])
+          .map((record) => record.values)
+          .slice(0, 4),
+      ).toEqual([
+        ['a', 'b'],
+        ['1', 'x'],
+        ['2', 'y'],
+        ['\ufeff3', 'z'],
+      ]);
+    }
   });
 
   it('the CSV scanner takes LF and CRLF in one file, as joined exports have them', () => {

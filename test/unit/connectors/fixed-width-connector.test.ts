@@ -40,6 +40,16 @@ describe('columns', () => {
     ]);
   });
 
+  it('fixed-width columns do not shift after byte order marks and CR CR LF', async () => {
+    const rows = [
+      { no: '0012', text: 'abc' },
+      { no: '0013', text: 'defghi' },
+    ];
+    expect(fields(await read('\ufeff\ufeff0012abc   \r\r\n\ufeff0013defghi\r\r\n', { trim: 'end' }))).toEqual(rows);
+    const pieces = { recordLength: 10 };
+    expect(fields(await read('\ufeff0012abc   \ufeff\ufeff0013defghi', pieces))).toEqual(rows);
+  });
+
   it('fixed-width columns lose the blanks that fill them as configured', async () => {
     const trimmed = async (trim: string) => (await read(' 1   a b  \n', { trim }))[0]?.fields;
     expect(await trimmed('both')).toEqual({ no: '1', text: 'a b' });

@@ -208,7 +208,9 @@ describe('values', () => {
   it.each([
     ['12345678901234567890', '12345678901234567890'],
     ['9007199254740993', '9007199254740993'],
-    ['9007199254740992', 9007199254740992],
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740992', '9007199254740992'],
+    ['-1161888007138312200', '-1161888007138312200'],
     ['0.1234567890123456789', '0.1234567890123456789'],
     ['1e400', '1e400'],
     ['1e-400', '1e-400'],
@@ -216,7 +218,8 @@ describe('values', () => {
     ['-123456789012345678.5', '-123456789012345678.5'],
     ['1.5e3', 1500],
     ['0.10000000000000000', 0.1],
-    ['1000000000000000000000', 1e21],
+    ['1000000000000000000000', '1000000000000000000000'],
+    ['1e20', 1e20],
     ['100', 100],
   ])('the JSON values %s never change unseen', async (written, expected) => {
     for (const text of [`[{"a":${written}}]`, `[{"a":[ ${written}, 1]}]`, `[{"a":\n${written}}]`]) {
@@ -247,6 +250,12 @@ describe('values', () => {
   });
 });
 
+/** An integer above 2^53 becomes its text. */
+function bigAsText(_name: string, value: unknown): unknown {
+  const isBig = Number.isInteger(value) && !Number.isSafeInteger(value);
+  return isBig && /^-?\d+$/.test(String(value)) ? String(value) : value;
+}
+
 describe('any document', () => {
   it('any JSON document is read back as it was written, in pages, with true lines', async () => {
     // Damaged text and numbers with hundreds of digits have rules and tests of their own.
@@ -269,7 +278,7 @@ describe('any document', () => {
           const text = JSON.stringify(documents[at], null, indent);
           const rows = await read(text, { at, format: 'array' });
           expect(rows.length).toBe(list.length);
-          expect(rows.slice(1).map((row) => row.fields)).toEqual(JSON.parse(JSON.stringify(elements)));
+          expect(rows.slice(1).map((row) => row.fields)).toEqual(JSON.parse(JSON.stringify(elements), bigAsText));
           const lines = text.split('\n');
           for (const { place } of rows.slice(1)) expect(lines[(place.line ?? 0) - 1]).toContain('{');
           expect(rows.at(-1)?.place.path).toBe(`${at}[${elements.length}]`);

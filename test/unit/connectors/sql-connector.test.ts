@@ -65,6 +65,32 @@ describe('SQLite', () => {
     expect(found).toEqual([{ names: ['id', 'name'], where: 'default' }]);
   });
 
+  it('SQLite text that is not UTF-8 is an issue of its column, and the other rows are read', async () => {
+    await using folder = await temporaryFolder();
+    const database = new Database(join(folder.path, 'x.db'));
+    database.exec(`CREATE TABLE p (id TEXT PRIMARY KEY, name TEXT, extra JSON);
+      INSERT INTO p VALUES ('1', CAST(x'4772fc6e' AS TEXT), NULL), ('2', 'Gr\ufffdn', NULL), ('3', 'Grün', '{"a":"\ufffd"}')`);
+    database.close();
+    const stream = { query: 'SELECT * FROM p', page: ['id'], json: ['extra'] };
+    const rows = await readRows(sql, { folder: folder.path, options: { dialect: 'sqlite', file: 'x.db' }, stream });
+    const damage = (field: string) => [{ code: 'row.encoding', field, onlyField: true }];
+    expect(rows).toMatchObject([
+      { fields: { id: '1' }, issues: damage('name') },
+      { fields: { id: '2' }, issues: damage('name') },
+      { fields: { name: 'Grün' }, issues: damage('extra') },
+    ]);
+  });
+
+  it('SQLite text that is not UTF-8 stops a read in the order of its column, because rows would be lost', async () => {
+    const rows = Array.from({ length: 12 }, (_, at) => `(CAST(x'41${(0xb0 + at).toString(16)}' AS TEXT))`);
+    const statements = `CREATE TABLE p (id TEXT); INSERT INTO p VALUES ${rows.join()}`;
+    await expect(read(statements, { query: 'SELECT * FROM p', page: ['id'] })).rejects.toThrow(
+      'The column id, by which the stream default is read, has text that is not valid in the encoding of the database',
+    );
+    const fine = `CREATE TABLE p (id TEXT); INSERT INTO p VALUES ('A\ufffd'), ('B')`;
+    expect(await read(fine, { query: 'SELECT * FROM p', page: ['id'] })).toHaveLength(2);
+  });
+
   it('SQLite gives numbers with every digit, bytes in Base64 and JSON where it is named', async () => {
     const query = `SELECT 9223372036854775807 AS id, 0.1 AS f, '007' AS t, x'00ff' AS b, NULL AS n, '{"a":[1]}' AS j`;
     expect(await read('', { query, page: ['id'], json: ['j'] })).toEqual([

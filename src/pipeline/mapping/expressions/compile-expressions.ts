@@ -36,6 +36,14 @@ export interface Compilation {
   problems: MappingProblem[];
 }
 
+/** The columns that the expressions of a mapping name; null if they may use any column. */
+export function columnsUsedBy({ each, key, when, refs, fields }: ExpressionMapping): ReadonlySet<string> | null {
+  const others = [...refs, ...fields].map(({ expression }) => expression);
+  const expressions = [each, key, when, ...others].filter((expression) => expression !== null);
+  if (expressions.some(({ usesRow }) => usesRow)) return null;
+  return new Set(expressions.flatMap(({ columns }) => columns));
+}
+
 /** Compiles the expressions of a mapping. Null if there were problems, which are added to `compilation`. */
 export function compileExpressions(definition: MappingDefinition, compilation: Compilation): ExpressionMapping | null {
   const before = compilation.problems.length;

@@ -17,6 +17,8 @@ export interface Expression {
   text: string;
   /** The columns that the expression names, in order of appearance, for messages. */
   columns: readonly string[];
+  /** True if the expression uses the whole row, or a column whose name it computes. */
+  usesRow: boolean;
   /** The members of `item` that the expression names. */
   members: readonly string[];
   /** True if the expression reads a lookup table, so that its result does not depend on the row alone. */
@@ -64,6 +66,7 @@ export function compileExpression(
     return ok({
       text,
       columns: [...survey.named.row],
+      usesRow: survey.usesRow(),
       members: [...survey.named.item],
       looksUp: survey.looksUp(),
       calculates: survey.calculates(),
@@ -84,8 +87,11 @@ export function compileExpression(
 function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
   const named = { row: new Set<string>(), item: new Set<string>() };
   const problems: ExpressionProblem[] = [];
+  /** The places in which `row` is followed by the name of a column. */
+  const ofColumns = new WeakSet<ASTNode>();
   let calculates = false;
   let looksUp = false;
+  let usesRow = false;
 
   function report(node: ASTNode, message: string, cure?: string): void {
     problems.push({ message, position: node.pos + 1, ...(cure === undefined ? {} : { cure }) });
@@ -127,12 +133,15 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
     if (node.op !== '.' && node.op !== '[]' && node.op !== 'in') return;
     const [owner, name] = node.op === 'in' ? [node.args[1], node.args[0]] : node.args;
     if (owner.op !== 'id' || (owner.args !== 'row' && owner.args !== 'item')) return;
-    if (typeof name === 'string') named[owner.args].add(name);
-    else if (name.op === 'value' && typeof name.args === 'string') named[owner.args].add(name.args);
+    const column = typeof name === 'string' ? name : name.op === 'value' ? name.args : undefined;
+    if (typeof column !== 'string') return;
+    named[owner.args].add(column);
+    ofColumns.add(owner);
   }
 
   function visit(node: ASTNode, loops: number, binds: number): void {
     checkColumn(node);
+    if (node.op === 'id' && node.args === 'row' && !ofColumns.has(node)) usesRow = true;
     if (ARITHMETIC.has(node.op)) calculates = true;
     let [loopDepth, bindDepth] = [loops, binds];
     if (node.op === 'call') checkCall(node.args[0], node.args[1], node);
@@ -155,7 +164,14 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
     for (const child of childrenOf(node)) visit(child, loopDepth, bindDepth);
   }
 
-  return { named, problems, visit, calculates: () => calculates, looksUp: () => looksUp };
+  return {
+    named,
+    problems,
+    visit,
+    calculates: () => calculates,
+    looksUp: () => looksUp,
+    usesRow: () => usesRow,
+  };
 }
 
 const USE_MODULE = 'Write this mapping as a TypeScript module.';

@@ -4,6 +4,7 @@ import { lookupRow } from '../../../domain/lookup.ts';
 import type { LookupConfig } from '../../../domain/mapping.ts';
 import { canonicalJson } from '../../../lib/canonical-json.ts';
 import { messageOf } from '../../../lib/errors.ts';
+import { parseExactly } from '../../../lib/exact-json.ts';
 import { readBoundedFile } from '../../../lib/files/bounded-file.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { err, ok, type Result } from '../../../lib/result.ts';
@@ -70,7 +71,7 @@ function entriesOfCsv(text: string): Entries {
 function entriesOfJson(text: string): Entries {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExactly(text);
   } catch (error) {
     return err(`is not valid JSON: ${messageOf(error)}.`);
   }
@@ -102,7 +103,7 @@ function rowsOfCsv(text: string): Rows {
 function rowsOfJson(text: string): Rows {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExactly(text);
   } catch (error) {
     return err(`is not valid JSON: ${messageOf(error)}.`);
   }
