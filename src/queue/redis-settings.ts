@@ -28,7 +28,7 @@ export async function readRedisSettings(client: Redis): Promise<RedisSettings> {
     const message = 'The settings of Redis could not be read, so they were not checked.';
     return { version: null, warnings: [{ message, fields: { error: messageOf(error) } }] };
   }
-  const warnings: RedisWarning[] = [];
+  const warnings = warningsOfRole(info);
   const policy = info.get('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
     warnings.push({
@@ -48,6 +48,27 @@ export async function readRedisSettings(client: Redis): Promise<RedisSettings> {
     });
   }
   return { version, warnings };
+}
+
+/** A server that answers, but cannot hold the queues. A proxy may report such a role too, so this is only a warning. */
+function warningsOfRole(info: ReadonlyMap<string, string>): RedisWarning[] {
+  const mode = info.get('redis_mode');
+  const role = info.get('role');
+  const warnings: RedisWarning[] = [];
+  if (mode === 'sentinel') {
+    const message = 'This is a Sentinel, which has no queues: name the Redis itself in `queue`.';
+    warnings.push({ message, fields: { mode } });
+  }
+  if (mode === 'cluster') {
+    const message =
+      'Redis is a node of a cluster, which cannot hold the queues: name a Redis that is no cluster in `queue`.';
+    warnings.push({ message, fields: { mode } });
+  }
+  if (role === 'slave') {
+    const message = 'Redis is a replica, which accepts no writes: name the Redis that accepts writes in `queue`.';
+    warnings.push({ message, fields: { role } });
+  }
+  return warnings;
 }
 
 /** Logs what `readRedisSettings` warns of. */

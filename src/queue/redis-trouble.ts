@@ -1,5 +1,6 @@
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
 import { localTroubleOf } from '../lib/local-trouble.ts';
+import { sentence } from '../lib/text/sentence.ts';
 
 /** Describes for an operator what is wrong with Redis. */
 export interface RedisTrouble {
@@ -14,6 +15,15 @@ export interface RedisTrouble {
 /** The answer of Redis to a wrong password or a user without rights: waiting does not help then. */
 const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
 
+const CLUSTER = {
+  what: 'it is a node of a Redis Cluster, which cannot hold the queues.',
+  cure: 'In `queue`, name a Redis that is no cluster. Due deliveries stay due.',
+};
+const OTHER_SERVER = {
+  what: 'it does not know the commands of the queues. It may be a Sentinel, or a server that is only similar to Redis.',
+  cure: 'In `queue`, name the Redis itself, usually with the port 6379, and not its Sentinel. Due deliveries stay due.',
+};
+
 /** Errors of a Redis that answers, by their first word. */
 const WORDS: Readonly<Record<string, { what: string; cure: string }>> = {
   OOM: {
@@ -26,8 +36,21 @@ const WORDS: Readonly<Record<string, { what: string; cure: string }>> = {
   },
   READONLY: {
     what: 'it is a replica, which accepts no writes.',
+    cure: 'In `queue`, name the Redis that accepts writes. If a failover has just ended, the work continues automatically when the name leads to the new primary.',
+  },
+  MASTERDOWN: {
+    what: 'it is a replica that has lost its primary.',
     cure: 'In `queue`, name the Redis that accepts writes.',
   },
+  NOREPLICAS: {
+    what: 'too few of its replicas can be reached for a write.',
+    cure: 'Check the replicas of Redis, or lower `min-replicas-to-write` of Redis. The work then continues automatically.',
+  },
+  MOVED: CLUSTER,
+  ASK: CLUSTER,
+  TRYAGAIN: CLUSTER,
+  CROSSSLOT: CLUSTER,
+  CLUSTERDOWN: CLUSTER,
   LOADING: {
     what: 'it is still reading its data.',
     cure: 'The work continues automatically when Redis has read its data.',
@@ -45,6 +68,9 @@ const UNREACHABLE_CURE =
 const LOST = /^(?:Connection is closed|Socket |Command timed out|connect ETIMEDOUT|Reached the max retries|no answer)/;
 /** The message of ioredis for a command without a connection. */
 const UNWRITABLE = /^Stream isn't writeable/;
+const UNKNOWN_COMMAND = /^ERR unknown command\b/i;
+/** An error within a script, as Redis before version 7 reports it. The word follows a dash. */
+const IN_SCRIPT = /^ERR Error running script\b.*?-([A-Z]{3,}) /s;
 const ECHO = /^(?:Stream isn't writeable|Connection is closed)/;
 
 export function isRefusal(error: unknown): boolean {
@@ -58,7 +84,7 @@ export function isEcho(error: unknown): boolean {
 
 export function redisTroubleOf(error: unknown): RedisTrouble {
   const message = messageOf(error);
-  const what = /[.!?]$/.test(message) ? message : `${message}.`;
+  const what = sentence(message.trim());
   return knownTroubleOf(error) ?? { kind: message, what, cure: UNREACHABLE_CURE };
 }
 
@@ -69,9 +95,10 @@ export function knownTroubleOf(error: unknown): RedisTrouble | null {
   const message = messageOf(error);
   if (REFUSAL.test(message)) return { kind: 'password', ...PASSWORD };
   if (UNWRITABLE.test(message)) return { kind: 'unreachable', what: 'it cannot be reached.', cure: UNREACHABLE_CURE };
-  const word = message.split(' ', 1)[0] ?? '';
+  if (UNKNOWN_COMMAND.test(message)) return { kind: OTHER_SERVER.what, ...OTHER_SERVER };
+  const word = IN_SCRIPT.exec(message)?.[1] ?? message.split(' ', 1)[0] ?? '';
   const known = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
-  if (known !== undefined) return { kind: word, ...known };
+  if (known !== undefined) return { kind: known.what, ...known };
   const code = systemCodeOf(error);
   if (code !== undefined || LOST.test(message)) {
     return { kind: 'unreachable', what: `it cannot be reached (${code ?? message}).`, cure: UNREACHABLE_CURE };

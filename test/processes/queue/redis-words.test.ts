@@ -105,6 +105,26 @@ describeRedis('Redis', () => {
     });
   });
 
+  it.each([
+    [
+      'a node of a cluster',
+      { 'cluster-enabled': 'yes', 'cluster-config-file': 'nodes.conf' },
+      /node of a Redis Cluster/,
+      /node of a cluster/,
+    ],
+    ['a replica', { replicaof: '127.0.0.1 1' }, /is a replica, which accepts no writes/, /is a replica/],
+  ])('Redis that is %s is called so at the start, and by the first command', async (_, settings, words, warning) => {
+    redis = await startRedis({ settings });
+    const log = createRecordingLog();
+    const queues = await createQueues({ url: redis.url, prefix: 'test', log });
+    expect(log.lines.map(({ message }) => message)).toContainEqual(expect.stringMatching(warning));
+    await expect(queues.clearWaiting('pull')).rejects.toMatchObject({
+      code: 'queue.unreachable',
+      message: expect.stringMatching(words) as unknown,
+    });
+    await queues.close();
+  });
+
   it('Redis that is not there ends `status` with 3, which shows the ledger all the same and says why', async () => {
     redis = await startRedis();
     world = await createWorld({
