@@ -27,6 +27,8 @@ export interface BackupFolder {
 }
 
 const ID_CHARS = 12;
+/** A backup that is not complete, or a file that SQLite makes beside it. */
+const PARTIAL = /^\.(.+)\.part(?:-journal|-wal|-shm)?$/;
 
 export function createBackupFolder({ folder, ledgerId }: { folder: string; ledgerId: string }): BackupFolder {
   const prefix = `dpp-sync-${ledgerId.replaceAll(/[^A-Za-z0-9]/g, '').slice(0, ID_CHARS)}-`;
@@ -70,8 +72,8 @@ export function createBackupFolder({ folder, ledgerId }: { folder: string; ledge
     async prepare() {
       await makeFolder(folder, 0o700);
       for (const name of await names()) {
-        if (!name.startsWith('.') || !name.endsWith('.part')) continue;
-        if (madeAt(name.slice(1, -'.part'.length)) !== null) await unlink(join(folder, name));
+        const [, of] = PARTIAL.exec(name) ?? [];
+        if (of !== undefined && madeAt(of) !== null) await unlink(join(folder, name));
       }
     },
     async removeOld(keep, lastAt) {

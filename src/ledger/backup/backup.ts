@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
@@ -7,11 +7,11 @@ import type { ItemCounts, ItemState } from '../../domain/ports/ledger/ledger-vie
 import { Fault, fileReasonOf } from '../../lib/errors.ts';
 import { assertNotGone } from '../identity/recognise.ts';
 import { isOfPresentVersion, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
-import { ledgerFaultOf } from '../store/ledger-fault.ts';
+import { ledgerFaultOf, limitFaultOf } from '../store/ledger-fault.ts';
 import { ledgerPath, sidecarsOf } from '../store/ledger-path.ts';
 import { createItemCounts } from '../views/item-counts.ts';
 import { createItemTotals } from '../views/item-totals.ts';
-import { markAsBackup, syncFile } from './put-in-place.ts';
+import { markAsBackup, removePartial, syncFile } from './put-in-place.ts';
 
 export interface BackupRequest {
   file: string;
@@ -47,7 +47,7 @@ export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): B
   try {
     assertFree(backup, { file, force });
     // A killed attempt may have left this file behind.
-    rmSync(partial, { force: true });
+    removePartial(partial);
     closeSync(openSync(partial, 'wx', 0o600));
     onStep('copy');
     ledger.prepare('VACUUM INTO ?').run(partial);
@@ -60,8 +60,10 @@ export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): B
     syncFile(dirname(backup));
     return { file: backup, bytes: statSync(backup).size, items };
   } catch (error) {
-    rmSync(partial, { force: true });
+    removePartial(partial);
     if (error instanceof Fault) throw error;
+    const limit = limitFaultOf(error);
+    if (limit !== null) throw limit;
     const damage = ledgerFaultOf(error);
     if (damage?.code === 'ledger.unreadable') throw damage;
     throw fault('ledger.unwritable', `The backup ${backup} cannot be made: ${fileReasonOf(error)}.`, {

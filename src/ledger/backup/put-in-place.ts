@@ -58,7 +58,8 @@ function copyInto(partial: string, backup: string): void {
   }
 }
 
-function removePartial(partial: string): void {
+/** Removes a file that is made step by step, with the files that SQLite makes beside it, as a killed process leaves them. */
+export function removePartial(partial: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${partial}${suffix}`, { force: true });
 }
 

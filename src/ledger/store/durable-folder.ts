@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { makeFolderSync } from '../../lib/files/make-folder.ts';
+import { limitFaultOf } from './ledger-fault.ts';
 
 /** Error codes of systems that cannot fsync a folder, or do not let this user open it. */
 const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
@@ -44,6 +45,8 @@ export function syncFolder(folder: string): void {
 
 /** The fault of a disk that fails to sync a file or a folder. */
 export function diskFault(error: unknown): Fault {
+  const limit = limitFaultOf(error);
+  if (limit !== null) return limit;
   return fault('ledger.unwritable', `The disk reports an error for the ledger: ${messageOf(error)}.`, {
     path: 'ledger',
     suggestion: 'Check whether the disk is full, read-only or failing, or is a network share that is no longer there.',

@@ -2,6 +2,7 @@ import { accessSync, chmodSync, closeSync, constants, lstatSync, openSync, statS
 import { dirname } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { limitFaultOf } from './ledger-fault.ts';
 
 /** Read and write for the owner, nothing for anybody else. */
 const PRIVATE = 0o600;
@@ -64,6 +65,8 @@ function tighten(path: string, mode: number): void {
  */
 export function accessFault(path: string, error: unknown): Fault {
   if (error instanceof Fault) return error;
+  const limit = limitFaultOf(error);
+  if (limit !== null) return limit;
   const code = systemCodeOf(error) ?? '';
   const details = { path: 'ledger', cause: error };
   if (code === 'EIO') {

@@ -1,5 +1,8 @@
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { type LocalTrouble, localTroubleOf } from '../../lib/local-trouble.ts';
 import { FULL_BYTES, freeBytesBeside } from './free-space.ts';
 
 /** The last part of a cure: the fault does not know whether a daemon or another command reports it. */
@@ -16,11 +19,43 @@ export function fullDiskFault(ledger: string): Fault | null {
   });
 }
 
+/** The fault of a ledger that cannot be used because of a limit of this machine or process; null for any other error. */
+export function limitFaultOf(error: unknown): Fault | null {
+  const limit = localTroubleOf(error) ?? (systemCodeOf(error)?.startsWith('SQLITE_CANTOPEN') ? openTrouble() : null);
+  if (limit === null) return null;
+  return fault('ledger.unwritable', `The ledger cannot be used: ${limit.what}`, {
+    path: 'ledger',
+    suggestion: `${limit.cure} ${CONTINUES}`,
+    cause: error,
+  });
+}
+
+/** How many files SQLite opens at once for a ledger, with some more. */
+const FILES_AT_ONCE = 8;
+
 /**
- * Translates an error of SQLite into a fault with a cure. Null for all other errors. Null for a wrong statement too,
- * because that is a defect of this code.
+ * SQLite does not report why it cannot open a file. So this opens other files, which fails if the process is at its limit. The
+ * failed attempt may have closed some files meanwhile, so one file is not enough.
+ */
+function openTrouble(): LocalTrouble | null {
+  const opened: number[] = [];
+  try {
+    while (opened.length < FILES_AT_ONCE) opened.push(openSync(devNull, 'r'));
+    return null;
+  } catch (error) {
+    return localTroubleOf(error);
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
+}
+
+/**
+ * Translates an error of SQLite, or a limit of this machine, into a fault with a cure. Null for all other errors. Null for a
+ * wrong statement too, because that is a defect of this code.
  */
 export function ledgerFaultOf(error: unknown): Fault | null {
+  const limit = limitFaultOf(error);
+  if (limit !== null) return limit;
   // An extended code begins with its primary code: SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX.
   const [, kind = ''] = /^SQLITE_([A-Z]+)(?:_|$)/.exec(systemCodeOf(error) ?? '') ?? [];
   const details = { path: 'ledger', cause: error };

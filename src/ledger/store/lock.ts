@@ -27,7 +27,7 @@ export interface LedgerLock {
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
   const place = preparePlace(ledgerFile);
-  const db = new Database(place, { timeout: 0 });
+  const db = openLock(place);
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -45,6 +45,14 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
     },
     release: () => void db.close(),
   };
+}
+
+function openLock(place: string): Database.Database {
+  try {
+    return new Database(place, { timeout: 0 });
+  } catch (error) {
+    throw ledgerFaultOf(error) ?? error;
+  }
 }
 
 function preparePlace(ledgerFile: string): string {

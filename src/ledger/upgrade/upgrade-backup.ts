@@ -1,8 +1,8 @@
-import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, renameSync, statSync, utimesSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
-import { markAsBackup, syncFile } from '../backup/put-in-place.ts';
+import { markAsBackup, removePartial, syncFile } from '../backup/put-in-place.ts';
 import { createMeta } from '../store/meta.ts';
 import { hasSameRows } from './same-rows.ts';
 
@@ -111,8 +111,4 @@ function assertSound(file: string): void {
   } finally {
     copy.close();
   }
-}
-
-function removePartial(partial: string): void {
-  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${suffix}`, { force: true });
 }

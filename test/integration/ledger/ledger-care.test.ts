@@ -322,6 +322,13 @@ describe('a ledger that was put back', () => {
     expect(await reopens()).toBe('opened');
   });
 
+  it('a backup removes what a killed attempt has left, and is not damaged by its journal', () => {
+    const left = ['.backup.db.part', '.backup.db.part-journal'];
+    for (const name of left) writeFileSync(beside(name), 'half of a file');
+    backup(beside('backup.db'));
+    expect(readdirSync(beside('.')).filter((name) => name.includes('.part'))).toEqual([]);
+  });
+
   it('a restore leaves no half of a copy behind where the copy cannot be put in place', async () => {
     backup(beside('backup.db'));
     await fixture.ledger.close();
