@@ -186,8 +186,8 @@ describe('the packed tarball', () => {
       'src/launcher.mjs',
     ]);
     expect(packed.filter((file) => /^dist\/(?!types\/.*\.d\.ts$)/.test(file) && !file.endsWith('.js'))).toEqual([
-      'dist/THIRD-PARTY-LICENSES.txt',
       'dist/sbom.cdx.json',
+      'dist/THIRD-PARTY-LICENSES.txt',
     ]);
     const needed = [
       'dist/main.js',
