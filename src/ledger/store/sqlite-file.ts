@@ -10,7 +10,7 @@ const PAGES_MAX = 1_000;
 const INTERIOR_PAGE = 5;
 const LEAF_PAGE = 13;
 
-/** What tells a ledger from the database of another program. */
+/** What distinguishes a ledger from the database of another program. */
 export interface DatabaseContent {
   /** The `user_version`. */
   version: number;
