@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import type { Result } from '../lib/result.ts';
 
 /** Why a connector cannot be used, as a full sentence. */
@@ -17,6 +18,11 @@ export interface ConnectorLoader<Connector> {
    * @param folder the config file's folder
    */
   load(name: string, folder: string): Promise<Result<Connector, ConnectorFlaw> | null>;
+}
+
+/** True for a connector that is named by the path of its module. */
+export function isPathOfConnector(name: string): boolean {
+  return name.startsWith('./') || name.startsWith('../') || isAbsolute(name);
 }
 
 /** The connectors that a config names, each with its result. */

@@ -12,7 +12,7 @@ import { createFindings, type Findings } from './checks/findings.ts';
 import { addFlaws, type MappingFlaw } from './checks/mapping-flaws.ts';
 import { configFault, formatPath, type PathSegment } from './checks/problem.ts';
 import { Config, type SourceConfig } from './config.ts';
-import { type ConnectorLoader, loadNamed } from './connector-loader.ts';
+import { type ConnectorLoader, isPathOfConnector, loadNamed } from './connector-loader.ts';
 import { parseDocumentText } from './document.ts';
 import type { Environment } from './environment.ts';
 import { type QueueSetting, WEEKDAYS } from './fields.ts';
@@ -110,6 +110,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     file,
     digest: sha256Hex(JSON.stringify([document.value.value, profile])),
     files: [...files],
+    programs: programsOf(config, resolvePath),
     folder,
     target: {
       baseUrl: target.baseUrl,
@@ -153,6 +154,13 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     resolvePath,
     scrub: (text) => secrets.scrub(text),
   };
+}
+
+function programsOf({ sources, alerts }: Config, resolvePath: (path: string) => string): string[] {
+  const connectors = sources.map(({ connector }) => connector).filter(isPathOfConnector);
+  const modules = sources.flatMap(({ mappings }) => mappings.flatMap(({ module }) => module ?? []));
+  const ofAlerts = (alerts?.channels ?? []).flatMap(({ exec }) => exec?.program ?? []);
+  return [...new Set([...connectors, ...modules, ...ofAlerts].map(resolvePath))];
 }
 
 function loadedWeb(

@@ -77,6 +77,8 @@ export interface LoadedConfig<Connector> {
    * placeholders.
    */
   files: readonly string[];
+  /** The absolute paths of the programs that the config names: connectors of others, mapping modules, alert programs. */
+  programs: readonly string[];
   /** The absolute path of the folder of the config file. Every path in the config is relative to it. */
   folder: string;
   target: {

@@ -11,7 +11,7 @@ import type { DaemonCare } from './care.ts';
 import { createCare, requestLeftRuns } from './create-care.ts';
 import { createDaemonRuns } from './daemon-runs.ts';
 import type { AdminServer, OpenAdmin, OpenWeb, WebServer } from './daemon-servers.ts';
-import { loadRuntimeConfig } from './load.ts';
+import { reloadRuntimeConfig } from './load.ts';
 import { observeDaemon } from './observe-daemon.ts';
 import { createReload } from './reload/reload.ts';
 import { createTokenWatch, reportReload } from './reload/reload-report.ts';
@@ -87,7 +87,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const pausedUntil = createSourcePauses(config);
   const reload = createReload({
     config,
-    load: options.load ?? (() => loadRuntimeConfig(config.file, secrets)),
+    load: options.load ?? (() => reloadRuntimeConfig(config, secrets)),
     compile: (sources) => opened.mappers.compile(sources),
     mapperOf: (source) => opened.mappers.of(source),
     replace,

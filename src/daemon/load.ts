@@ -9,6 +9,7 @@ import { findPackage } from '../lib/package.ts';
 import { connectorLoader } from './sources/load-connector.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { provideSdk } from './sources/provide-sdk.ts';
+import { safeConnectors, unsafePrograms } from './unsafe-files.ts';
 
 /**
  * Loads a config file with the connectors and profiles of this package.
@@ -25,6 +26,27 @@ export function loadRuntimeConfig(file: string, secrets: SecretStore, needs: Nee
     secrets,
     needs,
     compile,
+  });
+}
+
+/**
+ * Loads the config of a daemon again. Runs no connector or mapping module that everybody may change; see
+ * `unsafePrograms` for the programs of the config that this function returns.
+ *
+ * @param config the present config
+ */
+export function reloadRuntimeConfig(config: RuntimeConfig, secrets: SecretStore): Promise<RuntimeConfig> {
+  const profilesDir = join(findPackage().root, 'config', 'profiles');
+  return loadConfig({
+    file: config.file,
+    env: processEnvironment(),
+    connectors: safeConnectors(connectorLoader, () => config.programs),
+    profilesDir,
+    secrets,
+    async compile(mappings, folder) {
+      const programs = mappings.definitions.flatMap(({ module }) => module ?? []);
+      return (await unsafePrograms({ files: [], programs })).length > 0 ? [] : await compile(mappings, folder);
+    },
   });
 }
 

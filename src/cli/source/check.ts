@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { formatProblem } from '../../config/checks/problem.ts';
 import type { ApiFinding, ChannelFinding, CheckOptions, QueueFinding, StreamFinding } from '../../daemon/check.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { ItemsInOtherForm } from '../../domain/ports/ledger/ledger-views.ts';
@@ -41,8 +42,11 @@ async function check(context: CommandContext): Promise<number> {
   const { checkAlertChannels, checkApi, checkMappings, checkQueue, checkStreams } = await import(
     '../../daemon/check.ts'
   );
+  const { unsafeFileWarnings } = await import('../../daemon/unsafe-files.ts');
   const mappers = await checkMappings(config);
   printConfig(config, output);
+  const unsafe = await unsafeFileWarnings(config);
+  for (const warning of unsafe) output.note(`warning: ${printable(formatProblem(warning))}`);
 
   const signal = context.interruption();
   const options: CheckOptions = { config, secrets, clock, log, version: context.package.version, signal };
@@ -69,7 +73,7 @@ async function check(context: CommandContext): Promise<number> {
   if (output.json) {
     output.document({
       ok: exitCode === 0,
-      config: { file: config.file, warnings: config.warnings },
+      config: { file: config.file, warnings: [...config.warnings, ...unsafe] },
       sources: streams.map(({ source, stream, found, identity, warnings, problem: why }) => ({
         source,
         stream,

@@ -23,7 +23,7 @@ export function changedSettings(before: RuntimeConfig, after: RuntimeConfig): st
 }
 
 /** Properties of a config object that are not settings. */
-const META = ['file', 'files', 'digest', 'folder', 'warnings', 'resolvePath', 'scrub'];
+const META = ['file', 'files', 'programs', 'digest', 'folder', 'warnings', 'resolvePath', 'scrub'];
 
 /**
  * Connectors are compared by their ids. Functions are left out: a changed secret is no changed setting, because its

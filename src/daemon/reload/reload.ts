@@ -12,6 +12,7 @@ import type { Logger } from '../../lib/logging/logging.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import type { ReloadCause } from '../care.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
+import { unsafeFileWarnings, unsafePrograms } from '../unsafe-files.ts';
 import { changedSettings } from './changed-settings.ts';
 import { createFileWatch } from './file-watch.ts';
 import type { Reloaded } from './reload-status.ts';
@@ -83,6 +84,8 @@ export function createReload(options: ReloadOptions): Reload {
   async function readAll(): Promise<{ next: RuntimeConfig; mappers: ReadonlyMap<string, Mapper> } | string[]> {
     try {
       const next = await load();
+      const unsafe = await unsafePrograms(next);
+      if (unsafe.length > 0) return unsafe;
       return { next, mappers: await compile(next.sources) };
     } catch (error) {
       return errorsOf(error);
@@ -112,7 +115,8 @@ export function createReload(options: ReloadOptions): Reload {
     const status: ReloadStatus = { at: clock.now(), ok: true, errors: [] };
     last = status;
     if (changed.length > 0 || wasRefused || cause !== 'file') {
-      for (const warning of next.warnings) log.warn({ cause }, formatProblem(warning));
+      const warnings = [...next.warnings, ...(await unsafeFileWarnings(next))];
+      for (const warning of warnings) log.warn({ cause }, formatProblem(warning));
       log.info({ cause, changed, after }, messageFor(changed, after));
       await options.report(status);
     }
@@ -154,6 +158,8 @@ export function createReload(options: ReloadOptions): Reload {
    * remembered.
    */
   async function haveFilesChanged(): Promise<boolean> {
+    // The daemon was started with programs that a reload refuses, so they have not come by a change.
+    if ((await unsafePrograms(config)).length > 0) return false;
     const read = await readAll();
     if (Array.isArray(read)) return true;
     const { next, mappers } = read;

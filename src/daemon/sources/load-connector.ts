@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module';
-import { isAbsolute, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { BUILT_IN } from '../../../connectors/index.ts';
-import type { ConnectorFlaw, ConnectorLoader } from '../../config/connector-loader.ts';
+import { type ConnectorFlaw, type ConnectorLoader, isPathOfConnector } from '../../config/connector-loader.ts';
 import { messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { importReasonOf, isEsModuleReadAsCommonJs } from '../../lib/import-error.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
@@ -16,16 +16,12 @@ export const connectorLoader: ConnectorLoader<Connector> = {
     const builtIn = Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name] : undefined;
     if (builtIn !== undefined) return ok(await builtIn());
     provideSdk();
-    if (isPath(name)) return loadModule(pathToFileURL(resolve(folder, name)).href, `The connector ${name}`);
+    if (isPathOfConnector(name)) return loadModule(pathToFileURL(resolve(folder, name)).href, `The connector ${name}`);
     return isPackageName(name) ? loadPackage(name, folder) : null;
   },
 };
 
 const PACKAGE_NAME = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
-
-function isPath(name: string): boolean {
-  return name.startsWith('./') || name.startsWith('../') || isAbsolute(name);
-}
 
 /**
  * A connector's package has a dash or a scope in its name. So the loader does not search packages for a mistyped id of

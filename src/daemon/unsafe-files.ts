@@ -1,0 +1,77 @@
+// Whoever may change the config, its secrets or its programs decides what the daemon does and sends. Commands warn of
+// such files. A reload runs no program that everybody may change, because nobody looks at it when it happens.
+
+import { resolve } from 'node:path';
+import type { ConfigProblem } from '../config/checks/problem.ts';
+import { type ConnectorLoader, isPathOfConnector } from '../config/connector-loader.ts';
+import { type OthersMayWrite, othersMayWrite } from '../lib/files/others-may-write.ts';
+import { err } from '../lib/result.ts';
+import { readModuleSource } from '../pipeline/mapping/modules/module-source.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
+
+type Named = Pick<RuntimeConfig, 'files' | 'programs'>;
+
+/** A warning for each file of the config that other users may change. */
+export async function unsafeFileWarnings({ files, programs }: Named): Promise<ConfigProblem[]> {
+  const warnings: ConfigProblem[] = [];
+  for (const path of new Set([...files, ...(await withImports(programs))])) {
+    const found = await othersMayWrite(path);
+    if (found !== null) warnings.push({ path: '', line: null, message: sentenceOf(path, found), cure: cureOf(found) });
+  }
+  return warnings;
+}
+
+/** Why the programs of a config must not be run by a reload: a full sentence for each program. */
+export async function unsafePrograms({ programs }: Named): Promise<string[]> {
+  const refusals: string[] = [];
+  for (const path of await withImports(programs)) {
+    const refusal = await refusalOf(path);
+    if (refusal !== null) refusals.push(`${refusal.message} ${refusal.cure}`);
+  }
+  return refusals;
+}
+
+/**
+ * A loader that refuses connectors that everybody may change.
+ *
+ * @param inUse the programs of the present config: a connector that was loaded once is not read again
+ */
+export function safeConnectors<Connector>(
+  loader: ConnectorLoader<Connector>,
+  inUse: () => readonly string[],
+): ConnectorLoader<Connector> {
+  return {
+    ids: loader.ids,
+    async load(name, folder) {
+      const path = resolve(folder, name);
+      const refusal = isPathOfConnector(name) && !inUse().includes(path) ? await refusalOf(path) : null;
+      return refusal === null ? await loader.load(name, folder) : err(refusal);
+    },
+  };
+}
+
+async function refusalOf(path: string): Promise<{ message: string; cure: string } | null> {
+  const found = await othersMayWrite(path);
+  if (found?.who !== 'everybody') return null;
+  return { message: `${sentenceOf(path, found)} So a reload does not use it.`, cure: cureOf(found) };
+}
+
+function sentenceOf(path: string, { who, place }: OthersMayWrite): string {
+  const others = who === 'everybody' ? 'Everybody on this machine' : 'The group of the file';
+  if (place === path) return `${others} may change ${path}.`;
+  return `${who === 'everybody' ? others : 'The group of the folder'} may replace ${path}, because of the rights of ${place}.`;
+}
+
+function cureOf({ who, place }: OthersMayWrite): string {
+  return `Take the right away: chmod ${who === 'everybody' ? 'o' : 'g'}-w ${place}`;
+}
+
+/** The programs with the files that mapping modules among them import. */
+async function withImports(programs: readonly string[]): Promise<string[]> {
+  const all = new Set(programs);
+  for (const path of programs) {
+    const source = /\.[cm]?[jt]s$/.test(path) ? await readModuleSource(path) : null;
+    if (source?.ok === true) for (const file of source.value.files) all.add(file);
+  }
+  return [...all];
+}
