@@ -25,7 +25,11 @@ const Fields = z.strictObject({
       'Error values that mean an empty cell, such as `["#N/A"]`. Any other error value is an issue of its row.',
     ),
   maxCellCharacters: z.int().min(64).max(16_777_216).describe('The longest text of a cell that is accepted.'),
-  maxColumns: z.int().min(1).max(16_384).describe('How many columns of a sheet are accepted.'),
+  maxColumns: z
+    .int()
+    .min(1)
+    .max(16_384)
+    .describe('How many columns of a sheet are accepted. Empty cells beyond these columns do not count.'),
   maxUnpackedBytes: z
     .int()
     .min(1_000_000)
