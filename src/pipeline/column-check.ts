@@ -2,7 +2,9 @@ import { fault } from '../domain/faults.ts';
 import type { LookupConfig, MappingDefinition } from '../domain/mapping.ts';
 import type { FoundColumns, RowBelow, SourceRow } from '../domain/ports/source.ts';
 import type { Fault } from '../lib/errors.ts';
+import { visibleText } from '../lib/text/odd-character.ts';
 import { suggest } from '../lib/text/suggest.ts';
+import { namesOfConfig, renameColumns } from './column-names.ts';
 import { columnsNamedBy, type NamedColumn } from './mapping/columns-named.ts';
 import { memberPresence } from './mapping/expressions/name-access.ts';
 
@@ -44,29 +46,40 @@ export function neededColumns(
 export interface ColumnCheck {
   /** Checks the columns of a file or query before its rows. */
   columns: (found: FoundColumns) => void;
-  /** Checks each file that `columns` was not called for, by its first row that could be read. */
-  rows: (rows: readonly SourceRow[]) => void;
+  /**
+   * Checks each file that `columns` was not called for, by its first row that could be read. Returns the rows with the
+   * names of the config: see `namesOfConfig`.
+   */
+  rows: (rows: SourceRow[]) => SourceRow[];
 }
 
 /**
  * A column that was renamed or left out of an export would put every row of it into quarantine, and so would a line above
  * the header. So the run stops before the first row is stored, and no record is marked as missing.
+ *
+ * @param others the columns that the config names and that need not be there
  */
-export function createColumnCheck(needed: readonly NamedColumn[]): ColumnCheck {
+export function createColumnCheck(needed: readonly NamedColumn[], others: readonly string[] = []): ColumnCheck {
+  const named = [...needed.map(({ name }) => name), ...others];
   let checked: string | null | undefined = null;
+  let names: ReadonlyMap<string, string> = new Map();
   function columns(found: MaybeNamedColumns): void {
-    const missing = missingColumns(needed, found);
+    names = namesOfConfig(found.names, named);
+    const missing = missingColumns(needed, { ...found, names: found.names.map((name) => names.get(name) ?? name) });
     if (missing !== null) throw missing;
     checked = found.where;
   }
   return {
     columns,
     rows(rows) {
-      if (needed.length === 0) return;
-      for (const { fields, place, issues } of rows) {
-        if (place.file === checked || issues !== undefined) continue;
-        columns({ names: Object.keys(fields), where: place.file });
-      }
+      if (named.length === 0) return rows;
+      return rows.map((row) => {
+        const { fields, place, issues } = row;
+        if (place.file !== checked && issues === undefined) {
+          columns({ names: Object.keys(fields), where: place.file });
+        }
+        return renameColumns(row, names);
+      });
     },
   };
 }
@@ -84,7 +97,7 @@ function missingColumns(
   if (first === undefined) return null;
   const named = missing.map(({ name }) => {
     const meant = suggest(name, present);
-    return { name, meant };
+    return { name: visibleText(name), meant: meant === undefined ? undefined : visibleText(meant) };
   });
   const [one] = named;
   const sentence =
@@ -125,7 +138,7 @@ const COLUMNS_SHOWN = 8;
 const NAME_SHOWN = 60;
 
 function columnsThere(present: readonly string[]): string {
-  const shown = present.slice(0, COLUMNS_SHOWN).map((name) => JSON.stringify(name.slice(0, NAME_SHOWN)));
+  const shown = present.slice(0, COLUMNS_SHOWN).map((name) => `"${visibleText(name).slice(0, NAME_SHOWN)}"`);
   if (shown.length === 0) return 'There is no column.';
   const more = present.length - shown.length;
   return `${present.length === 1 ? 'There is one column' : 'There are'}: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;

@@ -1,6 +1,7 @@
 import { connectorLoader } from '../../daemon/sources/load-connector.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import { comparableName } from '../../pipeline/column-names.ts';
 import type { Connector } from '../../sdk/connector.ts';
 import type { FoundOption } from './recognise-format.ts';
 
@@ -52,7 +53,7 @@ export async function readSample(
           return { rows, lines, broken, isWhole: false, isTable };
         if (issues !== undefined) broken += 1;
         else {
-          rows.push(fields);
+          rows.push(isTable ? withPlainNames(fields) : fields);
           lines.push(place.line ?? 0);
         }
         characters += JSON.stringify(fields).length;
@@ -62,6 +63,14 @@ export async function readSample(
   } finally {
     await opened.close();
   }
+}
+
+/** The fields with names that a person can see and type. A read compares the names of a table in this form. */
+function withPlainNames(fields: JsonObject): JsonObject {
+  const names = Object.keys(fields);
+  const plain = names.map(comparableName);
+  if (new Set(plain).size < names.length) return fields;
+  return Object.fromEntries(Object.values(fields).map((value, at) => [plain[at] ?? '', value]));
 }
 
 function valuesOf(options: readonly FoundOption[]): Record<string, unknown> {

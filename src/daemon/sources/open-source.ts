@@ -4,6 +4,7 @@ import type { Page, SourceReader, StreamReads } from '../../domain/ports/source.
 import { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { type ColumnCheck, createColumnCheck, neededColumns } from '../../pipeline/column-check.ts';
+import { columnsMentionedBy } from '../../pipeline/mapping/columns-named.ts';
 import type { Connector, ConnectorHost, StreamCheck, StreamLook } from '../../sdk/connector.ts';
 import { sourceFault } from '../../sdk/faults.ts';
 import { checkedPages } from './checked-pages.ts';
@@ -49,13 +50,13 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
 function columnCheckOf(source: ConfiguredSource, name: string, config: RuntimeConfig): ColumnCheck | null {
   const stream = source.streams.find((one) => one.name === name);
   if (source.connector.fixedColumns !== true || stream === undefined) return null;
-  return createColumnCheck(neededColumns(source, stream, config.sources));
+  const mentioned = source.mappings.filter((mapping) => mapping.stream === name).flatMap(columnsMentionedBy);
+  return createColumnCheck(neededColumns(source, stream, config.sources), [...mentioned, ...source.omit]);
 }
 
 async function* withCheckedRows(pages: AsyncIterable<Page>, check: ColumnCheck): AsyncGenerator<Page> {
   for await (const page of pages) {
-    check.rows(page.rows);
-    yield page;
+    yield { ...page, rows: check.rows(page.rows) };
   }
 }
 

@@ -36,6 +36,15 @@ export function columnsNamedBy(definition: MappingDefinition): NamedColumn[] {
   return [...named.values()];
 }
 
+/** All columns that a mapping names, also those whose presence it asks for. */
+export function columnsMentionedBy({ when, each, key, refs = {}, fields = {} }: MappingDefinition): string[] {
+  const texts = [when, each, key, ...Object.values(refs), ...Object.values(fields)];
+  return texts.flatMap((text) => {
+    const found = columnsIn(text);
+    return found === null ? [] : [...found.read, ...found.asked];
+  });
+}
+
 interface ColumnsIn {
   read: Set<string>;
   /** The columns whose presence the expression asks for. */

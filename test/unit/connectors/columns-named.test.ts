@@ -75,6 +75,39 @@ describe('a page of a table', () => {
     }
   };
 
+  it.each([
+    ['\ufeff\ufeffMATNR', 'two byte order marks'],
+    ['MATNR\u00a0', 'a no-break space'],
+    [' MATNR\r', 'a blank and a line end'],
+  ])('a page of a table has the names of the config where its header has %j', (header) => {
+    const issues = [{ code: 'row.encoding', message: 'x', field: header, onlyField: true as const }];
+    const rows = [row('a.csv', { [header]: '1', WERKS: '1', NAME: 'x' })];
+    rows.push({ ...rows[0], issues } as SourceRow);
+    expect(createColumnCheck(needed).rows(rows)).toMatchObject([
+      { fields: { MATNR: '1' } },
+      { fields: { MATNR: '1' }, issues: [{ field: 'MATNR' }] },
+    ]);
+  });
+
+  it('a page of a table has composed names, also of columns that may be absent, and exact names stay', () => {
+    const check = createColumnCheck(
+      [
+        { name: 'Größe', path: 'p' },
+        { name: ' X', path: 'p' },
+      ],
+      ['PRICE'],
+    );
+    const fields = { 'Gro\u0308ße': '1', ' X': '2', X: '3', 'PRICE ': '4', constructor: '5' };
+    const [found] = check.rows([row('a.csv', fields as never)]);
+    expect(Object.keys(found?.fields ?? {})).toEqual(['Größe', ' X', 'X', 'PRICE', 'constructor']);
+  });
+
+  it('a page of a table is refused with the invisible characters of a similar name', () => {
+    expect(problemOf([row('a.csv', { 'MAT\u200bNR': '1', WERKS: '1', NAME: 'x' })])?.message).toContain(
+      'the column MATNR is missing; did you mean MAT\\u200bNR?',
+    );
+  });
+
   it('a page of a table is refused with one sentence where a column was renamed', () => {
     expect(problemOf([row('a.csv', { MATNR_2: '1', WERKS: '1', NAME: 'x' })])).toMatchObject({
       code: 'source.unreadable',
