@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { TEST_MS, WAIT_MS } from './test/support/runner/limits.ts';
 
 /** A suite of test files in these folders of test/. */
 const suite = (name: string, folders: string) => ({
@@ -16,10 +17,9 @@ export default defineConfig({
       // Connectors and queues are tried in full, whole processes and servers start, packages are installed, a browser is driven.
       suite('slow', '{conformance,processes,install,e2e,model,chaos}'),
     ],
-    // A machine that is shared with others may be several times slower at times. So these are far above what a test takes.
-    testTimeout: 300_000,
-    hookTimeout: 600_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: TEST_MS,
+    hookTimeout: TEST_MS,
+    expect: { poll: { timeout: WAIT_MS } },
     // The files of a worker share what it has loaded, because loading takes a good part of their CPU time.
     isolate: false,
     pool: 'forks',

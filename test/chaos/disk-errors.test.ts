@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { documentIn } from '../support/cli/cli.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
+import { TEST_MS } from '../support/runner/limits.ts';
 import { createCutWorld } from './support/cut-world.ts';
 import { describeStrace, type Injection, runTraced } from './support/strace.ts';
 
@@ -38,7 +39,7 @@ async function exitCodeUnder(injection: Injection): Promise<number | null> {
 describeStrace('a disk that fails a sync with EIO', () => {
   const random = seededRandom(chaosSeed());
   const draw = (max: number) => 1 + Math.floor(random() * max);
-  const timeout = scaled(300_000, 900_000);
+  const timeout = TEST_MS;
 
   it.each(CALLS)(
     'an EIO at %s for ever ends the sync with a clear error, and nothing is lost',

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { type CliProcess, startCli } from '../support/cli/cli.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
@@ -9,6 +9,7 @@ import { evidenceOf, violations } from '../support/ledger/invariants.ts';
 import { text } from '../support/ledger/items.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 import { scaled } from '../support/runner/chaos.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
@@ -21,9 +22,6 @@ const SOURCE = largeExport(COUNT);
 const WRITES = COUNT * 3;
 /** How many sessions are killed while they send. */
 const PUSHES = scaled(2, 30);
-const REQUESTS_END_WITHIN_MS = 60_000;
-
-vi.setConfig({ testTimeout: scaled(300_000, 1_800_000) });
 
 let world: World;
 let running: CliProcess | null = null;
@@ -74,7 +72,7 @@ async function loseLogWhen(holds: () => boolean): Promise<void> {
   world.sandbox.faults.clear();
   const latest = (): number => world.sandbox.inspect().writes.length;
   for (let seen = -1, since = performance.now(); seen !== latest(); ) {
-    if (performance.now() - since > REQUESTS_END_WITHIN_MS) throw new Error('Its requests do not end.');
+    if (performance.now() - since > WAIT_MS) throw new Error('Its requests do not end.');
     seen = latest();
     await delay(300);
   }

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { stuckJob } from '../../src/delivery/delivery-jobs.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { IS_FULL, scaled } from '../support/runner/chaos.ts';
+import { IS_FULL } from '../support/runner/chaos.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { HASTY_TIMING } from '../support/servers/hasty-timing.ts';
 import { QUEUE_BACKENDS } from '../support/servers/queue-backends.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
@@ -14,7 +15,7 @@ import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 import { type FlightRecorder, startFlightRecorder } from './support/flight-recorder.ts';
 
-const SOON = { timeout: 120_000 };
+const SOON = { timeout: WAIT_MS };
 /** More items than can be in flight at once. So other wake-up jobs are being handled when the process freezes. */
 const COUNT = 450;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
@@ -26,8 +27,6 @@ const HASTY = {
   latencyMs: 600,
 };
 const REAL = { daemon: 'as it is', launcher: undefined, frozenMs: 40_000, latencyMs: 4_000 };
-
-vi.setConfig({ testTimeout: scaled(300_000, 900_000) });
 
 describeRedis('what was frozen until its locks lapsed', () => {
   let world: World;

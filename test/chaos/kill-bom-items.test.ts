@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { startCli } from '../support/cli/cli.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { violations } from '../support/ledger/invariants.ts';
@@ -20,8 +20,6 @@ const SOURCE = largeExport(COUNT);
 /** A process is killed at the latest when this many of its requests for BOM items have arrived. */
 const ARRIVED_MAX = 25;
 const BOM_ITEMS = '/api/bom-items/';
-
-vi.setConfig({ testTimeout: scaled(300_000, 1_800_000) });
 
 let world: World;
 let proxy: CountingProxy;

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startCli } from '../support/cli/cli.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
+import { TEST_MS } from '../support/runner/limits.ts';
 import { createCutWorld } from './support/cut-world.ts';
 import { type DiskCall, describeStrace, runTraced, straceAvailable } from './support/strace.ts';
 
@@ -94,7 +95,7 @@ async function visit(honoured: boolean, pointsMin: number): Promise<void> {
 }
 
 describeStrace('a sync that is killed at a write or an fsync of its ledger, and finished by the next one', () => {
-  const full = { timeout: scaled(300_000, 3_600_000) };
+  const full = { timeout: scaled(TEST_MS, 3_600_000) };
 
   it(
     'a sync killed at each of its writes loses and doubles nothing where the API ignores keys',
@@ -114,7 +115,7 @@ if (!straceAvailable)
       'a sync killed at random instants loses and doubles nothing (keys honoured: %s)',
       {
         ...covers('process-killed', ...ORACLE),
-        timeout: scaled(300_000, 3_600_000),
+        timeout: scaled(TEST_MS, 3_600_000),
       },
       async (honoured) => {
         const random = seededRandom(chaosSeed());

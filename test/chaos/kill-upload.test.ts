@@ -5,13 +5,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type WebForms, webForms } from '../support/browser/web-forms.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
 import { covers } from '../support/docs/reliability.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { freePort } from '../support/servers/free-port.ts';
 import { createDashboardWorld, productsFile } from '../support/worlds/dashboard-world.ts';
 import type { World } from '../support/worlds/world.ts';
 
 /** Several pages of stored rows. */
 const ROWS = 3000;
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 
 let world: World;
 let daemon: DaemonProcess;

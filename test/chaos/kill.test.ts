@@ -6,6 +6,7 @@ import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, type Evidence, violations } from '../support/ledger/invariants.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 import { IS_FULL, scaled } from '../support/runner/chaos.ts';
+import { TEST_MS, WAIT_MS } from '../support/runner/limits.ts';
 import { type MortalSandbox, startMortalSandbox } from '../support/sandbox/mortal-sandbox.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
@@ -16,14 +17,13 @@ const COUNT = scaled(30, 1_667);
 const SOURCE = largeExport(COUNT);
 const WRITES = COUNT * 5;
 const CYCLES = scaled(3, 100);
-const MOVES_WITHIN_MS = 120_000;
 const OPEN_GATES = {
   productComplete: { enabled: false },
   bomPresent: { enabled: false },
   materialData: { enabled: false },
 };
 
-vi.setConfig({ testTimeout: scaled(600_000, 3_600_000) });
+vi.setConfig({ testTimeout: scaled(TEST_MS, 3_600_000) });
 
 type Victim = 'process' | 'redis' | 'sandbox';
 /** Whether new products are sent one by one, or in bulk imports. */
@@ -86,7 +86,7 @@ async function killProcess(): Promise<void> {
  * is started again.
  */
 async function workUntil(writes: number, random: () => number): Promise<void> {
-  const giveUpAt = performance.now() + MOVES_WITHIN_MS;
+  const giveUpAt = performance.now() + WAIT_MS;
   let ended: Awaited<CliProcess['ended']> | null = null;
   const watch = (process: CliProcess) => {
     void process.ended.then((result) => {

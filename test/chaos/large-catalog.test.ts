@@ -7,11 +7,12 @@ import { buildInto } from '../support/cli/build.ts';
 import { temporaryFolder } from '../support/connectors/connector-reader.ts';
 import { PEAK } from '../support/machine/peak-memory.ts';
 import { scaled } from '../support/runner/chaos.ts';
+import { TEST_MS } from '../support/runner/limits.ts';
 import { writeCatalog } from './support/generated-catalog.ts';
 
 const MEGABYTE = 1_000_000;
 
-it('a BMEcat file of any size is read in less than 150 MB of memory', { timeout: 300_000 }, async () => {
+it('a BMEcat file of any size is read in less than 150 MB of memory', { timeout: TEST_MS }, async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'catalog.xml');
   const written = writeCatalog(path, scaled(20, 500) * MEGABYTE);
@@ -25,7 +26,7 @@ it('a BMEcat file of any size is read in less than 150 MB of memory', { timeout:
   expect(memory).toBeLessThan(150 * MEGABYTE);
 });
 
-it('the installed program previews a large BMEcat file in little more memory', { timeout: 300_000 }, async () => {
+it('the installed program previews a large BMEcat file in little more memory', { timeout: TEST_MS }, async () => {
   const root = join(import.meta.dirname, '../..');
   const folder = mkdtempSync(join(tmpdir(), 'dpp-catalog-'));
   try {

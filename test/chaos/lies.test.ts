@@ -1,4 +1,4 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
 import { LIE_NAMES, type LieName } from '../../src/sandbox/lies/lies.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
@@ -11,8 +11,6 @@ import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 // Each lie of the sandbox, over real HTTP. The model plays many scripts over them (`model/lying-platform.test.ts`); this
 // test shows that the exit code of `sync` agrees with the platform.
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const queue = quickQueue();
 let world: World;

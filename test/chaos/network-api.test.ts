@@ -5,6 +5,7 @@ import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
 import { text } from '../support/ledger/items.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
+import { TEST_MS } from '../support/runner/limits.ts';
 import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
@@ -125,7 +126,7 @@ async function staysWhole(weather: Weather, keys: 'honoured' | 'ignored'): Promi
   if (harms(weather.toxic)) expect(proxy.harmed()).toBeGreaterThan(0);
 }
 
-const LIMIT = { timeout: 600_000 };
+const LIMIT = { timeout: TEST_MS };
 
 describe('over a bad network to the platform, a sync loses and doubles nothing', LIMIT, () => {
   it.each(some(SLOW))(

@@ -1,4 +1,4 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
@@ -10,8 +10,6 @@ import { createWorld, type World } from '../support/worlds/world.ts';
 import { through, type Weather } from './support/weather.ts';
 
 // A job that is lost with the connection of its worker is received again after a minute at most. It can be lost repeatedly.
-vi.setConfig({ testTimeout: 600_000 });
-
 const COUNT = scaled(20, 300);
 const SOURCE = largeExport(COUNT);
 const seed = chaosSeed();

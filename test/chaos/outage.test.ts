@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/domain/delivery/outcome.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { bomItem, material, product } from '../support/ledger/items.ts';
@@ -21,8 +21,6 @@ const HOUR_MS = 3_600_000;
 const OWN_MS = 100;
 
 // A day of virtual time takes some minutes of real time.
-vi.setConfig({ testTimeout: scaled(300_000, 900_000) });
-
 let world: VirtualWorld;
 afterEach(() => world.remove());
 

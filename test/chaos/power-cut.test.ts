@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { REVISIONS } from '../support/ledger/ledger-revisions.ts';
 import { chaosSeed, scaled, seededRandom } from '../support/runner/chaos.ts';
+import { TEST_MS } from '../support/runner/limits.ts';
 import { type CutWorld, createCutWorld } from './support/cut-world.ts';
 import { type DiskEvent, readDiskRecording } from './support/disk-recording.ts';
 import { createLossyDisk, writeFiles } from './support/lossy-disk.ts';
@@ -157,7 +158,7 @@ async function cutAfterFailedSync(failing: number, killing: number): Promise<num
 describeStrace('a power cut', () => {
   it('a power cut takes no acknowledged decision back, wherever it comes and whatever else has reached the disk', {
     ...covers('power-cut', 'I8'),
-    timeout: scaled(300_000, 1_800_000),
+    timeout: TEST_MS,
   }, async () => {
     const random = seededRandom(chaosSeed());
     const world = await createCutWorld({ honoured: false, queue: 'embedded' });
@@ -191,7 +192,7 @@ describeStrace('a power cut', () => {
     ['no delivery stays unconfirmed where keys are honoured', true],
   ])(
     'a power cut amid the work is made up for by the next sync: %s',
-    { ...covers('power-cut', ...ORACLE), timeout: scaled(300_000, 1_800_000) },
+    { ...covers('power-cut', ...ORACLE), timeout: TEST_MS },
     async (_, honoured) => {
       const random = seededRandom(chaosSeed());
       for (let cut = 0; cut < KILLED; cut += 1) {
@@ -205,7 +206,7 @@ describeStrace('a power cut', () => {
 
   it('a power cut takes back nothing that a process has stored after one to which the disk had failed an fsync', {
     ...covers(['power-cut', 'disk-error'], ...ORACLE),
-    timeout: scaled(300_000, 1_800_000),
+    timeout: TEST_MS,
   }, async () => {
     const random = seededRandom(chaosSeed());
     // A process that was killed before it reported a settled result proves nothing.

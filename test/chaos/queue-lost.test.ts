@@ -8,6 +8,7 @@ import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 import { scaled } from '../support/runner/chaos.ts';
+import { TEST_MS, WAIT_MS } from '../support/runner/limits.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
@@ -22,14 +23,14 @@ const OTHERS = 4_000;
 const OTHER_BYTES = 1_000;
 /** The share of them that is evicted at a time. */
 const EVICTED = 0.75;
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 const OPEN_GATES = {
   productComplete: { enabled: false },
   bomPresent: { enabled: false },
   materialData: { enabled: false },
 };
 
-vi.setConfig({ testTimeout: scaled(300_000, 3_600_000) });
+vi.setConfig({ testTimeout: scaled(TEST_MS, 3_600_000) });
 
 describeRedis('a Redis that loses or refuses what it is given', () => {
   let redis: RedisServer;
@@ -80,7 +81,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
         ended = true;
       };
       syncing.then(end, end);
-      await expect.poll(() => ended || writes() >= count, { timeout: 120_000, interval: 2 }).toBe(true);
+      await expect.poll(() => ended || writes() >= count, { interval: 2 }).toBe(true);
       // While Redis restarts, a sync may do the rest: what its workers have taken needs no queue.
       if (writes() < count) throw new Error(`The sync ended at ${writes()} of ${count} writes.`);
     }

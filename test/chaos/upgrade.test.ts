@@ -8,6 +8,7 @@ import { covers } from '../support/docs/reliability.ts';
 import { createOldLedger, OLD_VERSION } from '../support/ledger/old-ledger.ts';
 import { fillOldLedger } from '../support/ledger/old-ledger-cases.ts';
 import { chaosSeed, IS_FULL, seededRandom } from '../support/runner/chaos.ts';
+import { TEST_MS } from '../support/runner/limits.ts';
 import { type DiskCall, describeStrace, runTraced } from './support/strace.ts';
 
 // An upgrade of a ledger is killed just before each call that writes to its files, and is then repeated.
@@ -147,7 +148,7 @@ function drawn(): { call: DiskCall; when: number }[] {
 describeStrace('an upgrade of a ledger that is killed at a write or an fsync', () => {
   it('a killed upgrade leaves the former ledger or the present one, one backup, and nothing else once repeated', {
     ...covers('write-cut', 'I1', 'I2', 'I8'),
-    timeout: IS_FULL ? 3_600_000 : 300_000,
+    timeout: IS_FULL ? 3_600_000 : TEST_MS,
   }, async () => {
     if (!IS_FULL) {
       for (const { call, when } of drawn()) expect(await killedAt(call, when), `${call} ${when}`).toBe(true);

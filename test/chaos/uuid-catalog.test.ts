@@ -4,6 +4,7 @@ import type { Runtime } from '../../src/daemon/runtime.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { scaled } from '../support/runner/chaos.ts';
+import { TEST_MS } from '../support/runner/limits.ts';
 import { createWorld, type World, type WorldOptions } from '../support/worlds/world.ts';
 
 /** A hexadecimal key of 32 digits shares 6 of them with one UUID in about 60,000. Other secrets count like the key. */
@@ -35,7 +36,7 @@ async function synced(runtime: Runtime): Promise<number> {
 }
 
 it('a catalogue of any size with UUIDs under a hexadecimal key is delivered, first contact included', {
-  timeout: 1_800_000,
+  timeout: TEST_MS,
 }, async () => {
   const count = scaled(2_000, 100_000);
   const key = `dpp_${hex(0)}`;
@@ -59,7 +60,7 @@ it('a catalogue of any size with UUIDs under a hexadecimal key is delivered, fir
 });
 
 it('one list confirms a catalogue of any size whose creates are answered with nothing but wrong ids', {
-  timeout: 1_800_000,
+  timeout: TEST_MS,
 }, async () => {
   const count = scaled(2_000, 25_000);
   const pageSize = 500;

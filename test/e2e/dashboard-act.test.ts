@@ -8,12 +8,13 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
 import { textOf } from '../support/connectors/connector-reader.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { attentionExport, createAttentionWorld } from '../support/worlds/attention-world.ts';
 import { REFUSAL, refuseCreates, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { seriousFindings } from './support/axe.ts';
 import { openDashboard, type WatchedDashboard } from './support/watched-page.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 
 const ROWS = [
   'A-1;Kessel;10;DE',

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { itemPath } from '../../src/web/pages/links.ts';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import {
   ALL_PRODUCTS,
@@ -15,7 +16,7 @@ import {
 import { seriousFindings } from './support/axe.ts';
 import { openDashboard, type WatchedDashboard } from './support/watched-page.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 const WIDTHS = [390, 1280] as const;
 const SCHEMES = ['light', 'dark'] as const;
 

@@ -5,6 +5,7 @@ import { BOARD_PATH } from '../../src/web/board.ts';
 import type { ServedRoute } from '../../src/web/web-server.ts';
 import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/browser/chromium.ts';
 import { type GuardedWeb, openGuardedWeb, pathOf } from '../support/browser/guarded-web.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 
 const RUN = 'window.hostile=1';
@@ -65,13 +66,13 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     });
     const { runtime } = web.daemon;
     await web.daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(() => runtime.views.runs({ limit: 1 })[0]?.result === 'complete', { timeout: 60_000 });
+    await vi.waitUntil(() => runtime.views.runs({ limit: 1 })[0]?.result === 'complete', { timeout: WAIT_MS });
     await vi.waitUntil(
       () => {
         const { product, material } = runtime.views.itemCounts();
         return [product, material].every((states) => (states.due ?? 0) + (states.sending ?? 0) === 0);
       },
-      { timeout: 60_000 },
+      { timeout: WAIT_MS },
     );
     const [text = ''] = HOSTILE.slice(1);
     for (const { id } of await runtime.dashboard.causes({})) {

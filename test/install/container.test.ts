@@ -25,6 +25,7 @@ import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { readPdf } from '../support/browser/read-pdf.ts';
 import { buildInto } from '../support/cli/build.ts';
 import { startDaemonProcess } from '../support/cli/daemon-process.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { freePort } from '../support/servers/free-port.ts';
 import { describeRedis, redisTraceable } from '../support/servers/redis.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
@@ -184,7 +185,7 @@ describeImage('the image', () => {
 
     add('B-1');
     const nightly = await startDailyAt(new Date(Date.now() + 15_000));
-    await expect.poll(skus, { timeout: 60_000 }).toContain('B-1');
+    await expect.poll(skus).toContain('B-1');
     // A product may arrive before its run has ended. The next daemon would repeat an interrupted run.
     await expect.poll(() => nightly.stderr()).toContain('The run of erp is complete');
     nightly.signal('SIGTERM');
@@ -194,7 +195,7 @@ describeImage('the image', () => {
     const missed = new Date(Date.now() + 1000);
     while (Date.now() < missed.getTime()) await setTimeout(50);
     const late = await startDailyAt(missed);
-    await expect.poll(skus, { timeout: 60_000 }).toContain('B-2');
+    await expect.poll(skus).toContain('B-2');
     expect(late.stderr()).toContain('A run of erp was missed while no daemon ran, and starts now.');
     late.signal('SIGTERM');
     expect(await late.exited).toBe(0);
@@ -345,7 +346,7 @@ describe('compose.yaml', () => {
         const server = spawn(shell, [flags, here(script, folder, port)], { stdio: 'ignore' });
         const isHealthy = () =>
           spawnSync('sh', ['-c', here(redis.healthcheck?.test[1] ?? '', folder, port)]).status === 0;
-        await vi.waitUntil(isHealthy, { timeout: 60_000 });
+        await vi.waitUntil(isHealthy, { timeout: WAIT_MS });
 
         const asked = spawnSync('redis-cli', ['-p', String(port), 'ping'], { encoding: 'utf8' });
         expect(asked.stdout).toContain('NOAUTH');

@@ -15,6 +15,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { chaosSeed, scaled } from '../support/runner/chaos.ts';
+import { TEST_MS } from '../support/runner/limits.ts';
 import { EXAMPLES } from './script/examples.ts';
 import { createMilestones } from './script/milestones.ts';
 import { runScript } from './script/run-script.ts';
@@ -57,7 +58,7 @@ async function holds(mode: KeyMode, offset: number): Promise<void> {
 /** The limit for one mode: two seconds a script. An idle machine takes a fortieth of that. */
 const LIMIT_MS = scaled(300_000, 3_600_000);
 
-vi.setConfig({ testTimeout: LIMIT_MS + 300_000 });
+vi.setConfig({ testTimeout: LIMIT_MS + TEST_MS });
 
 describe('whatever happens on the way, nothing is lost and nothing doubled', () => {
   it(

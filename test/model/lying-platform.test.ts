@@ -12,6 +12,7 @@ import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { covers } from '../support/docs/reliability.ts';
 import { chaosSeed, scaled } from '../support/runner/chaos.ts';
+import { TEST_MS } from '../support/runner/limits.ts';
 import { ECHOED_BEFORE, lyingScripts } from './script/lying-script.ts';
 import { createMilestones } from './script/milestones.ts';
 import { runScript } from './script/run-script.ts';
@@ -22,7 +23,7 @@ const LIMIT_MS = scaled(300_000, 7_200_000);
 
 const repeated = JSON.parse(process.env['DPP_SYNC_TEST_MODEL'] ?? '{}') as { seed?: number; path?: string };
 
-vi.setConfig({ testTimeout: LIMIT_MS + 300_000 });
+vi.setConfig({ testTimeout: LIMIT_MS + TEST_MS });
 
 it(
   'whatever a platform says, nothing counts as delivered that is not there, and no passport is of another product',

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { describeWhere } from '../../support/runner/describe-where.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 
 /** True if strace can run a process here and change its system calls. */
 export const straceAvailable: boolean = canInject();
@@ -97,6 +98,6 @@ function canInject(): boolean {
   // Tries to kill a program at its first write to stdout. That shows whether strace can filter, trace and change calls
   // here.
   const args = ['-f', '-qqq', '-o', '/dev/null', '-e', 'trace=write', '-e', 'inject=write:signal=SIGKILL:when=1'];
-  const { signal } = spawnSync('strace', [...args, 'echo', 'written'], { timeout: 20_000 });
+  const { signal } = spawnSync('strace', [...args, 'echo', 'written'], { timeout: WAIT_MS });
   return signal === 'SIGKILL';
 }

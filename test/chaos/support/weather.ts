@@ -1,6 +1,7 @@
 import { vi } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { seededRandom } from '../../support/runner/chaos.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { TcpProxy, Toxic } from '../../support/servers/tcp-proxy.ts';
 
 /** A kind of network fault that comes and goes. */
@@ -12,7 +13,7 @@ export interface Weather {
   offMs: number;
 }
 
-const until = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 300_000, interval: 2 });
+const until = (condition: () => boolean) => vi.waitUntil(condition, { timeout: WAIT_MS, interval: 2 });
 
 /** False for a fault that only delays data. */
 export function harms({ kind }: Toxic): boolean {

@@ -4,9 +4,10 @@ import { createConnection } from 'mysql2/promise';
 import { Client } from 'pg';
 import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
 import { describeWhere } from '../../support/runner/describe-where.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { DatabaseServer } from '../../support/servers/database-server.ts';
 
-const READY_WITHIN_MS = 180_000;
+const READY_WITHIN_MS = WAIT_MS;
 /** SQL Server asks for a password with upper case, lower case and digits. */
 const OWNER_PASSWORD = 'The-Passw0rd-of-the-owner';
 const PASSWORD = 'The-Passw0rd-of-the-reader';

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { startBrowser, type TestBrowser } from '../../support/browser/chromium.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import type { World } from '../../support/worlds/world.ts';
 
@@ -32,7 +33,7 @@ export interface WatchedDashboard extends ServedWorld, WatchedPage {}
 export async function openWatchedPage(url: string, isExpected = (_text: string) => false): Promise<WatchedPage> {
   const browser = await startBrowser();
   const page = await browser.context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(WAIT_MS);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {

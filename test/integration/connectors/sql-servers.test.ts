@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../../connectors/sql/index.ts';
 import type { JsonObject, JsonValue, Page } from '../../../src/sdk/index.ts';
 import { probe, readPages, readRows } from '../../support/connectors/connector-reader.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { DatabaseServer } from '../../support/servers/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../../support/servers/mariadb-server.ts';
 import { describePostgres, startPostgres } from '../../support/servers/postgres-server.ts';
@@ -208,7 +209,7 @@ function onEveryServer(): void {
     // The server needs a moment to stop the statement. Without the stop, the statement would take minutes.
     const stoppedAt = Date.now();
     while ((await server.ask(RUNNING[dialect] ?? '')).length > 0) await delay(20);
-    expect(Date.now() - stoppedAt).toBeLessThan(60_000);
+    expect(Date.now() - stoppedAt).toBeLessThan(WAIT_MS);
   });
 }
 

@@ -20,12 +20,13 @@ import { fault } from '../../../src/domain/faults.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { untilAborted } from '../../../src/lib/until-aborted.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../support/machine/as-another-user.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';
 import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 const VERSION = '1.2.3';
 
 const queue = quickQueue();

@@ -17,6 +17,7 @@ import { allSkus, evidenceOf, violations } from '../../support/ledger/invariants
 import { items, material, product } from '../../support/ledger/items.ts';
 import { createLedgerFixture, type LedgerFixture } from '../../support/ledger/ledger.ts';
 import { pullAndMap, row, stageRows } from '../../support/ledger/records.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
@@ -329,7 +330,7 @@ describe('a sync', () => {
       const ended = syncing.finally(() => {
         done = true;
       });
-      await vi.waitUntil(() => world.contents().products.length > 0, { timeout: 60_000, interval: 5 });
+      await vi.waitUntil(() => world.contents().products.length > 0, { timeout: WAIT_MS, interval: 5 });
       for (const ms of [-DAY, DAY, HOUR, -HOUR, DAY, -DAY, -HOUR]) {
         if (done) break;
         setBy(ms);

@@ -12,6 +12,7 @@ import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { describeNpmNode } from '../../../src/lib/npm-node.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
 import { covers } from '../../support/docs/reliability.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { describeRedis, startRedis } from '../../support/servers/redis.ts';
 import { PRODUCTS, runSource, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
@@ -20,7 +21,7 @@ import { dailyFarFromNow } from './far-schedule.ts';
 
 const DAY_MS = 86_400_000;
 /** Within which something happens by itself, on a machine that is busy. */
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 
 const OTHER = {
   ...PRODUCTS.source,
@@ -312,7 +313,7 @@ describeRedis('the daemon over Redis', () => {
       await redis.restart();
       await expect.poll(health, SOON).toEqual([200, 'ok']);
       expect(await pulling).toMatchObject({ result: 'complete' });
-      await expect.poll(() => world.contents().products.length, { timeout: 60_000 }).toBe(2);
+      await expect.poll(() => world.contents().products.length).toBe(2);
       await daemon.stop();
       await world.remove();
       await redis.stop();

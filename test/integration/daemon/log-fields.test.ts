@@ -4,6 +4,7 @@ import { addLogFields, withLogFields } from '../../../src/lib/logging/log-contex
 import { createLogger, type Logger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -39,7 +40,7 @@ describe('the lines of the log', () => {
     });
     const { lines, log } = recording();
     const { daemon } = await startDaemon(world, { log });
-    const SOON = { timeout: 60_000 };
+    const SOON = { timeout: WAIT_MS };
     // Both sources run at once, so that a defect could give the lines of one run the fields of the other.
     await Promise.all([daemon.startRun('erp', 'schedule'), daemon.startRun('pim', 'schedule')]);
     await expect.poll(() => daemon.runtime.views.itemCounts().product.rejected, SOON).toBeGreaterThan(0);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { METRICS } from '../../../src/observe/metric-definitions.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 import { describePromtool, promtool } from './promtool.ts';
@@ -59,7 +60,7 @@ describe('the metrics of a daemon', () => {
       },
     });
     ({ daemon, url } = await startDaemon(world));
-    const READY = { timeout: 60_000 };
+    const READY = { timeout: WAIT_MS };
     // An answer has no counts of the ledger while the first count takes longer than a scrape may wait.
     await vi.waitUntil(async () => (atStart = await scrape()).includes('\ndpp_sync_items{'), READY);
     await daemon.startRun('erp', 'schedule');
@@ -104,7 +105,7 @@ describe('the metrics of a daemon', () => {
     await expect.poll(() => valueOf('alert_notices_total', 'channel="team",result="sent"')).toBe('1');
     expect(await valueOf('last_run_records', 'source="erp",stream="default",result="quarantined"')).toBe('2');
     await daemon.startRun('pim', 'schedule');
-    const SOON = { timeout: 60_000 };
+    const SOON = { timeout: WAIT_MS };
     await expect.poll(() => valueOf('passports', 'source="pim",state="blocked"'), SOON).toBe('1');
     expect(await valueOf('items', 'source="pim",kind="product",state="delivered"')).toBe('1');
     expect(await valueOf('items', 'source="erp",kind="product",state="delivered"')).toBe('1');

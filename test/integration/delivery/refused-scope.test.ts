@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { text } from '../../support/ledger/items.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
@@ -17,7 +18,7 @@ const OPEN_GATES = {
   materialData: { enabled: false },
 };
 /** Within which something happens by itself, on a machine that is busy. */
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 const EVERYTHING = ['read', 'write', 'publish'] as const;
 
 const queue = quickQueue();

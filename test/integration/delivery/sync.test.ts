@@ -10,6 +10,7 @@ import type { JsonObject } from '../../../src/lib/json.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { text } from '../../support/ledger/items.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
@@ -306,9 +307,9 @@ describe('when answers are lost', () => {
     const runtime = await world.open();
     const blocker = new Database(join(world.folder, 'data/ledger.db'));
     const report = sync(runtime, { sources: [], waitMs: 30_000, abort: new AbortController().signal }, systemClock);
-    await vi.waitUntil(() => accepted() > 0, { timeout: 60_000, interval: 5 });
+    await vi.waitUntil(() => accepted() > 0, { timeout: WAIT_MS, interval: 5 });
     blocker.exec('BEGIN IMMEDIATE');
-    await vi.waitUntil(async () => (await runtime.engine.status()).trouble !== null, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await runtime.engine.status()).trouble !== null, { timeout: WAIT_MS });
     blocker.exec('ROLLBACK');
     blocker.close();
     expect(exitCodeOf(await report)).toBe(0);
@@ -555,13 +556,13 @@ it('a sync ends where a source that shared an item has left the config, and maps
   // The stored record of the removed source has the former name, so it would conflict with the item.
   configure([source('erp')]);
   world.write('erp.csv', row('New'));
-  const alone = await world.sync({ abort: AbortSignal.timeout(200_000) });
+  const alone = await world.sync({ abort: AbortSignal.timeout(WAIT_MS) });
   expect(alone.fault).toBeNull();
   expect(alone.items.product).toEqual({ delivered: 1 });
   expect(world.contents().products).toMatchObject([{ name: 'New' }]);
 
   configure([source('erp'), source('pim')]);
-  const both = await world.sync({ abort: AbortSignal.timeout(200_000) });
+  const both = await world.sync({ abort: AbortSignal.timeout(WAIT_MS) });
   expect(both.fault).toBeNull();
   expect(both.quarantined).toBe(1);
 });

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, it, vi } from 'vitest';
 import { sync } from '../../../src/daemon/sync.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 let world: World;
@@ -72,7 +73,7 @@ it('a run is complete although the ledger could not be pruned after it', async (
     const prune = vi.spyOn(runtime.ledger, 'prune').mockRejectedValue(new Error('The disk is full.'));
     const report = await sync(
       runtime,
-      { sources: [], accept: [], waitMs: 5_000, abort: AbortSignal.timeout(60_000) },
+      { sources: [], accept: [], waitMs: 5_000, abort: AbortSignal.timeout(WAIT_MS) },
       clock,
     );
     expect(prune).toHaveBeenCalledOnce();

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { describeRedis, type RedisServer, startRedis } from '../../support/servers/redis.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -22,7 +23,7 @@ describeRedis('the board over Redis', () => {
     });
     ({ daemon, url } = await startDaemon(world));
     await daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: WAIT_MS });
   });
   afterEach(async () => {
     await daemon.stop();
@@ -61,7 +62,7 @@ describeRedis('the board over Redis', () => {
     expect(paused.status).toBe(503);
     expect(await paused.json()).toMatchObject({ code: 'queue.unreachable' });
     await redis.restart();
-    await expect.poll(async () => (await ask()).status, { timeout: 60_000 }).toBe(200);
+    await expect.poll(async () => (await ask()).status).toBe(200);
   });
 
   it('the board reports where somebody else was faster with the same job', async () => {

@@ -6,12 +6,13 @@ import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { stuckJob } from '../../../src/delivery/delivery-jobs.ts';
 import type { StuckDelivery } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import type { QueueName } from '../../../src/domain/ports/queues.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { HASTY_TIMING } from '../../support/servers/hasty-timing.ts';
 import { QUEUE_BACKENDS, type QueuePlace } from '../../support/servers/queue-backends.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 const DROPPED =
   'Dropped: another version of dpp-sync wrote this job. dpp-sync enqueues all due work again from the ledger.';
 

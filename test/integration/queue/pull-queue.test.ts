@@ -9,10 +9,11 @@ import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import type { PullResult } from '../../../src/pipeline/pull.ts';
 import type { BullmqQueues } from '../../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../../src/queue/create-queues.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 
 describe('the pull queue', () => {
   let queues: BullmqQueues;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Agent, request } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 import { endsAtOnce } from '../support/ends-at-once.ts';
 
@@ -271,7 +272,7 @@ test('the sandbox takes a bounded number of connections', async () => {
     state.socket.on('error', () => undefined).on('close', () => (state.ended = true));
     return state;
   });
-  await vi.waitUntil(() => states.filter(({ ended }) => ended).length >= 700 - 512, { timeout: 60_000 });
+  await vi.waitUntil(() => states.filter(({ ended }) => ended).length >= 700 - 512, { timeout: WAIT_MS });
   expect(states.filter(({ ended }) => !ended)).toHaveLength(512);
   for (const { socket } of states) socket.destroy();
 });

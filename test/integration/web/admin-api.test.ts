@@ -4,6 +4,7 @@ import { API_OPERATIONS } from '../../../src/web/api/api-routes.ts';
 import type { ApiOperation } from '../../../src/web/api/operation.ts';
 import { Operation, Problem } from '../../../src/web/api/schemas.ts';
 import { WORK } from '../../../src/web/api/work-operations.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { createProductsWorld, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 
 interface Given {
@@ -19,8 +20,8 @@ describe('the admin API', () => {
     web = await startDaemon(await createProductsWorld());
     const { daemon } = web;
     await daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 60_000 });
-    await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: WAIT_MS });
+    await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: WAIT_MS });
   });
   afterAll(() => web.remove());
 
@@ -48,7 +49,7 @@ describe('the admin API', () => {
         const { outcome } = Operation.parse(await (await ask(`/operations/${id}`)).json());
         return outcome;
       },
-      { timeout: 60_000 },
+      { timeout: WAIT_MS },
     );
   }
 

@@ -6,11 +6,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { exitCodeOf } from '../../../src/daemon/sync.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 const GATES_OFF = {
   productComplete: { enabled: false },
   bomPresent: { enabled: false },

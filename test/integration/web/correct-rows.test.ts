@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type GuardedWeb, openGuardedWeb } from '../../support/browser/guarded-web.ts';
 import { askWeb, type WebVisitor } from '../../support/browser/web-visitor.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';
 
 const SECRET_PRICE = '7311.94';
@@ -19,7 +20,7 @@ describe('rows that are corrected by the API', () => {
     await web.daemon.startRun('erp', 'schedule');
     const found = await vi.waitUntil(
       async () => (await web.daemon.runtime.dashboard.causes({ type: 'quarantine' }))[0],
-      { timeout: 60_000 },
+      { timeout: WAIT_MS },
     );
     cause = found.id;
   });
@@ -52,7 +53,7 @@ describe('rows that are corrected by the API', () => {
         const { body } = await web.people.operator.get(`/api/v1/operations/${id}`);
         return (JSON.parse(body) as { outcome: unknown }).outcome;
       },
-      { timeout: 60_000 },
+      { timeout: WAIT_MS },
     );
   const names = () => web.world.contents().products.map(({ name }) => name);
 
@@ -76,7 +77,7 @@ describe('rows that are corrected by the API', () => {
     expect((await correct(web.people.viewer, { cause, rows: [['A-2', 'Toaster']] })).status).toBe(403);
     const { status, id } = await correct(editor, { cause, rows: [['A-2', 'Toaster']] });
     expect([status, await ended(id)]).toEqual([202, expect.objectContaining({ ok: true })]);
-    await vi.waitUntil(() => names().includes('Toaster'), { timeout: 60_000 });
+    await vi.waitUntil(() => names().includes('Toaster'), { timeout: WAIT_MS });
   });
 
   it('rows that are corrected by an operator may be any rows, and an omitted column of them is stored nowhere', async () => {

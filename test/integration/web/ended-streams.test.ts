@@ -8,6 +8,7 @@ import { createAccess, type Visitor } from '../../../src/web/access.ts';
 import { createLiveHub } from '../../../src/web/live/live-hub.ts';
 import { liveRoutes } from '../../../src/web/live/live-routes.ts';
 import type { WebRequest } from '../../../src/web/server/route.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const TOKEN = 'web-token-0123456789';
@@ -40,6 +41,6 @@ it('a stream of changes that was cut off leaves nothing with its session', async
     await once(socket, 'data');
     expect(getEventListeners(session, 'abort')).toHaveLength(1);
     socket.resetAndDestroy();
-    await vi.waitUntil(() => getEventListeners(session, 'abort').length === 0, { timeout: 60_000 });
+    await vi.waitUntil(() => getEventListeners(session, 'abort').length === 0, { timeout: WAIT_MS });
   }
 });

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { ServedWorld } from '../../support/worlds/daemon-world.ts';
 import { serveDashboardWorld } from '../../support/worlds/dashboard-world.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 
 let served: ServedWorld;
 let web: WebForms;

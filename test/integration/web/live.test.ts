@@ -1,10 +1,11 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { createProductsWorld, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 
 /** The machine may be busy with other tests. */
-const soon = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 60_000 });
+const soon = (condition: () => boolean) => vi.waitUntil(condition, { timeout: WAIT_MS });
 
 describe('the stream of changes', () => {
   let web: ServedWorld;

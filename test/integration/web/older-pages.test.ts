@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { attentionExport, createAttentionWorld } from '../../support/worlds/attention-world.ts';
 import { runSource, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import {
@@ -17,7 +18,7 @@ import {
 import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
 import { createWorld } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 
 let served: ServedWorld;
 let web: WebForms;

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type FormFields, type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { ServedWorld } from '../../support/worlds/daemon-world.ts';
 import {
   ALL_PRODUCTS,
@@ -10,7 +11,7 @@ import {
   serveDashboardWorld,
 } from '../../support/worlds/dashboard-world.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 /** More than the passports that are asked for in one transaction. */
 const MORE = 300;
 

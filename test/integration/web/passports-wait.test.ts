@@ -3,11 +3,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { ServedWorld } from '../../support/worlds/daemon-world.ts';
 import { ALL_PRODUCTS, productsFile, serveDashboardWorld } from '../../support/worlds/dashboard-world.ts';
 import type { World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 const ALL = { of: 'filter', status: 'published' };
 const HELD = 'Initialised passports may have to wait';
 const REFUSED = 'Nothing is sent until the API accepts the key';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type GuardedWeb, openGuardedWeb, PASSWORDS } from '../../support/browser/guarded-web.ts';
 import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 
 describe('people of the dashboard', () => {
@@ -71,7 +72,7 @@ describe('people of the dashboard', () => {
     const before = (await actions()).length;
     const started = await operator.post('/runs/start', { source: 'erp' });
     expect([started.status, started.headers.location]).toEqual([303, expect.stringMatching(/^\/tasks\/[0-9a-f]{32}$/)]);
-    await vi.waitUntil(async () => (await actions())[0]?.outcome !== null, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await actions())[0]?.outcome !== null, { timeout: WAIT_MS });
     expect((await operator.post('/runs/start', { source: 'nowhere' })).status).toBe(400);
     const rows = await actions();
     // The task has no separate entry: it has taken over the entry of the request that started it.
@@ -137,7 +138,7 @@ describe('people of the dashboard', () => {
     expect((await operator.get(location)).body).not.toContain('The task is being stopped.');
     web.world.endLatency();
     await vi.waitUntil(async () => (await operator.get(location)).body.includes('>running<') === false, {
-      timeout: 60_000,
+      timeout: WAIT_MS,
     });
     expect((await operator.get(location)).body).toContain('The task was stopped.');
   });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { incomingRecord } from '../../../src/pipeline/incoming-record.ts';
 import { type GuardedWeb, openGuardedWeb } from '../../support/browser/guarded-web.ts';
 import { askWeb } from '../../support/browser/web-visitor.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 
 /** The names that every object inherits. */
 const NAMES = Object.getOwnPropertyNames(Object.prototype).toSorted();
@@ -44,7 +45,7 @@ describe('columns with the names of Object.prototype', () => {
   const nameOf = (value: string) => STORED.map((name) => `${name} ${value}`).join('/');
 
   it('columns with the names of Object.prototype are stored and mapped', async () => {
-    await vi.waitUntil(() => names().length > 0, { timeout: 60_000 });
+    await vi.waitUntil(() => names().length > 0, { timeout: WAIT_MS });
     expect(names()).toEqual([nameOf('old')]);
     const [record] = await web.daemon.runtime.ledger.recordsByKey({ source: 'erp', stream: 'default', keys: ['A-1'] });
     expect(Object.keys(record?.fields ?? {})).toEqual(['SKU', 'LAND', ...STORED]);
@@ -72,7 +73,7 @@ describe('columns with the names of Object.prototype', () => {
     expect(plan.status).toBe(200);
     for (const name of NAMES) expect(plan.body).toContain(name);
     expect((await editor.post(uploaded.headers.location ?? '', {})).status).toBe(303);
-    await vi.waitUntil(() => names().length > 1, { timeout: 60_000 });
+    await vi.waitUntil(() => names().length > 1, { timeout: WAIT_MS });
     expect(names()).toContain(nameOf('new'));
   });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import {
   createProductsWorld,
   PRODUCTS,
@@ -12,7 +13,7 @@ import {
 } from '../../support/worlds/daemon-world.ts';
 import type { World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 
 let world: World;
 let daemon: Daemon;

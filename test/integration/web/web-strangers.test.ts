@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { CONNECTIONS_MAX } from '../../../src/web/server-limits.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -76,7 +77,7 @@ describe('a dashboard that listens on every address', () => {
 
   it('a dashboard on every address refuses without a login before the body is there, and ends the connection', async () => {
     const held = await holdMany(300, slow('/queues/board/api/queues/map/pause'));
-    await vi.waitUntil(() => held.every(({ open }) => !open), { timeout: 60_000 });
+    await vi.waitUntil(() => held.every(({ open }) => !open), { timeout: WAIT_MS });
     const answered = held.filter(({ said }) => said !== '');
     expect(answered.length).toBeGreaterThan(0);
     for (const { said } of answered) expect(said).toMatch(/^HTTP\/1\.1 401 [^]*connection: close/i);
@@ -88,7 +89,7 @@ describe('a dashboard that listens on every address', () => {
     ['nothing at all', ''],
   ])('slow %s get a bounded number of connections, and the token is still served', async (_what, head) => {
     const held = await holdMany(300, head);
-    await vi.waitUntil(() => held.filter(({ open }) => open).length <= CONNECTIONS_MAX, { timeout: 60_000 });
+    await vi.waitUntil(() => held.filter(({ open }) => open).length <= CONNECTIONS_MAX, { timeout: WAIT_MS });
     for (let turn = 0; turn < 20; turn += 1) {
       expect(await statusOf('/', { headers: bearer })).toBe(200);
       expect(await statusOf('/healthz')).toBe(200);
@@ -100,18 +101,18 @@ describe('a dashboard that listens on every address', () => {
 
   it('a dashboard on every address keeps the connection of a person who has logged in while strangers open many connections', async () => {
     const mine = await hold(`GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${WEB_TOKEN}\r\n\r\n`);
-    await vi.waitUntil(() => mine.said.includes('200 OK'), { timeout: 60_000 });
+    await vi.waitUntil(() => mine.said.includes('200 OK'), { timeout: WAIT_MS });
     const held = await holdMany(300, '');
-    await vi.waitUntil(() => held.filter(({ open }) => open).length < CONNECTIONS_MAX, { timeout: 60_000 });
+    await vi.waitUntil(() => held.filter(({ open }) => open).length < CONNECTIONS_MAX, { timeout: WAIT_MS });
     mine.said = '';
     mine.socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await vi.waitUntil(() => mine.said.includes('200 OK'), { timeout: 60_000 });
+    await vi.waitUntil(() => mine.said.includes('200 OK'), { timeout: WAIT_MS });
     release([mine, ...held]);
   });
 
   it('a request that is not sent within fifteen seconds is ended', async () => {
     const held = await holdMany(3, slow('/login', 'Sec-Fetch-Site: same-origin\r\n'));
-    await vi.waitUntil(() => held.every(({ open }) => !open), { timeout: 60_000 });
+    await vi.waitUntil(() => held.every(({ open }) => !open), { timeout: WAIT_MS });
     for (const { said } of held) expect(said).toMatch(/^HTTP\/1\.1 408 /);
   });
 });

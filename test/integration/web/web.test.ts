@@ -2,6 +2,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { createProductsWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import type { RecordingLog } from '../../support/worlds/recording-log.ts';
 import { API_KEY, type World } from '../../support/worlds/world.ts';
@@ -36,8 +37,8 @@ describe('the web server', () => {
       },
     }));
     await daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 60_000 });
-    await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: WAIT_MS });
+    await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: WAIT_MS });
   });
   afterAll(async () => {
     await daemon.stop();

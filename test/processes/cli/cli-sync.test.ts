@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { cli, startCli } from '../../support/cli/cli.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { EXPORT_SOURCES, FLAWED_FILES, GOOD_FILES } from '../../support/worlds/cli-export.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../../support/worlds/world.ts';
 
@@ -119,7 +120,7 @@ describe('dpp-sync sync', () => {
     await begin({ files, profile: { imports: { creates: 'off' } } });
     world.sandbox.faults.add({ kind: 'latency', operation: 'product.create', ms: 300 });
     const child = startCli(['sync', '-c', world.configFile, '--json']);
-    await vi.waitFor(() => expect(world.sandbox.faults.list()[0]?.used).toBeGreaterThan(0), { timeout: 60_000 });
+    await vi.waitFor(() => expect(world.sandbox.faults.list()[0]?.used).toBeGreaterThan(0), { timeout: WAIT_MS });
     child.signal('SIGINT');
     const { exitCode, json, stderr } = await child.ended;
     expect(exitCode).toBe(1);

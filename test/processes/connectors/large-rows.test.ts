@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { DatabaseServer } from '../../support/servers/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../../support/servers/mariadb-server.ts';
 import { describePostgres, startPostgres } from '../../support/servers/postgres-server.ts';
@@ -18,7 +19,7 @@ function readTable(options: object): { rows: number; memory: number } {
   // Without a limit V8 lets garbage grow. With this limit a reader that keeps all rows ends with an error.
   const flags = ['--max-old-space-size=64', '--max-semi-space-size=4'];
   return JSON.parse(
-    execFileSync(process.execPath, [...flags, child, JSON.stringify(options)], { encoding: 'utf8', timeout: 240_000 }),
+    execFileSync(process.execPath, [...flags, child, JSON.stringify(options)], { encoding: 'utf8', timeout: WAIT_MS }),
   ) as { rows: number; memory: number };
 }
 

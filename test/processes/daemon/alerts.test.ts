@@ -6,10 +6,11 @@ import type { Daemon, DaemonOptions } from '../../../src/daemon/daemon.ts';
 import { findPackage } from '../../../src/lib/package.ts';
 import { webForms } from '../../support/browser/web-forms.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { PRODUCTS, runSource, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 40_000 };
+const SOON = { timeout: WAIT_MS };
 const HOOK_TOKEN = 'T0PSECRETxHOOKxPATHx42';
 
 /** A service that receives notices. */

@@ -83,7 +83,7 @@ describe('settle beside a daemon', () => {
     expect(last.stdout).toBe(
       'Noted. The material M1 is delivered now.\n1 delivery that waited is due: the daemon sends it\n',
     );
-    await expect.poll(() => world.contents().bomItems.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => world.contents().bomItems.length).toBe(1);
     await expect.poll(() => daemon.stderr()).toContain('A person has started the command settle.');
   });
 
@@ -136,7 +136,7 @@ describe('settle beside a daemon', () => {
       exitCode: 0,
       stdout: 'Noted for 1 product: 2 BOM items are created by the daemon.\n',
     });
-    await expect.poll(() => world.contents().bomItems.length, { timeout: 30_000 }).toBe(4);
+    await expect.poll(() => world.contents().bomItems.length).toBe(4);
   });
 
   it('settle beside a daemon has it continue with the passport that waited for the BOM items', async () => {
@@ -147,7 +147,7 @@ describe('settle beside a daemon', () => {
       exitCode: 0,
       document: { ok: true, products: 1, bomItems: 2, unknown: [] },
     });
-    await expect.poll(() => world.contents().passports.length, { timeout: 30_000 }).toBe(3);
+    await expect.poll(() => world.contents().passports.length).toBe(3);
   });
 });
 
@@ -198,9 +198,7 @@ describe('what people ask of the platform beside a daemon', () => {
     const closed = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
     const stdout = new Writable({ write: (_chunk, _encoding, done) => done(closed) });
     expect(await runCli(['report', 'list', '-c', world.configFile], { stdout, stderr: new PassThrough() })).toBe(0);
-    await expect
-      .poll(() => daemon.stderr(), { timeout: 30_000 })
-      .toContain('The command that waited for this answer has ended.');
+    await expect.poll(() => daemon.stderr()).toContain('The command that waited for this answer has ended.');
     // The daemon may read some pages until it learns that the command has ended.
     expect(world.sandbox.inspect().faults[0]?.used).toBeLessThan(count);
     expect(daemon.stderr()).not.toContain('of a person failed');
@@ -211,14 +209,14 @@ describe('what people ask of the platform beside a daemon', () => {
     world.sandbox.faults.add({ operation: 'report.create', kind: 'status', status: 429, retryAfterSeconds: 120 });
     const { exitCode, stderr } = await run('report', 'create');
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('in 120 s') });
-    await expect.poll(async () => (await run('status')).stdout, { timeout: 30_000 }).toMatch(/429/);
+    await expect.poll(async () => (await run('status')).stdout).toMatch(/429/);
   });
 
   it('a command reports that nobody knows whether a report was made where the daemon is killed amid it', async () => {
     await startSynced();
     world.sandbox.faults.add({ operation: 'report.create', kind: 'latency', ms: 60_000 });
     const asking = cli(['report', 'create', '--idempotency-key', 'mine', '--json', '-c', world.configFile]);
-    await expect.poll(() => world.sandbox.inspect().faults[0]?.used, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => world.sandbox.inspect().faults[0]?.used).toBe(1);
     daemon.signal('SIGKILL');
     const lost = await asking;
     expect({ exitCode: lost.exitCode, document: lost.json() }).toMatchObject({
@@ -233,7 +231,7 @@ describe('what people ask of the platform beside a daemon', () => {
     await startSynced();
     world.sandbox.faults.add({ operation: 'report.create', kind: 'latency', ms: 60_000 });
     const asking = startCli(['report', 'create', '--idempotency-key', 'mine', '-c', world.configFile]);
-    await expect.poll(() => world.sandbox.inspect().faults[0]?.used, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => world.sandbox.inspect().faults[0]?.used).toBe(1);
     asking.signal('SIGINT');
     const left = await asking.ended;
     expect({ exitCode: left.exitCode, stderr: left.stderr }).toMatchObject({
@@ -241,6 +239,6 @@ describe('what people ask of the platform beside a daemon', () => {
       stderr: expect.stringMatching(/It is unknown.*--idempotency-key mine/s),
     });
     world.endLatency();
-    await expect.poll(() => world.contents().reports.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => world.contents().reports.length).toBe(1);
   });
 });

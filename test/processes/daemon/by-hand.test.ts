@@ -12,12 +12,13 @@ import { runHere } from '../../support/cli/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../../support/cli/daemon-process.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { text } from '../../support/ledger/items.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
 import { createWorld, type World, type WorldOptions } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 
 const queue = quickQueue();
 

@@ -50,9 +50,7 @@ describeWhere({
       const args = [process.execPath, LAUNCHER, command, '-c', world.configFile, '--log-level', 'info'];
       const terminal = spawn('python3', ['-c', TERMINAL, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
       const output = text(terminal.stdout);
-      await expect
-        .poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, { timeout: 60_000 })
-        .toBeGreaterThanOrEqual(20);
+      await expect.poll(() => world.sandbox.inspect().faults[0]?.used ?? 0).toBeGreaterThanOrEqual(20);
       terminal.stdin.end('close\n');
       expect(await output).toBe(`${exitCode}\n`);
       if (terminal.exitCode === null) await once(terminal, 'exit');

@@ -39,9 +39,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
 
   const arrived = () => world.contents().products.map(({ sku }) => sku as string);
   const requestsUnderWay = async () => {
-    await expect
-      .poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, { timeout: 60_000 })
-      .toBeGreaterThanOrEqual(20);
+    await expect.poll(() => world.sandbox.inspect().faults[0]?.used ?? 0).toBeGreaterThanOrEqual(20);
   };
   const deliverTheRest = async () => {
     world.sandbox.faults.clear();
@@ -82,7 +80,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
       await requestsUnderWay();
       daemon.signal('SIGTERM');
       // A second signal within half a second counts as the same one: some shells and npm send it twice.
-      await expect.poll(() => daemon.stderr(), { timeout: 60_000 }).toContain('Stopping');
+      await expect.poll(() => daemon.stderr()).toContain('Stopping');
       const again = setInterval(() => daemon.signal('SIGTERM'), 100);
       expect(await daemon.exited).toBe(1);
       clearInterval(again);
@@ -92,7 +90,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
 
       const used = world.sandbox.inspect().faults[0]?.used ?? 0;
       world.endLatency();
-      await expect.poll(() => arrived().length, { timeout: 60_000 }).toBe(used);
+      await expect.poll(() => arrived().length).toBe(used);
       await deliverTheRest();
     },
   );
@@ -100,7 +98,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
   it('a daemon writes JSON lines to stderr, which say what was sent, one document alone to stdout, and no secret to either', async () => {
     world.sandbox.faults.clear();
     const daemon = await startDaemonProcess(world.configFile);
-    await expect.poll(() => arrived().length, { timeout: 60_000 }).toBe(COUNT);
+    await expect.poll(() => arrived().length).toBe(COUNT);
     daemon.signal('SIGINT');
     expect(await daemon.exited).toBe(0);
     expect(JSON.parse(daemon.stdout())).toMatchObject({ ok: true, pid: daemon.pid });

@@ -6,6 +6,7 @@ import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { findPackage } from '../../../src/lib/package.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { textOf } from '../../support/connectors/connector-reader.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import type { RecordingLog } from '../../support/worlds/recording-log.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -55,7 +56,7 @@ describe('a reload of the config', () => {
 
   it('a reload maps again what the changed mapping changes, and takes up a new source', async () => {
     await daemon.startRun('erp', 'cli');
-    await expect.poll(products, { timeout: 30_000 }).toEqual({ 'A-1': 'Kettle DRAFT' });
+    await expect.poll(products).toEqual({ 'A-1': 'Kettle DRAFT' });
     world.write('status.csv', PRODUCTS.fixed['status.csv']);
     world.write('more.csv', 'SKU,NAME\nM-1,Mixer\n');
     change(({ sources }) => {
@@ -72,11 +73,9 @@ describe('a reload of the config', () => {
     });
     const { ok, changed } = await daemon.reload('person');
     expect({ ok, changed }).toEqual({ ok: true, changed: ['sources.erp', 'sources.pim'] });
-    await expect
-      .poll(products, { timeout: 30_000 })
-      .toEqual({ 'A-1': 'New Kettle DRAFT', 'A-2': 'New Toaster ARCHIVED' });
+    await expect.poll(products).toEqual({ 'A-1': 'New Kettle DRAFT', 'A-2': 'New Toaster ARCHIVED' });
     await daemon.startRun('pim', 'cli');
-    await expect.poll(() => products()['M-1'], { timeout: 30_000 }).toBe('Mixer DRAFT');
+    await expect.poll(() => products()['M-1']).toBe('Mixer DRAFT');
   });
 
   it('a reload by the command names what has changed and what is refused', async () => {
@@ -122,7 +121,7 @@ describe('a reload of the config', () => {
     expect(daemon.runtime.care?.backups.nextAt()).toBeGreaterThan(Date.now());
     const beganAt = performance.now();
     await daemon.startRun('erp', 'cli');
-    await expect.poll(() => Object.keys(products()).length, { timeout: 30_000, interval: 20 }).toBe(many.length);
+    await expect.poll(() => Object.keys(products()).length, { interval: 20 }).toBe(many.length);
     // Without the limit of the rate this takes a fraction of a second.
     expect(performance.now() - beganAt).toBeGreaterThan(3000);
   });
@@ -141,14 +140,12 @@ describe('a reload of the config', () => {
     const health = async () => (await (await fetch(`${url}/healthz`)).json()) as object;
     await expect.poll(health).toMatchObject({ status: 'ok', config: 'refused' });
     await daemon.startRun('erp', 'cli');
-    await expect.poll(products, { timeout: 30_000 }).toEqual({ 'A-1': 'Kettle DRAFT' });
+    await expect.poll(products).toEqual({ 'A-1': 'Kettle DRAFT' });
 
     change((config) => config.sources[0]?.mappings.pop());
     expect(await daemon.reload('person')).toMatchObject({ ok: true, changed: ['passports'] });
     expect(await health()).not.toHaveProperty('config');
-    await expect
-      .poll(() => daemon.runtime.views.passportCounts(), { timeout: 30_000 })
-      .toMatchObject({ initialized: 1 });
+    await expect.poll(() => daemon.runtime.views.passportCounts()).toMatchObject({ initialized: 1 });
   });
 
   it('a reload refuses settings that need a restart, with a sentence for each', async () => {
@@ -171,7 +168,7 @@ describe('a reload of the config', () => {
     const replaced = `${world.configFile}.tmp`;
     writeFileSync(replaced, text.replace('row.NAME', '\'"Edited"\''));
     renameSync(replaced, world.configFile);
-    await expect.poll(reloads, { timeout: 30_000 }).toMatchObject([{ level: 'info' }]);
+    await expect.poll(reloads).toMatchObject([{ level: 'info' }]);
 
     // A ConfigMap is a link to a link to a folder, and the link in the middle is replaced.
     for (const version of ['one', 'two']) mkdirSync(join(world.folder, version));
@@ -182,13 +179,13 @@ describe('a reload of the config', () => {
     renameSync(replaced, world.configFile);
     symlinkSync('two', join(world.folder, '..data_tmp'));
     renameSync(join(world.folder, '..data_tmp'), join(world.folder, '..data'));
-    await expect.poll(reloads, { timeout: 30_000 }).toHaveLength(2);
+    await expect.poll(reloads).toHaveLength(2);
     expect(reloads()[1]?.message).toBe('The config was reloaded. Changed: sources.erp.');
   });
 
   it('a daemon uses another API key from its file with the next request', async () => {
     await daemon.startRun('erp', 'cli');
-    await expect.poll(products, { timeout: 30_000 }).toEqual({ 'A-1': 'Kettle DRAFT' });
+    await expect.poll(products).toEqual({ 'A-1': 'Kettle DRAFT' });
     world.sandbox.ensureKey({
       organization: 'acme',
       name: 'new',
@@ -196,7 +193,7 @@ describe('a reload of the config', () => {
       key: 'dpp_new0123456789abcdefghij',
     });
     world.write('key', 'dpp_new0123456789abcdefghij');
-    await expect.poll(reloads, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(reloads).toHaveLength(1);
     expect(reloads()[0]?.message).toBe('The config was reloaded. Changed: target.apiKey.');
     expect(keysRead().at(-1)).toBe('dpp_new0…');
     expect(JSON.stringify(log.lines)).not.toContain('dpp_new0123456789');
@@ -206,7 +203,7 @@ describe('a reload of the config', () => {
     world.write('products.csv', `SKU,NAME,STATE\n${rows.join('\n')}\n`);
     world.sandbox.faults.add({ kind: 'latency', operation: 'product.create', ms: 200 });
     await daemon.startRun('erp', 'cli');
-    await expect.poll(() => daemon.runtime.pulling(), { timeout: 30_000 }).toEqual(['erp']);
+    await expect.poll(() => daemon.runtime.pulling()).toEqual(['erp']);
     change(({ sources }) => {
       if (sources[0]?.mappings[0]) sources[0].mappings[0].fields['name'] = '"New " + row.NAME';
     });
@@ -215,7 +212,7 @@ describe('a reload of the config', () => {
     world.endLatency();
     await expect
       .poll(() => Object.values(products()).filter((text) => text.startsWith('New Item')).length, {
-        timeout: 60_000,
+        timeout: WAIT_MS,
       })
       .toBe(COUNT);
     const [run] = daemon.runtime.views.runs({ source: 'erp', limit: 1 });

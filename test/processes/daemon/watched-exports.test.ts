@@ -34,10 +34,10 @@ describe('a source with `watch: true`', () => {
   it('a watched source is read when its export appears and when it changes, and not again', async () => {
     writeFileSync(`${file()}.tmp`, `${HEADER}A-1,Kettle,10\n`);
     renameSync(`${file()}.tmp`, file());
-    await expect.poll(ended, { timeout: 30_000 }).toMatchObject([{ trigger: 'file', result: 'complete' }]);
-    await expect.poll(names, { timeout: 30_000 }).toEqual(['Kettle']);
+    await expect.poll(ended).toMatchObject([{ trigger: 'file', result: 'complete' }]);
+    await expect.poll(names).toEqual(['Kettle']);
     writeFileSync(file(), `${HEADER}A-1,Teapot,10\n`);
-    await expect.poll(names, { timeout: 30_000 }).toEqual(['Teapot']);
+    await expect.poll(names).toEqual(['Teapot']);
     // A product may arrive before its run has ended.
     const report = 'The run of erp is complete: 1 rows read, 0 unchanged, 1 changed, 0 in quarantine.';
     const reports = () =>
@@ -76,28 +76,26 @@ describe('a source with `watch: true`', () => {
   it('a watched source is not read while its export is being written', async () => {
     writeFileSync(file(), HEADER);
     // From here on the daemon checks the export every two seconds.
-    await expect.poll(ended, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(ended).toHaveLength(1);
     let row = 0;
     const writing = setInterval(() => {
       row += 1;
       appendFileSync(file(), `B-${row},Item ${row},10\n`);
     }, 300);
-    await expect.poll(() => row, { timeout: 30_000 }).toBeGreaterThan(20);
+    await expect.poll(() => row).toBeGreaterThan(20);
     expect(runs()).toHaveLength(1);
     clearInterval(writing);
-    await expect
-      .poll(ended, { timeout: 30_000 })
-      .toMatchObject([{ streams: [{ read: row }] }, { streams: [{ read: 0 }] }]);
+    await expect.poll(ended).toMatchObject([{ streams: [{ read: row }] }, { streams: [{ read: 0 }] }]);
   });
 
   it('a watched source is read at the start where its export changed while no daemon ran, and only then', async () => {
     writeFileSync(file(), `${HEADER}A-1,Kettle,10\n`);
-    await expect.poll(ended, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(ended).toHaveLength(1);
     await daemon.stop();
     writeFileSync(file(), `${HEADER}A-1,Teapot,10\n`);
     ({ daemon, log } = await startDaemon(world));
-    await expect.poll(names, { timeout: 30_000 }).toEqual(['Teapot']);
-    await expect.poll(ended, { timeout: 30_000 }).toHaveLength(2);
+    await expect.poll(names).toEqual(['Teapot']);
+    await expect.poll(ended).toHaveLength(2);
     await daemon.stop();
     ({ daemon, log } = await startDaemon(world));
     await expect.poll(() => daemon.runtime.views.daemonNote('dueRuns')).toBeNull();
@@ -115,10 +113,10 @@ describe('a source with `watch: true`', () => {
     withSource({ id: 'erp', connector: 'sql', watch: true, options: { ...options, key: ['SKU'] }, mappings });
     expect(await daemon.reload('person')).toMatchObject({ ok: true });
     const unwatched = () => log.lines.filter(({ message }) => message.includes('has no method look'));
-    await expect.poll(unwatched, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(unwatched).toHaveLength(1);
     withSource({ ...PRODUCTS.source, watch: true });
     expect(await daemon.reload('person')).toMatchObject({ ok: true });
     writeFileSync(file(), `${HEADER}A-1,Kettle,10\n`);
-    await expect.poll(names, { timeout: 30_000 }).toEqual(['Kettle']);
+    await expect.poll(names).toEqual(['Kettle']);
   });
 });

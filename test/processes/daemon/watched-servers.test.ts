@@ -7,6 +7,7 @@ import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
 import { watchExports } from '../../../src/daemon/schedules/watch-exports.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { describeFtp, startFtpServer } from '../../support/servers/ftp-server.ts';
 import { describeSftp, startSftpServer } from '../../support/servers/sftp-server.ts';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';
@@ -14,7 +15,7 @@ import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 import { startS3Server } from '../connectors/s3-server.ts';
 
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: WAIT_MS };
 const NAME = 'products.csv';
 
 interface WatchedServer {

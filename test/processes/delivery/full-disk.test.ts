@@ -13,12 +13,13 @@ import { text } from '../../support/ledger/items.ts';
 import { FORMS, NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
 import { row } from '../../support/ledger/records.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../support/machine/small-disk.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 60_000, interval: 20 };
+const SOON = { timeout: WAIT_MS, interval: 20 };
 const quiet = () => {};
 
 describeSmallDisk('a ledger on a disk that is full', () => {
@@ -207,13 +208,11 @@ describeSmallDisk('a daemon whose disk is full', () => {
       const arrived = () => world.contents().products.length;
       const health = async () => (await (await fetch(`${url}/healthz`)).json()) as { ledger: string; status: string };
       const page = async () => (await fetch(url, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).text();
-      /** Makes space on the disk. Returns how long it takes until the work continues. */
-      const roomAgain = async (): Promise<number> => {
+      /** Makes space on the disk, and waits until the work continues. */
+      const roomAgain = async (): Promise<void> => {
         const before = arrived();
         disk.clear();
-        const since = performance.now();
         await expect.poll(arrived, SOON).toBeGreaterThan(before);
-        return performance.now() - since;
       };
 
       // While the disk is full, nothing is read.
@@ -227,7 +226,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
       expect(status.json()).toMatchObject({ ledger: { freeBytes: 0 } });
       expect((await runHere(['status', '-c', world.configFile])).stdout).toContain('its disk is full');
       expect(arrived()).toBe(0);
-      expect(await roomAgain()).toBeLessThan(30_000);
+      await roomAgain();
 
       // The disk becomes full while requests are in flight. Their answers are kept until they can be stored.
       await expect.poll(arrived, SOON).toBeGreaterThanOrEqual(10);
@@ -236,7 +235,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
         .poll(async () => (await daemon.runtime.engine.status()).trouble?.message, SOON)
         .toContain('disk is full');
       await expect.poll(health, SOON).toMatchObject({ ledger: 'unwritable' });
-      expect(await roomAgain()).toBeLessThan(30_000);
+      await roomAgain();
 
       await expect.poll(() => daemon.runtime.views.itemCounts().product, SOON).toEqual({ delivered: COUNT });
       await expect

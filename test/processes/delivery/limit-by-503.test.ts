@@ -38,4 +38,4 @@ it('a limit that answers 503 is obeyed, and leaves few BOM items unconfirmed', a
   expect(fault).toBeNull();
   expect(items.bom_item?.['in_doubt'] ?? 0).toBeLessThan(LINES / 8);
   expect(bomItems.length + (items.bom_item?.['in_doubt'] ?? 0)).toBe(LINES);
-}, 120_000);
+});

@@ -131,7 +131,7 @@ describe('a guard that held a run', () => {
     try {
       await runSource(daemon, 'erp');
       await expect
-        .poll(() => log.lines.filter(({ message }) => message.includes('The guard holds')), { timeout: 60_000 })
+        .poll(() => log.lines.filter(({ message }) => message.includes('The guard holds')))
         .toMatchObject([
           {
             level: 'warn',
@@ -139,16 +139,12 @@ describe('a guard that held a run', () => {
             message: expect.stringContaining('3 of 6'),
           },
         ]);
-      await expect
-        .poll(() => fetched('/metrics'), { timeout: 60_000 })
-        .toContain('dpp_sync_guard_held{source="erp",stream="products"} 1');
+      await expect.poll(() => fetched('/metrics')).toContain('dpp_sync_guard_held{source="erp",stream="products"} 1');
       expect(await fetched('/')).toContain('erp/products: 3 of 6 records with items are missing');
 
       world.write('products.csv', products(6));
       await runSource(daemon, 'erp');
-      await expect
-        .poll(() => fetched('/metrics'), { timeout: 60_000 })
-        .toContain('dpp_sync_guard_held{source="erp",stream="products"} 0');
+      await expect.poll(() => fetched('/metrics')).toContain('dpp_sync_guard_held{source="erp",stream="products"} 0');
       expect(await fetched('/')).not.toContain('records are missing');
     } finally {
       await daemon.stop();

@@ -5,12 +5,13 @@ import { afterEach, expect, it } from 'vitest';
 import { createQueues } from '../../../src/queue/create-queues.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { covers } from '../../support/docs/reliability.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { describeRedis, type RedisServer, startRedis } from '../../support/servers/redis.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
-const SOON = { timeout: 60_000 };
+const SOON = { timeout: WAIT_MS };
 /** The number of attempts of the engine before the log is checked. */
 const TRIES = 4;
 

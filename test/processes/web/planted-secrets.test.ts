@@ -15,6 +15,7 @@ import { pathOf } from '../../support/browser/guarded-web.ts';
 import { askWeb, visitWeb, type WebVisitor } from '../../support/browser/web-visitor.ts';
 import { cli } from '../../support/cli/cli.ts';
 import { installSdk } from '../../support/cli/sdk-package.ts';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { describeRedis, type RedisServer, startRedis } from '../../support/servers/redis.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
@@ -171,9 +172,9 @@ describeRedis('a planted secret', () => {
     }));
     for (const source of ['erp', 'own']) await daemon.startRun(source, 'schedule');
     await vi.waitUntil(() => daemon.runtime.views.runs({ source: 'own', limit: 1 })[0]?.result === 'failed', {
-      timeout: 60_000,
+      timeout: WAIT_MS,
     });
-    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length > 0, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length > 0, { timeout: WAIT_MS });
 
     await askWeb(url, '/login', {
       form: { name: 'anna', password: PLANTED['a guessed password'] },
@@ -230,7 +231,7 @@ describeRedis('a planted secret', () => {
   });
 
   it('a planted secret is in no trace', async () => {
-    await vi.waitUntil(() => collector.text().includes('sync product'), { timeout: 30_000 });
+    await vi.waitUntil(() => collector.text().includes('sync product'), { timeout: WAIT_MS });
     expect(found(collector.text())).toEqual([]);
   });
 

@@ -2,8 +2,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { WAIT_MS } from '../runner/limits.ts';
 
-const READY_WITHIN_MS = 120_000;
+const READY_WITHIN_MS = WAIT_MS;
 
 /** True if a program is installed. */
 export function hasProgram(name: string, ...args: string[]): boolean {

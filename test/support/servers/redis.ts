@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
 import { describeWhere } from '../runner/describe-where.ts';
+import { WAIT_MS } from '../runner/limits.ts';
 import { freePort } from './free-port.ts';
 
-const READY_WITHIN_MS = 120_000;
+const READY_WITHIN_MS = WAIT_MS;
 const CONTAINER_IMAGE = 'redis:7-alpine';
 
 /** The way to start a Redis on this machine. It is determined once for each test file. */

@@ -3,6 +3,7 @@
 
 import { vi } from 'vitest';
 import { textOf } from '../connectors/connector-reader.ts';
+import { WAIT_MS } from '../runner/limits.ts';
 import { type ServedWorld, startDaemon, WEB_TOKEN } from './daemon-world.ts';
 import { createWorld, type World } from './world.ts';
 
@@ -91,8 +92,8 @@ export async function serveDashboardWorld(): Promise<ServedWorld> {
   const served = await startDaemon(await createDashboardWorld());
   await served.daemon.startRun('erp', 'schedule');
   const { views, queues } = served.daemon.runtime;
-  await vi.waitUntil(() => views.passportCounts().initialized === 4, { timeout: 60_000 });
-  await vi.waitUntil(async () => (await queues.failed('deliver')).length === 1, { timeout: 60_000 });
+  await vi.waitUntil(() => views.passportCounts().initialized === 4, { timeout: WAIT_MS });
+  await vi.waitUntil(async () => (await queues.failed('deliver')).length === 1, { timeout: WAIT_MS });
   return served;
 }
 

@@ -7,6 +7,7 @@ import type { Difference } from '../../../src/api/openapi/difference.ts';
 import { OPENAPI_BYTES_MAX } from '../../../src/api/openapi/document.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
+import { cpuMs } from '../../support/time/cpu-time.ts';
 import { type OpenApi, openApiOf } from './open-api.ts';
 
 const profile = Profile.parse({});
@@ -679,9 +680,9 @@ describe('a text', () => {
       allOf: parts,
       properties: { self: { $ref: '#/components/schemas/bom_item' } },
     };
-    const begin = performance.now();
+    const begin = cpuMs();
     compare(document);
-    expect(performance.now() - begin).toBeLessThan(5_000);
+    expect(cpuMs() - begin).toBeLessThan(5_000);
   });
 
   it('a text of any form gives differences that can be shown, and never throws', () => {

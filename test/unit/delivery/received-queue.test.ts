@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createReceivedQueue, type Received, type ReceivedQueue } from '../../../src/delivery/received-queue.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
+import { cpuMs } from '../../support/time/cpu-time.ts';
 
 const received = (id: number, operation: Operation = 'product.create', urgent = false): Received => ({
   id,
@@ -134,12 +135,12 @@ describe('the priority queue of received deliveries', () => {
   it('the priority queue takes import after import out of a long queue without walking all of it each time', () => {
     const count = 20_000;
     for (let id = 0; id < count; id += 1) queue.add(member(id));
-    const begunAt = performance.now();
+    const begunAt = cpuMs();
     for (let taken = 0; taken < count; taken += 1) {
       expect(queue.waiting('product.import').since).toBe(taken);
       queue.take('product.import', 1);
     }
     // Walking the whole queue for each of them would take half a minute.
-    expect(performance.now() - begunAt).toBeLessThan(5000);
+    expect(cpuMs() - begunAt).toBeLessThan(5000);
   });
 });

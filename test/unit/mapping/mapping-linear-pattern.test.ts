@@ -2,6 +2,7 @@ import { createContext, Script } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileLinearPattern } from '../../../src/pipeline/mapping/expressions/linear-pattern.ts';
+import { cpuMs } from '../../support/time/cpu-time.ts';
 
 function matches(pattern: string, text: string): boolean {
   const compiled = compileLinearPattern(pattern);
@@ -86,11 +87,11 @@ describe('linear patterns', () => {
 
   it('a linear pattern takes time in proportion to the text where a backtracking engine would never end', () => {
     const text = `${'a'.repeat(20_000)}!`;
-    const began = performance.now();
+    const began = cpuMs();
     expect(matches('^(a+)+$', text)).toBe(false);
     expect(matches('^(a|a)*$', text)).toBe(false);
     expect(matches('^(.*)*(.*)*x$', text)).toBe(false);
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(cpuMs() - began).toBeLessThan(5_000);
   });
 
   it.each([

@@ -1,0 +1,8 @@
+// The only limits of wall time in the tests. A machine that is busy with other work may be a hundred times slower than an idle one,
+// and only a test that would never end may miss a limit. So they are far above what a test takes.
+
+/** How long a test waits for something that has to happen. */
+export const WAIT_MS = 600_000;
+
+/** How long a test or a hook may take. */
+export const TEST_MS = 1_800_000;
