@@ -21,7 +21,7 @@ export function guardSteps({ source, isLeft }: Pick<GuardedRead, 'source'> & { i
   return [
     { text: 'Look at the export', command: `dpp-sync preview ${source}` },
     { text: 'If it is not whole, write it again', command: `dpp-sync sync ${source}` },
-    { text: 'If it is right, accept that what it lacks is gone', command: accept },
+    { text: 'If it is right, accept it, and what it lacks counts as missing', command: accept },
   ];
 }
 

@@ -82,7 +82,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   const guarded: PullResult['guarded'] = [];
   try {
     for (const stream of inReadingOrder(request)) {
-      const before = progress[stream.name] ?? { cursor: null, snapshotAt: null, identity: null };
+      const before = progress[stream.name] ?? { cursor: null, snapshotAt: null, asOf: null, identity: null };
       const message = await pullStream({ ...request, runId, stream, before }, options, abort);
       if (message !== null) guarded.push({ stream: stream.name, message });
       if (abort.aborted) break;
@@ -192,6 +192,8 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   let number = 0;
   let endCursor: JsonValue | undefined;
   let isNew = true;
+  let asOf: number | undefined;
+  let held: string | null = null;
   for await (const page of stream.pull({ mode, cursor: mode === 'changes' ? before.cursor : null }, abort)) {
     if (abort.aborted) return null;
     if (page.nothingNew === true) {
@@ -199,6 +201,9 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
       isNew = false;
       break;
     }
+    held = mode === 'snapshot' ? heldFor(page.asOf, before.asOf) : null;
+    if (held !== null) break;
+    asOf = page.asOf;
     ignored.count(page.rows);
     // Until a snapshot is complete, changes cannot be read from its end.
     if (mode === 'snapshot') endCursor = page.cursor;
@@ -225,7 +230,9 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
     ...of,
     read,
     uncounted,
-    seen: mode === 'snapshot' && isNew ? seen : null,
+    seen: mode === 'snapshot' && isNew && held === null ? seen : null,
+    asOf,
+    ...(held === null ? {} : { held }),
     ...(endCursor === undefined ? {} : { cursor: endCursor }),
     ...(request.compares ? { missedByChanges: changed } : {}),
   };
@@ -235,6 +242,16 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   if (message !== null) request.onIgnored?.(stream.name, message);
   if (refused !== null) throw refusedFault(request, { ...refused, read });
   return guarded;
+}
+
+/** Why the guard holds a snapshot before its first row: it is older than the last one, so all of the stream would go back. */
+function heldFor(asOf: number | undefined, before: number | null): string | null {
+  if (asOf === undefined || before === null || asOf >= before) return null;
+  return `This export was written at ${utc(asOf)}, and the export that was read last at ${utc(before)}, which is later. So none of its rows was stored.`;
+}
+
+function utc(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
 /** The error for a complete read without any row that can be used. */

@@ -38,6 +38,8 @@ export interface StreamProgress {
   cursor: JsonValue | null;
   /** When the last complete snapshot of the stream began; null if there was none. */
   snapshotAt: number | null;
+  /** The time of the newest file of the last snapshot; null if it is not known, or if a person has accepted an older one. */
+  asOf: number | null;
   /** What the keys of the stored records were made from; null in a ledger that has not stored it yet. */
   identity: StreamIdentity | null;
 }
@@ -177,6 +179,10 @@ export interface StreamEnd {
   guard: MissingGuard;
   /** How many unchanged records are not counted yet. */
   uncounted?: number;
+  /** The time of the newest file of a snapshot. */
+  asOf?: number | undefined;
+  /** Why the guard holds the read before its first row; absent if it does not. */
+  held?: string;
 }
 
 /** The result of ending the read of a stream. */

@@ -39,6 +39,11 @@ export interface Page {
   /** How much the connector has read, if it knows: bytes of files, rows of tables. */
   progress?: { done: number; total: number };
   /**
+   * When the newest file of a snapshot was modified, in milliseconds since the epoch. Absent if it is not known. If it is
+   * earlier than in the last snapshot, the guard holds the read, because all of the stream would go back.
+   */
+  asOf?: number | undefined;
+  /**
    * True if the source has no new export. Such a page is the only page and has no rows, and nothing is concluded from
    * it.
    */

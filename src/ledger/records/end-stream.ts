@@ -19,7 +19,7 @@ const ALL_LOST = { lost: null, spare: [] };
 
 interface EndStreamParts {
   refusedReads: RefusedReads;
-  guardedReads: Pick<GuardedReads, 'check'>;
+  guardedReads: Pick<GuardedReads, 'check' | 'hold'>;
   guardedItems: Pick<GuardedItems, 'check'>;
   streams: Streams;
   accounts: RunAccounts;
@@ -70,6 +70,7 @@ export function createEndStream(
       `UPDATE streams SET complete_read = ?, flags_missing = ?, snapshot_at = (SELECT started_at FROM runs WHERE id = ?)
        WHERE id = ?`,
     ),
+    setAsOf: db.prepare<[number | null, number]>('UPDATE streams SET read_as_of = ? WHERE id = ?'),
     setCursor: db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
     requeueContenders: db.prepare<[number]>(
       `UPDATE records SET state = 'pending', version = version + 1
@@ -140,11 +141,15 @@ export function createEndStream(
     }
   }
 
-  return ({ runId, source, stream, seen, read, cursor, missedByChanges, flagItems, guard, uncounted = 0 }) => {
+  return ({ runId, source, stream, seen, read, cursor, missedByChanges, flagItems, guard, uncounted = 0, ...end }) => {
     const row = streams.get(source, stream);
     if (uncounted > 0) accounts.count({ runId, streamId: row.id, ...unchangedRows(uncounted) });
     let missing = 0;
-    let guarded: string | null = null;
+    let guarded = end.held ?? null;
+    if (guarded !== null) {
+      guardedReads.hold(row.id, { runId, message: guarded });
+      sql.countMissing.run(0, guarded, null, runId, row.id);
+    }
     const refused = seen && refusedReads.check(row.id, seen);
     if (seen && refused === null) {
       const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
@@ -174,6 +179,7 @@ export function createEndStream(
       if (guarded === null) sql.completeRead.run(read, flagItems ? 1 : 0, runId, row.id);
       sql.countMissing.run(missing, guarded, missedByChanges ?? null, runId, row.id);
     }
+    if (seen && refused === null) sql.setAsOf.run(end.asOf ?? null, row.id);
     // The records of a guarded snapshot are stored as well, so the next read of changes begins at the end of this
     // snapshot.
     if (cursor !== undefined && refused === null) sql.setCursor.run(JSON.stringify(cursor), row.id);

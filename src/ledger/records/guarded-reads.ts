@@ -35,6 +35,8 @@ export interface GuardedReads {
    * for a whole read. A read that misses no more than a person has accepted counts as whole.
    */
   check(streamId: number, read: CompleteRead & { runId: number }): string | null;
+  /** Stores that the guard holds a read before its first row. */
+  hold(streamId: number, read: { runId: number; message: string }): void;
   /**
    * Accepts the missing records and the released items that the guard holds in reads of these sources. Returns these
    * reads.
@@ -128,6 +130,9 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
       const holdsCreates = isMost({ lost: missing, known: complete.present }) ? 1 : 0;
       sql.guard.run({ streamId, runId, message, missing, read, holdsCreates, now: clock.now() });
       return message;
+    },
+    hold(streamId, { runId, message }) {
+      sql.guard.run({ streamId, runId, message, missing: 0, read: 0, holdsCreates: 0, now: clock.now() });
     },
     accept(sources) {
       // An empty list stands for all sources in the query, but for no source here.

@@ -64,6 +64,9 @@ export function createRuns(
     requeueRecords: db.prepare<[number]>(
       "UPDATE records SET state = iif(missing_since IS NULL, 'pending', 'stale'), version = version + 1 WHERE stream_id = ?",
     ),
+    isAccepted: db
+      .prepare<[number], number>('SELECT 1 FROM guarded_reads WHERE stream_id = ? AND accepted_at IS NOT NULL')
+      .pluck(),
     setRevision: db.prepare<[string, number]>('UPDATE streams SET mapping_revision = ? WHERE id = ?'),
     insertRunStream: db.prepare<[number | bigint, number]>('INSERT INTO run_streams (run_id, stream_id) VALUES (?, ?)'),
   };
@@ -93,6 +96,7 @@ export function createRuns(
         progress[name] = {
           cursor: parseJsonOrNull<JsonValue>(row.cursor),
           snapshotAt: row.snapshotAt,
+          asOf: sql.isAccepted.get(row.id) === undefined ? row.asOf : null,
           identity: parseJsonOrNull<StreamIdentity>(row.identity),
         };
       }

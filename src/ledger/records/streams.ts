@@ -9,6 +9,8 @@ export interface StreamRow {
   completeRead: number | null;
   /** When the last complete snapshot began; null if there was none. */
   snapshotAt: number | null;
+  /** The time of the newest file of the last snapshot; null if it is not known. */
+  asOf: number | null;
   /** What identifies the rows, as JSON; see `StreamIdentity`. */
   identity: string | null;
 }
@@ -22,7 +24,7 @@ export interface Streams {
 
 export function createStreams(db: Sqlite): Streams {
   const byName = db.prepare<[string, string], StreamRow>(
-    'SELECT id, cursor, mapping_revision AS revision, complete_read AS completeRead, snapshot_at AS snapshotAt, identity FROM streams WHERE source = ? AND name = ?',
+    'SELECT id, cursor, mapping_revision AS revision, complete_read AS completeRead, snapshot_at AS snapshotAt, read_as_of AS asOf, identity FROM streams WHERE source = ? AND name = ?',
   );
   return {
     find: (source, name) => byName.get(source, name),

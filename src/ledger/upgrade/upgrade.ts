@@ -17,13 +17,14 @@ import { type ConvertProgress, moveDeliveriesIntoItems } from './steps/move-deli
 import { addShapes, PEOPLE } from './steps/people.ts';
 import { RELEASED_ITEMS } from './steps/released-items.ts';
 import { SNAPSHOTS_OF_STREAMS } from './steps/snapshots-of-streams.ts';
+import { TIMES_OF_STREAMS } from './steps/times-of-streams.ts';
 import { UNPROVEN_WRITES } from './steps/unproven-writes.ts';
 import { WIRE_FORMS } from './steps/wire-forms.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
 import { createViewsForPeople, dropViews } from './views-for-people.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 13;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 14;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -134,6 +135,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
       if (version <= MIGRATIONS.length + 10) db.exec(UNPROVEN_WRITES);
       if (version <= MIGRATIONS.length + 11) removePaddingFromKeys(db);
       if (version <= MIGRATIONS.length + 12) db.exec(IDENTITY_OF_STREAMS);
+      if (version <= MIGRATIONS.length + 13) db.exec(TIMES_OF_STREAMS);
       createViewsForPeople(db);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();

@@ -8,6 +8,7 @@ import { formatFiles } from './find-files.ts';
 import { locate } from './location.ts';
 import { createNoRecords } from './no-records.ts';
 import type { OpenFile } from './open-file.ts';
+import { newestTimeOf } from './source-file.ts';
 
 type OptionsOf<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;
 
@@ -85,9 +86,10 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   async function* readSnapshot(request: Read): AsyncGenerator<SizedPage> {
     const { files } = request.found;
     const progress = createByteCount(files);
+    const asOf = newestTimeOf(files);
     for (const file of files) {
       for await (const { page, bytes } of pagesOf(file, request)) {
-        yield { page: { ...page, progress: progress.within(page.progress) }, bytes };
+        yield { page: { ...page, progress: progress.within(page.progress), asOf }, bytes };
       }
       progress.end();
     }
@@ -168,6 +170,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
             yield { rows: [], nothingNew: true };
             return;
           }
+          for (const text of read?.outOfOrder() ?? []) host.log.warn({ stream: name }, text);
           yield* read === null ? sharedPages(readSnapshot(request)) : readChanges(request, read);
           wasRead();
         },

@@ -29,6 +29,8 @@ export interface FileProgress {
    * names.
    */
   unread(): SourceFile[];
+  /** Sentences about unread files that are older than a file that was read. */
+  outOfOrder(): string[];
   /** How many rows of a file were already passed on. */
   rowsOf(file: SourceFile): number;
   /** The cursor after this many rows of a file. */
@@ -58,8 +60,21 @@ export function createFileProgress(files: readonly SourceFile[], options: string
   const idWithOptions = (file: SourceFile): string => idOf(file, options);
   const present = new Set(files.flatMap((file) => [idOf(file), idWithOptions(file)]));
   const read = new Set(stored.read.filter((id) => present.has(id)));
+  const isRead = (file: SourceFile): boolean => read.has(idOf(file)) || read.has(idWithOptions(file));
+  const unread = (): SourceFile[] => files.filter((file) => !isRead(file)).toSorted(byAge);
   return {
-    unread: () => files.filter((file) => !read.has(idOf(file)) && !read.has(idWithOptions(file))).toSorted(byAge),
+    unread,
+    outOfOrder() {
+      const last = files.filter(isRead).toSorted(byAge).at(-1);
+      if (last === undefined) return [];
+      return unread().flatMap((file) =>
+        timeOf(file.version) < timeOf(last.version)
+          ? [
+              `${file.label} is older than ${last.label}, which was read before. Its changes apply now, after the newer ones.`,
+            ]
+          : [],
+      );
+    },
     rowsOf: (file) => (stored.part?.file === idWithOptions(file) ? stored.part.rows : 0),
     partOf: (file, rows) => ({ read: [...read], part: { file: idWithOptions(file), rows } }),
     wholeOf(file, isWithoutRecords) {

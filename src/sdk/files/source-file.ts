@@ -44,6 +44,12 @@ export function timeOf(version: string): string {
   return version.slice(0, TIME_LENGTH);
 }
 
+/** When the newest of these files was modified, in milliseconds since the epoch; undefined if a time is not known. */
+export function newestTimeOf(files: readonly SourceFile[]): number | undefined {
+  const times = files.map(({ version }) => Number(BigInt(timeOf(version)) / 1_000_000n));
+  return times.length === 0 || times.includes(0) ? undefined : Math.max(...times);
+}
+
 export function localVersionOf(stats: BigIntStats): string {
   return versionOf({ modifiedNs: stats.mtimeNs, bytes: stats.size, tag: String(stats.ino) });
 }

@@ -143,7 +143,7 @@ describe('an export in which each record has lost its nested list', () => {
       passport: {
         holds: [
           expect.stringMatching(
-            /^The guard holds the source erp, so it is not known whether the product has all its parts: The records .* BOM items .*, accept that what it lacks is gone: `dpp-sync sync --accept erp`\.$/,
+            /^The guard holds the source erp, so it is not known whether the product has all its parts: The records .* BOM items .*, accept it, and what it lacks counts as missing: `dpp-sync sync --accept erp`\.$/,
           ),
         ],
       },

@@ -154,7 +154,7 @@ describe('a command beside a daemon', () => {
     expect(held.json()).toMatchObject({ guarded: [{ source: 'erp' }] });
     await expect
       .poll(() => daemon?.stderr())
-      .toContain('accept that what it lacks is gone: `dpp-sync sync --accept erp`');
+      .toContain('accept it, and what it lacks counts as missing: `dpp-sync sync --accept erp`');
     const accepted = await run('sync', '--accept', 'erp', '--json');
     expect(accepted.json()).toMatchObject({ guarded: [], accepted: { guarded: [{ source: 'erp' }] } });
   });

@@ -18,6 +18,7 @@ const BEFORE_WIRE_FORMS = MIGRATIONS.length + 9;
 const BEFORE_UNPROVEN = MIGRATIONS.length + 10;
 const BEFORE_PLAIN_KEYS = MIGRATIONS.length + 11;
 const BEFORE_IDENTITIES = MIGRATIONS.length + 12;
+const BEFORE_TIMES = MIGRATIONS.length + 13;
 const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;
@@ -160,9 +161,16 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
   return kind === 'material' ? `M-${key}` : `SKU-${key}`;
 }
 
+/** Changes a ledger of the present version into one of the version before the times of streams were stored. */
+export function undoTimes(db: Database.Database): void {
+  dropViews(db);
+  db.exec('ALTER TABLE streams DROP COLUMN read_as_of');
+  db.pragma(`user_version = ${BEFORE_TIMES}`);
+}
+
 /** Changes a ledger of the present version into one of the version before the identity of streams was stored. */
 export function undoIdentities(db: Database.Database): void {
-  dropViews(db);
+  undoTimes(db);
   db.exec('ALTER TABLE streams DROP COLUMN identity');
   db.pragma(`user_version = ${BEFORE_IDENTITIES}`);
 }

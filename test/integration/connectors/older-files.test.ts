@@ -1,0 +1,106 @@
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { undoTimes } from '../../support/ledger/old-ledger.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+let world: World;
+
+afterEach(() => world.remove());
+
+const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
+const names = () => world.contents().products.map(({ name }) => name);
+
+function write(file: string, name: string, day: number): void {
+  world.write(file, `sku,name\nA1,${name}\nA2,${name}\n`);
+  utimesSync(join(world.folder, file), day * 86_400, day * 86_400);
+}
+
+async function begin(options: Record<string, unknown> = { path: './p.csv' }): Promise<void> {
+  const mapping = { to: 'product', key: 'row.sku', fields: { sku: 'row.sku', name: 'row.name' } };
+  const erp = { id: 'erp', connector: 'csv', options: { key: ['sku'], ...options }, mappings: [mapping] };
+  world = await createWorld({ config: { sources: [erp] } });
+}
+
+describe('a file older than the one that was read last', () => {
+  it('an older file is held like a guarded export until a newer one comes', async () => {
+    await begin();
+    write('p.csv', 'Monday', 20_000);
+    expect((await run('sync')).exitCode).toBe(0);
+    write('p.csv', 'Tuesday', 20_001);
+    expect((await run('sync')).exitCode).toBe(0);
+    for (const _ of ['held', 'held still']) {
+      write('p.csv', 'Monday', 20_000);
+      const { exitCode, stdout } = await run('sync');
+      expect(exitCode).toBe(4);
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+        'The guard holds erp/default: This export was written at 2024-10-04 00:00:00 UTC, and the export that was read last at 2024-10-05 00:00:00 UTC, which is later. So none of its rows was stored.',
+      );
+      expect(names()).toEqual(['Tuesday', 'Tuesday']);
+    }
+    write('p.csv', 'Wednesday', 20_002);
+    expect((await run('sync')).exitCode).toBe(0);
+    expect(names()).toEqual(['Wednesday', 'Wednesday']);
+    // The same time is no older time.
+    write('p.csv', 'Thursday', 20_002);
+    expect((await run('sync')).exitCode).toBe(0);
+  });
+
+  it('an older file is read when a person accepts it, and its time counts from then on', async () => {
+    await begin();
+    write('p.csv', 'Tuesday', 20_001);
+    await run('sync');
+    write('p.csv', 'Monday', 20_000);
+    expect((await run('sync')).exitCode).toBe(4);
+    expect((await run('sync', '--accept', 'erp')).exitCode).toBe(0);
+    expect(names()).toEqual(['Monday', 'Monday']);
+    expect((await run('sync')).exitCode).toBe(0);
+  });
+
+  it('an older file is not archived, also where the newer one was', async () => {
+    await begin({ path: './p.csv', after: 'archive', archive: './read' });
+    write('p.csv', 'Tuesday', 20_001);
+    await run('sync');
+    write('p.csv', 'Monday', 20_000);
+    for (const _ of [1, 2]) expect((await run('sync')).exitCode).toBe(4);
+    expect(names()).toEqual(['Tuesday', 'Tuesday']);
+  });
+
+  it('an older file of changes is read with a warning', async () => {
+    await begin({ path: './p-*.csv', contents: 'changes' });
+    write('p-2.csv', 'Tuesday', 20_001);
+    await run('sync');
+    write('p-1.csv', 'Monday', 20_000);
+    const { exitCode, stderr } = await run('sync');
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/p-1\.csv is older than \S+p-2\.csv, which was read before\. Its changes apply now/);
+    expect((await run('sync')).stderr).toBe('');
+  });
+
+  it('an older file is first held by the second read after an upgrade, because no time is known before', async () => {
+    await begin();
+    write('p.csv', 'Tuesday', 20_001);
+    await run('sync');
+    const db = new Database(join(world.folder, 'data/ledger.db'));
+    undoTimes(db);
+    db.close();
+    write('p.csv', 'Monday', 20_000);
+    expect((await run('sync')).exitCode).toBe(0);
+    write('p.csv', 'Sunday', 19_999);
+    expect((await run('sync')).exitCode).toBe(4);
+  });
+});
+
+it('an export whose semaphore is older than it is said to wait, after the first read too', async () => {
+  await begin({ path: './p.csv', done: '.done' });
+  write('p.csv', 'Monday', 20_000);
+  world.write('p.csv.done', '');
+  utimesSync(join(world.folder, 'p.csv.done'), 20_000 * 86_400, 20_000 * 86_400);
+  await run('sync');
+  write('p.csv', 'Tuesday', 20_001);
+  const { exitCode, stderr } = await run('sync');
+  expect(exitCode).toBe(0);
+  expect(stderr).toContain('p.csv is not read yet: its semaphore p.csv.done is older than the file.');
+});
