@@ -51,6 +51,13 @@ export function recogniseCsv(text: string, isWhole: boolean): FoundDialect | nul
   // A few lines above a header may be a title. If there are more lines, they are not a title, and the connector reports
   // them.
   const isTitled = skipLines > 0 && skipLines <= TITLE_LINES_MAX;
+  const uneven = isTitled ? unevenHeaderOf(best, first) : null;
+  if (uneven !== null) {
+    const isRowsLine = named !== undefined && uneven.skipLines === 1;
+    const lines = isRowsLine && uneven.header.options.header !== false ? 0 : uneven.skipLines;
+    const shape = { recordDelimiter, skipLines: lines, isNamed: named !== undefined };
+    return { columns: best.columns, ...withDialect(best, shape, uneven.header) };
+  }
   const header = headerOf(best, isTitled ? first : 0);
   return {
     columns: best.columns,
@@ -164,6 +171,36 @@ function headerOf({ rows }: Attempt, first: number): Pick<FoundDialect, 'options
     options: { columns: uniqueNames(names) },
     reasons: {
       columns: `the header has the name ${JSON.stringify(twice)} more than once, so all names are given here`,
+    },
+  };
+}
+
+/**
+ * Finds a header that has one name fewer or one name more than the rows below it have values. Null if the row at `first`
+ * is the header, or if the row above it has no names.
+ */
+function unevenHeaderOf(
+  attempt: Attempt,
+  first: number,
+): { skipLines: number; header: Pick<FoundDialect, 'options' | 'reasons'> } | null {
+  const { rows, columns } = attempt;
+  const above = rows[first - 1];
+  const names = above?.values.map((name) => name.trim()) ?? [];
+  if (above === undefined || Math.abs(names.length - columns) !== 1) return null;
+  if (headerOf(attempt, first).options.header !== false || headerOf(attempt, first - 1).options.header === false)
+    return null;
+  const isOverfull = rows.some(({ values }) => values.length > names.length && !isEmptyText(values.at(-1) ?? ''));
+  // The connector reads these files as they are: a value without a name, or a name without a value, is empty in each row.
+  if (names.length < columns ? !isOverfull : isEmptyText(names.at(-1) ?? '')) {
+    return { skipLines: above.line - 1, header: headerOf(attempt, first - 1) };
+  }
+  const why = `the header at line ${above.line} has ${names.length} names, and rows have ${columns} values`;
+  const all = uniqueNames([...names, ''].slice(0, columns));
+  return {
+    skipLines: above.line,
+    header: {
+      options: { header: false, columns: all },
+      reasons: { header: why, columns: `${why}; correct the names` },
     },
   };
 }

@@ -106,6 +106,27 @@ describe('the dialect of a delimited text', () => {
       'sep=,\nExport\nsku,name\nA,x\nB,y\nC,z\n',
       { delimiter: ',', skipLines: 2 },
     ],
+    [
+      'a header that is one cell shorter than rows that end with a delimiter',
+      'id;name;note\n1;Pump;a;\n2;Seal;b;\n',
+      { delimiter: ';' },
+    ],
+    ['a header that is one cell longer, with an empty name', 'id;name;note;\n1;Pump;a\n2;Seal;b\n', { delimiter: ';' }],
+    [
+      'a title, and a header that is one cell shorter',
+      'Export\nid;name;note\n1;Pump;a;\n2;Seal;b;\n3;Motor;c;\n',
+      { delimiter: ';', skipLines: 1 },
+    ],
+    [
+      'a header that lacks a name',
+      'id;name\n1;Pump;a\n2;Seal;b\n',
+      { delimiter: ';', header: false, columns: ['id', 'name', 'column3'], skipLines: 1 },
+    ],
+    [
+      'a header that has a name more',
+      'id;name;note;extra\n1;Pump;a\n2;Seal;b\n',
+      { delimiter: ';', header: false, columns: ['id', 'name', 'note'], skipLines: 1 },
+    ],
     ['titles above the header', 'Export of 1 May\n\nsku;name\nA;x\nB;y\nC;z\n', { delimiter: ';', skipLines: 2 }],
     ['no header', '1;Pump\n2;Motor\n', { delimiter: ';', header: false }],
     [
