@@ -14,7 +14,7 @@ export interface RefusedReads {
 }
 
 /** The codes of issues that depend on other rows. The row may be used as it is when these rows change. */
-const OF_OTHER_ROWS = "('claim.conflict', 'claim.twice', 'natural_key.taken', 'refs.ambiguous', 'lookup.unread')";
+const OF_OTHER_ROWS = "('claim.conflict', 'natural_key.taken', 'refs.ambiguous', 'lookup.unread')";
 
 /** Only the issues of the connector are known of a row that waits to be mapped. */
 const IS_REFUSED = `CASE state
