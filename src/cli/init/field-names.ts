@@ -189,9 +189,10 @@ export function rankOf(column: string, concept: Concept): number | null {
 }
 
 function rankIn(names: readonly string[], column: string): number | null {
-  // Dots join the names of members, and are in names such as `Art.-Nr.` too.
+  // Dots join the names of members, and are in names such as `Art.-Nr.` and `WEEE-Reg.-Nr` too.
   const label = namingPart(column);
-  const own = [label, label.split('.').at(-1) ?? ''].map(plainName);
+  const member = label.split('.').at(-1) ?? '';
+  const own = [label, /^[\p{L}\p{N}_]/u.test(member) ? member : label].map(plainName);
   const exact = names.findIndex((name) => own.includes(name));
   if (exact >= 0) return exact;
   const [first = '', ...rest] = wordsOf(label);

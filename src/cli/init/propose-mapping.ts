@@ -1,3 +1,4 @@
+import { areCodes } from './cell-kinds.ts';
 import { type Choice, choose, describeRefused, guarded, named, type ValueCheck } from './choose-column.ts';
 import { type Column, describeUnique } from './columns.ts';
 import { withoutAccents } from './field-names.ts';
@@ -111,7 +112,9 @@ function numberLine(name: string, choice: Choice | null, key: FoundKey | null): 
     const isSound = column.isUnique && column.values.length === column.records;
     const what = isSound ? describeUnique(column) : column.isUnique ? '' : 'some records have the same value';
     const isKey = key?.columns.includes(column) === true;
-    return { ...lineOf(name, choice, what), isTodo: !isSound && !isKey && name === 'sku' };
+    // A part of a name proves little: `articleType` begins like an article number. Then the values have to be codes too.
+    const isNamed = choice.isExact || areCodes(column.values);
+    return { ...lineOf(name, choice, what), isTodo: name === 'sku' && !(isNamed && (isSound || isKey)) };
   }
   const reason = 'no column has a known name of an article number';
   const [only, ...more] = key?.columns ?? [];
@@ -122,7 +125,12 @@ function numberLine(name: string, choice: Choice | null, key: FoundKey | null): 
 }
 
 function nameLine(choice: Choice | null, columns: readonly Column[]): ProposedLine {
-  if (choice !== null) return lineOf('name', choice);
+  if (choice !== null) {
+    const line = lineOf('name', choice);
+    return choice.isExact || isLikelyName(choice.column)
+      ? line
+      : { ...line, reason: `${line.reason}; keep it if these are the names of the articles`, isTodo: true };
+  }
   const reason = 'required, and no column has a known name for it';
   const texts = columns.filter(hasText);
   const [only, ...more] = texts;
@@ -133,6 +141,11 @@ function nameLine(choice: Choice | null, columns: readonly Column[]): ProposedLi
     ...line,
     reason: 'keep it if the column is right; no column has a known name for it, and this is the only one with text',
   };
+}
+
+/** True if every record has a value, and most values differ. The places and groups of articles are repeated. */
+function isLikelyName({ values, records }: Column): boolean {
+  return values.length === records && new Set(values).size > values.length / 2;
 }
 
 /** Tags and entities that shop systems write into texts. A single sign such as `<` is not markup. */

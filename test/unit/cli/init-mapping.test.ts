@@ -230,3 +230,27 @@ describe('the proposed mapping', () => {
     });
   });
 });
+
+describe('columns whose names only look like a number or a name', () => {
+  it.each([
+    ['WEEE-Reg.-Nr', 'a TODO', (at: number) => `DE ${at}`],
+    ['articleType', 'a TODO', (at: number) => `Type ${String.fromCharCode(65 + at)} pump`],
+    ['identifier_exists', 'a TODO', (at: number) => (at % 2 === 0 ? 'yes' : 'no')],
+  ])('a column %s is no article number without %s', (column, _, value) => {
+    const { line } = proposed(rowsOf(8, (at) => ({ [column]: value(at), text: `Some pump ${at}` })));
+    const sku = line('sku');
+    expect(sku === null || sku.expression === null || sku.isTodo).toBe(true);
+  });
+
+  it('a column of codes is an article number also where only a part of its name says so', () => {
+    const { line } = proposed(rowsOf(8, (at) => ({ 'sku supplier': `LMP-00${at}`, name: `Lamp ${at}` })));
+    expect(line('sku')).toMatchObject({ isTodo: false });
+  });
+
+  it('a column of places is no name without a TODO, and a column of names is one', () => {
+    const { line } = proposed(rowsOf(8, (at) => ({ sku: `A${at}`, 'location name': at < 6 ? 'Hall 1' : 'Hall 2' })));
+    expect(line('name')).toMatchObject({ isTodo: true });
+    const named = proposed(rowsOf(8, (at) => ({ sku: `A${at}`, 'name-en_US': `Pump ${at}` }))).line('name');
+    expect(named).toMatchObject({ isTodo: false });
+  });
+});
