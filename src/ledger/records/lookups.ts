@@ -15,6 +15,7 @@ import {
 import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createLookupEntries, type LookedUpRecord, type StoredTable } from './lookup-entries.ts';
+import type { RunAccounts } from './run-accounts.ts';
 
 /** Call each function inside a transaction. */
 export interface Lookups {
@@ -54,7 +55,7 @@ interface TableRow extends Omit<StoredTable, 'columns'> {
   columns: string | null;
 }
 
-export function createLookups(db: Sqlite): Lookups {
+export function createLookups(db: Sqlite, accounts: Pick<RunAccounts, 'count'>): Lookups {
   const entries = createLookupEntries(db);
   const sql = {
     tables: db.prepare<[], TableRow>('SELECT id, name, owner, title, columns FROM lookups'),
@@ -70,8 +71,8 @@ export function createLookups(db: Sqlite): Lookups {
     remove: db.prepare<[number]>('DELETE FROM lookups WHERE id = ?'),
     streamId: db.prepare<[string, string], number>('SELECT id FROM streams WHERE source = ? AND name = ?').pluck(),
     wasRead: db.prepare<[number]>('UPDATE streams SET was_read = 1 WHERE id = ? AND was_read = 0'),
-    requeueKey: db.prepare<[number, string]>(requeueUsers('lookup_id = ? AND key = ?')),
-    requeueAbsent: db.prepare<[number]>(
+    requeueKey: db.prepare<[number, string], Requeued>(requeueUsers('lookup_id = ? AND key = ?')),
+    requeueAbsent: db.prepare<[number], Requeued>(
       requeueUsers(`lookup_id = ? AND NOT EXISTS (SELECT 1 FROM lookup_entries e
         WHERE e.lookup_id = lookup_uses.lookup_id AND e.key = lookup_uses.key)`),
     ),
@@ -102,8 +103,16 @@ export function createLookups(db: Sqlite): Lookups {
     if (streamId !== undefined) entries.fill({ id, name, owner, columns }, streamId);
   }
 
+  /** Takes records out of the count of quarantined rows that wait for another mapping, which counts them again. */
+  function recount(requeued: readonly Requeued[]): number {
+    for (const { runId, streamId } of requeued) {
+      if (runId !== null) accounts.count({ runId, streamId, ...ONE_LESS_QUARANTINED });
+    }
+    return requeued.length;
+  }
+
   function requeue(lookupId: number, keys: readonly string[]): number {
-    return keys.reduce((count, key) => count + sql.requeueKey.run(lookupId, key).changes, 0);
+    return keys.reduce((count, key) => count + recount(sql.requeueKey.all(lookupId, key)), 0);
   }
 
   /**
@@ -173,12 +182,12 @@ export function createLookups(db: Sqlite): Lookups {
 
     recordGone(recordId) {
       if (ids.size === 0) return;
-      for (const { lookupId, key } of entries.remove(recordId)) sql.requeueKey.run(lookupId, key);
+      for (const { lookupId, key } of entries.remove(recordId)) requeue(lookupId, [key]);
     },
 
     streamWasRead(streamId) {
       if (sql.wasRead.run(streamId).changes === 0) return;
-      for (const { id } of tablesOf(streamId)) sql.requeueAbsent.run(id);
+      for (const { id } of tablesOf(streamId)) recount(sql.requeueAbsent.all(id));
     },
 
     areCurrent(uses = []) {
@@ -205,14 +214,30 @@ export function createLookups(db: Sqlite): Lookups {
   };
 }
 
+/** A record that waits for another mapping. `runId` is the run that counts its result; null if the result is not counted. */
+interface Requeued {
+  streamId: number;
+  runId: number | null;
+}
+
+const ONE_LESS_QUARANTINED = { read: 0, unchanged: 0, mapped: 0, excluded: 0, quarantined: -1 };
+
 /**
  * Makes the records that have used some entries wait for another mapping. A waiting record will be mapped with the
  * present entries anyway, and a missing record is mapped when it is back.
+ *
+ * A row that is in quarantine only because a table was not read yet has waited for this mapping. So the run in which it
+ * was quarantined counts it by the new result.
  */
 function requeueUsers(uses: string): string {
-  return `UPDATE records SET state = 'pending', version = version + 1
+  return `UPDATE records SET state = 'pending', version = version + 1,
+      run_id = iif(state = 'quarantined' AND NOT EXISTS
+          (SELECT 1 FROM json_each(issues) e WHERE e.value ->> 'code' <> 'lookup.unread'),
+        (SELECT max(a.run_id) FROM run_streams a JOIN runs u ON u.id = a.run_id
+          WHERE a.stream_id = records.stream_id AND a.quarantined > 0 AND u.started_at <= quarantined_at), NULL)
     WHERE id IN (SELECT record_id FROM lookup_uses WHERE ${uses})
-      AND state IN ('mapped', 'excluded', 'quarantined') AND missing_since IS NULL`;
+      AND state IN ('mapped', 'excluded', 'quarantined') AND missing_since IS NULL
+    RETURNING stream_id AS streamId, run_id AS runId`;
 }
 
 function assertTakesValue(

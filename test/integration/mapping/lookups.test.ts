@@ -59,6 +59,12 @@ const codes = () =>
 
 const lastAccount = () => world.ledger.views.runs({ source: 'erp', limit: 1 })[0]?.streams[0];
 
+const accounts = () =>
+  world.ledger.views
+    .runs({ source: 'erp', limit: 10 })
+    .flatMap(({ streams }) => streams)
+    .map(({ read, unchanged, changed, quarantined }) => ({ read, unchanged, changed, quarantined }));
+
 describe('a lookup over a stream of another source', () => {
   it('a record whose lookup is over a stream of another source waits for the entry, and is mapped when the entry arrives', async () => {
     const mapper = await erpMapper();
@@ -85,6 +91,34 @@ describe('a lookup over a stream of another source', () => {
     await pullPim([{ id: 'x', code: 'A', name: 'first' }]);
     await settle();
     expect([names(), codes()]).toEqual([{ '1': 'first' }, [['2', 'lookup.unknown']]]);
+  });
+
+  it('the run that has read a row counts it by the result that the row gets when the table was read', async () => {
+    const mapper = await erpMapper();
+    await given(mapper);
+    const list = [
+      { id: '1', code: 'A' },
+      { id: '2', code: 'B' },
+      { id: '3', code: 'C' },
+    ];
+    await pullErp(mapper, list);
+    expect(lastAccount()).toMatchObject({ read: 3, changed: 0, quarantined: 3 });
+    // The next run counts none of these rows, so the first run counts them by their results.
+    await pullErp(mapper, list);
+    await pullPim([{ id: 'x', code: 'A', name: 'first' }]);
+    await settle();
+    expect(accounts()).toEqual([
+      { read: 3, unchanged: 3, changed: 0, quarantined: 0 },
+      { read: 3, unchanged: 0, changed: 1, quarantined: 2 },
+    ]);
+    // A row that is mapped again for another reason stays counted as it was.
+    await pullPim([{ id: 'x', code: 'B', name: 'second' }]);
+    await settle();
+    expect(codes()).toEqual([
+      ['1', 'lookup.unknown'],
+      ['3', 'lookup.unknown'],
+    ]);
+    expect(accounts()[1]).toEqual({ read: 3, unchanged: 0, changed: 1, quarantined: 2 });
   });
 
   it('a changed entry of a stream maps only the records again that have used it', async () => {
