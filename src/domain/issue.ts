@@ -13,6 +13,8 @@ export interface Issue {
   value?: JsonValue;
   /** The mapping expression that failed. */
   expression?: string;
+  /** The place in a lookup table of the value, if it is no value of the row. The message names this place too. */
+  lookup?: string;
   /** What to do about the issue. */
   cure?: string;
   /**

@@ -7,9 +7,11 @@ const NAMED = /\brow\.([\p{L}_][\p{L}\p{N}_]*)|\brow\[\s*(?:"([^"]*)"|'([^']*)')
 /**
  * The columns of a row that an issue is about. An issue names a column or a field of the item. For a field, these are
  * the columns that its expression reads. If the expression reads several, only the columns with a value that the issue
- * has, or that its message quotes. Without an expression, the columns that have the value at fault.
+ * has, or that its message quotes. Without an expression, the columns that have the value at fault. No column, if the value at fault
+ * comes from a lookup table.
  */
-export function columnsAtFault(fields: JsonObject, { field, value, expression, message }: Issue): string[] {
+export function columnsAtFault(fields: JsonObject, { field, value, expression, message, lookup }: Issue): string[] {
+  if (lookup !== undefined) return [];
   const named = (field ?? '').split(', ').filter((name) => Object.hasOwn(fields, name));
   if (named.length > 0) return named;
   const read = [...(expression ?? '').matchAll(NAMED)].map(

@@ -90,6 +90,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
       environment,
       entryEnvironment,
       meter,
+      trace: tables.trace,
       findings: { ...findings, lookups: new Set() },
       problems,
     };

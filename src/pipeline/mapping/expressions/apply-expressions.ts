@@ -187,6 +187,9 @@ function withoutKey(issue: Issue, { columns, members }: Expression): Issue {
 
 function withCure(issue: Issue, expression: Expression): Issue {
   if (issue.code !== 'field.required' || issue.cure !== undefined || expression.columns.length === 0) return issue;
+  if (issue.lookup !== undefined) {
+    return { ...issue, cure: 'Fill the value in the lookup table, or exclude such rows with "when".' };
+  }
   return { ...issue, cure: `Fill ${expression.columns.join(', ')} in the source, or exclude such rows with "when".` };
 }
 

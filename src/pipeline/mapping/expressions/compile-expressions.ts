@@ -2,6 +2,7 @@ import type { Environment } from '@marcbachmann/cel-js';
 import { ITEM_FIELDS, type ItemKind, REF_ROLES } from '../../../domain/item.ts';
 import type { MappedRole, MappingDefinition } from '../../../domain/mapping.ts';
 import type { MappingProblem } from '../definition.ts';
+import type { LookupTables } from '../lookups/lookups.ts';
 import { holdsText } from '../make-item.ts';
 import { compileExpression, type Expression, type Findings } from './expression.ts';
 import type { Meter } from './meter.ts';
@@ -32,6 +33,8 @@ export interface Compilation {
   /** The environment that also has `item` and `index`. */
   entryEnvironment: Environment;
   meter: Meter;
+  /** See `LookupTables`. */
+  trace: LookupTables['trace'];
   findings: Findings;
   problems: MappingProblem[];
 }

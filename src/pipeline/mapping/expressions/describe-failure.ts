@@ -3,6 +3,7 @@ import type { Issue } from '../../../domain/issue.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { suggest } from '../../../lib/text/suggest.ts';
+import type { FoundValue } from '../lookups/lookups.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, shown } from '../values.ts';
 import { isCelError } from './describe-compile-error.ts';
@@ -22,8 +23,29 @@ export function describeFailure(error: unknown, field: string, expression: Expre
 
 /** Adds the expression to an issue, and the values of its columns if the issue has no value yet. */
 export function withSource(issue: Issue, expression: Expression, scope: Scope): Issue {
+  const found = lookedUpAtFault(issue, expression, scope);
+  if (found !== null) {
+    const message = `${found.place.charAt(0).toUpperCase()}${found.place.slice(1)}: ${issue.message}`;
+    return { ...issue, message, value: bounded(found.value), lookup: found.place, expression: expression.text };
+  }
   const value = issue.value ?? valueOf(expression, scope);
   return { ...issue, ...(value === undefined ? {} : { value: bounded(value) }), expression: expression.text };
+}
+
+/**
+ * The value of a lookup table that an issue is about; null if the issue is about a value of the row, about a lookup itself, or if
+ * it is not known.
+ */
+function lookedUpAtFault({ code, message }: Issue, expression: Expression, scope: Scope): FoundValue | null {
+  if (!expression.looksUp || code.startsWith('lookup.')) return null;
+  const found = expression.lookedUp(scope);
+  const { columns, members } = expression.beyondKeys;
+  const [first] = found;
+  const isOne = found.every(({ place, value }) => place === first?.place && value === first.value);
+  if (first !== undefined && isOne && columns.size + members.size === 0) return first;
+  const isQuoted = (value: unknown) => typeof value === 'string' && message.includes(`"${value.trim()}"`);
+  if ([...columns].some((column) => isQuoted(scope.row[column]))) return null;
+  return found.find(({ value }) => isQuoted(value)) ?? null;
 }
 
 interface Described {

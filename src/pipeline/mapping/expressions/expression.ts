@@ -3,6 +3,7 @@ import { err, ok, type Result } from '../../../lib/result.ts';
 import { dateFormatProblem } from '../functions/date.ts';
 import { isDecimalMark } from '../functions/decimal.ts';
 import { BOUNDED, BOUNDED_METHODS } from '../functions/text.ts';
+import type { FoundValue, LookupTables } from '../lookups/lookups.ts';
 import { keyText, rounded, shown } from '../values.ts';
 import { describeCompileError } from './describe-compile-error.ts';
 import type { ExpressionProblem } from './expression-problem.ts';
@@ -23,6 +24,10 @@ export interface Expression {
   members: readonly string[];
   /** True if the expression reads a lookup table, so that its result does not depend on the row alone. */
   looksUp: boolean;
+  /** The columns and members among them that are more than keys of lookup tables. */
+  beyondKeys: { columns: ReadonlySet<string>; members: ReadonlySet<string> };
+  /** The values that the expression finds in lookup tables. */
+  lookedUp(scope: Scope): FoundValue[];
   /** True if the expression calculates, so that its results are rounded. */
   calculates: boolean;
   /** The static type in CEL's words; `dyn` if it depends on the row. */
@@ -41,6 +46,7 @@ export interface Findings {
 const LENGTH_MAX = 4000;
 const ARITHMETIC = new Set(['+', '-', '*', '/', '%']);
 const LOOPS = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
+const LOOKUPS = new Set(['lookup', 'lookup_all']);
 const LOOP_DEPTH_MAX = 2;
 const BIND_DEPTH_MAX = 4;
 
@@ -48,7 +54,7 @@ const BIND_DEPTH_MAX = 4;
 export function compileExpression(
   environment: Environment,
   source: string,
-  { findings, meter }: { findings: Findings; meter: Meter },
+  { findings, meter, trace }: { findings: Findings; meter: Meter; trace: LookupTables['trace'] },
 ): Result<Expression, ExpressionProblem[]> {
   const text = source.trim();
   if (text.length > LENGTH_MAX) {
@@ -63,15 +69,19 @@ export function compileExpression(
     const checked = parsed.check();
     if (!checked.valid) return err([describeCompileError(environment, checked.error)]);
     meterExpression(parsed.ast, meter);
+    const looksUp = survey.looksUp();
+    const evaluate = ({ variables }: Scope): unknown => meter.run(() => parsed(variables));
     return ok({
       text,
       columns: [...survey.named.row],
       usesRow: survey.usesRow(),
       members: [...survey.named.item],
-      looksUp: survey.looksUp(),
+      looksUp,
+      beyondKeys: { columns: survey.beyondKeys.row, members: survey.beyondKeys.item },
+      lookedUp: (scope) => (looksUp ? trace(() => evaluate(scope)) : []),
       calculates: survey.calculates(),
       type: checked.type ?? 'dyn',
-      evaluate: ({ variables }) => meter.run(() => parsed(variables)),
+      evaluate,
     });
   } catch (error) {
     return err([describeCompileError(environment, error)]);
@@ -86,6 +96,7 @@ export function compileExpression(
  */
 function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
   const named = { row: new Set<string>(), item: new Set<string>() };
+  const beyondKeys = { row: new Set<string>(), item: new Set<string>() };
   const problems: ExpressionProblem[] = [];
   /** The places in which `row` is followed by the name of a column. */
   const ofColumns = new WeakSet<ASTNode>();
@@ -99,7 +110,7 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
 
   function checkCall(name: string, args: ASTNode[], node: ASTNode): void {
     const literal = args.map((arg) => (arg.op === 'value' && typeof arg.args === 'string' ? arg.args : undefined));
-    if ((name === 'lookup' || name === 'lookup_all') && args.length >= 2) {
+    if (LOOKUPS.has(name) && args.length >= 2) {
       looksUp = true;
       if (literal[0] === undefined)
         report(node, `The first argument of ${name}() is the name of a lookup table or file, as a literal text.`);
@@ -129,7 +140,7 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
     else report(node, compiled.error, `Change the pattern "${shown(argument.args)}".`);
   }
 
-  function checkColumn(node: ASTNode): void {
+  function checkColumn(node: ASTNode, isInKey: boolean): void {
     if (node.op !== '.' && node.op !== '[]' && node.op !== 'in') return;
     const [owner, name] = node.op === 'in' ? [node.args[1], node.args[0]] : node.args;
     if (owner.op !== 'id' || (owner.args !== 'row' && owner.args !== 'item')) return;
@@ -137,10 +148,11 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
     if (typeof column !== 'string') return;
     named[owner.args].add(column);
     ofColumns.add(owner);
+    if (!isInKey) beyondKeys[owner.args].add(column);
   }
 
-  function visit(node: ASTNode, loops: number, binds: number): void {
-    checkColumn(node);
+  function visit(node: ASTNode, loops: number, binds: number, isInKey = false): void {
+    checkColumn(node, isInKey);
     if (node.op === 'id' && node.args === 'row' && !ofColumns.has(node)) usesRow = true;
     if (ARITHMETIC.has(node.op)) calculates = true;
     let [loopDepth, bindDepth] = [loops, binds];
@@ -161,11 +173,13 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
         if (op === 'value' && args === null) node.args[branch] = parse('dyn(null)');
       }
     }
-    for (const child of childrenOf(node)) visit(child, loopDepth, bindDepth);
+    const lookupKey = node.op === 'call' && LOOKUPS.has(node.args[0]) ? node.args[1][1] : undefined;
+    for (const child of childrenOf(node)) visit(child, loopDepth, bindDepth, isInKey || child === lookupKey);
   }
 
   return {
     named,
+    beyondKeys,
     problems,
     visit,
     calculates: () => calculates,

@@ -20,7 +20,10 @@ export function lookup(tables: LookupTables, name: unknown, key: unknown, ...fal
   const [value, ...others] = valuesOf(tables, named, text);
   if (value !== undefined) {
     const differing = others.filter((other) => canonicalJson(other) !== canonicalJson(value));
-    if (differing.length === 0) return value;
+    if (differing.length === 0) {
+      tables.note({ value, place: placeOf(named, text) });
+      return value;
+    }
     throw new MappingError(
       'lookup.ambiguous',
       `The ${named.title} has ${differing.length + 1} rows with different values for "${shownKey(text)}".`,
@@ -35,6 +38,10 @@ export function lookup(tables: LookupTables, name: unknown, key: unknown, ...fal
   );
 }
 
+function placeOf({ title, column }: NamedTable, key: string): string {
+  return `${title}${column === undefined ? '' : `, column ${column}`}, key "${shownKey(key)}"`;
+}
+
 /** The value that a lookup file has for an empty key. */
 function blankOf(tables: LookupTables, { table }: NamedTable): unknown {
   return table.entries === null ? undefined : tables.find(table, '')?.values[0];
@@ -44,7 +51,9 @@ function blankOf(tables: LookupTables, { table }: NamedTable): unknown {
 export function lookupAll(tables: LookupTables, name: unknown, key: unknown): readonly JsonValue[] {
   const named = tableNamed(tables, name);
   const text = keyOf(key);
-  return text === null ? [] : valuesOf(tables, named, text);
+  const values = text === null ? [] : valuesOf(tables, named, text);
+  for (const value of values) tables.note({ value, place: placeOf(named, text ?? '') });
+  return values;
 }
 
 function tableNamed(tables: LookupTables, name: unknown): NamedTable {

@@ -44,6 +44,7 @@ async function loadTable(name: string, source: LookingUp, files: Set<string>): P
     return ok({
       table: { id, name, stream, entries: null },
       title: `lookup table "${name}" (${stream.source}/${stream.stream})`,
+      ...columnOf(declared),
     });
   }
   if (declared === undefined && extname(name) === '') {
@@ -56,7 +57,15 @@ async function loadTable(name: string, source: LookingUp, files: Set<string>): P
   const entries = await loadLookupTable(file, baseDir, declared);
   if (!entries.ok) return entries;
   const id = idOf(source, { file, key: declared?.key ?? null, value: declared?.value ?? null });
-  return ok({ table: { id, name, stream: null, entries: entries.value }, title: `lookup file "${file}"` });
+  return ok({
+    table: { id, name, stream: null, entries: entries.value },
+    title: `lookup file "${file}"`,
+    ...columnOf(declared),
+  });
+}
+
+function columnOf(declared: LookupConfig | undefined): Pick<NamedTable, 'column'> {
+  return typeof declared?.value === 'string' ? { column: declared.value } : {};
 }
 
 /** Each source has separate tables, because each source reads changed files at another time. */

@@ -8,6 +8,15 @@ export interface NamedTable {
   table: LookupTable;
   /** The name of the table in messages: `lookup file "colours.csv"`. */
   title: string;
+  /** The column that has the values, if the config names one. */
+  column?: string;
+}
+
+/** A value that an expression has found in a table. */
+export interface FoundValue {
+  value: JsonValue;
+  /** Where the value is, for messages: `lookup file "colours.csv", column DE, key "9005"`. */
+  place: string;
 }
 
 /** Finds entries, and notes which keys a row has used. */
@@ -19,6 +28,10 @@ export interface LookupTables {
   add(name: string, table: NamedTable): void;
   /** The entry for a key; undefined if it was not read from the ledger. */
   find(table: LookupTable, key: string): LookupEntry | undefined;
+  /** Notes a value that was found, while `trace` runs. */
+  note(found: FoundValue): void;
+  /** Evaluates an expression once more, and returns the values that it has found. Its result and its errors do not count. */
+  trace: (evaluate: () => unknown) => FoundValue[];
   /** The keys that the row has used. */
   uses(): LookupUse[];
   all(): readonly LookupTable[];
@@ -31,6 +44,7 @@ export function createLookupTables(findByHand: FindValueByHand = () => undefined
   const byName = new Map<string, NamedTable>();
   let used = new Map<string, LookupUse>();
   let findEntry: FindEntry | undefined;
+  let traced: FoundValue[] | null = null;
 
   return {
     startRow(find) {
@@ -49,6 +63,21 @@ export function createLookupTables(findByHand: FindValueByHand = () => undefined
             : fileEntry(entries, key);
       if (entry !== undefined) used.set(`${id} ${key}`, { table: id, key, stamp: stampOf(entry) });
       return entry;
+    },
+    note(found) {
+      traced?.push(found);
+    },
+    trace(evaluate) {
+      const found: FoundValue[] = [];
+      traced = found;
+      try {
+        evaluate();
+      } catch {
+        // The issue for which the values are looked for reports the failure.
+      } finally {
+        traced = null;
+      }
+      return found;
     },
     uses: () => [...used.values()],
     all: () => [...byName.values()].map(({ table }) => table),

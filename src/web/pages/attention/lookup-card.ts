@@ -43,6 +43,8 @@ function tablesIn(expression: string): string[] {
 
 /** The value of the one column at fault; null if there are several. */
 function keyOf(fields: JsonObject, issue: Issue): string | null {
-  const [column, ...others] = columnsAtFault(fields, issue);
+  // The key is a value of the row also where the table has a wrong value for it.
+  const { lookup: _, ...ofRow } = issue;
+  const [column, ...others] = columnsAtFault(fields, ofRow);
   return column === undefined || others.length > 0 ? null : cellText(memberOf(fields, column)).trim();
 }
