@@ -34,7 +34,7 @@ describe('the list of quarantined rows', () => {
     ['an empty key, twice', ['SKU'], ';Cup;;;\n;Cup;;;\n', 'cups.csv:3  shop/cups  no key: Cup\n'],
     ['more values than the header', ['SKU'], 'C1;Cup;;;;1;2\n', 'cups.csv:2  shop/cups  C1\n'],
     ['a key', ['SKU'], 'C1;Cup;;1;\n', 'cups.csv:2  shop/cups  C1\n'],
-    ['a stream without keys', [], 'C1;Cup;;1;\n', 'no key: C1, Cup, 1\n'],
+    ['the key of a mapping', [], 'C1;Cup;;1;\n', 'cups.csv:2  shop/cups  C1\n'],
   ])('the list of quarantined rows names a row by its key or its first values: %s', async (_, key, row, name) => {
     await synced(`SKU;NAME;MATERIAL;EAN;LAND\n${row}`, { key, fields: { gtin: 'gtin(row.EAN)' } });
     expect((await quarantine()).stdout).toContain(name);
