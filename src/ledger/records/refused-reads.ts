@@ -13,13 +13,13 @@ export interface RefusedReads {
   check(streamId: number, seen: SeenRecords): EndedStream['refused'];
 }
 
-/** The codes of issues that depend on other rows. The row may be used as it is when these rows change. */
-const OF_OTHER_ROWS = "('claim.conflict', 'natural_key.taken', 'refs.ambiguous', 'lookup.unread')";
+/** Issues that depend on other rows or on lookup tables. The row may be used as it is when these change. */
+const IS_OF_OTHERS = "code IN ('claim.conflict', 'natural_key.taken', 'refs.ambiguous') OR code GLOB 'lookup.*'";
 
 /** Only the issues of the connector are known of a row that waits to be mapped. */
 const IS_REFUSED = `CASE state
   WHEN 'quarantined' THEN partial = 0 AND EXISTS
-    (SELECT 1 FROM json_each(issues) e WHERE e.value ->> 'code' NOT IN ${OF_OTHER_ROWS})
+    (SELECT 1 FROM (SELECT e.value ->> 'code' AS code FROM json_each(issues) e) WHERE NOT (${IS_OF_OTHERS}))
   WHEN 'excluded' THEN 0 WHEN 'mapped' THEN 0
   ELSE source_issues IS NOT NULL END`;
 
