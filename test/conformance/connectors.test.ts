@@ -15,11 +15,13 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const FOLDER = join(ROOT, 'connectors');
 const SDK = 'src/sdk/index.ts';
 
-const declared = Object.keys(
-  z
-    .object({ dependencies: z.record(z.string(), z.string()) })
-    .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))).dependencies,
-);
+const packages = z
+  .object({
+    dependencies: z.record(z.string(), z.string()),
+    peerDependencies: z.record(z.string(), z.string()),
+  })
+  .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+const declared = Object.keys({ ...packages.dependencies, ...packages.peerDependencies });
 
 /** The names of a schema's fields. */
 function optionsOf(schema: z.ZodType): string[] {
