@@ -61,8 +61,10 @@ export function identityOf(
   const parts: string[] = [];
   let isUsable = true;
   for (const column of keyColumns) {
-    const value = Object.hasOwn(fields, column) ? fields[column] : undefined;
-    if (value === undefined || value === null) return null;
+    const value = fields[column];
+    // Objects inherit members such as `constructor`, none of which is a text.
+    if (value === undefined || value === null || (typeof value !== 'string' && !Object.hasOwn(fields, column)))
+      return null;
     const { text, unseen } = identifyingText(typeof value === 'string' ? value : JSON.stringify(value));
     if (text === '') return null;
     if (unseen !== null) {

@@ -52,6 +52,15 @@ const ARTICLES = [
 ].join('\r\n');
 
 describe('init --from, check and preview in an empty folder', () => {
+  it('init writes the names of columns without what nobody can see', async () => {
+    const file = write('parts.csv', '\ufeff\ufeffsku\u00a0;na\u0308me\nA1;Pump\nA2;Seal\n');
+    const config = join(folder.path, 'unseen.yaml');
+    await runHere(['init', '--from', file, '-c', config]);
+    const text = readFileSync(config, 'utf8');
+    expect(text).toContain('key: row.sku');
+    for (const unseen of ['\ufeff', '\u00a0', '\u0308']) expect(text).not.toContain(unseen);
+  });
+
   it('init --from, check and preview in an empty folder go from a file to products at the platform', async () => {
     const world = await createWorld({ config: { sources: [] } });
     try {
