@@ -1,4 +1,4 @@
-import { findOddCharacter, sourceFault } from '../../src/sdk/index.ts';
+import { comparableName, findOddCharacter, sourceFault } from '../../src/sdk/index.ts';
 import type { RecordScanner } from './record-scanner.ts';
 import type { Dialect } from './schema.ts';
 
@@ -49,7 +49,7 @@ export function assertDecimalColumns(
 ): void {
   const byLetters = new Map(names.map((name) => [lettersOf(name), name]));
   for (const name of dialect.decimalColumns) {
-    if (names.includes(name)) continue;
+    if (columnLike(name, names) !== undefined) continue;
     const similar = byLetters.get(lettersOf(name));
     if (similar === undefined && !decimalsOfStream.includes(name)) continue;
     throw sourceFault(`${file}: the column ${name} of \`decimalColumns\` is missing.`, {
@@ -59,6 +59,13 @@ export function assertDecimalColumns(
           : `Write it as ${JSON.stringify(similar)}, as in the file.`,
     });
   }
+}
+
+/** The column that the config means: the one with exactly this name, or the only one that looks like it. */
+export function columnLike(name: string, names: readonly string[]): string | undefined {
+  if (names.includes(name)) return name;
+  const alike = names.filter((one) => comparableName(one) === comparableName(name));
+  return alike.length === 1 ? alike[0] : undefined;
 }
 
 const NAMES_SHOWN = 12;

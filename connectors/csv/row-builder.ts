@@ -7,6 +7,7 @@ import {
   RAW_FIELD,
   type SourceRow,
 } from '../../src/sdk/index.ts';
+import { columnLike } from './column-names.ts';
 import type { Defect, RecordScanner } from './record-scanner.ts';
 import type { Dialect } from './schema.ts';
 
@@ -39,7 +40,7 @@ export function createRowBuilder(context: RowContext, scanner: RecordScanner): (
   ) as Record<string, string>;
   const needed = names.findLastIndex((name) => name !== '') + 1;
   const toDecimal = createDecimalReader(dialect.decimalMark);
-  const decimals = dialect.decimalColumns.filter((name) => Object.hasOwn(template, name));
+  const decimals = new Set(dialect.decimalColumns.flatMap((name) => columnLike(name, Object.keys(template)) ?? []));
 
   const fieldsOf = (): Record<string, string> => {
     const fields = { ...template };

@@ -20,6 +20,14 @@ export function identifyingText(given: string): IdentifyingText {
   return { text, unseen: findUnseenCharacter(text) };
 }
 
+/**
+ * A column name in the form in which names are compared: without white space and byte order marks around it, and with composed
+ * characters (NFC). Programs write the same name in several forms that look alike.
+ */
+export function comparableName(name: string): string {
+  return identifyingText(name).text.normalize('NFC');
+}
+
 /** `trim` also removes no-break spaces, line ends and byte order marks. Most texts begin and end with plain ASCII. */
 function mayBePadded(text: string): boolean {
   return isPadding(text.charCodeAt(0)) || isPadding(text.charCodeAt(text.length - 1));

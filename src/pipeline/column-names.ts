@@ -1,13 +1,5 @@
-import { identifyingText } from '../domain/identifying-text.ts';
+import { comparableName } from '../domain/identifying-text.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
-
-/**
- * A column name in the form in which names are compared: without white space and byte order marks around it, and with composed
- * characters (NFC). Programs write the same name in several forms that look alike.
- */
-export function comparableName(name: string): string {
-  return identifyingText(name).text.normalize('NFC');
-}
 
 /**
  * The config's names of the columns of a table that look like them but differ, by the names in the table. A column that has

@@ -1,6 +1,7 @@
 // Everything that the author of a connector or of a mapping module imports. It is the only file of the project that
 // re-exports other files.
 export { z } from 'zod';
+export { comparableName } from '../domain/identifying-text.ts';
 export type { Issue } from '../domain/issue.ts';
 export type { Item, ItemKind, ItemRef } from '../domain/item.ts';
 export type { Place } from '../domain/place.ts';

@@ -1,7 +1,7 @@
 import { connectorLoader } from '../../daemon/sources/load-connector.ts';
+import { comparableName } from '../../domain/identifying-text.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { comparableName } from '../../pipeline/column-names.ts';
 import type { Connector } from '../../sdk/connector.ts';
 import type { FoundOption } from './recognise-format.ts';
 

@@ -16,6 +16,13 @@ async function read(content: string | Uint8Array, options: object = {}, stream: 
 const fields = (rows: SourceRow[]) => rows.map((row) => row.fields);
 
 describe('columns', () => {
+  it('a decimal column of a CSV file is found by a name that looks like its own', async () => {
+    for (const header of ['größe\u00a0', '\ufeff\ufeffgröße', ' größe', 'gro\u0308ße']) {
+      const [row] = await read(`${header};n\n1,5;2,5\n`, { delimiter: ';', decimalColumns: ['größe'] });
+      expect(Object.values(row?.fields ?? {})).toEqual(['1.5', '2,5']);
+    }
+  });
+
   it('the columns of a CSV file come from the header, and values stay text', async () => {
     const rows = await read('MATNR,QTY,OK\n000123,1.50,true\n');
     expect(rows).toEqual([
