@@ -1,6 +1,6 @@
 import { RecordScanner, separatorLineOf } from '../../../connectors/csv/record-scanner.ts';
 import type { Dialect } from '../../../connectors/csv/schema.ts';
-import { isEmptyText, looksLikeValue } from './cell-kinds.ts';
+import { type FoundHeader, firstRowOf, headerOf, type Table, unevenHeaderOf } from './csv-header.ts';
 
 /** The dialect of a delimited text, as options of the connector `csv`, and the evidence for it. */
 export interface FoundDialect {
@@ -17,11 +17,9 @@ const TITLE_LINES_MAX = 20;
 /** The least share of rows that have as many values as most of them. */
 const REGULAR_MIN = 0.6;
 
-interface Attempt {
+interface Attempt extends Table {
   delimiter: string;
   quote: string | null;
-  rows: { line: number; values: string[] }[];
-  columns: number;
   /** The share of rows that have as many values as most of them, and no defect. */
   regular: number;
   /** The rows that cannot be divided. */
@@ -44,7 +42,7 @@ export function recogniseCsv(text: string, isWhole: boolean): FoundDialect | nul
   );
   const [best] = attempts.filter(isTable).toSorted(byFit);
   if (best === undefined) return null;
-  const first = best.rows.findIndex(({ values }) => values.length === best.columns);
+  const first = firstRowOf(best);
   const above = (best.rows[first]?.line ?? 1) - 1;
   // The connector passes over the line that names the delimiter.
   const skipLines = named !== undefined && above === 1 ? 0 : above;
@@ -72,7 +70,7 @@ export function recogniseCsv(text: string, isWhole: boolean): FoundDialect | nul
 function withDialect(
   { delimiter, quote, rows, columns, regular }: Attempt,
   { recordDelimiter, skipLines, isNamed }: { recordDelimiter: string | undefined; skipLines: number; isNamed: boolean },
-  header: Pick<FoundDialect, 'options' | 'reasons'>,
+  header: FoundHeader,
 ): Pick<FoundDialect, 'options' | 'reasons'> {
   const share = Math.round(regular * rows.length);
   const options: Partial<Dialect> = { delimiter, ...header.options };
@@ -155,69 +153,6 @@ function attemptOf(
   const opening = rows.flatMap(({ values }) => values).filter((value) => value.startsWith('"')).length;
   const regular = having / Math.max(1, rows.length + defects);
   return { delimiter, quote, rows, columns, regular, defects, opening };
-}
-
-/** Decides whether the first row is a header: its values are filled, different, and neither numbers nor dates. */
-function headerOf({ rows }: Attempt, first: number): Pick<FoundDialect, 'options' | 'reasons'> {
-  const values = rows[first]?.values ?? [];
-  const names = values.map((value) => value.trim());
-  const filled = names.filter((name) => !isEmptyText(name));
-  const value = filled.find(looksLikeValue);
-  if (value !== undefined) return noHeader(`the first row has the value ${JSON.stringify(value)}, which is not a name`);
-  if (filled.length < names.length * 0.7) return noHeader('the first row has too many empty values for column names');
-  const twice = filled.find((name, index) => filled.indexOf(name) !== index);
-  if (twice === undefined) return { options: {}, reasons: {} };
-  return {
-    options: { columns: uniqueNames(names) },
-    reasons: {
-      columns: `the header has the name ${JSON.stringify(twice)} more than once, so all names are given here`,
-    },
-  };
-}
-
-/**
- * Finds a header that has one name fewer or one name more than the rows below it have values. Null if the row at `first`
- * is the header, or if the row above it has no names.
- */
-function unevenHeaderOf(
-  attempt: Attempt,
-  first: number,
-): { skipLines: number; header: Pick<FoundDialect, 'options' | 'reasons'> } | null {
-  const { rows, columns } = attempt;
-  const above = rows[first - 1];
-  const names = above?.values.map((name) => name.trim()) ?? [];
-  if (above === undefined || Math.abs(names.length - columns) !== 1) return null;
-  if (headerOf(attempt, first).options.header !== false || headerOf(attempt, first - 1).options.header === false)
-    return null;
-  const isOverfull = rows.some(({ values }) => values.length > names.length && !isEmptyText(values.at(-1) ?? ''));
-  // The connector reads these files as they are: a value without a name, or a name without a value, is empty in each row.
-  if (names.length < columns ? !isOverfull : isEmptyText(names.at(-1) ?? '')) {
-    return { skipLines: above.line - 1, header: headerOf(attempt, first - 1) };
-  }
-  const why = `the header at line ${above.line} has ${names.length} names, and rows have ${columns} values`;
-  const all = uniqueNames([...names, ''].slice(0, columns));
-  return {
-    skipLines: above.line,
-    header: {
-      options: { header: false, columns: all },
-      reasons: { header: why, columns: `${why}; correct the names` },
-    },
-  };
-}
-
-function noHeader(reason: string): Pick<FoundDialect, 'options' | 'reasons'> {
-  return { options: { header: false }, reasons: { header: `${reason}; the columns are column1, column2 and so on` } };
-}
-
-function uniqueNames(names: readonly string[]): string[] {
-  const taken = new Set<string>();
-  return names.map((name, index) => {
-    const base = name === '' ? `column${index + 1}` : name;
-    let unique = base;
-    for (let count = 2; taken.has(unique); count += 1) unique = `${base}_${count}`;
-    taken.add(unique);
-    return unique;
-  });
 }
 
 /**

@@ -4,6 +4,8 @@ import type { FoundOption } from './recognise-format.ts';
 
 /** The header is searched for in this many rows. */
 export const SHEET_ROWS = 30;
+const OF_TITLE =
+  'If the first rows are a title, delete them and run init again with --force. Or set `header` to the number of the row with the names, and write the names in the mapping.';
 
 /**
  * Finds the row of a sheet that has the names of the columns: the first row that has only text and is about as wide as the widest
@@ -21,7 +23,8 @@ export function recogniseHeader(rows: readonly { number: number; fields: JsonObj
     return isWide && new Set(cells).size === cells.length && !cells.some((cell) => looksLikeValue(cell));
   });
   if (header === undefined) {
-    return { name: 'header', value: false, reason: 'no row looks like a header; the columns are A, B, C and so on' };
+    const reason = `no row looks like a header; the columns are A, B, C and so on. ${OF_TITLE}`;
+    return { name: 'header', value: false, reason };
   }
   if (header.number === 1) return null;
   return { name: 'header', value: header.number, reason: 'the rows above it have fewer cells or values in them' };

@@ -140,6 +140,25 @@ describe('init --from recognises', () => {
     }
   });
 
+  it('init --from recognises the header below a title that is as wide as the table, in CSV and in a workbook', async () => {
+    const rows = [
+      ['Artikelstamm Tischlerei Wald GmbH, Stand 15.03.2025', '', '', ''],
+      ['', '', '', ''],
+      ['Artikelnummer', 'Bezeichnung', 'Ursprungsland', 'EAN'],
+      ['M-1', 'Esstisch', 'Deutschland', '4006381333931'],
+      ['M-2', 'Stuhl', '', ''],
+    ];
+    const csv = await initFrom(write('moebel.csv', rows.map((row) => row.join(';')).join('\r\n')));
+    const sheet = rows.map((row, at) => textRow(at + 1, ...row)).join('');
+    const xlsx = await initFrom(write('moebel.xlsx', workbook({ sheet })));
+    expect(csv.recognised.options).toContainEqual(expect.objectContaining({ name: 'skipLines', value: 2 }));
+    expect(xlsx.recognised.stream).toEqual([expect.objectContaining({ name: 'header', value: 3 })]);
+    for (const found of [csv, xlsx]) {
+      expect(found).toMatchObject({ key: ['Artikelnummer'], counts: { records: 2, mapped: 2 } });
+      expect(JSON.stringify(found.mapping)).toContain('gtin(row.EAN)');
+    }
+  });
+
   it('init --from recognises the row of the header in a workbook', async () => {
     const sheet =
       textRow(1, 'Export') +

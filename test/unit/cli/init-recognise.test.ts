@@ -128,6 +128,21 @@ describe('the dialect of a delimited text', () => {
       { delimiter: ';', header: false, columns: ['id', 'name', 'note'], skipLines: 1 },
     ],
     ['titles above the header', 'Export of 1 May\n\nsku;name\nA;x\nB;y\nC;z\n', { delimiter: ';', skipLines: 2 }],
+    [
+      'a text that begins with an incomplete row',
+      '1;Pump;;\n2;Motor;b;c\n3;Seal;d;e\n',
+      { delimiter: ';', header: false },
+    ],
+    [
+      'codes that begin with an incomplete row',
+      'A-1;Pump;;\nA-2;Motor;steel;red\nA-3;Seal;rubber;black\n',
+      { delimiter: ';', header: false },
+    ],
+    [
+      'words that begin with an incomplete row',
+      'pump;;;\nmotor;steel;red;DE\nseal;rubber;black;SE\nfan;iron;white;DE\n',
+      { delimiter: ';', header: false },
+    ],
     ['no header', '1;Pump\n2;Motor\n', { delimiter: ';', header: false }],
     [
       'names that are there twice',
@@ -138,6 +153,38 @@ describe('the dialect of a delimited text', () => {
     ['a text that is cut off', 'sku;name\nA;x\nB;y\nC', { delimiter: ';' }],
   ])('the dialect of a delimited text is recognised: %s', (about, text, options) => {
     expect(recogniseCsv(text, !about.includes('cut off'))?.options).toEqual(options);
+  });
+
+  const TITLE = 'Artikelstamm Tischlerei Wald GmbH, Stand 15.03.2025';
+  const rowsOf = (header: string) => `${header}\n${[1, 2, 3].map((at) => `M-${at};Tisch ${at};;DE;\n`).join('')}`;
+  const NAMED = rowsOf('Artikelnummer;Bezeichnung;Gewicht;Land;GTIN');
+
+  it.each<[string, string[], number]>([
+    ['without padding', [TITLE], 1],
+    ['padded', [`${TITLE};;;;`], 1],
+    ['with a date in another cell', ['Artikelstamm;;;Stand 15.03.2025;'], 1],
+    ['with a bare date in another cell', ['Artikelstamm;;;;15.03.2025'], 1],
+    ['and an empty line', [`${TITLE};;;;`, ''], 2],
+    ['and an empty padded line', [`${TITLE};;;;`, ';;;;'], 2],
+    ['without padding, and an empty padded line', [TITLE, ';;;;'], 2],
+    ['of two lines', [`${TITLE};;;;`, 'Preisliste;;;;'], 2],
+    ['of two lines, of which one is padded', [`${TITLE};;;;`, 'Preisliste', ';;;;'], 3],
+    ['below an empty padded line', [';;;;', `${TITLE};;;;`], 2],
+  ])('a title above the header of a delimited text is passed over: %s', (_about, title, skipLines) => {
+    const text = (named: string) => [...title, named].join('\n');
+    expect(optionsOf(text(NAMED))).toEqual({ delimiter: ';', skipLines });
+    const short = rowsOf('Artikelnummer;Bezeichnung;Gewicht;Land');
+    expect(optionsOf(text(short)), 'a header that is one cell shorter').toEqual({ delimiter: ';', skipLines });
+    const twice = optionsOf(text(rowsOf('Artikelnummer;Name;Name;Land;GTIN')));
+    expect(twice).toMatchObject({ skipLines, columns: ['Artikelnummer', 'Name', 'Name_2', 'Land', 'GTIN'] });
+    const named = optionsOf(`sep=;\n${text(NAMED)}`);
+    expect(named).toEqual({ delimiter: ';', skipLines: skipLines + 1 });
+  });
+
+  it('the reason for a delimited text without a header says what to do with a title', () => {
+    expect(recogniseCsv('1;Pump\n2;Motor\n', true)?.reasons.header).toBe(
+      'the first row has the value "1", which is not a name; the columns are column1, column2 and so on. If the first lines are a title, delete them and run init again with --force. Or set `skipLines` and `header: true`, and write the names of the columns in the mapping.',
+    );
   });
 
   it('the dialect of a delimited text has a reason for each option', () => {
