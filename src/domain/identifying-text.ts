@@ -22,7 +22,7 @@ export function identifyingText(given: string): IdentifyingText {
 
 /**
  * A column name in the form in which names are compared: without white space and byte order marks around it, and with composed
- * characters (NFC). Programs write the same name in several forms that look alike.
+ * characters (NFC). Programs write the same name in several forms that people see as one.
  */
 export function comparableName(name: string): string {
   return identifyingText(name).text.normalize('NFC');

@@ -2,8 +2,8 @@ import { comparableName } from '../domain/identifying-text.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
 
 /**
- * The config's names of the columns of a table that look like them but differ, by the names in the table. A column that has
- * exactly a name of the config is not renamed, and neither is one of several columns that look alike.
+ * The config's names of columns of a table whose names differ from them only in form, by the names in the table. A column that has
+ * exactly a name of the config is not renamed, and neither is one of several columns with similar names.
  */
 export function namesOfConfig(present: readonly string[], named: Iterable<string>): ReadonlyMap<string, string> {
   const exact = new Set(present);

@@ -256,7 +256,7 @@ function serverSuite(start: () => Promise<DatabaseServer>): void {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await start();
-  }, 120_000);
+  });
   afterAll(() => server.stop());
   suite(BUILT_IN['sql'] as () => Promise<Connector>, () => serverFormat(server));
 }
