@@ -63,10 +63,13 @@ function namesOf(first: RecordScanner, file: OpenFile, request: CsvRequest, piec
   const { dialect, onColumns } = request;
   const names = columnNames(first, dialect, file.name, piece.encoding);
   const isNamedByFile = dialect.header && dialect.columns === undefined;
+  const filled = names.filter((name) => name !== '');
   onColumns({
-    names: names.filter((name) => name !== ''),
+    names: filled,
     where: file.name,
-    ...(isNamedByFile ? { rowsBelow: () => rowsBelow(first.recordLine, dialect, piece) } : {}),
+    ...(isNamedByFile
+      ? { rowsBelow: () => rowsBelow(first.recordLine, dialect, piece), headerNames: filled.length }
+      : {}),
   });
   assertDecimalColumns(names, request, file.name);
   return names;

@@ -147,7 +147,8 @@ async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
     if (names === undefined && (below.length > 0 || ended)) {
       names = namesOf(headerCells, below, merged, open);
       const rowsBelow = () => below.slice(0, ROWS_BELOW_MAX).map((row) => rowBelow(row, open));
-      open.onColumns({ names: shownNames(names, layout, scanner), where: archive.file, rowsBelow });
+      const headerNames = filledColumns(headerCells.filter(({ number }) => number >= Number(layout.header))).size;
+      open.onColumns({ names: shownNames(names, layout, scanner), where: archive.file, rowsBelow, headerNames });
     }
     if (names !== undefined && (below.length > 0 || ended)) yield { names, rows: below, scanner, share };
   }

@@ -89,7 +89,7 @@ type MaybeNamedColumns = Omit<FoundColumns, 'where'> & { where: string | undefin
 /** The error for columns that are not there; null if all are there. */
 function missingColumns(
   needed: readonly NamedColumn[],
-  { names: present, where, rowsBelow }: MaybeNamedColumns,
+  { names: present, where, rowsBelow = () => [], headerNames = present.length }: MaybeNamedColumns,
 ): Fault | null {
   const known = new Set(present);
   const missing = needed.filter(({ name }) => !known.has(name));
@@ -105,7 +105,8 @@ function missingColumns(
       ? `the column ${one.name} is missing${one.meant === undefined ? '.' : `; did you mean ${one.meant}?`}`
       : `these columns are missing: ${named.map(({ name, meant }) => (meant === undefined ? name : `${name} (did you mean ${meant}?)`)).join(', ')}.`;
   const message = where === undefined ? sentence.replace(/^t/, 'T') : `${where}: ${sentence}`;
-  const header = headerBelow(missing, rowsBelow?.() ?? []);
+  const below = rowsBelow();
+  const header = headerBelow(missing, below);
   if (header !== undefined) {
     return fault(
       'source.unreadable',
@@ -116,15 +117,33 @@ function missingColumns(
       },
     );
   }
-  return fault('source.unreadable', `${message} ${columnsThere(present)}`, {
-    path: first.path,
-    suggestion: `Correct the name in the config, or export the column.${otherCure(first, present)}`,
-  });
+  const there = `${message} ${columnsThere(present)}`;
+  const cure = `Correct the name in the config, or export the column.${otherCure(first, present)}`;
+  const wide = wideRowBelow(headerNames, below);
+  if (wide === undefined) return fault('source.unreadable', there, { path: first.path, suggestion: cure });
+  const has = headerNames === 1 ? 'one name' : `${headerNames} names`;
+  return fault(
+    'source.unreadable',
+    `${there} ${wide.title} has ${filledIn(wide)} values, and the header has ${has}, so the header may be a title.`,
+    {
+      path: first.path,
+      suggestion: `If it is a title, set \`${wide.option}\`, and write the names of the columns in the config. ${cure}`,
+    },
+  );
 }
 
 /** The first row that has most of the missing columns as its values. A title stands above such a row. */
 function headerBelow(missing: readonly NamedColumn[], rows: readonly RowBelow[]): RowBelow | undefined {
   return rows.find(({ values }) => 2 * missing.filter(({ name }) => values.includes(name)).length > missing.length);
+}
+
+/** The first row that has at least twice as many values as the header has names: the header may be a title above it. */
+function wideRowBelow(headerNames: number, rows: readonly RowBelow[]): RowBelow | undefined {
+  return headerNames === 0 ? undefined : rows.find((row) => filledIn(row) >= 2 * headerNames);
+}
+
+function filledIn({ values }: RowBelow): number {
+  return values.filter((value) => value !== '').length;
 }
 
 function columnsOf(missing: readonly NamedColumn[], { values }: RowBelow): string {

@@ -57,6 +57,8 @@ export interface FoundColumns {
   where: string;
   /** The first rows below the header, if they are at hand. One of them may be the header. */
   rowsBelow?: () => readonly RowBelow[];
+  /** How many cells of the header have a name; 0 without a header. Stands beside `rowsBelow`. */
+  headerNames?: number;
 }
 
 /** A row below the header, as far as it can be a header. */

@@ -96,6 +96,63 @@ describe('an export with a line above its header', () => {
     },
   );
 
+  const TITLE = 'Export of 15 March';
+  it.each([
+    ['csv', [[TITLE, '', '']], 'column1', 'Line 2 has 3 values', 'skipLines: 1'],
+    [
+      'csv',
+      [
+        [TITLE, '', ''],
+        ['Prices', '', ''],
+      ],
+      'column',
+      'Line 3 has 3 values',
+      'skipLines: 2',
+    ],
+    [
+      'csv',
+      [
+        [TITLE, '', ''],
+        ['', '', ''],
+      ],
+      'column',
+      'Line 3 has 3 values',
+      'skipLines: 2',
+    ],
+    ['csv', [[TITLE]], 'column1', 'Line 2 has 3 values', 'skipLines: 1'],
+    ['xlsx', [[TITLE]], 'A', 'Row 2 has 3 values', 'header: 2'],
+    ['xlsx', [[TITLE], [], ['Prices']], 'A', 'Row 4 has 3 values', 'header: 4'],
+  ])(
+    'an export with a line above its header is suspected where the config names none of the columns: %s %#',
+    async (connector, above, first, has, option) => {
+      const lines = [...above, ['sku', 'name', 'GTIN'], ...rows.map((row) => [...row, ''])];
+      const sheets = workbook({ sheet: lines.map((row, at) => textRow(at + 1, ...row)).join('') });
+      const mapping = { to: 'product', key: `row.${first}`, fields: { sku: `row.${first}`, name: `row.${first}` } };
+      const path = `products.${connector}`;
+      const source = { ...sourceOf(connector, `./${path}`), mappings: [mapping] };
+      const options = { ...source.options, key: [first] };
+      await begin({ [path]: connector === 'csv' ? lines.map((row) => row.join(';')).join('\n') : sheets }, [
+        { ...source, options },
+      ]);
+      const { exitCode, stdout } = await run('check');
+      const said = stdout.replaceAll(/\s+/g, ' ');
+      expect(exitCode).toBe(3);
+      expect(said).toContain(`${has}, and the header has one name, so the header may be a title.`);
+      expect(said).toContain(`If it is a title, set \`${option}\`, and write the names of the columns in the config.`);
+    },
+  );
+
+  it('an export without a header is not suspected to have a title', async () => {
+    const source = sourceOf('xlsx', './products.xlsx');
+    const options = { ...source.options, header: false, key: ['A'] };
+    const mappings = [{ to: 'product', key: 'row.A', fields: { sku: 'row.A', name: 'row.D' } }];
+    await begin({ 'products.xlsx': sheet() }, [{ ...source, options, mappings }]);
+    const { exitCode, stdout } = await run('check');
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain('the column D is missing');
+    expect(stdout).not.toContain('title');
+  });
+
   it('an export whose first line names the delimiter is the same export', async () => {
     await begin({ 'products.csv': csv() }, [sourceOf('csv', './products.csv')]);
     await run('sync');
