@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { assertSources } from '../admin/named-sources.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { ItemState, ItemSummary, LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemFilter, ItemState, ItemSummary, LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -10,7 +10,7 @@ import { type Cell, type Column, formatTable, type TableStyle } from './text/tab
 import { formatValue, STATE_COLOURS, STATES_IN_ORDER } from './text/words.ts';
 
 interface ItemsOptions {
-  state?: ItemState | 'missing' | 'incomplete';
+  state?: NonNullable<ItemFilter['state']>;
   kind?: SubjectKind;
   source?: string;
   search?: string;
@@ -36,8 +36,8 @@ export function addItemsCommand(program: Command, run: RunAction): void {
     .addOption(
       new Option(
         '--state <state>',
-        'only items in this state; missing: gone from their source; incomplete: products that are not complete, so their passports wait',
-      ).choices([...STATES_IN_ORDER, 'missing', 'incomplete']),
+        'only items in this state; missing: gone from their source; held: gone from a read that the guard holds; incomplete: products that are not complete, so their passports wait',
+      ).choices([...STATES_IN_ORDER, 'missing', 'held', 'incomplete']),
     )
     .option('--kind <kind>', 'product, material, bom_item or passport', subjectKind)
     .option('--source <id>', 'only items of this source')

@@ -17,6 +17,8 @@ export interface GuardedRead {
   /** How many new items of the stream are held too, because most of what it had is gone. */
   creates: number;
   message: string;
+  /** The names of the first records that are missing, or of the first items that are released; at most 100. */
+  gone: string[];
   /** True if the config no longer has the stream. */
   isLeft: boolean;
 }

@@ -100,11 +100,11 @@ export function createEndStream(
   /** The figures of a read by which the guard decides. Records from which nothing comes do not count. */
   function figuresOf(
     streamId: number,
-    { lost, fresh, guard }: { lost: number; fresh: number; guard: StreamEnd['guard'] },
+    { lost, fresh, guard }: { lost: readonly number[]; fresh: number; guard: StreamEnd['guard'] },
   ) {
-    const enough = countEnough(lost, guard);
-    const present = lost === 0 ? 0 : losses.useful(streamId, enough < 0 ? enough : enough + fresh) - fresh;
-    return { missing: lost, present, isLookedUp: lookups.isLookedUp(streamId) };
+    const enough = countEnough(lost.length, guard);
+    const present = lost.length === 0 ? 0 : losses.useful(streamId, enough < 0 ? enough : enough + fresh) - fresh;
+    return { lost, present, isLookedUp: lookups.isLookedUp(streamId) };
   }
 
   /** Whether the keys of the new items only have another form than the keys of the items that are gone. */
@@ -161,7 +161,7 @@ export function createEndStream(
       const forItems = guardedItems.check(row.id, { runId, guard, gone });
       const figures = {
         ...(lost === null
-          ? { missing, present: present - dropped.length - fresh.size, countsAll: true }
+          ? { lost: gone, present: present - dropped.length - fresh.size, countsAll: true }
           : figuresOf(row.id, { lost, fresh: fresh.size, guard })),
         fresh: {
           records: fresh.size + (sql.unmapped.get(row.id) ?? 0),

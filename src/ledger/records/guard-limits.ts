@@ -46,6 +46,18 @@ export function limitWords(
   return `${percent(known === 0 ? 1 : lost / known)}, allowed are ${isShare ? percent(maxMissing) : maxMissingCount}`;
 }
 
+/** At most this many of the records or items that are gone are named in a message. */
+export const KEYS_NAMED = 5;
+const NAME_MAX = 60;
+
+/** A sentence that names the first ones of all that are gone, and the command that lists them all if they are more. */
+export function goneSentence(first: readonly string[], all: number): string {
+  if (first.length === 0) return '';
+  const names = first.map((name) => (name.length <= NAME_MAX ? name : `${name.slice(0, NAME_MAX)}…`)).join(', ');
+  if (all <= first.length) return ` Gone: ${names}.`;
+  return ` Gone: ${names} and ${all - first.length} more. To list them: \`dpp-sync items --state held\`.`;
+}
+
 /** At most this many keys of each side are compared, because it takes time. */
 export const KEYS_COMPARED = 2_000;
 

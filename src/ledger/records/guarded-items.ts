@@ -9,7 +9,17 @@ import { kindWord } from '../../domain/words.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { HeldCreates } from '../items/held-creates.ts';
 import type { Sqlite } from '../store/database.ts';
-import { countEnough, exceeds, formSentence, isMost, KEYS_COMPARED, limitWords } from './guard-limits.ts';
+import {
+  countEnough,
+  exceeds,
+  formSentence,
+  goneSentence,
+  isMost,
+  KEYS_COMPARED,
+  KEYS_NAMED,
+  limitWords,
+} from './guard-limits.ts';
+import { releasedNames } from './lost-records.ts';
 
 /** Decides whether released items are missing. Call each function inside a transaction. */
 export interface GuardedItems {
@@ -111,6 +121,7 @@ export function createGuardedItems(
          WHERE l.stream_id = ? AND i.kind = ? ORDER BY i.id LIMIT ?`,
       )
       .pluck(),
+    releasedNames: db.prepare<[number, number], string>(releasedNames('?', '?')).pluck(),
     miss: db.prepare<[number, number]>(
       'UPDATE items SET missing_since = ? WHERE id IN (SELECT item_id FROM released WHERE stream_id = ?)',
     ),
@@ -143,7 +154,8 @@ export function createGuardedItems(
     const { excess, all } = excessOf(streamId, guard);
     if (excess.length === 0 || sql.accepted.get(streamId, all) !== undefined) return null;
     const holdsCreates = excess.some(isMostOf) ? 1 : 0;
-    const message = `${messageOf(excess, guard)}${holdsCreates === 1 ? newWords(streamId, excess) : ''}`;
+    const gone = goneSentence(sql.releasedNames.all(streamId, KEYS_NAMED), all);
+    const message = `${messageOf(excess, guard)}${holdsCreates === 1 ? newWords(streamId, excess) : ''}${gone}`;
     sql.hold.run({ streamId, runId, now: clock.now(), released: all, message, holdsCreates });
     return message;
   }

@@ -1,14 +1,16 @@
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type { MissingGuard } from '../../domain/ports/intake.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { parseJson } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
-import { exceeds, isMost, limitWords, percent } from './guard-limits.ts';
+import { exceeds, goneSentence, isMost, KEYS_NAMED, limitWords, percent } from './guard-limits.ts';
+import { createLostRecords, lostNames, releasedNames } from './lost-records.ts';
 
 /** The figures of a complete read. */
 interface CompleteRead {
-  /** How many records count that the stream had before, and how many of these are lost. See `Losses`. */
+  /** How many records count that the stream had before, and which of these are lost. See `Losses`. */
   present: number;
-  missing: number;
+  lost: readonly number[];
   /** How many new records the export has, and a sentence about their keys. */
   fresh?: { records: number; sentence: () => string };
   /** How many rows the export has, and how many the last whole export had. */
@@ -17,7 +19,7 @@ interface CompleteRead {
   guard: MissingGuard;
   /** True if mappings look up the records of the stream. */
   isLookedUp?: boolean;
-  /** True if `missing` and `present` count all records, and not only those with items or lookup entries. */
+  /** True if `lost` and `present` contain all records, and not only those with items or lookup entries. */
   countsAll?: boolean;
   /** True if the source does not have the stream any more. The stream then counts as an export without rows. */
   isLeft?: boolean;
@@ -62,13 +64,17 @@ export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g
     UNION ALL SELECT stream_id, message, accepted_at, 0 FROM guarded_items) g ON g.stream_id = s.id
   WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`;
 
+/** Of each read, at most this many of the records or items that are gone are named. */
+const GONE_MAX = '100';
+
 /**
  * The reads that the guard holds for missing records or for released items, and that no person has accepted. They are
  * of the sources in the JSON list `@sources`. An empty list stands for all sources.
  */
 export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released,
     iif(g.holds = 1, (SELECT count(*) FROM held_creates h WHERE h.stream_id = g.stream_id), 0) AS creates, g.message,
-    g.isLeft
+    g.isLeft, iif(g.released > 0, (SELECT json_group_array(name) FROM (${releasedNames('g.stream_id', GONE_MAX)})),
+      (SELECT json_group_array(name) FROM (${lostNames('g.stream_id', GONE_MAX)}))) AS gone
   FROM (
     SELECT stream_id, run_id AS runId, since, missing, read, 0 AS released, message, holds_creates AS holds,
       ${IS_LEFT} AS isLeft FROM guarded_reads g
@@ -81,10 +87,10 @@ export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g
   WHERE @sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))
   ORDER BY s.source, s.id, g.released`;
 
-export type OpenGuardedRead = Omit<GuardedRead, 'isLeft'> & { isLeft: 0 | 1 };
+export type OpenGuardedRead = Omit<GuardedRead, 'isLeft' | 'gone'> & { isLeft: 0 | 1; gone: string };
 
-export function guardedReadOf({ isLeft, ...read }: OpenGuardedRead): GuardedRead {
-  return { ...read, isLeft: isLeft === 1 };
+export function guardedReadOf({ isLeft, gone, ...read }: OpenGuardedRead): GuardedRead {
+  return { ...read, isLeft: isLeft === 1, gone: parseJson<string[]>(gone) };
 }
 
 interface GuardRow extends Pick<GuardedRead, 'runId' | 'missing' | 'read' | 'message'> {
@@ -94,6 +100,7 @@ interface GuardRow extends Pick<GuardedRead, 'runId' | 'missing' | 'read' | 'mes
 }
 
 export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }): GuardedReads {
+  const lostRecords = createLostRecords(db);
   const sql = {
     accepted: db
       .prepare<[{ streamId: number; missing: number; read: number }], number>(
@@ -121,17 +128,22 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
 
   return {
     check(streamId, { runId, ...complete }) {
-      const { missing, read, isHeld = false } = complete;
-      const message = guardAgainst(complete);
-      if (message === null || sql.accepted.get({ streamId, missing, read }) !== undefined) {
+      const { lost, read, isHeld = false } = complete;
+      const missing = lost.length;
+      const reason = guardAgainst(complete);
+      if (reason === null || sql.accepted.get({ streamId, missing, read }) !== undefined) {
         sql.release.run(streamId, isHeld ? 1 : 0);
+        lostRecords.replace(streamId, []);
         return null;
       }
+      lostRecords.replace(streamId, lost);
+      const message = `${reason}${goneSentence(lostRecords.names(streamId, KEYS_NAMED), missing)}`;
       const holdsCreates = isMost({ lost: missing, known: complete.present }) ? 1 : 0;
       sql.guard.run({ streamId, runId, message, missing, read, holdsCreates, now: clock.now() });
       return message;
     },
     hold(streamId, { runId, message }) {
+      lostRecords.replace(streamId, []);
       sql.guard.run({ streamId, runId, message, missing: 0, read: 0, holdsCreates: 0, now: clock.now() });
     },
     accept(sources) {
@@ -151,17 +163,18 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
  */
 function guardAgainst(read: CompleteRead): string | null {
   // Fewer rows without a loss: the rows that are gone were quarantined, excluded or repeated.
-  if (read.missing === 0) return null;
-  const loss = { lost: read.missing, known: read.present };
+  const missing = read.lost.length;
+  if (missing === 0) return null;
+  const loss = { lost: missing, known: read.present };
   if (exceeds(loss, read.guard)) {
     const limits = limitWords(loss, read.guard);
     if (read.isLeft) {
-      return `The config no longer has this stream, and no other stream has ${read.missing} of its ${read.present} records (${limits}), so none of them was marked as missing.`;
+      return `The config no longer has this stream, and no other stream has ${missing} of its ${read.present} records (${limits}), so none of them was marked as missing.`;
     }
-    const are = read.missing === 1 ? 'is' : 'are';
+    const are = missing === 1 ? 'is' : 'are';
     const useful = read.isLookedUp ? 'records with items or lookup entries' : 'records with items';
     const records = read.countsAll ? 'records' : useful;
-    const gone = `${read.missing} of ${read.present} ${records} ${are} missing from this export (${limits})`;
+    const gone = `${missing} of ${read.present} ${records} ${are} missing from this export (${limits})`;
     const { fresh } = read;
     if (fresh === undefined || fresh.records === 0 || !isMost(loss)) {
       return `${gone}, so none of them was marked as missing.`;

@@ -117,7 +117,7 @@ export function createReleaseLeftStreams(
       const { replaced, gone } = found;
       giveWay(replaced);
       if (isMapping || isOfLostSource === 1) continue;
-      const figures = { missing: gone.length, present: size, read: size - gone.length, before: null };
+      const figures = { lost: gone, present: size, read: size - gone.length, before: null };
       const message = guardedReads.check(streamId, { runId, ...figures, guard, isLeft: true });
       if (message !== null) {
         guarded.push({ stream: name, message });

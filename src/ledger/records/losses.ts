@@ -14,10 +14,10 @@ export const MAKES_ITEM = `(r.state = 'mapped' OR r.partial = 1 OR (r.state = 'q
 /** Call each function inside a transaction. */
 export interface Losses {
   /**
-   * Splits the records that a read does not have. `lost` counts the records with an item or a lookup key that no other
+   * Splits the records that a read does not have. `lost` names the records with an item or a lookup key that no other
    * present record has. `spare` names records that lose nothing, and whose state is shown to people.
    */
-  split(gone: readonly number[]): { lost: number; spare: number[] };
+  split(gone: readonly number[]): { lost: number[]; spare: number[] };
   /** How many present records of a stream have an item or a lookup entry. Counts no further than `limit`. */
   useful(streamId: number, limit: number): number;
 }
@@ -61,7 +61,7 @@ export function createLosses(db: Sqlite): Losses {
         for (const id of ids) if (!isGone.has(id)) return true;
         return false;
       };
-      let lost = 0;
+      const lost: number[] = [];
       const spare: number[] = [];
       for (const id of gone) {
         const items = sql.items.all(id);
@@ -69,7 +69,7 @@ export function createLosses(db: Sqlite): Losses {
         const isLost =
           items.some((item) => !stays(sql.makers.iterate(item))) ||
           entries.some((entry) => !stays(sql.holders.iterate(entry)));
-        if (isLost) lost += 1;
+        if (isLost) lost.push(id);
         else if (items.length + entries.length === 0 && sql.isShown.get(id) !== undefined) spare.push(id);
       }
       return { lost, spare };

@@ -13,6 +13,7 @@ import { IMPORT_PLACES } from './steps/import-places.ts';
 import { KEYS_OF_QUARANTINED_ROWS } from './steps/keys-of-quarantined-rows.ts';
 import { removePaddingFromKeys } from './steps/keys-without-padding.ts';
 import { LOOKUPS_AND_PARTS } from './steps/lookups-and-parts.ts';
+import { LOST_RECORDS } from './steps/lost-records.ts';
 import { type ConvertProgress, moveDeliveriesIntoItems } from './steps/move-deliveries-into-items.ts';
 import { addShapes, PEOPLE } from './steps/people.ts';
 import { RELEASED_ITEMS } from './steps/released-items.ts';
@@ -24,7 +25,7 @@ import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './up
 import { createViewsForPeople, dropViews } from './views-for-people.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 14;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 15;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -136,6 +137,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
       if (version <= MIGRATIONS.length + 11) removePaddingFromKeys(db);
       if (version <= MIGRATIONS.length + 12) db.exec(IDENTITY_OF_STREAMS);
       if (version <= MIGRATIONS.length + 13) db.exec(TIMES_OF_STREAMS);
+      if (version <= MIGRATIONS.length + 14) db.exec(LOST_RECORDS);
       createViewsForPeople(db);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();

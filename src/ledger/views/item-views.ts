@@ -16,6 +16,7 @@ import type {
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isOpen, itemState } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
+import { IS_HELD } from '../records/lost-records.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createFieldsInOtherForm } from './form-views.ts';
@@ -89,6 +90,7 @@ export function createItemViews(
       `SELECT ${SUMMARY} FROM items i
        WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
          AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING}) OR ${itemState('i')} = @state
+           OR (@state = 'held' AND ${IS_HELD})
            OR (@state = 'incomplete' AND i.kind = 'product'
              AND (SELECT ${PASSPORT_STATE} ${FROM_PRODUCTS} WHERE p.id = i.id) = 'incomplete'))
          AND (@search IS NULL OR instr(lower(i.key), @search) OR instr(lower(coalesce(i.natural_key, '')), @search)

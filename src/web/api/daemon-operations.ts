@@ -34,6 +34,7 @@ const Status = z.strictObject({
         missing: Count,
         released: Count,
         creates: Count,
+        gone: z.array(z.string()).describe('The names of the first records or items that are gone, at most 100.'),
         message: z.string(),
         isLeft: z.boolean().describe('True if the config no longer has the stream.'),
       }),

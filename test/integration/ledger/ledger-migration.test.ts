@@ -417,6 +417,7 @@ describe('a ledger of each older version', () => {
         creates: 0,
         read: 3,
         released: 0,
+        gone: [],
         isLeft: false,
         message: 'Seven are missing.',
       },

@@ -124,6 +124,11 @@ describe('what an operator does on a page', () => {
     await vi.waitUntil(() => served.daemon.runtime.views.guardedReads().length === 1, SOON);
     expect(await get('/')).toContain('href="/runs/accept?source=erp"');
     const shown = await get('/runs/accept?source=erp');
+    expect(shown).toContain(`Records that the export lacks: products (${MORE + 4})`);
+    expect(shown).toContain('<li>P-3</li>');
+    expect(shown).toContain(
+      `<li>and ${MORE + 4 - 100} more. To list them: <code>dpp-sync items --state held</code></li>`,
+    );
     expect(shown).toContain(`At most ${MORE + 4} records that the export lacks then count as missing.`);
     const accepted = await web.press(shown, { action: '/runs/accept' });
     await web.taskPage(accepted.to);

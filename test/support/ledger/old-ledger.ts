@@ -19,6 +19,7 @@ const BEFORE_UNPROVEN = MIGRATIONS.length + 10;
 const BEFORE_PLAIN_KEYS = MIGRATIONS.length + 11;
 const BEFORE_IDENTITIES = MIGRATIONS.length + 12;
 const BEFORE_TIMES = MIGRATIONS.length + 13;
+const BEFORE_LOST_RECORDS = MIGRATIONS.length + 14;
 const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;
@@ -161,9 +162,16 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
   return kind === 'material' ? `M-${key}` : `SKU-${key}`;
 }
 
+/** Changes a ledger of the present version into one of the version before the lost records of held reads were stored. */
+export function undoLostRecords(db: Database.Database): void {
+  dropViews(db);
+  db.exec('DROP TABLE lost_records');
+  db.pragma(`user_version = ${BEFORE_LOST_RECORDS}`);
+}
+
 /** Changes a ledger of the present version into one of the version before the times of streams were stored. */
 export function undoTimes(db: Database.Database): void {
-  dropViews(db);
+  undoLostRecords(db);
   db.exec('ALTER TABLE streams DROP COLUMN read_as_of');
   db.pragma(`user_version = ${BEFORE_TIMES}`);
 }

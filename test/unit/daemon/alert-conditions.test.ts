@@ -48,6 +48,7 @@ describe('the conditions of alerts', () => {
             read: 1,
             released: 0,
             creates: 0,
+            gone: [],
             isLeft: false,
             message: 'Broken.',
           },

@@ -20,6 +20,7 @@ const STANDING: Standing = {
       read: 1,
       released: 0,
       creates: 0,
+      gone: [],
       isLeft: false,
       message: '9 of 10 are <missing>.',
     },

@@ -218,6 +218,7 @@ describe('the overview', () => {
         read: 10,
         released: 0,
         creates: 0,
+        gone: [],
         isLeft: false,
         message: '90 of 100 are gone.',
       },

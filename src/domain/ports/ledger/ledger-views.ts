@@ -106,8 +106,11 @@ export interface ItemSummary {
 }
 
 export interface ItemFilter {
-  /** `incomplete`: products whose passports wait until they are complete. */
-  state?: ItemState | 'missing' | 'incomplete';
+  /**
+   * `incomplete`: products whose passports wait until they are complete. `held`: items of the records that a read lacks,
+   * and items that no record makes any more, while the guard holds that read.
+   */
+  state?: ItemState | 'missing' | 'incomplete' | 'held';
   kind?: SubjectKind;
   source?: string;
   /** Part of a key, a natural key or a name. */

@@ -37,7 +37,7 @@ export function acceptPage(view: AcceptView): Html {
   const creates = [...byStream.values()].reduce((sum, count) => sum + count, 0);
   const changes = adopted.reduce((sum, { items }) => sum + items, 0);
   return html`${pageHead(`Accept the export of ${source}`)}
-${guarded.length === 0 ? null : card('What the guard holds', held(guarded))}
+${guarded.length === 0 ? null : card('What the guard holds', [held(guarded), ...guarded.map(goneList)])}
 ${adopted.length === 0 ? null : card('Changes of items that were found at the platform', adoptedTable(adopted))}
 ${card('What will happen', [
   html`<ul>
@@ -86,6 +86,16 @@ function held(guarded: readonly GuardedRead[]): Html {
       message,
     ]),
   });
+}
+
+/** The names of the records or items that are gone, and how many more there are. */
+function goneList({ stream, missing, released, gone }: GuardedRead): Html | null {
+  if (gone.length === 0) return null;
+  const all = released > 0 ? released : missing;
+  const what = released > 0 ? 'Items that no row makes any more' : 'Records that the export lacks';
+  const more = all - gone.length;
+  return html`<h3>${what}: ${stream} (${formatCount(all)})</h3>
+<ul>${gone.map((name) => html`<li>${name}</li>`)}${more <= 0 ? null : html`<li>and ${formatCount(more)} more. To list them: <code>dpp-sync items --state held</code></li>`}</ul>`;
 }
 
 function adoptedTable(adopted: readonly AdoptedChanges[]): Html {

@@ -1,0 +1,48 @@
+import type { Sqlite } from '../store/database.ts';
+
+/** The records that a read lacks while the guard holds it. Call each function inside a transaction. */
+export interface LostRecords {
+  /** Stores which records the last read of a stream lacks. An empty list removes them. */
+  replace(streamId: number, recordIds: readonly number[]): void;
+  /** The names of the first lost records of a stream. */
+  names(streamId: number, limit: number): string[];
+}
+
+/**
+ * The name of a lost record `l`, as people know it: its first item, else its key in a lookup table, else the key of its
+ * row. The parts of a key are separated by a character that cannot be typed.
+ */
+const NAME = `replace(coalesce(
+  (SELECT coalesce(i.natural_key, i.key) FROM items i WHERE i.record_id = l.record_id ORDER BY i.id LIMIT 1),
+  (SELECT e.key FROM lookup_entries e WHERE e.record_id = l.record_id AND e.record_id > 0 LIMIT 1),
+  (SELECT r.key FROM records r WHERE r.id = l.record_id)), char(31), ' / ')`;
+
+/** SQL: the first names of the lost records of the stream in `streamId`, as rows of one column. */
+export function lostNames(streamId: string, limit: string): string {
+  return `SELECT ${NAME} AS name FROM lost_records l WHERE l.stream_id = ${streamId} ORDER BY l.record_id LIMIT ${limit}`;
+}
+
+/** SQL: the first names of the released items of the stream in `streamId`, as rows of one column. */
+export function releasedNames(streamId: string, limit: string): string {
+  return `SELECT coalesce(i.natural_key, i.key) AS name FROM released l CROSS JOIN items i ON i.id = l.item_id
+    WHERE l.stream_id = ${streamId} ORDER BY l.item_id LIMIT ${limit}`;
+}
+
+/** SQL condition on an item `i`: a read that the guard holds lacks its record, or its records no longer make it. */
+export const IS_HELD = `(i.record_id IN (SELECT record_id FROM lost_records)
+  OR i.id IN (SELECT l.item_id FROM released l JOIN guarded_items g ON g.stream_id = l.stream_id))`;
+
+export function createLostRecords(db: Sqlite): LostRecords {
+  const sql = {
+    remove: db.prepare<[number]>('DELETE FROM lost_records WHERE stream_id = ?'),
+    add: db.prepare<[number, number]>('INSERT INTO lost_records (record_id, stream_id) VALUES (?, ?)'),
+    names: db.prepare<[number, number], string>(lostNames('?', '?')).pluck(),
+  };
+  return {
+    replace(streamId, recordIds) {
+      sql.remove.run(streamId);
+      for (const id of recordIds) sql.add.run(id, streamId);
+    },
+    names: (streamId, limit) => sql.names.all(streamId, limit),
+  };
+}

@@ -1,0 +1,100 @@
+// Which records a held read lacks: named by the guard, by `items --state held`, and by `why`.
+
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { undoLostRecords } from '../../support/ledger/old-ledger.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+let world: World;
+afterEach(() => world.remove());
+
+const ROWS = Array.from({ length: 12 }, (_, at) => `C${at + 1};Cup ${at + 1};DE`);
+const csv = (rows: readonly string[]) => `SKU;NAME;COUNTRY\n${rows.join('\n')}\n`;
+const write = (rows: readonly string[]) => world.write('cups.csv', csv(rows));
+const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
+const heldKeys = async () =>
+  [...(await run('items', '--state', 'held', '--json')).stdout.matchAll(/"key":"([^"]*)"/g)].map(([, key]) => key);
+
+interface Guarded {
+  message: string;
+  missing: number;
+  released: number;
+  gone: string[];
+}
+async function guarded(): Promise<Guarded | undefined> {
+  const { guarded } = (await run('sync', '--json')).json() as { guarded: Guarded[] };
+  return guarded[0];
+}
+
+async function start(mapping: object = {}, more: object = {}): Promise<void> {
+  world = await createWorld({
+    config: {
+      sources: [
+        {
+          id: 'erp',
+          connector: 'csv',
+          options: { delimiter: ';' },
+          streams: { cups: { path: './cups.csv', key: ['SKU'] } },
+          mappings: [
+            {
+              stream: 'cups',
+              to: 'product',
+              key: 'row.SKU',
+              fields: { sku: 'row.SKU', name: 'row.NAME', country_of_origin: 'country(row.COUNTRY)' },
+              ...mapping,
+            },
+          ],
+        },
+      ],
+      ...more,
+    },
+    files: { 'cups.csv': csv(ROWS) },
+  });
+  await run('sync');
+}
+
+describe('a read that the guard holds', () => {
+  it('names the one record that is missing, in the message, in the document and in the list', async () => {
+    await start();
+    write(ROWS.toSpliced(6, 1));
+    expect(await guarded()).toMatchObject({
+      message: expect.stringMatching(/^1 of 12 records with items is missing .* as missing\. Gone: C7\.$/),
+      gone: ['C7'],
+    });
+    expect((await run('status')).stdout).toContain('Gone: C7.');
+    expect(await heldKeys()).toEqual(['C7']);
+    write(ROWS);
+    expect(await guarded()).toBeUndefined();
+    expect(await heldKeys()).toEqual([]);
+  });
+
+  it('names the first of many, and the command that lists all', async () => {
+    await start();
+    write(ROWS.slice(0, 4));
+    const { message, gone, missing } = (await guarded()) ?? {};
+    expect(message).toContain('Gone: C5, C6, C7, C8, C9 and 3 more. To list them: `dpp-sync items --state held`.');
+    expect({ gone: gone?.length, missing }).toEqual({ gone: 8, missing: 8 });
+    expect(await heldKeys()).toEqual(gone);
+  });
+
+  it('names the items that rows no longer make', async () => {
+    await start({ when: 'row.NAME != "-"' });
+    write(['C1;-;DE', ...ROWS.slice(1)]);
+    expect(await guarded()).toMatchObject({ released: 1, gone: ['C1'], message: expect.stringContaining('Gone: C1.') });
+    expect(await heldKeys()).toEqual(['C1']);
+  });
+
+  it('names the records of a ledger that an older version wrote, from its next read on', async () => {
+    await start();
+    write(ROWS.toSpliced(6, 1));
+    await guarded();
+    const db = new Database(join(world.folder, 'data', 'ledger.db'));
+    undoLostRecords(db);
+    db.exec("UPDATE guarded_reads SET message = 'One record is missing.'");
+    db.close();
+    expect((await run('status', '--json')).json()).toMatchObject({});
+    expect((await guarded())?.gone).toEqual(['C7']);
+  });
+});
