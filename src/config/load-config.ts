@@ -178,7 +178,8 @@ function loadedWeb(
   };
 }
 
-async function readConfigText(file: string): Promise<string> {
+/** @throws Fault `config.missing` or `config.invalid` for a file that cannot be read as text */
+export async function readConfigText(file: string): Promise<string> {
   const content = await readBoundedFile(file, CONFIG_BYTES_MAX);
   if (content.ok) return content.value;
   const { kind, reason } = content.error;

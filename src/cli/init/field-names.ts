@@ -19,13 +19,19 @@ const NAMES = {
     materiaalcode materiaalnummer materiaalnr grondstofcode grondstofnummer codigomaterial codigomateriaprima
     codicemateriale codicemateriaprima`,
   id: `id uuid guid pk key productid itemid articleid recordid internalid externalid rowid`,
-  name: `name productname itemname articlename title titel bezeichnung artikelbezeichnung produktname artikelname kurztext
-    materialkurztext maktx designation libelle intitule denomination nom naam productnaam artikelnaam nombre denominacion
-    nome denominazione artikelomschrijving productomschrijving korteomschrijving omschrijving
+  name: `name productname itemname articlename title titel bezeichnung artikelbezeichnung produktbezeichnung materialbezeichnung teilebezeichnung
+    bauteilbezeichnung werkstoffbezeichnung rohstoffbezeichnung warenbezeichnung produktname artikelname materialname werkstoffname
+    rohstoffname benennung artikelbenennung materialbenennung teilebenennung kurzbezeichnung kurztext artikelkurztext
+    materialkurztext maktx partname designation libelle intitule denomination nom naam productnaam artikelnaam materiaalnaam grondstofnaam
+    nombre nombreproducto nombrearticulo nombrematerial denominacion
+    nome nomeprodotto nomearticolo nomemateriale denominazione artikelomschrijving productomschrijving
+    materiaalomschrijving grondstofomschrijving korteomschrijving omschrijving
     descripcioncorta descripcionarticulo descripcionproducto descripcion descrizionebreve descrizionearticolo
-    descrizioneprodotto descrizione designationarticle libellearticle libelleproduit nomproduit
+    descrizioneprodotto descrizione designationarticle designationproduit designationmatiere
+    libellearticle libelleproduit libellematiere nomproduit nomarticle nommatiere denominationarticle denominationproduit
+    denominationmatiere
     descriptionshort shortdescription kurzbeschreibung displayname label`,
-  description: `description descriptionlong longdescription beschreibung artikelbeschreibung langtext ltext longtext
+  description: `description descriptionlong longdescription beschreibung artikelbeschreibung produktbeschreibung materialbeschreibung langtext ltext longtext
     descriptif descriptionlongue descripcionlarga descripcion descrizioneestesa descrizionelunga descrizione
     langeomschrijving uitgebreideomschrijving omschrijving beschrijving productbeschrijving artikelbeschrijving bodyhtml
     detail details`,

@@ -1,5 +1,6 @@
 import { fieldNamesOf, type ItemKind } from '../../domain/item.ts';
 import { kindWord } from '../../domain/words.ts';
+import { sentence } from '../../lib/text/sentence.ts';
 import { describeValues } from './choose-column.ts';
 import type { Column, Columns } from './columns.ts';
 import { commentLines, yamlLine, yamlName, yamlValue } from './config-text.ts';
@@ -69,10 +70,13 @@ export function sourcesText(parts: ConfigParts): string {
     ...nestedLines(parts),
     ...unusedLines(parts),
     ...yamlLine(4, 'onMissing: flag', 'an item that is no longer in the export is shown; or ignore, unpublish'),
-    ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', 'a read beyond these limits counts as a broken export'),
+    ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', GUARD_REASON),
   ];
   return `${lines.join('\n')}\n`;
 }
+
+const GUARD_REASON =
+  'a read beyond these limits is held as a broken export; of fewer than 20 records, one that is missing is beyond 5%';
 
 function optionLines(indent: number, options: readonly FoundOption[]): string[] {
   if (options.length === 0) return [];
@@ -159,7 +163,7 @@ function unusedLines({ columns, mapping, key }: ConfigParts): string[] {
   return [
     ...commentLines(
       6,
-      `No line uses ${names.join(', ')}${left > 0 ? ` and ${left} more` : ''}. ${fieldsOf(mapping.to, numbers.length)}`,
+      `${sentence(`No line uses ${names.join(', ')}${left > 0 ? ` and ${left} more` : ''}`)} ${fieldsOf(mapping.to, numbers.length)}`,
     ),
     ...numbers.slice(0, UNUSED_NUMBERS_MAX).flatMap((text) => commentLines(6, text)),
   ];

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { formatProblem } from '../../config/checks/problem.ts';
+import { todoWarning } from '../../config/checks/todo-lines.ts';
+import { readConfigText } from '../../config/load-config.ts';
 import type { ApiFinding, ChannelFinding, CheckOptions, QueueFinding, StreamFinding } from '../../daemon/check.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { ItemsInOtherForm } from '../../domain/ports/ledger/ledger-views.ts';
@@ -45,8 +47,9 @@ async function check(context: CommandContext): Promise<number> {
   const { unsafeFileWarnings } = await import('../../daemon/unsafe-files.ts');
   const mappers = await checkMappings(config);
   printConfig(config, output);
-  const unsafe = await unsafeFileWarnings(config);
-  for (const warning of unsafe) output.note(`warning: ${printable(formatProblem(warning))}`);
+  const todo = todoWarning(await readConfigText(config.file));
+  const warnings = [...(todo === null ? [] : [todo]), ...(await unsafeFileWarnings(config))];
+  for (const warning of warnings) output.note(`warning: ${printable(formatProblem(warning))}`);
 
   const signal = context.interruption();
   const options: CheckOptions = { config, secrets, clock, log, version: context.package.version, signal };
@@ -73,7 +76,7 @@ async function check(context: CommandContext): Promise<number> {
   if (output.json) {
     output.document({
       ok: exitCode === 0,
-      config: { file: config.file, warnings: [...config.warnings, ...unsafe] },
+      config: { file: config.file, warnings: [...config.warnings, ...warnings] },
       sources: streams.map(({ source, stream, found, identity, warnings, problem: why }) => ({
         source,
         stream,

@@ -116,7 +116,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   'source.unreadable': {
     means:
       'A file, server or database of a source cannot be read, has no export yet, changed while it was read, or lacks a column.',
-    cure: 'Do what the message says, then [read the source again](operations.md#last-night-failed).',
+    cure: 'Do what the message says, then [read the source again](operations.md#last-night-failed). If a title stands above the header of a file, set `skipLines` (CSV) or `header` (XLSX).',
   },
   'machine.limit': {
     means: 'This machine has no file descriptor, port or memory left for a connection.',

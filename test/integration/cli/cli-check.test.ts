@@ -61,6 +61,28 @@ describe('dpp-sync check', () => {
     });
   });
 
+  it('check warns of lines that init has marked with TODO, names the lines, and does not fail', async () => {
+    const text = readFileSync(world.configFile, 'utf8');
+    const intro = '# A line with TODO needs you: delete the word TODO.\n';
+    world.write('dpp-sync.yaml', `${intro}# TODO key: not different\n${text}`);
+    const one = await check();
+    expect(one).toMatchObject({ exitCode: 0 });
+    expect(one.stderr).toContain('warning: line 2: The line has a TODO. Correct or keep each such line, and delete');
+    world.write(
+      'dpp-sync.yaml',
+      `${intro}# TODO key: not different\r\nhistory: {} # TODO by a part of the name\n${text}`,
+    );
+    expect((await check()).stderr).toContain('warning: 2 lines have a TODO: 2, 3. Correct or keep');
+    const { exitCode, json } = await check('--json');
+    expect(exitCode).toBe(0);
+    expect(json()).toMatchObject({
+      ok: true,
+      config: { warnings: [{ line: null, message: '2 lines have a TODO: 2, 3.' }] },
+    });
+    world.write('dpp-sync.yaml', `${intro}${text}`);
+    expect((await check('--json')).json()).toMatchObject({ config: { warnings: [] } });
+  });
+
   it('check reports five errors of a config at once, and ends with 2', async () => {
     const [source] = EXPORT_SOURCES;
     writeConfig({

@@ -83,7 +83,12 @@ describe('init --from, check and preview in an empty folder', () => {
       expect(readFileSync(join(folder.path, 'dpp-sync.yaml'), 'utf8')).toContain(
         'gtin: gtin(row.EAN) # 40 of 40 values are GTINs with a right check digit',
       );
-      expect(await run('check')).toMatchObject({ exitCode: 0, stderr: '' });
+      const marked = readFileSync(join(folder.path, 'dpp-sync.yaml'), 'utf8').split('\n');
+      const line = marked.findIndex((text) => text.includes('# TODO ')) + 1;
+      expect(await run('check')).toMatchObject({
+        exitCode: 0,
+        stderr: `warning: line ${line}: The line has a TODO. Correct or keep each such line, and delete the word TODO.\n`,
+      });
       expect((await run('preview', 'erp', '--json')).json()).toMatchObject({ counts: { records: 40, mapped: 40 } });
       expect((await run('sync')).exitCode).toBe(0);
       expect(world.contents().products).toHaveLength(40);

@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import { columnsOf } from '../../../src/cli/init/columns.ts';
 import { yamlLine, yamlValue } from '../../../src/cli/init/config-text.ts';
 import { sourcesText, todoOf } from '../../../src/cli/init/write-config.ts';
+import { exceeds } from '../../../src/ledger/records/guard-limits.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { partsOf, proposed, rowsOf, textOf } from './proposed.ts';
 
@@ -80,8 +81,16 @@ describe('the text of a config', () => {
       'The fields of a product are sku, name, status, country_of_origin, description and gtin. A weight can be the quantity of a BOM item';
     expect(text(rows)).toContain(`No line uses Gewicht, Kleur. ${fields}`);
     expect(text(rows.map((row) => ({ ...row, Gewicht: '' })))).not.toContain('A weight');
+    expect(text(rows.map((row) => ({ ...row, 'CAS-Nr.': 'x' })))).toContain('No line uses Gewicht, Kleur, CAS-Nr. The');
     const items = rows.map((row) => ({ ...row, parent: 'P', component: 'M1', qty: '1' }));
     expect(text(items)).toContain('The fields of a BOM item are quantity, unit,');
+  });
+
+  it('the text of a config says at which size of a file the guard holds a single missing record', () => {
+    const isHeld = (known: number) => exceeds({ lost: 1, known }, { maxMissing: 0.05, maxMissingCount: 500 });
+    expect([isHeld(19), isHeld(20)]).toEqual([true, false]);
+    const text = textOf(rowsOf(3, (at) => ({ sku: `A${at}`, name: 'x' }))).replaceAll(/\n +# /g, ' ');
+    expect(text).toContain('of fewer than 20 records, one that is missing is beyond 5%');
   });
 
   it('the text of a config has a long comment above its line, and a short one beside it', () => {
