@@ -12,11 +12,13 @@ export interface StoredRow {
   missing: 0 | 1;
   /** 1 if the row is in quarantine and its sound items are used nevertheless. */
   partial: 0 | 1;
+  /** 1 if the guard holds a read that does not have the row. */
+  lost: 0 | 1;
 }
 
 /** The columns of a stored row `r` of the stream `s`. */
 export const ROW_COLUMNS = `r.id, r.key, s.source, s.name AS stream, r.place, r.state, r.issues, r.missing_since IS NOT NULL AS missing,
-  r.partial`;
+  r.partial, EXISTS (SELECT 1 FROM lost_records l WHERE l.record_id = r.id) AS lost`;
 
 const ROWS_MAX = 5;
 

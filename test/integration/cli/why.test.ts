@@ -473,7 +473,9 @@ describe('whatever has happened to a product', () => {
           expect(answer.published).toBe(passport?.acknowledged === 'published');
           const open = answer.steps.filter(({ standing }) => standing === 'stop' || standing === 'waits');
           if (!answer.published) expect(open).not.toEqual([]);
-          if ((passport?.blockers.length ?? 0) > 0) expect(open).not.toEqual([]);
+          // The guard alone is no reason for a passport that is published.
+          const blockers = passport?.blockers.filter((blocker) => !blocker.startsWith('The guard holds')) ?? [];
+          if (blockers.length > 0) expect(open).not.toEqual([]);
           if (open.length === 0) expect(passport?.state).toBe('published');
           for (const { text } of answer.steps) expect(text).toMatch(/^[A-Z"].*[.:]$/s);
           expect(answer.answer).toMatch(/^The passport of (SKU-)?P1 is .*\.$/s);

@@ -17,6 +17,11 @@ const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 const heldKeys = async () =>
   [...(await run('items', '--state', 'held', '--json')).stdout.matchAll(/"key":"([^"]*)"/g)].map(([, key]) => key);
 
+const answer = async (sku: string) => {
+  const { exitCode, stdout } = await run('why', sku);
+  return { exitCode, first: stdout.split('\n')[0], stdout };
+};
+
 interface Guarded {
   message: string;
   missing: number;
@@ -28,7 +33,28 @@ async function guarded(): Promise<Guarded | undefined> {
   return guarded[0];
 }
 
-async function start(mapping: object = {}, more: object = {}): Promise<void> {
+/** Mappings that make the source one that gives parts, so that passports wait for it. */
+const PARTS = [
+  {
+    stream: 'cups',
+    to: 'material',
+    key: '"M" + row.SKU',
+    fields: { code: '"M" + row.SKU', name: 'row.NAME', origin_country: '"DE"' },
+  },
+  {
+    stream: 'cups',
+    to: 'bom_item',
+    key: 'row.SKU + "/1"',
+    refs: { product: 'row.SKU', material: '"M" + row.SKU' },
+    fields: { quantity: '"1"' },
+  },
+];
+const PASSPORTS = { init: 'when-complete', publish: 'auto' };
+
+async function start(
+  mapping: object = {},
+  { more = [], ...config }: { more?: object[]; passports?: object } = {},
+): Promise<void> {
   world = await createWorld({
     config: {
       sources: [
@@ -45,10 +71,11 @@ async function start(mapping: object = {}, more: object = {}): Promise<void> {
               fields: { sku: 'row.SKU', name: 'row.NAME', country_of_origin: 'country(row.COUNTRY)' },
               ...mapping,
             },
+            ...more,
           ],
         },
       ],
-      ...more,
+      ...config,
     },
     files: { 'cups.csv': csv(ROWS) },
   });
@@ -84,6 +111,30 @@ describe('a read that the guard holds', () => {
     write(['C1;-;DE', ...ROWS.slice(1)]);
     expect(await guarded()).toMatchObject({ released: 1, gone: ['C1'], message: expect.stringContaining('Gone: C1.') });
     expect(await heldKeys()).toEqual(['C1']);
+  });
+
+  it('is no reason for a product whose row was read, and is the reason for a product that it lacks', async () => {
+    await start({}, { more: PARTS, passports: PASSPORTS });
+    expect((await answer('C1')).first).toBe('The passport of C1 is published.');
+    write(['C1;Cup 1;Deutschlnd', ...ROWS.slice(1, 6), ...ROWS.slice(7), 'C13;Cup 13;DE', 'C14;Cup 14;Utopia']);
+    await run('sync');
+    const [misspelt, read, lacked, unpublished] = [
+      await answer('C1'),
+      await answer('C2'),
+      await answer('C7'),
+      await answer('C13'),
+    ];
+    expect(misspelt.first).toMatch(
+      /^The passport of C1 is published, .* because its row is in quarantine .*Deutschlnd/,
+    );
+    expect([read.exitCode, read.first]).toEqual([0, 'The passport of C2 is published.']);
+    expect([lacked.exitCode, lacked.first]).toEqual([
+      4,
+      'The passport of C7 is published, although the read that the guard holds does not have its row; it was at erp/cups, cups.csv:8.',
+    ]);
+    expect(lacked.stdout).not.toContain('was read (');
+    expect((await answer('C14')).first).toMatch(/is not published, because the row of C14 is in quarantine .*Utopia/);
+    expect(unpublished.first).toContain('is not published, because the guard holds the last read of its source erp');
   });
 
   it('names the records of a ledger that an older version wrote, from its next read on', async () => {

@@ -19,6 +19,9 @@ export interface RowSteps {
   stepsOf(row: StoredRow, what: string): Step[];
 }
 
+/** The beginning of the step of a row that a held read lacks. */
+export const NOT_READ = 'the read that the guard holds does not have';
+
 const ROWS_MAX = 5;
 const ISSUES_MAX = 3;
 /** The length to which a value is cut. */
@@ -28,6 +31,17 @@ export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
   const held = `SELECT ${ROW_COLUMNS} FROM holds h JOIN records r ON r.id = h.record_id
     JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
     WHERE r.state = 'quarantined' AND r.missing_since IS NULL`;
+
+  /** @param what the words for the row, such as `its row` */
+  function rowSteps(row: StoredRow, what: string): Step[] {
+    if (row.lost === 0) return readSteps(row, what);
+    const clause = `${NOT_READ} ${what}; it was at ${placeOf(row)}`;
+    const cure = `If the row should be there, correct the export. If it is gone, accept the read: \`dpp-sync sync --accept ${row.source}\`.`;
+    // A passport only waits for the sources of parts.
+    const standing = rules.partSources.includes(row.source) ? 'stop' : 'unknown';
+    return [step(standing, clause, { record: row.id, cure, command: `dpp-sync sync ${row.source}` })];
+  }
+
   const sql = {
     ofProduct: db.prepare<[string], StoredRow>(
       `SELECT ${ROW_COLUMNS} FROM items i JOIN records r ON r.id = i.record_id JOIN streams s ON s.id = r.stream_id
@@ -58,10 +72,14 @@ export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
   };
 }
 
-/** @param what the words for the row, such as `its row` */
-function rowSteps(row: StoredRow, what: string): Step[] {
-  const { id, source, stream, state, missing, partial } = row;
-  const place = `${source}/${stream}, ${formatPlace(parseJson<Place>(row.place))}`;
+function placeOf({ source, stream, place }: StoredRow): string {
+  return `${source}/${stream}, ${formatPlace(parseJson<Place>(place))}`;
+}
+
+/** The steps of a row that the last read had, or that is gone. */
+function readSteps(row: StoredRow, what: string): Step[] {
+  const { id, source, state, missing, partial } = row;
+  const place = placeOf(row);
   const of = { record: id };
   if (missing === 1) {
     const cure = 'If the row should be there, correct the export. The next sync reads the row.';

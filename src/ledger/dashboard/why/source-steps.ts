@@ -91,6 +91,7 @@ function guardStep(
     return step(held, `the last read of ${name} looked broken: ${message}`, {
       cure,
       command: `dpp-sync sync ${source}`,
+      isGuard: true,
     });
   }
   const [first, ...others] = guardSteps({ source, isLeft: isLeft === 1 });
@@ -98,5 +99,6 @@ function guardStep(
   return step(held, `the guard holds the last read of ${name}: ${message}`, {
     cure: `${first?.text}. ${cure}`,
     command: first?.command ?? null,
+    isGuard: true,
   });
 }

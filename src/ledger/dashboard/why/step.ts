@@ -4,10 +4,12 @@ import type { WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
 /** A step, with the clause from which the answer is made: `its BOM item 10 is rejected: the quantity is missing`. */
 export interface Step extends WhyStep {
   because: string;
+  /** True if the guard holds a read. It keeps unpublished passports back, and is no reason for what the platform has. */
+  isGuard?: boolean;
 }
 
 /** The optional parts of a step. */
-type Rest = Partial<Pick<WhyStep, 'command' | 'item' | 'record'>> & {
+type Rest = Partial<Pick<Step, 'command' | 'item' | 'record' | 'isGuard'>> & {
   /** What to do, in full sentences. */
   cure?: string;
 };

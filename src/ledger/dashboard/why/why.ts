@@ -8,7 +8,7 @@ import type { Sqlite } from '../../store/database.ts';
 import { createPartSteps } from './part-steps.ts';
 import { createPassportWaits } from './passport-waits.ts';
 import { createRefSteps } from './ref-steps.ts';
-import { createRowSteps } from './row-steps.ts';
+import { createRowSteps, NOT_READ } from './row-steps.ts';
 import { createSourceSteps } from './source-steps.ts';
 import { about, type Step, step } from './step.ts';
 import { createStoredDeliverySteps } from './stored-delivery-steps.ts';
@@ -31,28 +31,29 @@ export function createWhy(
   const refSteps = createRefSteps(views, { rows, deliveries });
   const partSteps = createPartSteps(db, views, refSteps);
 
-  /** The steps of a product up to its passport. */
-  function productSteps(product: ItemView): Step[] {
+  /** The steps of a product up to its passport, and the first of its own steps that needs a person. */
+  function productSteps(product: ItemView): { steps: Step[]; cause: Step | null } {
     const { key, source, missing, missingBecause, released } = product;
     const row = rows.ofProduct(key);
-    const steps: Step[] = [];
-    if (source !== null) steps.push(sources.of(source, true));
+    const own: Step[] = [];
     if (missing) {
       const cure = 'If the row should be there, correct the export. The next sync reads the row.';
-      steps.push(step('stop', MISSING[missingBecause ?? 'row_gone'], { ...about('product', key), cure }));
+      own.push(step('stop', MISSING[missingBecause ?? 'row_gone'], { ...about('product', key), cure }));
     } else if (released) {
       const clause =
         'no row of its source makes the product any more, and the guard has not decided whether the product is missing';
-      steps.push(step('stop', clause, { ...about('product', key), command: 'dpp-sync status' }));
-    } else if (row !== undefined) steps.push(...rows.stepsOf(row, 'its row'));
-    steps.push(...sources.others(source), ...rows.heldBy(key, row?.id ?? null), ...rows.heldByAny());
+      own.push(step('stop', clause, { ...about('product', key), command: 'dpp-sync status' }));
+    } else if (row !== undefined) own.push(...rows.stepsOf(row, 'its row'));
+    const held = rows.heldBy(key, row?.id ?? null);
     const seen = new Set<string>();
-    steps.push(...refSteps(product, 'the product', seen), ...partSteps(key, seen));
-    return steps;
+    const items = [...refSteps(product, 'the product', seen), ...partSteps(key, seen)];
+    const common = source === null ? [] : [sources.of(source, true)];
+    const steps = [...common, ...own, ...sources.others(source), ...held, ...rows.heldByAny(), ...items];
+    return { steps, cause: [...own, ...held, ...items].find(({ standing }) => standing === 'stop') ?? null };
   }
 
   function whyOf(product: ItemView, passport: PassportView): Why {
-    const steps = productSteps(product);
+    const { steps, cause } = productSteps(product);
     const isHeld = steps.some(({ standing }) => standing === 'stop' || standing === 'waits');
     // The check of completeness decides. Its blockers are added if the steps above show none.
     if (!isHeld) for (const blocker of passport.blockers) steps.push(step('stop', blocker));
@@ -66,19 +67,25 @@ export function createWhy(
     // be published even if all other causes were removed. If the product has changed since the refusal, the passport is sent
     // again as soon as no other cause is left.
     const isRefused = passport.state === 'blocked' && last?.standing === 'stop' && !waits.hasChangedSince(key);
-    const refused = isRefused ? last : null;
-    return answered({ key, naturalKey, name, published, steps }, refused);
+    const direct = isRefused ? last : cause;
+    // The guard holds no row back, so a published passport shows all that was read.
+    const shown = published
+      ? steps.map((one) => (one.isGuard ? { ...one, standing: 'unknown' as const } : one))
+      : steps;
+    return answered({ key, naturalKey, name, published, steps: shown }, direct);
   }
 
   /** Explains a product that has no item: its row is in quarantine, or no mapping makes an item from it. */
   function ofRow(name: string): Why | null {
     const [row] = rows.naming(name);
     if (row === undefined) return null;
-    const steps = [sources.of(row.source, true), ...rows.stepsOf(row, `the row of ${name}`)];
+    const own = rows.stepsOf(row, `the row of ${name}`);
+    const steps = [sources.of(row.source, true), ...own];
     if (!steps.some(({ standing }) => standing === 'stop' || standing === 'waits')) {
       steps.push(step('stop', `no row makes a product ${name}`, { record: row.id }));
     }
-    return answered({ key: name, naturalKey: null, name: null, published: false, steps });
+    const cause = own.find(({ standing }) => standing === 'stop') ?? null;
+    return answered({ key: name, naturalKey: null, name: null, published: false, steps }, cause);
   }
 
   return db.transaction((name: string) => {
@@ -118,6 +125,6 @@ function shownStep({ standing, text, command, item, record }: Step): WhyStep {
 /** The part of the answer with the cause. While a passport is published, a cause may stop its next write. */
 function reasonText({ because }: Step, { published }: Pick<Why, 'published'>): string {
   if (!published) return `, because ${because}`;
-  if (GONE.includes(because)) return `, although ${because}`;
+  if (GONE.includes(because) || because.startsWith(NOT_READ)) return `, although ${because}`;
   return `, but it does not show everything that its source has, because ${because}`;
 }
