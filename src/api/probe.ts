@@ -1,6 +1,7 @@
 import type { OutcomeDetail } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
 import type { Probe, ScopeAnswer } from '../domain/ports/target.ts';
+import { isLoopback } from '../lib/loopback.ts';
 import { answersList, type Classifier, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
 import { parseJson } from './answers/json-text.ts';
 import { ENDPOINTS, type Endpoint, pathOf } from './endpoints.ts';
@@ -19,6 +20,8 @@ const IMPOSSIBLE_IDS = ['0', '00000000-0000-0000-0000-000000000000'];
 type Ask = (method: Endpoint['method'], path: string, body: string | null) => Promise<Exchange>;
 
 export interface ProbeTools {
+  /** Scheme, host and port of the API. */
+  origin: string;
   /** The first characters of the keys, if the keys can be read. */
   prefixes: Pick<Probe, 'keyPrefix' | 'publishKeyPrefix'>;
   classifier: Classifier;
@@ -153,7 +156,7 @@ function denialIn(classifier: Classifier, exchange: Exchange): Answer | null {
   return { answer: outcome.by === 'scope' ? 'no' : 'unknown', denied: { by: outcome.by, detail: outcome.detail } };
 }
 
-function unreachable({ classifier }: ProbeTools, exchange: Exchange) {
+function unreachable({ classifier, origin }: ProbeTools, exchange: Exchange) {
   const outcome = classifier.outcomeOf(exchange, NOTHING_EXPECTED);
   const detail: OutcomeDetail | null = 'detail' in outcome ? outcome.detail : null;
   if (outcome.kind === 'unavailable' && outcome.local) {
@@ -161,6 +164,8 @@ function unreachable({ classifier }: ProbeTools, exchange: Exchange) {
   }
   return fault('api.unreachable', `The API cannot be reached: ${detail?.message ?? 'there was no answer.'}`, {
     path: 'target.baseUrl',
-    suggestion: 'Check target.baseUrl, the network and the certificate of the API.',
+    suggestion: isLoopback(new URL(origin).hostname)
+      ? `${origin} is on this machine. If it is the sandbox, start it with \`dpp-sync sandbox\`; otherwise check target.baseUrl.`
+      : 'Check target.baseUrl, the network and the certificate of the API.',
   });
 }

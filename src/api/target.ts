@@ -117,6 +117,7 @@ export function createTarget(session: Session): Target {
           signal,
         });
       return probeScopes({
+        origin: session.baseUrl.origin,
         prefixes: { keyPrefix: await prefixOf(key), publishKeyPrefix: publishKey && (await prefixOf(publishKey)) },
         classifier,
         shape: shapes.product,

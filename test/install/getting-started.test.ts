@@ -17,9 +17,9 @@ it('docs/getting-started.md has the section on several files that init names', (
   expect(PAGE).toMatch(/^## \d+\. Join several files$/m);
 });
 
-it('docs/getting-started.md has an alias that starts dpp-sync in every folder', () => {
-  const [alias = ''] = /^alias dpp-sync=.*$/m.exec(PAGE) ?? [];
-  const script = `shopt -s expand_aliases\n${alias}\ncd ${tmpdir()}\ndpp-sync --version`;
+it('docs/getting-started.md makes dpp-sync a command in every folder', () => {
+  const [line = ''] = /^export PATH="\$PWD\/src.*$/m.exec(PAGE) ?? [];
+  const script = `${line}\ncd ${tmpdir()}\ndpp-sync --version`;
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   expect(execFileSync('bash', ['-c', script], { cwd: ROOT, encoding: 'utf8' })).toBe(`${version}\n`);
 });

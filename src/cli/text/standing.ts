@@ -63,12 +63,19 @@ export function passportLines(passports: PassportCounts, style: TableStyle): str
 }
 
 /** The next step for passports that the config leaves to people; empty if there are none. */
-export function unpublishedLines(passports: PassportCounts, config: Pick<RuntimeConfig, 'passports'>): string[] {
-  const { initialized = 0 } = passports;
-  if (initialized === 0 || config.passports?.publish === 'auto') return [];
-  const count = plural(initialized, 'passport is', 'passports are');
-  const of = initialized === 1 ? 'its product is' : 'their products are';
-  return [`${count} initialised and not published. To publish if ${of} complete: dpp-sync publish --all`];
+export function unpublishedLines(
+  { initialized = 0, none = 0 }: PassportCounts,
+  { passports }: Pick<RuntimeConfig, 'passports'>,
+): string[] {
+  const toPublish = (count: number): string =>
+    `To publish if ${count === 1 ? 'its product is' : 'their products are'} complete: dpp-sync publish --all`;
+  if (initialized > 0 && passports?.publish !== 'auto') {
+    const count = plural(initialized, 'passport is', 'passports are');
+    return [`${count} initialised and not published. ${toPublish(initialized)}`];
+  }
+  // With `passports` the config says that people initialise the passports, or that they come by themselves.
+  if (none === 0 || passports !== null) return [];
+  return [`${plural(none, 'product has', 'products have')} no passport. ${toPublish(none)}`];
 }
 
 /** A count for a table; a zero is dimmed. */

@@ -123,6 +123,6 @@ function isOfAllKinds(given: string | null): boolean {
 
 function sharedReason({ kind, key }: DeliveryRow, holder: Holder, remoteId: JsonValue): Reason {
   const noun = kindWord(kind);
-  const message = `The id ${JSON.stringify(remoteId)} was given for the ${noun} ${key}, and the ${kindWord(holder.kind)} ${holder.key} has it already. An answer may have been mixed up. Find out at the platform which of the two has this id, and record the id with \`dpp-sync settle KEY --delivered --id ID\`.`;
+  const message = `The id ${JSON.stringify(remoteId)} was given for the ${noun} ${key}, and the ${kindWord(holder.kind)} ${holder.key} has it already. An answer may have been mixed up. Find out at the platform which of the two has this id, and record the id with \`dpp-sync settle KEY --delivered --id ID\`. If the platform is another or an empty one, such as a sandbox that was started again, it needs a ledger of its own.`;
   return { code: 'shared_id', message };
 }

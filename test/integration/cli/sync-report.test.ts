@@ -82,6 +82,13 @@ describe('the report of a sync', () => {
     expect((await status()).stdout).not.toContain('not published');
   });
 
+  it('without the section passports, sync and status say how passports come to be', async () => {
+    await begin(GOOD_ROW);
+    const status = () => runHere(['status', '-c', world.configFile]);
+    const named = /^1 product has no passport\. To publish if its product is complete: .* publish --all\n$/m;
+    for (const { stdout } of [await sync(), await status()]) expect(stdout).toMatch(named);
+  });
+
   it('with publish: auto, sync asks no person to publish a passport that the key may not publish', async () => {
     await begin(GOOD_ROW, { passports: { init: 'when-complete', publish: 'auto' } });
     const { key } = world.sandbox.issueKey({ organization: 'acme', name: 'writer', scopes: ['read', 'write'] });
