@@ -220,8 +220,8 @@ describe('dpp-sync check', () => {
     await world.sandbox.close();
     const { exitCode, json } = await check('--json');
     expect(exitCode).toBe(3);
-    const suggestion = expect.stringContaining('If it is the sandbox, start it with `dpp-sync sandbox`');
-    expect(json()).toMatchObject({ error: { code: 'api.unreachable', path: 'target.baseUrl', suggestion } });
+    const message = expect.stringContaining('If it is the sandbox, start it with `dpp-sync sandbox`');
+    expect(json()).toMatchObject({ error: { code: 'api.unreachable', path: 'target.baseUrl', message } });
   });
 });
 
