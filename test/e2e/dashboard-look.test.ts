@@ -69,7 +69,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     await page.getByRole('heading', { name: 'Why is this not published?' }).waitFor();
     const answer = await page.locator('.answer').textContent();
     expect(answer).toContain('P-6');
-    await page.locator('.steps').getByText('No usable row gives the product or material M-404.').waitFor();
+    await page.locator('.steps').getByText('No usable row gives the product or material M-404, to which').waitFor();
     expect(await page.locator('main').textContent()).not.toContain('undefined');
   });
 
@@ -78,7 +78,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     for (const name of ['Select P-1', 'Select P-2', 'Select P-6']) await page.getByRole('checkbox', { name }).check();
     await page.click('button[value=published]');
     await page.getByText('3 passports selected. Nothing has been sent yet.').waitFor();
-    await page.getByText('Its BOM item P-6/10 is waiting.').waitFor();
+    await page.getByText('Its BOM item P-6/10 is waiting for the product or material M-404.').waitFor();
     expect(publications()).toEqual([]);
     await page.getByRole('button', { name: 'Publish 2 passports' }).click();
     await page

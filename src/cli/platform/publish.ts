@@ -15,7 +15,7 @@ import { WAIT_SECONDS } from '../source/sync.ts';
 import { runShown, shown } from '../text/run-shown.ts';
 import { formatCount, type Paint, plural, printable } from '../text/style.ts';
 import { PASSPORT_COLOURS } from '../text/words.ts';
-import { incompleteLines } from './incomplete-lines.ts';
+import { incompleteLines, nextStepLine } from './incomplete-lines.ts';
 
 const PUBLISH_EXAMPLES = `
 Examples:
@@ -230,6 +230,7 @@ function outcomeLines(
     return [
       `${paint('yellow', '!')} ${name} is not complete, so its passport was not published:`,
       ...blockers.map((blocker) => `  - ${printable(blocker)}`),
+      nextStepLine(asked),
     ];
   }
   const state = passport?.state ?? 'none';

@@ -6,8 +6,10 @@ import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
 import { guardAdvice } from '../../domain/guard-advice.ts';
 import type { Issue } from '../../domain/issue.ts';
+import type { ItemKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
+import { kindWord } from '../../domain/words.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
@@ -35,6 +37,8 @@ interface PartRow {
   reason: string | null;
   recordState: string | null;
   place: string | null;
+  /** The first item for which a waiting item waits, as JSON. */
+  waitsFor: string | null;
 }
 
 interface QuarantinedRow {
@@ -44,6 +48,11 @@ interface QuarantinedRow {
 
 /** The state of an item's open delivery; null if it has none. */
 const OPEN_STATE = `iif(${isOpen('i')}, i.state, NULL) AS state`;
+
+/** The first item to which a waiting item `i` refers and that the platform does not have. */
+const WAITS_FOR = `iif(i.state = 'waiting', (SELECT json_object('kind', w.kind, 'key', w.key, 'either', w.either AND t.id IS NULL)
+  FROM refs w LEFT JOIN items t ON t.kind = w.kind AND t.key = w.key
+  WHERE w.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL LIMIT 1), NULL) AS waitsFor`;
 
 /**
  * SQL condition: true if the row is in quarantine and its sound items are used nevertheless. Such a row does not block
@@ -72,13 +81,13 @@ export function createCompleteness(db: Sqlite, rules: PassportRules): Completene
      WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND`;
   const sql = {
     product: db.prepare<[number], PartRow & { missing: number; released: number }>(
-      `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, i.missing_since IS NOT NULL AS missing,
+      `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, ${WAITS_FOR}, i.missing_since IS NOT NULL AS missing,
          i.missing_since IS NULL AND i.record_id IS NULL AS released
        FROM items i LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
     ),
     // A BOM item that its source no longer has and that never reached the API does not count.
     parts: db.prepare<[string, number], PartRow>(
-      `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place FROM refs f JOIN items i ON i.id = f.item_id
+      `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, ${WAITS_FOR} FROM refs f JOIN items i ON i.id = f.item_id
        LEFT JOIN records r ON r.id = i.record_id
        WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND (
          (${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
@@ -159,15 +168,22 @@ export function createCompleteness(db: Sqlite, rules: PassportRules): Completene
 
 const ENDINGS: Record<string, string> = { failed: 'failed', interrupted: 'was interrupted' };
 
-function partBlockers(what: string, { state, reason, recordState, place }: PartRow): string[] {
+function partBlockers(what: string, { state, reason, recordState, place, waitsFor }: PartRow): string[] {
   const blockers: string[] = [];
   if (state !== null) {
     const why = storedReason(reason)?.message;
-    blockers.push(`${what} is ${state.replace('_', ' ')}${why === undefined ? '.' : `: ${why}`}`);
+    const target = why === undefined && waitsFor !== null ? ` for the ${targetText(waitsFor)}` : '';
+    blockers.push(`${what} is ${state.replace('_', ' ')}${target}${why === undefined ? '.' : `: ${why}`}`);
   }
   if (recordState === 'quarantined') blockers.push(`${what} has a changed row in quarantine: ${placeText(place)}`);
   if (recordState === 'pending' || recordState === 'stale') blockers.push(`${what} has a row that is not mapped yet.`);
   return blockers;
+}
+
+/** The words for an item that no source may have given yet, so that it may be a product or a material. */
+function targetText(waitsFor: string): string {
+  const { kind, key, either } = parseJson<{ kind: ItemKind; key: string; either: 0 | 1 | null }>(waitsFor);
+  return `${either === 1 ? 'product or material' : kindWord(kind)} ${key}`;
 }
 
 function rowText({ place, issues }: QuarantinedRow): string {

@@ -64,7 +64,7 @@ describe('dpp-sync why', () => {
       expect(exitCode).toBe(4);
       expect(stdout).toContain('  … Its BOM item 2 waits for an item that it refers to.\n');
       expect(stdout).toContain(
-        '  ✗ No usable row gives the material none. Add the row to the source, or correct the ref.\n',
+        '  ✗ No usable row gives the material none, to which erp/boms, boms.csv:3 refers. Add the row to the source, or correct the ref.\n',
       );
     });
 
@@ -99,10 +99,14 @@ describe('dpp-sync items', () => {
     const { exitCode, stdout, stderr } = await run('items', '--state', 'incomplete');
     expect(exitCode).toBe(0);
     expect(stdout.trim().split('\n')).toHaveLength(2);
-    expect(stdout).toMatch(/product +4 +A\/4 x +Valve +delivered .* Its BOM item 2 is waiting/);
+    expect(stdout).toMatch(/product +4 +A\/4 x +Valve +delivered .* Its BOM item 2 is waiting for the material none/);
     expect(stderr).toContain(' why KEY');
     const { stdout: lines } = await run('items', '--state', 'incomplete', '--json');
-    expect(JSON.parse(lines)).toMatchObject({ kind: 'product', key: '4', missingFirst: 'Its BOM item 2 is waiting.' });
+    expect(JSON.parse(lines)).toMatchObject({
+      kind: 'product',
+      key: '4',
+      missingFirst: 'Its BOM item 2 is waiting for the material none.',
+    });
   });
 
   it('items shows and finds passports by the names of their products', async () => {

@@ -201,7 +201,9 @@ describe('why a passport is not published', () => {
     const { M1: _, ...without } = ROWS;
     await stageRows(fixture.ledger, without);
     await deliverAll(fixture.ledger);
-    expect(open()[1]).toBe('stop: No usable row gives the material M1. Add the row to the source, or correct the ref.');
+    expect(open()[1]).toBe(
+      'stop: No usable row gives the material M1, to which erp/default, test.csv:1 refers. Add the row to the source, or correct the ref.',
+    );
     await stageRows(fixture.ledger, { ...without, M1: { ...WRONG, blockedProducts: [] } as MapResult });
     expect(open()[1]).toContain(
       'stop: The row of the material M1 is in quarantine (erp/default, test.csv:1): "XX" is no',

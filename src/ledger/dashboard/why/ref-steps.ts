@@ -1,4 +1,5 @@
 import type { ItemKind } from '../../../domain/item.ts';
+import { formatPlace } from '../../../domain/place.ts';
 import type { ItemView, LedgerViews, RefStanding } from '../../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../../domain/words.ts';
 import { type DeliverySteps, namedItem } from './delivery-steps.ts';
@@ -25,7 +26,7 @@ export function createRefSteps(
       if (steps.length >= STEPS_MAX) break;
       const target = found(ref);
       if (target !== null && target.remoteId !== null) continue;
-      if (target === null) steps.push(...unknownSteps(ref));
+      if (target === null) steps.push(...unknownSteps(ref, of));
       else if (seen.has(nameOf(target.kind, target.key))) continue;
       else if (depth === 0) steps.push(deliveries.of(target, namedItem(target)));
       else steps.push(...quarantinedSteps(target), ...walk(target, namedItem(target), seen, depth - 1));
@@ -44,10 +45,12 @@ export function createRefSteps(
     return view?.key === key ? view : null;
   }
 
-  function unknownSteps({ kind, key, either }: RefStanding): Step[] {
+  function unknownSteps({ kind, key, either }: RefStanding, { record }: ItemView): Step[] {
     const what = either === true ? 'product or material' : kindWord(kind);
     const [row] = rows.naming(key);
-    const none = `no usable row gives the ${what} ${key}`;
+    const from =
+      record === null ? '' : `, to which ${record.source}/${record.stream}, ${formatPlace(record.place)} refers`;
+    const none = `no usable row gives the ${what} ${key}${from}`;
     if (row === undefined) {
       return [step('stop', none, { cure: 'Add the row to the source, or correct the ref.', ...about(kind, key) })];
     }
