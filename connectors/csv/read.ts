@@ -1,9 +1,9 @@
 import {
   createPageBuffer,
   type FoundColumns,
+  type HeaderCandidate,
   type OpenFile,
   type Page,
-  type RowBelow,
   readFileText,
   sourceFault,
   type TextPiece,
@@ -68,7 +68,14 @@ function namesOf(first: RecordScanner, file: OpenFile, request: CsvRequest, piec
     names: filled,
     where: file.name,
     ...(isNamedByFile
-      ? { rowsBelow: () => rowsBelow(first.recordLine, dialect, piece), headerNames: filled.length }
+      ? {
+          rowsBelow: () => firstRows(dialect, piece, (line) => line > first.recordLine),
+          skipped: {
+            option: `skipLines: ${dialect.skipLines}`,
+            rows: () => firstRows(dialect, piece, (line) => line < first.recordLine && line <= dialect.skipLines),
+          },
+          headerNames: filled.length,
+        }
       : {}),
   });
   assertDecimalColumns(names, request, file.name);
@@ -76,16 +83,20 @@ function namesOf(first: RecordScanner, file: OpenFile, request: CsvRequest, piec
 }
 
 /** How many rows are searched for the header, if the first row lacks columns. */
-const ROWS_BELOW_MAX = 50;
+const ROWS_SEARCHED_MAX = 50;
 
-/** The rows below a header that the piece of text has from its beginning. */
-function rowsBelow(headerLine: number, dialect: Dialect, { text, final }: TextPiece): RowBelow[] {
+/** The rows at certain lines that the piece of text has from its beginning. */
+function firstRows(
+  dialect: Dialect,
+  { text, final }: TextPiece,
+  isWanted: (line: number) => boolean,
+): HeaderCandidate[] {
   const scanner = new RecordScanner({ ...dialect, skipLines: 0 });
   scanner.feed(text, final);
-  const rows: RowBelow[] = [];
-  while (rows.length < ROWS_BELOW_MAX && scanner.next()) {
+  const rows: HeaderCandidate[] = [];
+  while (rows.length < ROWS_SEARCHED_MAX && scanner.next()) {
     const { recordLine: line, values, defect } = scanner;
-    if (line <= headerLine || defect !== undefined) continue;
+    if (!isWanted(line) || defect !== undefined) continue;
     rows.push({ values: [...values], title: `Line ${line}`, option: `skipLines: ${line - 1}` });
   }
   return rows;
@@ -98,8 +109,14 @@ const textOf = (file: OpenFile, { dialect, signal }: CsvRequest): AsyncGenerator
  * Throws if the file has no header. A file without a header is probably a failed export; a file with only a header is
  * an empty catalogue.
  */
-function assertHeader(found: boolean, file: OpenFile, dialect: Dialect): void {
-  if (found || !dialect.header) return;
+function assertHeader(found: boolean, file: OpenFile, { header, skipLines }: Dialect): void {
+  if (found || !header) return;
+  if (skipLines > 0) {
+    throw sourceFault(`${file.name} has no header row below the lines that \`skipLines: ${skipLines}\` skips.`, {
+      suggestion:
+        'If one of these lines is the header, set `skipLines` to the number of lines above it (under the stream, if other files of the source need more). Otherwise check the export.',
+    });
+  }
   throw sourceFault(`${file.name} has no header row: it is empty.`, {
     suggestion:
       'Check the export. A file without records still has its header. If the files have no header, set `header: false`.',

@@ -3,9 +3,9 @@ import {
   columnLettersOf,
   createPageBuffer,
   type FoundColumns,
+  type HeaderCandidate,
   type OpenFile,
   type Page,
-  type RowBelow,
   type SpreadsheetContext,
   sourceFault,
 } from '../../src/sdk/index.ts';
@@ -146,9 +146,16 @@ async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
     const below = rows.filter(({ number }) => number > lastOfHeader);
     if (names === undefined && (below.length > 0 || ended)) {
       names = namesOf(headerCells, below, merged, open);
-      const rowsBelow = () => below.slice(0, ROWS_BELOW_MAX).map((row) => rowBelow(row, open));
-      const headerNames = filledColumns(headerCells.filter(({ number }) => number >= Number(layout.header))).size;
-      open.onColumns({ names: shownNames(names, layout, scanner), where: archive.file, rowsBelow, headerNames });
+      const candidates = (from: RawRow[]) => () =>
+        from.slice(0, ROWS_SEARCHED_MAX).map((row) => headerCandidate(row, open));
+      const isAbove = ({ number }: RawRow) => number < Number(header);
+      open.onColumns({
+        names: shownNames(names, layout, scanner),
+        where: archive.file,
+        rowsBelow: candidates(below),
+        skipped: { option: `header: ${header}`, rows: candidates(headerCells.filter(isAbove)) },
+        headerNames: filledColumns(headerCells.filter((row) => !isAbove(row))).size,
+      });
     }
     if (names !== undefined && (below.length > 0 || ended)) yield { names, rows: below, scanner, share };
   }
@@ -188,9 +195,9 @@ function shownNames(names: Names, { hidden }: Layout, scanner: SheetScanner): st
 }
 
 /** How many rows are searched for the header, if the header lacks columns. */
-const ROWS_BELOW_MAX = 50;
+const ROWS_SEARCHED_MAX = 50;
 
-function rowBelow({ number, cells }: RawRow, { cells: context }: OpenSheet): RowBelow {
+function headerCandidate({ number, cells }: RawRow, { cells: context }: OpenSheet): HeaderCandidate {
   const values = cells.map((cell) => {
     const value = cellValue(cell, context);
     return typeof value === 'object' ? '' : nameIn(String(value));

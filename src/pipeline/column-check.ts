@@ -1,6 +1,6 @@
 import { fault } from '../domain/faults.ts';
 import type { LookupConfig, MappingDefinition } from '../domain/mapping.ts';
-import type { FoundColumns, RowBelow, SourceRow } from '../domain/ports/source.ts';
+import type { FoundColumns, HeaderCandidate, SourceRow } from '../domain/ports/source.ts';
 import type { Fault } from '../lib/errors.ts';
 import { visibleText } from '../lib/text/odd-character.ts';
 import { suggest } from '../lib/text/suggest.ts';
@@ -89,7 +89,7 @@ type MaybeNamedColumns = Omit<FoundColumns, 'where'> & { where: string | undefin
 /** The error for columns that are not there; null if all are there. */
 function missingColumns(
   needed: readonly NamedColumn[],
-  { names: present, where, rowsBelow = () => [], headerNames = present.length }: MaybeNamedColumns,
+  { names: present, where, rowsBelow = () => [], skipped, headerNames = present.length }: MaybeNamedColumns,
 ): Fault | null {
   const known = new Set(present);
   const missing = needed.filter(({ name }) => !known.has(name));
@@ -105,8 +105,20 @@ function missingColumns(
       ? `the column ${one.name} is missing${one.meant === undefined ? '.' : `; did you mean ${one.meant}?`}`
       : `these columns are missing: ${named.map(({ name, meant }) => (meant === undefined ? name : `${name} (did you mean ${meant}?)`)).join(', ')}.`;
   const message = where === undefined ? sentence.replace(/^t/, 'T') : `${where}: ${sentence}`;
+  const above = headerAmong(missing, skipped?.rows() ?? []);
+  if (skipped !== undefined && above !== undefined) {
+    const row = `${above.title.charAt(0).toLowerCase()}${above.title.slice(1)}`;
+    return fault(
+      'source.unreadable',
+      `${message} \`${skipped.option}\` skips ${row}, which has ${columnsOf(missing, above)}, so it is the header.`,
+      {
+        path: first.path,
+        suggestion: `Set \`${above.option}\` (under the stream, if other files of the source need \`${skipped.option}\`).`,
+      },
+    );
+  }
   const below = rowsBelow();
-  const header = headerBelow(missing, below);
+  const header = headerAmong(missing, below);
   if (header !== undefined) {
     return fault(
       'source.unreadable',
@@ -132,21 +144,21 @@ function missingColumns(
   );
 }
 
-/** The first row that has most of the missing columns as its values. A title stands above such a row. */
-function headerBelow(missing: readonly NamedColumn[], rows: readonly RowBelow[]): RowBelow | undefined {
+/** The first row that has most of the missing columns as its values. */
+function headerAmong(missing: readonly NamedColumn[], rows: readonly HeaderCandidate[]): HeaderCandidate | undefined {
   return rows.find(({ values }) => 2 * missing.filter(({ name }) => values.includes(name)).length > missing.length);
 }
 
 /** The first row that has at least twice as many values as the header has names: the header may be a title above it. */
-function wideRowBelow(headerNames: number, rows: readonly RowBelow[]): RowBelow | undefined {
+function wideRowBelow(headerNames: number, rows: readonly HeaderCandidate[]): HeaderCandidate | undefined {
   return headerNames === 0 ? undefined : rows.find((row) => filledIn(row) >= 2 * headerNames);
 }
 
-function filledIn({ values }: RowBelow): number {
+function filledIn({ values }: HeaderCandidate): number {
   return values.filter((value) => value !== '').length;
 }
 
-function columnsOf(missing: readonly NamedColumn[], { values }: RowBelow): string {
+function columnsOf(missing: readonly NamedColumn[], { values }: HeaderCandidate): string {
   const found = missing.map(({ name }) => name).filter((name) => values.includes(name));
   const shown = found.slice(0, COLUMNS_SHOWN).join(', ');
   return found.length > COLUMNS_SHOWN ? `${shown} and ${found.length - COLUMNS_SHOWN} more` : shown;

@@ -3,7 +3,7 @@ import type { FoundColumns, Page, ReadMode, StreamReads } from '../domain/ports/
 import type { JsonValue } from '../lib/json.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
-export type { FoundColumns, Page, ReadMode, RowBelow, SourceRow, StreamReads } from '../domain/ports/source.ts';
+export type { FoundColumns, HeaderCandidate, Page, ReadMode, SourceRow, StreamReads } from '../domain/ports/source.ts';
 
 /** The version of this interface. A connector that was written for another version is refused. */
 export const SDK_VERSION = 1;

@@ -56,13 +56,15 @@ export interface FoundColumns {
   /** The file or the stream, as in the places of its rows. */
   where: string;
   /** The first rows below the header, if they are at hand. One of them may be the header. */
-  rowsBelow?: () => readonly RowBelow[];
+  rowsBelow?: () => readonly HeaderCandidate[];
+  /** The rows above the header that an option skips, if they are at hand. One of them may be the header. */
+  skipped?: { option: string; rows: () => readonly HeaderCandidate[] };
   /** How many cells of the header have a name; 0 without a header. Stands beside `rowsBelow`. */
   headerNames?: number;
 }
 
-/** A row below the header, as far as it can be a header. */
-export interface RowBelow {
+/** A row above or below the header, as far as it can be a header. */
+export interface HeaderCandidate {
   values: readonly string[];
   /** Which row it is, as the beginning of a sentence: `Line 3`. */
   title: string;

@@ -96,6 +96,41 @@ describe('an export with a line above its header', () => {
     },
   );
 
+  it.each([
+    ['csv', csv('Export', 'of plant 0100'), { skipLines: 2 }, csv(), 'skips line 1', 'skipLines: 0'],
+    ['csv', csv('Export', 'of plant 0100'), { skipLines: 2 }, csv('Export'), 'skips line 2', 'skipLines: 1'],
+    ['xlsx', sheet('Export', 'of plant 0100'), { header: 3 }, sheet(), 'skips row 1', 'header: 1'],
+    ['xlsx', sheet('Export'), { header: 4 }, sheet('Export'), 'skips row 2', 'header: 2'],
+  ])(
+    'a header that an option skips is named with its cure: %s %#',
+    async (connector, good, options, bad, skips, option) => {
+      const file = `products.${connector}`;
+      const source = sourceOf(connector, `./${file}`);
+      await begin({ [file]: good }, [{ ...source, options: { ...source.options, ...options } }]);
+      const [[name, value] = ['', 0]] = Object.entries(options);
+      world.write(file, bad);
+      for (const command of [['check'], ['preview', 'erp'], ['sync']]) {
+        const { exitCode, stdout, stderr } = await run(...command);
+        const said = `${stdout}${stderr}`.replaceAll(/\s+/g, ' ');
+        expect(exitCode, command[0]).toBe(3);
+        expect(said).toContain(`\`${name}: ${value}\` ${skips}, which has sku, name, so it is the header.`);
+        expect(said).toContain(
+          `Set \`${option}\` (under the stream, if other files of the source need \`${name}: ${value}\`).`,
+        );
+      }
+    },
+  );
+
+  it('a file that is shorter than the lines that are skipped is not called empty', async () => {
+    const source = sourceOf('csv', './products.csv');
+    await begin({ 'products.csv': 'sku;name\n' }, [{ ...source, options: { ...source.options, skipLines: 2 } }]);
+    const { exitCode, stdout } = await run('check');
+    const said = stdout.replaceAll(/\s+/g, ' ');
+    expect(exitCode).toBe(3);
+    expect(said).toContain('products.csv has no header row below the lines that `skipLines: 2` skips.');
+    expect(said).toContain('If one of these lines is the header, set `skipLines` to the number of lines above it');
+  });
+
   const TITLE = 'Export of 15 March';
   it.each([
     ['csv', [[TITLE, '', '']], 'column1', 'Line 2 has 3 values', 'skipLines: 1'],
