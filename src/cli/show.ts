@@ -132,7 +132,7 @@ function itemLines(
   }
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
   lines.push(
-    `  next step  ${printable(withKey(isGuarded ? GUARDED_CHANGE.step : (step ?? nextStep({ ...item, reason: reason ?? held?.reason ?? null })), key))}`,
+    `  next step  ${printable(withKey(isGuarded ? GUARDED_CHANGE.step : (step ?? nextStep({ ...item, reason: reason ?? held?.reason ?? null }, passport)), key))}`,
   );
 
   if (passport !== null) lines.push('', ...passportLines(item, passport, paint));
@@ -221,22 +221,26 @@ const MISSING_BECAUSE = {
 
 const RELEASED = 'no row makes it any more, and the guard has not decided whether the item is missing';
 
-function missingText({ missingBecause, missingAccepted }: ItemView): string {
+function missingText({ missingBecause, missingAccepted, missingDecided }: ItemView): string {
   const why = missingBecause === null ? '' : MISSING_BECAUSE[missingBecause];
-  return `${why}${missingAccepted ? ', which a person has accepted' : ''}`;
+  if (missingAccepted) return `${why}, which a person has accepted`;
+  return missingDecided ? `${why}, and its passport is not public` : why;
 }
 
 const KEPT = 'The platform keeps it, since no write of the API deletes it.';
-const ACCEPT =
-  'To accept that, run `dpp-sync settle --ignore KEY`. The item counts as present again when a row makes it.';
+const BACK = 'The item counts as present again when a row makes it.';
+const ACCEPT = `To accept that, run \`dpp-sync settle --ignore KEY\`. ${BACK}`;
 
 /** What a person can do about an item that the platform has and its source does not. */
 const MISSING_STEPS: Record<SubjectKind, string> = {
-  product: `${KEPT} To withdraw its passport, run \`dpp-sync unpublish KEY\`, or set \`onMissing: unpublish\`. ${ACCEPT}`,
+  product: `${KEPT} ${ACCEPT}`,
   material: `${KEPT} ${ACCEPT}`,
   bom_item: `${KEPT} Remove it at the platform by hand if the passport must not show it. ${ACCEPT}`,
   passport: `${KEPT} To withdraw it, run \`dpp-sync unpublish KEY\`.`,
 };
+
+const MISSING_PUBLIC_STEP = `${KEPT} One command is enough. To withdraw its passport, run \`dpp-sync unpublish KEY\`, or set \`onMissing: unpublish\`. To leave its passport public, run \`dpp-sync settle --ignore KEY\`. ${BACK}`;
+const DECIDED_STEP = `Nothing: the platform keeps it, since no write of the API deletes it. ${BACK}`;
 
 /** What a person can do about an item about which the guard has not decided. */
 const RELEASED_STEP =
@@ -246,12 +250,19 @@ const RELEASED_STEP =
  * The next step for a person. An item with a quarantined row keeps its former state, so its next step begins with the
  * row.
  */
-function nextStep({ kind, state, missing, missingAccepted, released, record, reason }: ItemView): string {
+function nextStep(
+  { kind, state, missing, missingDecided, released, record, reason }: ItemView,
+  passport: PassportView | null,
+): string {
   const step =
     ((state === 'blocked' || state === 'due') && reason !== null ? REASON_STEPS[reason.code] : undefined) ??
     NEXT_STEPS[state];
-  if (released && (state === 'delivered' || state === 'superseded')) return RELEASED_STEP;
-  if (missing && !missingAccepted && (state === 'delivered' || state === 'superseded')) return MISSING_STEPS[kind];
+  const isDone = state === 'delivered' || state === 'superseded';
+  if (released && isDone) return RELEASED_STEP;
+  if (missing && isDone) {
+    if (missingDecided) return DECIDED_STEP;
+    return kind === 'product' && passport?.acknowledged === 'published' ? MISSING_PUBLIC_STEP : MISSING_STEPS[kind];
+  }
   if (missing || (record?.quarantined ?? null) === null) return step;
   const cure =
     'Its row is quarantined. Correct the row in the source, or the mapping: the next sync maps the row again.';

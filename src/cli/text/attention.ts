@@ -139,7 +139,7 @@ function missingLines({ missing }: Standing, paint: Paint): string[] {
     '  Which ones: dpp-sync items --state missing',
     '  Why one is missing, and what to do about it: dpp-sync show KIND KEY',
     '  To keep one as it is: dpp-sync settle KEY --ignore',
-    '  To withdraw the passport of a product: dpp-sync unpublish SKU',
+    '  Or, for a product, to withdraw its passport: dpp-sync unpublish SKU',
   ];
 }
 

@@ -19,13 +19,18 @@ export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
       OR EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key
         AND q.desired ->> 'status' = 'unpublished'))))`;
 
-/** Marks missing items as accepted by a person, or only counts them. Call it inside a transaction. */
+/**
+ * Marks missing items as accepted by a person, or only counts them. Call it inside a transaction. Without a name it takes the
+ * items about which nobody has decided. A named item is accepted whatever was decided before, so that a person may accept
+ * it again, or after its passport was withdrawn.
+ */
 export function createAcceptMissing({
   db,
   passportRules,
 }: Pick<LedgerContext, 'db' | 'passportRules'>): (request: MissingSelection & { dryRun?: boolean }) => number {
-  const selected = `${IS_MISSING} AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
-    AND (@name IS NULL OR i.key = @name OR i.natural_key = @name)`;
+  const selected = `i.missing_since IS NOT NULL AND i.kind <> 'passport'
+    AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
+    AND CASE WHEN @name IS NULL THEN ${IS_MISSING} ELSE i.key = @name OR i.natural_key = @name END`;
   type Parameters = MissingSelection & { withdrawing: string };
   const count = db.prepare<[Parameters], number>(`SELECT count(*) FROM items i WHERE ${selected}`).pluck();
   const accept = db.prepare<[Parameters]>(`UPDATE items AS i SET missing_accepted = i.missing_since WHERE ${selected}`);

@@ -39,6 +39,7 @@ export interface SummaryRow {
 }
 
 interface DetailRow extends SummaryRow {
+  undecided: 0 | 1;
   desired: string;
   baseline: string | null;
   revision: number;
@@ -59,10 +60,17 @@ export const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, ${NAME
   iif(${isOpen('i')} OR i.ignored_hash IS NOT NULL, i.reason, NULL) AS reason,
   iif(${isOpen('i')}, nullif(i.due_at, 0), NULL) AS dueAt`;
 
+/** The name by which an item is looked up, and the sources with `onMissing: unpublish`. */
+interface Named {
+  kind: string;
+  name: string;
+  withdrawing: string;
+}
+
 /** The payload that the API has acknowledged. */
 const BASELINE = 'iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline';
 const DETAIL = `${SUMMARY}, i.desired, ${BASELINE}, i.revision, iif(${isOpen('i')}, i.attempts, NULL) AS attempts,
-  i.record_id AS recordId, i.form, i.acknowledged`;
+  i.record_id AS recordId, i.form, i.acknowledged, ${IS_MISSING} IS TRUE AS undecided`;
 
 /** Views of single items and of lists of items. */
 export function createItemViews(
@@ -98,9 +106,9 @@ export function createItemViews(
        ORDER BY i.id LIMIT @limit`,
     ),
     // Two statements, each with its own index: a single statement with OR would read all items of the kind.
-    byKey: db.prepare<[string, string], DetailRow>(`SELECT ${DETAIL} FROM items i WHERE i.kind = +? AND i.key = +?`),
-    byNaturalKey: db.prepare<[string, string], DetailRow>(
-      `SELECT ${DETAIL} FROM items i WHERE i.kind = +? AND i.natural_key = +? LIMIT 1`,
+    byKey: db.prepare<[Named], DetailRow>(`SELECT ${DETAIL} FROM items i WHERE i.kind = +@kind AND i.key = +@name`),
+    byNaturalKey: db.prepare<[Named], DetailRow>(
+      `SELECT ${DETAIL} FROM items i WHERE i.kind = +@kind AND i.natural_key = +@name LIMIT 1`,
     ),
     refs: db.prepare<[number], RefRow>(
       `SELECT refs.role, refs.kind, refs.key, refs.either, CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state
@@ -165,12 +173,14 @@ export function createItemViews(
     },
 
     item(kind, key): ItemView | null {
-      const row = sql.byKey.get(kind, key) ?? sql.byNaturalKey.get(kind, key);
+      const named = { kind, name: key, withdrawing: JSON.stringify(rules.withdrawMissingOf) };
+      const row = sql.byKey.get(named) ?? sql.byNaturalKey.get(named);
       if (!row) return null;
       const record = row.recordId === null ? undefined : sql.record.get(row.recordId);
       return {
         ...summary(row),
         missingAccepted: row.missingAccepted === 1,
+        missingDecided: row.missing === 1 && row.undecided === 0,
         missingBecause: row.missing === 0 ? null : row.recordId === null ? 'row_changed' : 'row_gone',
         desired: parseJson<JsonObject>(row.desired),
         baseline: parseJsonOrNull<JsonObject>(row.baseline),

@@ -100,6 +100,7 @@ const BomNode = z.strictObject({
 export const ItemDetail = z.strictObject({
   ...summary,
   missingAccepted: z.boolean(),
+  missingDecided: z.boolean(),
   missingBecause: z.enum(['row_gone', 'row_changed']).nullable(),
   desired: Fields,
   baseline: Fields.nullable(),

@@ -29,6 +29,7 @@ const ITEM: ItemDetail = {
   dueAt: null,
   since: 0,
   missingAccepted: false,
+  missingDecided: false,
   missingBecause: null,
   inOtherForm: [],
   desired: { sku: 'SKU-1', name: 'New name', tags: ['a'] },

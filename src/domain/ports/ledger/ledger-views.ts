@@ -134,6 +134,11 @@ export interface ItemView extends ItemSummary {
   /** True if a person has accepted that the source no longer has the item. */
   missingAccepted: boolean;
   /**
+   * True for a missing item about which nothing has to be decided any more: a person has accepted that it is missing, or
+   * a person or the config wanted the withdrawal of its passport, and the passport is not public.
+   */
+  missingDecided: boolean;
+  /**
    * Why the item is missing: its row is gone, or its row is there and no longer makes the item. Null for an item that
    * is not missing.
    */

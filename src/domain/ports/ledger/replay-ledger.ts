@@ -47,8 +47,8 @@ export interface ReplayLedger {
   countSelected(selection: NamedSelection): Promise<number>;
   selectedDeliveries(request: NamedSelection & { afterId: number; limit: number }): Promise<NamedDelivery[]>;
   /**
-   * Marks missing items as accepted by a person: items with this key or natural key, or all items of a kind and a
-   * source. Returns their number. With `dryRun` it only counts them.
+   * Marks missing items as accepted by a person: items with this key or natural key, also if the decision about them was
+   * made before, or all undecided items of a kind and a source. Returns their number. With `dryRun` it only counts them.
    */
   acceptMissing(request: MissingSelection & { dryRun?: boolean }): Promise<number>;
   /** The key of the item that is bound to this remote id, or null. */

@@ -58,9 +58,15 @@ const MISSING_BECAUSE = {
   row_changed: 'No row of the source makes the item any more.',
 } as const;
 
+/** Says that nothing has to be done about a missing item any more, and why. */
+function decidedText({ missingAccepted, missingDecided }: ItemDetail): string {
+  if (missingAccepted) return ' A person has accepted that.';
+  return missingDecided ? ' Its passport is not public, so nothing has to be done.' : '';
+}
+
 function facts(item: ItemDetail): Html {
-  const { state, missing, missingBecause, missingAccepted, released, reason, record } = item;
-  const gone = missing ? MISSING_BECAUSE[missingBecause ?? 'row_gone'] : null;
+  const { state, missing, missingBecause, released, reason, record } = item;
+  const gone = missing ? `${MISSING_BECAUSE[missingBecause ?? 'row_gone']}${decidedText(item)}` : null;
   const fields = Object.entries(reason?.fields ?? {});
   return html`${keyValues([
     ['state', html`${stateBadge(state)}${missing || released ? html` ${stateBadge('missing')}` : null}`],
@@ -77,7 +83,7 @@ function facts(item: ItemDetail): Html {
         ? null
         : html`<ul>${fields.map(([field, message]) => html`<li>${field}: ${message}</li>`)}</ul>`,
     ],
-    ['missing', gone === null ? null : `${gone}${missingAccepted ? ' A person has accepted that.' : ''}`],
+    ['missing', gone],
     [
       'released',
       released ? 'No row makes the item any more, and the guard has not decided whether the item is missing.' : null,
