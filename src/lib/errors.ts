@@ -1,3 +1,5 @@
+import { sentence } from './text/sentence.ts';
+
 /** The parts of a thrown error besides its message. */
 export interface FaultDetails {
   /** The place of the cause in the config, such as `sources[0].streams.boms.path`. */
@@ -30,6 +32,12 @@ export class Fault extends Error {
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The message of anything that was thrown, and what to do, if the error says it. */
+export function messageAndCureOf(error: unknown): string {
+  const suggestion = error instanceof Fault ? error.suggestion : undefined;
+  return suggestion === undefined ? messageOf(error) : `${sentence(messageOf(error))} ${suggestion}`;
 }
 
 const FILE_REASONS: Readonly<Record<string, string>> = {

@@ -18,7 +18,7 @@ import type { IncomingRecord } from '../domain/record.ts';
 import type { KeyOf } from '../domain/stream-identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createBitmap } from '../lib/collections/bitmap.ts';
-import { messageOf } from '../lib/errors.ts';
+import { messageAndCureOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { addLogFields } from '../lib/logging/log-context.ts';
 import { identifyStream } from './identify-stream.ts';
@@ -92,7 +92,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   } catch (error) {
     // After an abort the connector may throw, which is no failure.
     if (!abort.aborted) {
-      const failed = { runId, result: 'failed', error: messageOf(error) } as const;
+      const failed = { runId, result: 'failed', error: messageAndCureOf(error) } as const;
       await untilWritable(() => ledger.endRun(failed), wait, abort);
       throw error;
     }
@@ -125,7 +125,7 @@ export async function noteFailedRun(
 ): Promise<void> {
   const start = { source, trigger, askedBy, streams: [], mappingRevision: '' };
   const { runId } = await untilWritable(() => ledger.startRun(start), wait, abort);
-  const failed = { runId, result: 'failed', error: messageOf(error) } as const;
+  const failed = { runId, result: 'failed', error: messageAndCureOf(error) } as const;
   await untilWritable(() => ledger.endRun(failed), wait, abort);
 }
 

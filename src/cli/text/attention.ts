@@ -101,10 +101,13 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
   ];
 }
 
+/** The most characters of the error of a run. The cure stands at its end. */
+const RUN_ERROR_SHOWN = 1_000;
+
 /** Lines about sources that could not be read, or whose export looks incomplete. */
 function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
   const failed = failedRuns.map(({ source, error }) =>
-    paint('red', `The last run of ${source} failed: ${shorten(printable(error), 300)}`),
+    paint('red', `The last run of ${source} failed: ${shorten(printable(error), RUN_ERROR_SHOWN)}`),
   );
   const held = guarded.map(({ source, stream, message }) =>
     paint('red', `The guard holds ${source}/${stream}: ${printable(message)}`),

@@ -3,7 +3,7 @@ import type { HeldStream } from '../../domain/ports/intake.ts';
 import type { LedgerViews, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
-import { Fault, messageOf } from '../../lib/errors.ts';
+import { Fault, messageAndCureOf, messageOf } from '../../lib/errors.ts';
 import { withLogFields } from '../../lib/logging/log-context.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Runtime } from '../runtime.ts';
@@ -57,7 +57,10 @@ export function announced(
       if (abort.aborted) throw error;
       emit({ type: 'run_ended', source, result: 'failed' });
       const unexpected = error instanceof Fault ? {} : { err: error };
-      log.error({ source, ...unexpected }, `The source ${source} could not be pulled: ${scrub(reasonOf(error))}`);
+      log.error(
+        { source, ...unexpected },
+        `The source ${source} could not be pulled: ${scrub(messageAndCureOf(error))}`,
+      );
       throw error;
     } finally {
       await tidy(source);
@@ -95,10 +98,4 @@ function accountOf(streams: readonly StreamAccount[]) {
 export function warnOfGuard(log: Logger, { message, isLeft = false, ...fields }: HeldStream & { run?: number }): void {
   const { source, stream } = fields;
   log.warn(fields, `The guard holds ${source}/${stream}: ${message} ${guardAdvice({ source, isLeft })}`);
-}
-
-/** Why a source could not be pulled, and what to do. */
-export function reasonOf(error: unknown): string {
-  const suggestion = error instanceof Fault ? error.suggestion : undefined;
-  return suggestion === undefined ? messageOf(error) : `${messageOf(error)} ${suggestion}`;
 }

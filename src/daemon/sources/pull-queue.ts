@@ -2,10 +2,9 @@ import { lostJobsFault } from '../../domain/delivery/queue-faults.ts';
 import type { RunCause, RunTrigger } from '../../domain/ports/intake.ts';
 import type { Consumer, JobResult, Queues, ReceivedJob } from '../../domain/ports/queues.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { messageAndCureOf, messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { PullResult } from '../../pipeline/pull.ts';
-import { reasonOf } from './announced-pull.ts';
 
 export interface PullQueueOptions {
   queues: Queues;
@@ -106,7 +105,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
       return { status: 'done', note: `Run ${runId} was interrupted. It is repeated at the next start.` };
     } catch (error) {
       if (abort.signal.aborted) return { status: 'done', note: 'The daemon was stopped before the run began.' };
-      return { status: 'failed', reason: scrub(reasonOf(error)) };
+      return { status: 'failed', reason: scrub(messageAndCureOf(error)) };
     }
   }
 

@@ -102,17 +102,22 @@ describe('an export with a line above its header', () => {
     ['xlsx', sheet('Export', 'of plant 0100'), { header: 3 }, sheet(), 'skips row 1', 'header: 1'],
     ['xlsx', sheet('Export'), { header: 4 }, sheet('Export'), 'skips row 2', 'header: 2'],
   ])(
-    'a header that an option skips is named with its cure: %s %#',
+    'a header that an option skips is named with its cure, also in the status: %s %#',
     async (connector, good, options, bad, skips, option) => {
       const file = `products.${connector}`;
       const source = sourceOf(connector, `./${file}`);
       await begin({ [file]: good }, [{ ...source, options: { ...source.options, ...options } }]);
       const [[name, value] = ['', 0]] = Object.entries(options);
       world.write(file, bad);
-      for (const command of [['check'], ['preview', 'erp'], ['sync']]) {
-        const { exitCode, stdout, stderr } = await run(...command);
+      for (const [command = '', exit, ...rest] of [
+        ['check', 3],
+        ['preview', 3, 'erp'],
+        ['sync', 3],
+        ['status', 4],
+      ] as const) {
+        const { exitCode, stdout, stderr } = await run(command, ...rest);
         const said = `${stdout}${stderr}`.replaceAll(/\s+/g, ' ');
-        expect(exitCode, command[0]).toBe(3);
+        expect(exitCode, command).toBe(exit);
         expect(said).toContain(`\`${name}: ${value}\` ${skips}, which has sku, name, so it is the header.`);
         expect(said).toContain(
           `Set \`${option}\` (under the stream, if other files of the source need \`${name}: ${value}\`).`,
