@@ -45,6 +45,10 @@ describe('a product that is gone from its source', () => {
       if (words.length > 0) {
         const { stdout } = await run('show', 'product', 'SKU-P1');
         expect(stdout).toMatch(/One command is enough\. .* unpublish P1`.* settle --ignore P1`/);
+        const asked = await run('why', 'SKU-P1');
+        expect(asked.stdout).toMatch(
+          /rightly gone, one command is enough: `.* unpublish SKU-P1` .* settle --ignore P1` /,
+        );
       }
       for (const word of words) expect((await run(...word)).exitCode).toBe(0);
       expect((await run('status', '--json')).json()).toMatchObject({ missing: {} });
@@ -52,6 +56,10 @@ describe('a product that is gone from its source', () => {
       expect(shown.stdout).toContain('missing from its source, whose row is gone');
       expect(shown.stdout).toMatch(/next step +Nothing: /);
       expect(shown.stdout).not.toMatch(/ unpublish | settle /);
+      const told = await run('why', 'SKU-P1');
+      expect(told.stdout).toContain('If the row is rightly gone, nothing has to be done: ');
+      expect(told.stdout).not.toMatch(/ publish SKU| unpublish | settle /);
+
       const again = await run('settle', 'SKU-P1', '--ignore');
       expect(again.exitCode).toBe(0);
       expect(again.stdout).toContain('Noted. The product P1 may be missing from its source.');

@@ -160,7 +160,7 @@ describe('why a passport is not published', () => {
     await deliverAll(fixture.ledger);
     await stageRows(fixture.ledger, others);
     expect(open()[0]).toBe(
-      'stop: Its source no longer has the product: its row is gone. If the row should be there, correct the export. The next sync reads the row.',
+      'stop: Its source no longer has the product: its row is gone. If the row should be there, correct the export. The next sync reads the row. If the row is rightly gone, accept that: `dpp-sync settle --ignore P1`.',
     );
   });
 

@@ -35,14 +35,13 @@ export function passportSteps(
   deliveries: DeliverySteps,
 ): Step[] {
   const { key } = product;
-  const sku = shellWord(product.naturalKey ?? key);
   const { acknowledged, desired } = passport;
   const wanted = wantedOf(desired, rules);
   const steps: Step[] = [];
   if (acknowledged === 'published') steps.push(step('ok', 'its passport is published', about('passport', key)));
   else if (acknowledged === 'initialized')
     steps.push(step('ok', 'its passport is initialised', about('passport', key)));
-  const withdrawn = withdrawnStep(passport, product, sku);
+  const withdrawn = withdrawnStep(passport, product);
   if (withdrawn !== null) steps.push(withdrawn);
   const open = item !== null && item.state !== 'delivered' && operation !== null;
   if (open) {
@@ -52,7 +51,7 @@ export function passportSteps(
   }
   if (acknowledged === 'published' || withdrawn !== null) return steps;
   if (wanted !== 'published') {
-    steps.push(notWantedStep({ acknowledged, wanted, rules, sku, key, isComplete }));
+    steps.push(notWantedStep({ acknowledged, wanted, rules, product, isComplete }));
     return steps;
   }
   // The product is complete and published passports are wanted: the evaluation stages the next write.
@@ -73,12 +72,25 @@ function wantedOf(desired: PassportDesire | null, rules: PassportRules): Passpor
   return wantedByPolicy(rules);
 }
 
+/**
+ * How a person publishes the passport. While the source does not have the product, the passport cannot be published.
+ *
+ * @param when the condition for the command, such as ` once the product is complete`
+ */
+function publishCure(
+  { key, naturalKey, missing, released }: ItemView,
+  when = '',
+): { cure: string; command: string | null } {
+  if (missing || released)
+    return { cure: 'A person can publish it when its source has the product again.', command: null };
+  return { cure: `To publish it${when}:`, command: `dpp-sync publish ${shellWord(naturalKey ?? key)}` };
+}
+
 /** Who has withdrawn the passport or is withdrawing it; null if it is not withdrawn. */
-function withdrawnStep({ desired }: PassportView, { key }: ItemView, sku: string): Step | null {
+function withdrawnStep({ desired }: PassportView, product: ItemView): Step | null {
   if (desired?.status !== 'unpublished') return null;
-  const rest = about('passport', key);
-  const cure = 'To publish it:';
-  const command = `dpp-sync publish ${sku}`;
+  const rest = about('passport', product.key);
+  const { cure, command } = publishCure(product);
   switch (desired.because) {
     case 'missing':
       return step(
@@ -108,19 +120,19 @@ function notWantedStep({
   acknowledged,
   wanted,
   rules,
-  sku,
-  key,
+  product,
   isComplete,
 }: {
   acknowledged: PassportStatus | null;
   wanted: PassportStatus | 'none' | null;
   rules: PassportRules;
-  sku: string;
-  key: string;
+  product: ItemView;
   isComplete: boolean;
 }): Step {
-  const cure = isComplete ? 'To publish it:' : 'To publish it once the product is complete:';
-  const rest = { ...about('passport', key), cure, command: `dpp-sync publish ${sku}` };
+  const rest = {
+    ...about('passport', product.key),
+    ...publishCure(product, isComplete ? '' : ' once the product is complete'),
+  };
   if (acknowledged === null && wanted === 'initialized') {
     return step(
       'stop',

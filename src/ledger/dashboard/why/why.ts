@@ -4,6 +4,7 @@
 import type { PassportRules } from '../../../domain/passport.ts';
 import type { DashboardViews, Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemView, LedgerViews, PassportView } from '../../../domain/ports/ledger/ledger-views.ts';
+import { shellWord } from '../../../lib/text/shell-word.ts';
 import type { Sqlite } from '../../store/database.ts';
 import { createPartSteps } from './part-steps.ts';
 import { createPassportWaits } from './passport-waits.ts';
@@ -32,12 +33,12 @@ export function createWhy(
   const partSteps = createPartSteps(db, views, refSteps);
 
   /** The steps of a product up to its passport, and the first of its own steps that needs a person. */
-  function productSteps(product: ItemView): { steps: Step[]; cause: Step | null } {
+  function productSteps(product: ItemView, passport: PassportView): { steps: Step[]; cause: Step | null } {
     const { key, source, missing, missingBecause, released } = product;
     const row = rows.ofProduct(key);
     const own: Step[] = [];
     if (missing) {
-      const cure = 'If the row should be there, correct the export. The next sync reads the row.';
+      const cure = missingCure(product, passport);
       own.push(step('stop', MISSING[missingBecause ?? 'row_gone'], { ...about('product', key), cure }));
     } else if (released) {
       const clause =
@@ -53,7 +54,7 @@ export function createWhy(
   }
 
   function whyOf(product: ItemView, passport: PassportView): Why {
-    const { steps, cause } = productSteps(product);
+    const { steps, cause } = productSteps(product, passport);
     const isHeld = steps.some(({ standing }) => standing === 'stop' || standing === 'waits');
     // The check of completeness decides. Its blockers are added if the steps above show none.
     if (!isHeld) for (const blocker of passport.blockers) steps.push(step('stop', blocker));
@@ -109,6 +110,22 @@ function answered(
   const is = why.published ? 'is published' : 'is not published';
   const answer = `${of} ${is}${cause === undefined ? '' : reasonText(cause, why)}.`;
   return { ...why, answer, steps: steps.map(shownStep) };
+}
+
+/** What to do about a product that its source no longer has. */
+function missingCure(
+  { key, naturalKey, missingAccepted, missingDecided }: ItemView,
+  { acknowledged }: PassportView,
+): string {
+  const wrongly = 'If the row should be there, correct the export. The next sync reads the row.';
+  const settle = `\`dpp-sync settle --ignore ${shellWord(key)}\``;
+  if (missingDecided) {
+    const why = missingAccepted ? 'a person has accepted that' : 'its passport is not public';
+    return `${wrongly} If the row is rightly gone, nothing has to be done: ${why}.`;
+  }
+  if (acknowledged !== 'published') return `${wrongly} If the row is rightly gone, accept that: ${settle}.`;
+  const unpublish = `\`dpp-sync unpublish ${shellWord(naturalKey ?? key)}\``;
+  return `${wrongly} If the row is rightly gone, one command is enough: ${unpublish} withdraws its passport, and ${settle} leaves its passport public.`;
 }
 
 /** A platform that refuses the passport may say that something is missing, so this step says what dpp-sync knows. */
