@@ -14,8 +14,8 @@ const NAMES = {
     artno codearticle refarticle refproduit codeproduit numeroarticle referencearticle referenceproduit artikelcode
     productnummer codigoarticulo codigoproducto referencia codicearticolo codiceprodotto internalreference defaultcode
     modelnumber bestellnummer reference referenz codigo codice code ref ipn identifier article artikel nummer nr number`,
-  materialCode: `materialcode materialnumber materialno materialnummer materialnr materialid werkstoffnummer werkstoffnr
-    rohstoffnummer rohstoffnr matnr codematiere refmatiere referencematiere numeromatiere codematierepremiere
+  materialCode: `materialcode materialnumber materialno materialnummer materialnr materialid werkstoffnummer werkstoffnr werkstoffcode
+    rohstoffnummer rohstoffnr rohstoffcode matnr codematiere refmatiere referencematiere numeromatiere codematierepremiere
     materiaalcode materiaalnummer materiaalnr grondstofcode grondstofnummer codigomaterial codigomateriaprima
     codicemateriale codicemateriaprima`,
   id: `id uuid guid pk key productid itemid articleid recordid internalid externalid rowid`,
@@ -60,7 +60,8 @@ const NAMES = {
     komponentennr material materialid materialnummer materialnr werkstoffnummer rohstoffnummer composant codecomposant
     refcomposant codematiere refmatiere matierepremiere componente codigocomponente codigomaterial materiaprima
     codicecomponente codicemateriale onderdeel onderdeelnummer onderdeelcode componentnummer materiaalcode materiaalnummer
-    grondstof grondstofcode bestandteil teil item itemcode`,
+    grondstof grondstofcode bestandteil teil item itemcode komponentencode teilenummer teilenr bauteilnummer bauteilnr
+    werkstoff rohstoff`,
   quantity: `quantity qty menge mengec quantityper perassemblyqty quantityperassembly stueckzahl anzahl quantite qte aantal
     hoeveelheid cantidad cant quantita qta amount`,
   unit: `unit uom unitofmeasure unitcode unitmeasurecode quantityunit mengeneinheit einheit meins basiseinheit me unite
@@ -170,7 +171,12 @@ const NAMES_ELSEWHERE: Partial<Record<Concept, readonly string[]>> = {
 /** Lists of names by concept. The position of a name in its list is its rank. */
 const ORDERED: ReadonlyMap<string, readonly (readonly string[])[]> = new Map(
   Object.entries(NAMES).map(([concept, names]) => {
-    const lists = [names, ...(NAMES_ELSEWHERE[concept as Concept] ?? [])];
+    const elsewhere = NAMES_ELSEWHERE[concept as Concept] ?? [];
+    // A part may be a material, so a name of the code of a material is a name of a part too.
+    const lists =
+      concept === 'component'
+        ? [`${names} ${NAMES.materialCode}`, ...elsewhere, ...(NAMES_ELSEWHERE.materialCode ?? [])]
+        : [names, ...elsewhere];
     return [concept, lists.map((list) => list.split(/\s+/))];
   }),
 );

@@ -68,7 +68,7 @@ function bomColumns(columns: readonly Column[], name: string): BomColumns | null
     'article',
     TEXTS,
   );
-  const product = named ?? (component === null || article?.column.isUnique === true ? null : article);
+  const product = named ?? (article?.column.isUnique === true ? null : article);
   const isComplete = product !== null && component !== null && quantity !== null;
   const isArticle =
     named === null
@@ -98,25 +98,34 @@ function proposeBomItem(
     lineIfAny('valid_from', choose(columns, 'from', { check: asDate, shareMin: 0.5 })),
     lineIfAny('valid_to', choose(columns, 'to', { check: asDate, shareMin: 0.5 })),
   ];
+  const used = [...parts, quantity?.column];
+  const unused = columns.filter((column) => !used.includes(column) && column.values.length > 0);
   return {
     to: 'bom_item',
     reason,
     key: keyLine(key, parts, columns),
     refs: [
       product === null
-        ? missing('product', 'no column has a known name for the product that an item belongs to')
-        : lineOf('product', product, 'the key of a product, as the mapping of products gives it'),
+        ? missing('product', 'no column has a known name for the product that an item belongs to', unused)
+        : productLine(product, component),
       component === null
-        ? missing('part', 'no column has a known name for the part of a product')
+        ? missing('part', 'no column has a known name for the part of a product', unused)
         : lineOf('part', component, 'the key of a material or product, whichever has it'),
     ],
     fields: [
       quantity === null
-        ? missing('quantity', 'required, and no column has a known name of a quantity')
+        ? missing('quantity', 'required, and no column has a known name of a quantity', unused)
         : quantityLine(quantity),
       ...optional.filter((line) => line !== null),
     ],
   };
+}
+
+/** Without a known part, the column may name the part of each item. */
+function productLine(product: Choice, component: Choice | null): ProposedLine {
+  const what = 'the key of a product, as the mapping of products gives it';
+  if (component !== null) return lineOf('product', product, what);
+  return { ...lineOf('product', product, `${what}; keep it if it is not the part`), isTodo: true };
 }
 
 function unitLine(columns: readonly Column[]): ProposedLine | null {

@@ -33,7 +33,7 @@ export function proposeMapping(columns: readonly Column[], key: FoundKey | null,
 
 function proposeArticle(columns: readonly Column[], key: FoundKey | null, to: 'product' | 'material'): ProposedMapping {
   const number = numberOf(columns, to);
-  const shared = [numberLine(to === 'product' ? 'sku' : 'code', number, key), ...textLines(columns)];
+  const shared = [numberLine(to === 'product' ? 'sku' : 'code', number, { key, columns }), ...textLines(columns)];
   const own = to === 'product' ? productLines(columns, number) : materialLines(columns);
   return {
     to,
@@ -106,7 +106,11 @@ function gtinByContent(columns: readonly Column[], number: Choice | null): Choic
   return null;
 }
 
-function numberLine(name: string, choice: Choice | null, key: FoundKey | null): ProposedLine {
+function numberLine(
+  name: string,
+  choice: Choice | null,
+  { key, columns }: { key: FoundKey | null; columns: readonly Column[] },
+): ProposedLine {
   if (choice !== null) {
     const { column } = choice;
     const isSound = column.isUnique && column.values.length === column.records;
@@ -118,7 +122,7 @@ function numberLine(name: string, choice: Choice | null, key: FoundKey | null): 
   }
   const reason = 'no column has a known name of an article number';
   const [only, ...more] = key?.columns ?? [];
-  if (only === undefined || more.length > 0) return { ...missing(name, reason), isTodo: name === 'sku' };
+  if (only === undefined || more.length > 0) return { ...missing(name, reason, columns), isTodo: name === 'sku' };
   const others = key?.others ?? [];
   const alike = others.length === 0 ? '' : `; ${named(others)} could be it too`;
   return { name, expression: only.access, reason: `${reason}, so this is the key${alike}`, isTodo: true };
@@ -134,8 +138,8 @@ function nameLine(choice: Choice | null, columns: readonly Column[]): ProposedLi
   const reason = 'required, and no column has a known name for it';
   const texts = columns.filter(hasText);
   const [only, ...more] = texts;
-  if (only === undefined) return missing('name', reason);
-  if (more.length > 0) return missing('name', `${reason}; ${named(texts)} have text`);
+  if (only === undefined) return missing('name', reason, columns);
+  if (more.length > 0) return missing('name', `${reason}; ${named(texts)} have text`, texts);
   const line = { name: 'name', expression: guarded(only, only.access), isTodo: true };
   return {
     ...line,

@@ -26,9 +26,14 @@ export interface ProposedMapping {
   fields: ProposedLine[];
 }
 
-/** A line that a person has to fill in. */
-export function missing(name: string, reason: string): ProposedLine {
-  return { name, expression: null, reason, isTodo: true };
+/**
+ * A line that a person has to fill in.
+ *
+ * @param columns columns that the line may need; the first one shows the form of the line
+ */
+export function missing(name: string, reason: string, [example]: readonly Column[] = []): ProposedLine {
+  const form = example === undefined ? '' : `; write the column in this form: ${name}: ${example.access}`;
+  return { name, expression: null, reason: `${reason}${form}`, isTodo: true };
 }
 
 /** The line for a chosen column; null if no column was chosen. */

@@ -104,6 +104,13 @@ describe('the proposed mapping', () => {
 
   it.each([
     ['Artikelnummer', 'Materiaalcode', 'Hoeveelheid', 'Eenheid'],
+    ['Artikel-Nr.', 'Werkstoff-Nr.', 'Menge', 'ME'],
+    ['Artikel-Nr.', 'Rohstoff-Nr.', 'Menge', 'ME'],
+    ['Artikel-Nr.', 'Materialnr', 'Menge', 'ME'],
+    ['Artikel-Nr.', 'Material-Nr.', 'Menge', 'ME'],
+    ['Artikel-Nr.', 'Komponenten-Nr.', 'Menge', 'ME'],
+    ['Artikel-Nr.', 'Teile-Nr.', 'Menge', 'ME'],
+    ['Kod wyrobu', 'Numer materiału', 'Ilość', 'JM'],
     ['Artikelnummer', 'Komponente', 'Menge', 'Mengeneinheit'],
     ['Code article', 'Composant', 'Quantité', 'Unité'],
     ['Código artículo', 'Componente', 'Cantidad', 'Unidad'],
@@ -167,6 +174,22 @@ describe('the proposed mapping', () => {
     const rows = rowsOf(3, (at) => ({ Artikelnummer: 'A1', Materiaalcode: `M${at}`, Omschrijving: 'Staal' }));
     expect(proposed(rows, 'materialen.csv').line('code')?.expression).toBe('row.Materiaalcode');
     expect(proposed(rows, 'artikelen.csv').line('sku')?.expression).toBe('row.Artikelnummer');
+  });
+
+  it('the proposed mapping of BOM items keeps the product where no column has a known name for the part', () => {
+    const rows = rowsOf(6, (at) => ({
+      'Artikel-Nr.': `P${at % 2}`,
+      'Pos.': `${at}`,
+      'Zeug-Nr.': `M${at}`,
+      Menge: '1,5',
+    }));
+    const { line } = proposed(rows, 'stueckliste.csv');
+    expect(line('product')).toMatchObject({
+      expression: 'row["Artikel-Nr."]',
+      isTodo: true,
+      reason: expect.stringContaining('keep it if it is not the part'),
+    });
+    expect(line('part')).toMatchObject({ expression: null, reason: expect.stringContaining('part: row["Zeug-Nr."]') });
   });
 
   it('the proposed mapping asks about numbers that can be read in two ways', () => {
