@@ -47,6 +47,9 @@ function withSuggestion(message: string, suggestion: string | null): string {
   return suggestion === null || message.includes(suggestion) ? message : `${message} ${suggestion}`;
 }
 
+/** For a command, or a form of it, in which no person has to confirm anything. */
+export const ASKS_NOTHING = 'The command does not ask here, so leave out --yes.';
+
 function usageMessage({ code, message }: CommanderError): string {
   if (code === 'commander.help') return 'No command was given.';
   const plain = message
@@ -55,5 +58,6 @@ function usageMessage({ code, message }: CommanderError): string {
     .replace(/^command-argument value '(.*)' is invalid for argument '(.*?)'/, "the argument <$2> cannot be '$1'")
     .replace(/^option '(.*?)' argument '(.*)' is invalid/, "the option '$1' cannot be '$2'");
   const sentence = plain.charAt(0).toUpperCase() + plain.slice(1);
-  return /[.?!]$/.test(sentence) ? sentence : `${sentence}.`;
+  const ended = /[.?!]$/.test(sentence) ? sentence : `${sentence}.`;
+  return ended === "Unknown option '--yes'." ? `${ended} ${ASKS_NOTHING}` : ended;
 }

@@ -10,7 +10,7 @@ import { fault } from '../../domain/faults.ts';
 import { seconds } from '../arguments.ts';
 import { confirmed } from '../confirm.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import { errorDocument, failureLines } from '../errors.ts';
+import { ASKS_NOTHING, errorDocument, failureLines } from '../errors.ts';
 import { WAIT_SECONDS } from '../source/sync.ts';
 import { runShown, shown } from '../text/run-shown.ts';
 import { formatCount, type Paint, plural, printable } from '../text/style.ts';
@@ -72,7 +72,7 @@ export function addPublishCommands(program: Command, run: RunAction): void {
 
 async function publish(skus: string[], { yes, wait }: Options, context: CommandContext): Promise<number> {
   if (skus.length === 0) throw fault('usage', 'Name the products by their SKUs, or use --all.');
-  if (yes === true) throw fault('usage', '--yes needs --all.');
+  if (yes === true) throw fault('usage', '--yes needs --all.', { suggestion: ASKS_NOTHING });
   return change(skus, { command: 'publish', handler: publishPassports, wait }, context);
 }
 

@@ -5,6 +5,7 @@ import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { subjectKind } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
+import { ASKS_NOTHING } from '../errors.ts';
 import { settleBom } from './settle-bom.ts';
 import { settleNamed } from './settle-named.ts';
 import { settleAll } from './settle-selected.ts';
@@ -87,8 +88,9 @@ async function settle(keys: string[], options: SettleOptions, context: CommandCo
   if (options.id !== undefined && (resolution !== 'delivered' || keys.length !== 1)) {
     throw fault('usage', 'Use --id only with --delivered and exactly one key.');
   }
-  if (state === undefined && (source !== undefined || options.yes === true)) {
-    throw fault('usage', '--source and --yes need --state.');
+  if (state === undefined && source !== undefined) throw fault('usage', '--source needs --state.');
+  if (state === undefined && options.yes === true) {
+    throw fault('usage', '--yes needs --state.', { suggestion: ASKS_NOTHING });
   }
   if (state === 'missing' && resolution !== 'ignored') {
     throw fault('usage', '--state missing needs --ignore, which accepts that the items are gone.');

@@ -34,4 +34,17 @@ describe('a mistake in the command line', () => {
       expect(stderr.trimEnd().split('\n').at(-1)).toBe(`  See \`npm run -s ${help}\`.`);
     },
   );
+
+  it.each([
+    { argv: ['publish', 'A-1', '--yes'], message: '--yes needs --all.' },
+    { argv: ['settle', 'A-1', '--ignore', '--yes'], message: '--yes needs --state.' },
+    { argv: ['unpublish', 'A-1', '--yes'], message: "Unknown option '--yes'." },
+    { argv: ['sync', '--yes'], message: "Unknown option '--yes'." },
+  ])('--yes where a command asks nothing ends with a message to leave it out: $argv', async ({ argv, message }) => {
+    const { exitCode, stderr } = await runHere(argv);
+    expect(exitCode).toBe(2);
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
+      `error: ${message} The command does not ask here, so leave out --yes.`,
+    );
+  });
 });
