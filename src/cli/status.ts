@@ -393,8 +393,9 @@ function deferredLine({ count, since, message }: Deferred): string {
   return `${plural(count, 'delivery', 'deliveries')} could not be sent since ${formatTime(since)}: ${printable(message)}`;
 }
 
-function resultOf({ result, error, startedAt, endedAt, streams }: RunView): string {
-  if (result === 'failed') return `failed: ${error ?? 'no reason was kept'}`;
+/** The error of a failed run is too long for a table. It is shown below. */
+function resultOf({ result, startedAt, endedAt, streams }: RunView): string {
+  if (result === 'failed') return 'failed';
   const read = streams.reduce((sum, account) => sum + account.read, 0);
   const took = endedAt === null ? '' : ` in ${formatDuration(endedAt - startedAt)}`;
   return `${result ?? 'running'}, ${formatCount(read)} read${took}`;

@@ -56,6 +56,7 @@ describe('why a command ends with 4', () => {
     });
     const told = await look('status');
     expect(told.stdout).toMatch(/The last run of pim failed: .*materials\.csv/);
+    expect(told.stdout).toMatch(/^ *pim +[\d-]+ [\d:]+ +failed {2,}on demand$/m);
 
     // Only the sources that are selected count.
     const other = await run('sync', 'erp', '--json');
