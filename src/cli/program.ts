@@ -4,7 +4,7 @@ import { COMMANDS } from './commands.ts';
 import type { Action, RunAction } from './context.ts';
 import { helpLines } from './text/help-lines.ts';
 import type { OutputOptions, Terminal } from './text/output.ts';
-import { withOwnCommands } from './text/own-hints.ts';
+import { DEFAULT_CONFIG, withOwnCommands } from './text/own-hints.ts';
 
 /** The options that every command takes, before or after its name. */
 export interface Globals {
@@ -12,7 +12,6 @@ export interface Globals {
   logLevel?: LogLevel;
 }
 
-export const DEFAULT_CONFIG = 'dpp-sync.yaml';
 /** The width of the help if no terminal shows it. */
 const HELP_WIDTH = 80;
 /** With less room than this, the text of an option is not kept beside its name. It continues below the name. */

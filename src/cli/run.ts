@@ -7,8 +7,9 @@ import { findPackage } from '../lib/package.ts';
 import type { Action } from './context.ts';
 import { failureDocument, failureLines, failureOf, stackOf } from './errors.ts';
 import { commandHere } from './own-command.ts';
-import { createProgram, DEFAULT_CONFIG, type Globals, helpFor } from './program.ts';
+import { createProgram, type Globals, helpFor } from './program.ts';
 import { createOutput, type OutputOptions } from './text/output.ts';
+import { DEFAULT_CONFIG } from './text/own-hints.ts';
 
 /** The streams to which a command line writes. */
 export type Streams = Pick<OutputOptions, 'stdout' | 'stderr'>;

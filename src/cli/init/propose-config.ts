@@ -45,7 +45,7 @@ export async function proposeConfig(
   const withPreset = (found: Recognised): ProposedConfig => {
     const { source, text } = presetSources(found, path, root);
     const note = `The mapping comes from config/presets/${found.preset}.yaml, which fits ${found.title}.`;
-    const config = `${headText(source, `${about} ${note}`)}${text}`;
+    const config = `${headText(source, `${about} ${note}`, configFile)}${text}`;
     return { source, recognised: found, mapping: null, key: [], sample: null, todo: [], text: config };
   };
   if (recognised.preset !== undefined) return withPreset(recognised);
@@ -59,7 +59,7 @@ export async function proposeConfig(
   if (sample.rows.length === 0) throw noRecords(head, sample);
   const preset = presetOfRecords(recognised.connector, sample.rows);
   if (preset !== undefined) return withPreset({ ...recognised, title: 'an export of InvenTree', preset });
-  return proposed({ head, path, recognised, sample, about });
+  return proposed({ head, path, recognised, sample, about, configFile });
 }
 
 function proposed({
@@ -68,12 +68,14 @@ function proposed({
   recognised,
   sample,
   about,
+  configFile,
 }: {
   head: FileHead;
   path: string;
   recognised: Recognised;
   sample: Sample;
   about: string;
+  configFile: string;
 }): ProposedConfig {
   const columns = columnsOf(sample.rows);
   const owner = productOfBomItems(columns.columns, basename(head.name));
@@ -86,7 +88,7 @@ function proposed({
   const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${read} of the file${readable}.`;
   recognised.hints.push(...repeatHints(columns.repeats, sample.lines));
   const parts = { source, stream, path, recognised, key, mapping, columns };
-  const text = `${headText(source, `${about} ${seen}`)}${sourcesText(parts)}`;
+  const text = `${headText(source, `${about} ${seen}`, configFile)}${sourcesText(parts)}`;
   const { length } = sample.rows;
   return {
     source,

@@ -1,6 +1,8 @@
 import { fieldNamesOf, type ItemKind } from '../../domain/item.ts';
 import { kindWord } from '../../domain/words.ts';
 import { sentence } from '../../lib/text/sentence.ts';
+import { DEFAULT_CONFIG, withOwnCommands } from '../text/own-hints.ts';
+import { printable } from '../text/style.ts';
 import { describeValues } from './choose-column.ts';
 import type { Column, Columns } from './columns.ts';
 import { commentLines, yamlLine, yamlName, yamlValue } from './config-text.ts';
@@ -21,11 +23,15 @@ export interface ConfigParts {
   columns: Columns;
 }
 
-/** The beginning of a config: everything but its sources. */
-export function headText(source: string, about: string): string {
+/**
+ * The beginning of a config: everything but its sources.
+ *
+ * @param configFile the config as the command line names it
+ */
+export function headText(source: string, about: string, configFile: string): string {
   return `${commentLines(0, about).join('\n')}
 # Read the reasons. A line with TODO needs you: correct it or keep it, and delete the word TODO. Then run:
-${steps(source).join('\n')}
+${steps(source, configFile).join('\n')}
 # docs/configuration.md describes every key, docs/mapping.md the expressions.
 
 target:
@@ -40,11 +46,12 @@ ledger: ./data/ledger.db
 `;
 }
 
-function steps(source: string): string[] {
+function steps(source: string, configFile: string): string[] {
+  const start = { command: 'dpp-sync', configFile: configFile === DEFAULT_CONFIG ? null : configFile };
   const commands = [
     [`dpp-sync preview ${source}`, 'records beside the items that they become'],
     ['dpp-sync check', 'whether everything can be reached'],
-  ];
+  ].map(([command = '', what = '']) => [printable(withOwnCommands(command, () => start)), what]);
   const width = Math.max(...commands.map(([command = '']) => command.length));
   return commands.map(([command = '', what = '']) => `#   ${command.padEnd(width)}   ${what}`);
 }

@@ -8,6 +8,9 @@ export interface OwnStart {
   configFile: string | null;
 }
 
+/** The config file of a command without `-c`. */
+export const DEFAULT_CONFIG = 'dpp-sync.yaml';
+
 const WITH_CONFIG =
   'alerts|check|items|keys|ledger|pdf|preview|publications|publish|quarantine|reload|replay|report|settle|show|start|status|sync|unpublish|why';
 const WITHOUT_CONFIG = 'completion|connector|demo|init|password|sandbox';

@@ -116,6 +116,15 @@ describe('init --from, check and preview in an empty folder', () => {
     expect(readFileSync(config, 'utf8')).toMatch(/# TODO keep it if the column is right; no column has a known name/);
   });
 
+  it('init --from writes the next commands into the config with the file that they need', async () => {
+    const file = write('artikel.csv', ARTICLES);
+    const config = join(folder.path, 'my parts.yaml');
+    await runHere(['init', '--from', file, '-c', config]);
+    const text = readFileSync(config, 'utf8');
+    expect(text).toContain(`#   dpp-sync -c '${config}' preview erp `);
+    expect(text).toContain(`#   dpp-sync -c '${config}' check `);
+  });
+
   it('init --from leaves a config that is there alone, unless it is to replace it', async () => {
     const file = write('artikel.csv', ARTICLES);
     const config = write('mine.yaml', 'mine');
