@@ -117,7 +117,9 @@ async function identityByMappings(
   const functions = mapper.identifying?.functions ?? '';
   if (own.length === 0) return BY_CONTENT;
   if (stored !== null && wasChosenAmong(stored, own)) {
-    return stored.mappings.length === 0 ? stored : { ...stored, functions };
+    if (stored.mappings.length > 0) return { ...stored, functions };
+    // The content is the weakest identity, so each complete read looks again for unique keys.
+    if (stream.reads !== 'snapshot') return stored;
   }
 
   // A mapping that was chosen before stays chosen: a key that is double now is an error of this export.

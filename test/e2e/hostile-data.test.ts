@@ -116,7 +116,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     return values.map((value) => pathOf(route, encodeURIComponent(value)));
   }
   const shown = (path: string) =>
-    !path.startsWith(BOARD_PATH) && !/^\/(?:api|assets|live|healthz|metrics)\b/.test(path);
+    !path.startsWith(BOARD_PATH) && !/^\/(?:api|assets|live|healthz|readyz|livez|metrics)\b/.test(path);
   const isFile = (path: string) => /\.(?:csv|xlsx)$|pdf$|\/uploads\//.test(path);
 
   /** Finds parts of a page that can only come from hostile data. */
@@ -183,7 +183,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
 
   it('hostile data comes as data that no browser takes for a page, from every endpoint that gives no page', async () => {
     for (const route of web.served.filter(
-      ({ method, path }) => method === 'GET' && /^\/(?:api|metrics|healthz)/.test(path),
+      ({ method, path }) => method === 'GET' && /^\/(?:api|metrics|healthz|readyz|livez)/.test(path),
     )) {
       for (const path of await pathsOf(route)) {
         const answer = await page.request.get(`${web.url}${path}`);

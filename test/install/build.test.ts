@@ -94,6 +94,6 @@ describe('the build', () => {
       { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } },
     );
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toMatch(/ at (?:async )?loadConfig \(file:.*\/dist\/\w+\.js:\d+:\d+\)/);
+    expect(stderr).toMatch(/ at (?:async )?loadConfig \(file:.*\/dist\/[\w-]+\.js:\d+:\d+\)/);
   });
 });

@@ -7,7 +7,7 @@ import type { Difference } from '../../../src/api/openapi/difference.ts';
 import { OPENAPI_BYTES_MAX } from '../../../src/api/openapi/document.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
-import { cpuMs } from '../../support/time/cpu-time.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 import { type OpenApi, openApiOf } from './open-api.ts';
 
 const profile = Profile.parse({});

@@ -6,7 +6,7 @@ import { xlsx } from '../../../connectors/xlsx/index.ts';
 import { createStringTable } from '../../../connectors/xlsx/shared-strings.ts';
 import { probe, readPages, readRows, temporaryFolder } from '../../support/connectors/connector-reader.ts';
 import { textRow, workbook, type ZipPart, zip } from '../../support/connectors/workbook.ts';
-import { cpuMs } from '../../support/time/cpu-time.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 async function failure(
   content: Buffer | string,

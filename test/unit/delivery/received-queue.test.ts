@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createReceivedQueue, type Received, type ReceivedQueue } from '../../../src/delivery/received-queue.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
-import { cpuMs } from '../../support/time/cpu-time.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 const received = (id: number, operation: Operation = 'product.create', urgent = false): Received => ({
   id,

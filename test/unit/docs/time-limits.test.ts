@@ -21,6 +21,6 @@ it('a test has no limit of wall time of its own, which a busy machine would miss
           LIMITS.some((limit) => limit.test(line)) ? [`test/${file}:${at + 1}: ${line.trim()}`] : [],
         ),
   );
-  // Use WAIT_MS or TEST_MS of test/support/runner/limits.ts, or cpuMs of test/support/time/cpu-time.ts.
+  // Use WAIT_MS or TEST_MS of test/support/runner/limits.ts, or cpuMs of test/unit/support/cpu-time.ts.
   expect(found).toEqual([]);
 });

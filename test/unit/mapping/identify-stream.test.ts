@@ -120,11 +120,14 @@ describe('the mapping that identifies the rows of a stream without key columns',
     const first = await identify({ mappings, rows: ONCE });
     const later = await identify({ mappings, rows: DOUBLE, stored: first.identity });
     expect(later).toMatchObject({ readings: 0, rekeyed: false, keys: ['1', '2', '1'], identity: first.identity });
+  });
+
+  it('is looked for again in each complete read while only the content identifies the rows', async () => {
+    const mappings = [product('row.id')];
     const byContent = await identify({ mappings, rows: DOUBLE });
-    expect(await identify({ mappings, rows: ONCE, stored: byContent.identity })).toMatchObject({
-      readings: 0,
-      keys: [null, null],
-    });
+    const stored = byContent.identity;
+    expect(await identify({ mappings, rows: DOUBLE, stored })).toMatchObject({ readings: 1, rekeyed: false });
+    expect(await identify({ mappings, rows: ONCE, stored })).toMatchObject({ rekeyed: true, keys: ['1', '2'] });
   });
 
   it('stays the same when the order, the fields or the place of the mappings change', async () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeEntities, htmlText } from '../../../src/pipeline/mapping/functions/plain-text.ts';
 import { issueOf, problemOf, valueOf } from '../../support/connectors/map-row.ts';
-import { cpuMs } from '../../support/time/cpu-time.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 
 describe('html_text', () => {
   it.each([
