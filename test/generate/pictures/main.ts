@@ -15,10 +15,13 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const IMAGES = join(ROOT, 'docs/images');
 const SIZE = { columns: 100, rows: 30 };
 const DEMO = 'npm run -s demo';
+/** The recording is this many times as slow as the run, so that people can read along. */
+const SLOWER = 3;
 
 async function recordDemo(): Promise<void> {
-  const frames = await recordTerminal(DEMO, { folder: ROOT, ...SIZE });
-  const title = 'A recording of the demo: the first sync, wrong rows, an unchanged sync, one change, and the passports';
+  const run = await recordTerminal(DEMO, { folder: ROOT, ...SIZE });
+  const frames = run.map((frame) => ({ ...frame, at: SLOWER * frame.at }));
+  const title = 'A recording of the demo, three times slower: the first sync, wrong rows, an unchanged sync, one change, and the passports';
   writeFileSync(join(IMAGES, 'demo.svg'), drawRecording(frames, { ...SIZE, title }));
 }
 
