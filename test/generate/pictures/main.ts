@@ -21,7 +21,8 @@ const SLOWER = 3;
 async function recordDemo(): Promise<void> {
   const run = await recordTerminal(DEMO, { folder: ROOT, ...SIZE });
   const frames = run.map((frame) => ({ ...frame, at: SLOWER * frame.at }));
-  const title = 'A recording of the demo, three times slower: the first sync, wrong rows, an unchanged sync, one change, and the passports';
+  const title =
+    'A recording of the demo, three times slower: the first sync, wrong rows, an unchanged sync, one change, and the passports';
   writeFileSync(join(IMAGES, 'demo.svg'), drawRecording(frames, { ...SIZE, title }));
 }
 
