@@ -1,4 +1,4 @@
-// Whoever may change the config, its secrets or its programs decides what the daemon does and sends. Commands warn of
+// A user who may change the config, its secrets or its programs decides what the daemon does and sends. Commands warn of
 // such files. A reload runs no program that everybody may change, because nobody looks at it when it happens.
 
 import { resolve } from 'node:path';

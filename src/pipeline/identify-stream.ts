@@ -1,7 +1,8 @@
 // Decides what identifies the rows of a stream, before any of its pages is stored.
 //
 // Key columns of the config identify a row. Without them, mappings do whose keys are unique in one complete read, and otherwise
-// the content of the row. The choice is stored, so only the first run of a stream reads it once more for this. When the identity
+// the content of the row. The choice is stored. A stream is read once more for it: in its first run, and in each complete read while
+// only the content identifies its rows, until the first double key. When the identity
 // changes, the stored records get their new keys from their stored fields, so no record seems to be new or missing.
 
 import type { Mapper } from '../domain/mapping.ts';

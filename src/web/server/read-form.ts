@@ -45,7 +45,7 @@ function assertFewParts(body: Buffer, boundary: string): void {
 
 async function parsed(body: Buffer, boundary: string): Promise<FormData> {
   try {
-    // The header is written anew, so that the parser looks for the delimiters that were counted.
+    // The header is replaced, so that the parser looks for the delimiters that were counted.
     const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` };
     return await new Response(new Uint8Array(body), { headers }).formData();
   } catch (error) {
