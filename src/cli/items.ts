@@ -1,10 +1,13 @@
 import { type Command, Option } from 'commander';
 import { assertSources } from '../admin/named-sources.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
+import { standingOf } from '../daemon/views/standing.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemFilter, ItemState, ItemSummary, LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { decidedLines } from './text/missing-lines.ts';
 import { noLedgerText } from './text/standing.ts';
 import { type Cell, type Column, formatTable, type TableStyle } from './text/table.ts';
 import { formatValue, STATE_COLOURS, STATES_IN_ORDER } from './text/words.ts';
@@ -36,8 +39,8 @@ export function addItemsCommand(program: Command, run: RunAction): void {
     .addOption(
       new Option(
         '--state <state>',
-        'only items in this state; missing: gone from their source; held: gone from a read that the guard holds; incomplete: products that are not complete, so their passports wait',
-      ).choices([...STATES_IN_ORDER, 'missing', 'held', 'incomplete']),
+        'only items in this state; missing: missing from their source, and nobody has decided; missing_decided: missing, and nothing has to be decided; held: missing from a read that the guard holds; incomplete: products that are not complete, so their passports wait',
+      ).choices([...STATES_IN_ORDER, 'missing', 'missing_decided', 'held', 'incomplete']),
     )
     .option('--kind <kind>', 'product, material, bom_item or passport', subjectKind)
     .option('--source <id>', 'only items of this source')
@@ -72,13 +75,26 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
     if (output.json) return 0;
     if (rows.length === 0) output.note('No item matches.');
     else for (const line of tableOf(rows, output)) if (!(await output.listLine(line))) return 0;
-    if (filter.state === 'missing' && rows.length > 0) output.note(MISSING_NOTE);
+    if (filter.state === 'missing') for (const note of missingNotes(filter, views, config)) output.note(note);
     if (filter.state === 'incomplete' && rows.length > 0) output.note(INCOMPLETE_NOTE);
     const more = left === 0 && views.items({ ...filter, afterId, limit: 1 }).items.length > 0;
     if (more)
       output.note(`There are more items: --limit ${(limit ?? SHOWN) * 10} shows more of them, --json all of them.`);
     return 0;
   });
+}
+
+/** What there is to do about the listed items, and what was done about missing items that are not listed. */
+function missingNotes(
+  { kind, source }: ItemFilter,
+  views: LedgerViews,
+  config: Pick<RuntimeConfig, 'sources'>,
+): string[] {
+  const sources = source === undefined ? config.sources.map(({ id }) => id) : [source];
+  const groups = standingOf(views, config, sources).missingOutcomes.filter(
+    (group) => (kind ?? group.kind) === group.kind,
+  );
+  return [...(groups.some(({ outcome }) => outcome === 'kept') ? [MISSING_NOTE] : []), ...decidedLines(groups)];
 }
 
 const MISSING_NOTE =

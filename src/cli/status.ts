@@ -20,6 +20,7 @@ import { attentionLines, countOf, type Standing } from './text/attention.ts';
 import { careLines } from './text/care-lines.ts';
 import { NO_CONTACT_ATTENTION } from './text/contact-lines.ts';
 import { missedLines } from './text/missed-lines.ts';
+import { decidedLines } from './text/missing-lines.ts';
 import type { Output } from './text/output.ts';
 import { refusedLines } from './text/refused-lines.ts';
 import {
@@ -196,6 +197,7 @@ const NOTHING: Standing = {
   suspended: [],
   refused: [],
   missing: {},
+  missingOutcomes: [],
 };
 
 /** Leaves out items that need no person, because beside a daemon there are always some. */
@@ -225,6 +227,7 @@ function statusDocument(
     quarantined: standing.quarantined,
     guarded: standing.guarded.map(guardedDocument),
     missing: standing.missing,
+    missingOutcomes: standing.missingOutcomes,
     suspended: standing.suspended,
     refused: standing.refused,
     causes: facts.causes,
@@ -339,6 +342,7 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
     ),
     ...refusedLines(refused, paint),
     ...attentionLines(found.standing, found.attention, paint),
+    ...decidedLines(found.standing.missingOutcomes),
   ];
   if (lines.length > 0) output.print('', ...lines);
   const unpublished = unpublishedLines(found.standing.passports, config);

@@ -15,7 +15,7 @@ export function guardSteps({ source, isLeft }: Pick<GuardedRead, 'source'> & { i
         text: 'If the stream has another name now, or was removed by mistake, correct the config',
         command: 'dpp-sync check',
       },
-      { text: 'If the stream has ended, accept that its records are gone', command: accept },
+      { text: 'If the stream has ended, accept that its records are missing', command: accept },
     ];
   }
   return [

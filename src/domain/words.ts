@@ -12,7 +12,7 @@ export function eventWord(event: string): string {
   return event === 'suspect' ? 'unconfirmed' : stateWord(event);
 }
 
-/** The word for a state in a text, without an underscore. */
+/** The word for a state in a text, without an underscore. People read `unconfirmed` for the state `in_doubt`. */
 export function stateWord(state: string): string {
-  return state.replaceAll('_', ' ');
+  return state === 'in_doubt' ? 'unconfirmed' : state.replaceAll('_', ' ');
 }

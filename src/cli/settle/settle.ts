@@ -93,7 +93,7 @@ async function settle(keys: string[], options: SettleOptions, context: CommandCo
     throw fault('usage', '--yes needs --state.', { suggestion: ASKS_NOTHING });
   }
   if (state === 'missing' && resolution !== 'ignored') {
-    throw fault('usage', '--state missing needs --ignore, which accepts that the items are gone.');
+    throw fault('usage', '--state missing needs --ignore, which accepts that the items are missing.');
   }
   if (options.all) throw fault('usage', '--all needs --bom.');
   const config = await context.loadConfig();

@@ -5,6 +5,7 @@ import { causesOf } from '../../observe/causes.ts';
 import { errorDocument } from '../errors.ts';
 import { attentionLines } from '../text/attention.ts';
 import { missedLines } from '../text/missed-lines.ts';
+import { decidedLines, outcomeText } from '../text/missing-lines.ts';
 import { countCell, guardedDocument, itemLines, passportLines } from '../text/standing.ts';
 import { formatCount, formatDuration, type Paint, plural, printable } from '../text/style.ts';
 import { formatTable, isWithin, type TableStyle } from '../text/table.ts';
@@ -17,7 +18,8 @@ export type Report = Omit<Synced, 'attention'>;
 
 /** The document of a sync's result, which the interface contract defines. */
 export function syncDocument(report: Report): { ok: boolean } & Record<string, unknown> {
-  const { runs, items, passports, requests, durationMs, warnings, fault, guarded, missing, accepted } = report;
+  const { runs, items, passports, requests, durationMs, warnings, fault, guarded, missing, missingOutcomes, accepted } =
+    report;
   const { sent, throttled, retried } = requests;
   return {
     ok: exitCodeOf(report) === 0,
@@ -40,6 +42,7 @@ export function syncDocument(report: Report): { ok: boolean } & Record<string, u
     warnings: [...guarded.map(({ source, stream, message }) => `${source}/${stream}: ${message}`), ...warnings],
     guarded: guarded.map(guardedDocument),
     missing,
+    missingOutcomes,
     suspended: report.suspended,
     refused: report.refused,
     causes: causesOf(report),
@@ -52,17 +55,14 @@ function acceptedDocument({ guarded, adopted }: Acceptance): object {
   return { guarded: guarded.map(guardedDocument), adopted };
 }
 
-/**
- * The columns of the table of runs. `missing` of a run counts rows, and people read "missing" as a word about items, so the
- * title of its column is "gone".
- */
+/** The columns of the table of runs. */
 const RUN_COLUMNS = [
   { count: 'read', title: 'read', colour: null },
   { count: 'unchanged', title: 'unchanged', colour: null },
   { count: 'changed', title: 'changed', colour: null },
   { count: 'quarantined', title: 'quarantined', colour: 'yellow' },
   { count: 'excluded', title: 'excluded', colour: null },
-  { count: 'missing', title: 'gone', colour: 'yellow' },
+  { count: 'missing', title: 'missing', colour: 'yellow' },
 ] as const;
 
 /** A table of the counts of each stream. In a narrow terminal each stream has a line of text. */
@@ -96,16 +96,25 @@ function stillQuarantinedLines({ runs, quarantined }: Pick<Report, 'runs' | 'qua
   return [`  ${rows} still in quarantine. The column counts only rows that this run has mapped.`];
 }
 
-/** The line about gone rows if no item is missing, as after the correction of a key in the export. */
-function goneLines({ runs, missing, guarded }: Pick<Report, 'runs' | 'missing' | 'guarded'>): string[] {
-  const gone = runs.reduce((sum, account) => sum + account.missing, 0);
-  if (gone === 0 || guarded.length > 0 || Object.values(missing).some((count) => count > 0)) return [];
+/**
+ * The line about missing rows if no item needs a decision because of them, as after the correction of a key in the export.
+ * The lines about missing items say what was done with items of these rows.
+ */
+function missingRowsLines({
+  runs,
+  missingOutcomes,
+  guarded,
+}: Pick<Report, 'runs' | 'missingOutcomes' | 'guarded'>): string[] {
+  const count = runs.reduce((sum, account) => sum + account.missing, 0);
+  if (count === 0 || guarded.length > 0) return [];
+  const ignored = outcomeText(missingOutcomes, 'ignored');
+  if (ignored === null && missingOutcomes.length > 0) return [];
   const rows = plural(
-    gone,
-    'row of an earlier run is gone or has another key now',
-    'rows of earlier runs are gone or have other keys now',
+    count,
+    'row of an earlier run is missing or has another key now',
+    'rows of earlier runs are missing or have other keys now',
   );
-  return [`  ${rows}. No item is missing.`];
+  return [`  ${rows}. ${ignored === null ? 'No item is missing.' : `Missing items: ${ignored}.`}`];
 }
 
 /** Why rows that are the same in the export are counted as changed. */
@@ -153,11 +162,16 @@ export function reportLines(report: Synced, style: TableStyle): string[] {
   const detail = extra.length === 0 ? '' : ` (${extra.join(', ')})`;
   const sections = [
     acceptedLines(report),
-    [...runLines(report, style), ...remappedLines(report), ...goneLines(report), ...stillQuarantinedLines(report)],
+    [
+      ...runLines(report, style),
+      ...remappedLines(report),
+      ...missingRowsLines(report),
+      ...stillQuarantinedLines(report),
+    ],
     itemLines(items, style),
     passportLines(report.passports, style),
     [...notes, ...missedLines(report.runs, paint)],
-    attentionLines(report, report.attention, paint),
+    [...attentionLines(report, report.attention, paint), ...decidedLines(report.missingOutcomes)],
     [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${decision(report, paint)}`],
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));

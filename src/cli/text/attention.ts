@@ -2,16 +2,16 @@ import type { Attention } from '../../daemon/views/attention.ts';
 import type { SourcesStanding } from '../../daemon/views/standing.ts';
 import { GUARDED_CHANGE, isGuardedChange } from '../../domain/delivery/guarded-change.ts';
 import { guardSteps } from '../../domain/guard-advice.ts';
-import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
+import type { ItemKind } from '../../domain/item.ts';
 import { formatPlace } from '../../domain/place.ts';
 import type { ItemCounts } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import { contactLines } from './contact-lines.ts';
 import { formLines } from './form-lines.ts';
+import { undecidedLines } from './missing-lines.ts';
 import { repeatedRows } from './repeated-rows.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
-import { countKind } from './words.ts';
 
 /** The state of the ledger, with its items. */
 export type Standing = SourcesStanding & { items: ItemCounts };
@@ -96,7 +96,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
   return [
     ...lines,
     ...duplicateLines(attention),
-    ...missingLines(standing, paint),
+    ...undecidedLines(standing.missingOutcomes, paint),
     ...formLines(attention.otherForms, paint),
   ];
 }
@@ -131,18 +131,6 @@ function duplicateLines({ duplicates: { count, whole, examples } }: Attention): 
   const more = whole > named.length ? ', …' : '';
   return [
     `${said.whole}: ${named.join(', ')}${more}. Nothing has to be done: each item is sent once.${said.shared === null ? '' : ` ${said.shared}.`}`,
-  ];
-}
-
-function missingLines({ missing }: Standing, paint: Paint): string[] {
-  const counts = ITEM_KINDS.flatMap((kind) => ((missing[kind] ?? 0) > 0 ? [countKind(missing[kind] ?? 0, kind)] : []));
-  if (counts.length === 0) return [];
-  return [
-    paint('yellow', `Missing from their sources, and kept at the platform: ${counts.join(', ')}.`),
-    '  Which ones: dpp-sync items --state missing',
-    '  Why one is missing, and what to do about it: dpp-sync show KIND KEY',
-    '  To keep one as it is: dpp-sync settle KEY --ignore',
-    '  Or, for a product, to withdraw its passport: dpp-sync unpublish SKU',
   ];
 }
 

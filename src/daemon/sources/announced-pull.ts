@@ -89,7 +89,7 @@ function accountOf(streams: readonly StreamAccount[]) {
     ...(toMap > 0 ? [`${toMap} to be mapped`] : []),
     ...(excluded > 0 ? [`${excluded} excluded`] : []),
     `${quarantined} in quarantine`,
-    ...(missing > 0 ? [`${missing} gone`] : []),
+    ...(missing > 0 ? [`${missing} missing`] : []),
   ];
   return { counts, text: `${read} rows read, ${parts.join(', ')}` };
 }

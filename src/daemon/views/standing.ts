@@ -1,4 +1,5 @@
-import type { LedgerViews, MissingCounts } from '../../domain/ports/ledger/ledger-views.ts';
+import { type MissingCounts, type MissingGroup, undecidedCounts } from '../../domain/missing-items.ts';
+import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { FailedRun, LedgerStanding } from '../../observe/causes.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 
@@ -6,6 +7,8 @@ import type { RuntimeConfig } from '../sources/open-source.ts';
 export interface SourcesStanding extends Omit<LedgerStanding, 'items'> {
   /** Items that are missing from their sources and about which no person has decided. */
   missing: MissingCounts;
+  /** All missing items, by what becomes of them. */
+  missingOutcomes: MissingGroup[];
 }
 
 /** @param selected ids of configured sources */
@@ -15,6 +18,9 @@ export function standingOf(
   selected: readonly string[],
 ): SourcesStanding {
   const watched = watchedOf(config, selected);
+  // An empty list of sources would select all sources.
+  const missing = watched.length === 0 ? [] : views.missingOutcomes(watched);
+  const others = selected.filter((id) => !watched.includes(id));
   return {
     passports: views.passportCounts(selected),
     quarantined: views.quarantinedCount(selected),
@@ -22,8 +28,8 @@ export function standingOf(
     failedRuns: failedRunsOf(views, selected),
     suspended: views.suspended(selected),
     refused: views.refused(selected),
-    // An empty list of sources would select all sources.
-    missing: watched.length === 0 ? {} : views.missingCounts(watched),
+    missing: undecidedCounts(missing),
+    missingOutcomes: [...missing, ...views.ignoredMissing(others)],
   };
 }
 

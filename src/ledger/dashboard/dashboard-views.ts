@@ -1,7 +1,9 @@
 import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
+import { undecidedCounts } from '../../domain/missing-items.ts';
 import { type PassportRules, wantedByPolicy } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { LedgerCounts, LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createItemCounts } from '../views/item-counts.ts';
@@ -70,8 +72,7 @@ export function createDashboard(
       passports: counts(undefined, wantedByPolicy(rules)),
       quarantined: ofLedger.quarantinedCount(sources),
       guarded: ofLedger.guardedReads(sources),
-      // An empty list of sources would select all sources.
-      missing: watched.length === 0 ? {} : ofLedger.missingCounts(watched),
+      ...missingOf(ofLedger, watched),
       suspended: ofLedger.suspended(sources),
       refused: ofLedger.refused(sources),
       otherForms: ofLedger.otherForms(),
@@ -87,6 +88,12 @@ export function createDashboard(
     ...createPeopleViews(db),
   };
   return { views: inOneMoment(db, views), warm: () => catalog.warm() };
+}
+
+/** An empty list of sources would select all sources. */
+function missingOf(views: LedgerViews, watched: readonly string[]): Pick<LedgerCounts, 'missing' | 'missingOutcomes'> {
+  const missingOutcomes = watched.length === 0 ? [] : views.missingOutcomes(watched);
+  return { missing: undecidedCounts(missingOutcomes), missingOutcomes };
 }
 
 /**

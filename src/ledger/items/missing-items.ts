@@ -1,9 +1,13 @@
-import type { ItemKind } from '../../domain/item.ts';
+import type { MissingGroup } from '../../domain/missing-items.ts';
 import type { PassportRules } from '../../domain/passport.ts';
-import type { LedgerViews, MissingCounts } from '../../domain/ports/ledger/ledger-views.ts';
+import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { MissingSelection } from '../../domain/ports/unconfirmed.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+
+/** SQL condition on a missing product `i`: true if a person or the config wanted its passport to be withdrawn. */
+const TO_BE_WITHDRAWN = `(i.source IN (SELECT value FROM json_each(@withdrawing))
+  OR EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key AND q.desired ->> 'status' = 'unpublished'))`;
 
 /**
  * SQL condition on the items table `i`: true if the source no longer has the item, and neither a person nor the config
@@ -15,9 +19,7 @@ export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
   AND NOT (i.kind = 'product'
     AND NOT EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key
       AND q.baseline ->> 'status' = 'published')
-    AND (i.source IN (SELECT value FROM json_each(@withdrawing))
-      OR EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key
-        AND q.desired ->> 'status' = 'unpublished'))))`;
+    AND ${TO_BE_WITHDRAWN}))`;
 
 /**
  * Marks missing items as accepted by a person, or only counts them. Call it inside a transaction. Without a name it takes the
@@ -41,16 +43,31 @@ export function createAcceptMissing({
   };
 }
 
-/** Counts missing items by kind. */
-export function createMissingCounts(db: Sqlite, rules: PassportRules): LedgerViews['missingCounts'] {
-  const counts = db.prepare<[{ sources: string; withdrawing: string }], { kind: ItemKind; n: number }>(
-    `SELECT i.kind, count(*) AS n FROM items i
-     WHERE ${IS_MISSING} AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.kind`,
+/** SQL expression on the items table `i`, for an item that its source no longer has: its `MissingOutcome`. */
+const OUTCOME = `CASE WHEN i.missing_accepted IS i.missing_since THEN 'accepted' WHEN i.kind <> 'product' THEN 'kept'
+  WHEN ${TO_BE_WITHDRAWN} THEN coalesce((SELECT CASE q.baseline ->> 'status' WHEN 'published' THEN 'unpublishing'
+      WHEN 'unpublished' THEN 'unpublished' END FROM items q WHERE q.kind = 'passport' AND q.key = i.key), 'not_public')
+  ELSE 'kept' END`;
+
+/** Counts missing items by kind and by what becomes of them. */
+export function createMissingViews(
+  db: Sqlite,
+  rules: PassportRules,
+): Pick<LedgerViews, 'missingOutcomes' | 'ignoredMissing'> {
+  const outcomes = db.prepare<[{ sources: string; withdrawing: string }], MissingGroup>(
+    `SELECT i.kind, ${OUTCOME} AS outcome, count(*) AS count FROM items i
+     WHERE i.missing_since IS NOT NULL AND i.kind <> 'passport'
+       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY 1, 2`,
   );
-  return (sources = []) => {
-    const found: MissingCounts = {};
-    const withdrawing = JSON.stringify(rules.withdrawMissingOf);
-    for (const { kind, n } of counts.all({ sources: JSON.stringify(sources), withdrawing })) found[kind] = n;
-    return found;
+  const ignored = db.prepare<[string], MissingGroup>(
+    `SELECT i.kind, 'ignored' AS outcome, count(*) AS count
+     FROM streams s JOIN records r ON r.stream_id = s.id AND r.missing_since IS NOT NULL
+       JOIN items i ON i.record_id = r.id AND i.missing_since IS NULL
+     WHERE s.source IN (SELECT value FROM json_each(?)) GROUP BY 1`,
+  );
+  return {
+    missingOutcomes: (sources = []) =>
+      outcomes.all({ sources: JSON.stringify(sources), withdrawing: JSON.stringify(rules.withdrawMissingOf) }),
+    ignoredMissing: (sources) => (sources.length === 0 ? [] : ignored.all(JSON.stringify(sources))),
   };
 }

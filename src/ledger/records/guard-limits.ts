@@ -54,8 +54,8 @@ const NAME_MAX = 60;
 export function goneSentence(first: readonly string[], all: number): string {
   if (first.length === 0) return '';
   const names = first.map((name) => (name.length <= NAME_MAX ? name : `${name.slice(0, NAME_MAX)}…`)).join(', ');
-  if (all <= first.length) return ` Gone: ${names}.`;
-  return ` Gone: ${names} and ${all - first.length} more. To list them: \`dpp-sync items --state held\`.`;
+  if (all <= first.length) return ` Missing: ${names}.`;
+  return ` Missing: ${names} and ${all - first.length} more. To list them: \`dpp-sync items --state held\`.`;
 }
 
 /** At most this many keys of each side are compared, because it takes time. */

@@ -97,7 +97,8 @@ export function createItemViews(
     >(
       `SELECT ${SUMMARY} FROM items i
        WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
-         AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING}) OR ${itemState('i')} = @state
+         AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING})
+           OR (@state = 'missing_decided' AND i.missing_since IS NOT NULL AND i.kind <> 'passport' AND NOT ${IS_MISSING}) OR ${itemState('i')} = @state
            OR (@state = 'held' AND ${IS_HELD})
            OR (@state = 'incomplete' AND i.kind = 'product'
              AND (SELECT ${PASSPORT_STATE} ${FROM_PRODUCTS} WHERE p.id = i.id) = 'incomplete'))

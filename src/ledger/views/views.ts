@@ -20,7 +20,7 @@ import { readApiWait } from '../deliveries/api-wait.ts';
 import { isStuck, itemState } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
 import { readImportProofs } from '../deliveries/requests/import-proof.ts';
-import { createMissingCounts } from '../items/missing-items.ts';
+import { createMissingViews } from '../items/missing-items.ts';
 import { guardedReadOf, OPEN_GUARDED_READS, type OpenGuardedRead } from '../records/guarded-reads.ts';
 import { HAS_UNMAPPED } from '../records/pending-records.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
@@ -159,7 +159,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     importProofs: () => readImportProofs(meta),
     itemCounts: createItemCounts(db, createItemTotals(db)),
     openDeliveries: () => sql.open.get() ?? { left: 0, waiting: 0 },
-    missingCounts: createMissingCounts(db, rules),
+    ...createMissingViews(db, rules),
     versions: () => ({
       ledger: String(db.pragma('user_version', { simple: true })),
       sqlite: sql.version.get() ?? '',

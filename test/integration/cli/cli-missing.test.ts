@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
-import { createWorld, type World } from '../../support/worlds/world.ts';
+import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
 const queue = quickQueue();
 let world: World;
@@ -11,7 +12,7 @@ afterEach(() => world.remove());
 const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 
 /** The passport of P1 is public, and P1 has left the export. */
-async function loseP1(onMissing: 'flag' | 'unpublish' = 'flag'): Promise<void> {
+async function loseP1(onMissing: 'flag' | 'ignore' | 'unpublish' = 'flag'): ReturnType<typeof runHere> {
   const guard = { maxMissing: '100%', maxDrop: '100%' };
   world = await createWorld({
     queue: queue(),
@@ -23,7 +24,7 @@ async function loseP1(onMissing: 'flag' | 'unpublish' = 'flag'): Promise<void> {
   expect((await run('publish', 'SKU-P1')).exitCode).toBe(0);
   const products = SMALL.products.filter(({ id }) => id !== 'P1');
   world.write('exports/products.csv', smallFiles({ ...SMALL, products })['exports/products.csv'] ?? '');
-  await world.sync();
+  return run('sync');
 }
 
 describe('a product that is gone from its source', () => {
@@ -65,4 +66,49 @@ describe('a product that is gone from its source', () => {
       expect(again.stdout).toContain('Noted. The product P1 may be missing from its source.');
     },
   );
+});
+
+describe('what was done with missing items is said where people look', () => {
+  const UNPUBLISHED = 'Missing from their sources, with nothing to decide: 1 product unpublished.';
+
+  it('`unpublish`: sync, status and the list of missing items say that the passport is unpublished', async () => {
+    const { stdout } = await loseP1('unpublish');
+    expect(stdout).toContain(UNPUBLISHED);
+    expect(stdout).not.toContain('No item is missing.');
+    expect((await run('status')).stdout).toContain(UNPUBLISHED);
+    expect((await run('items', '--state', 'missing')).stderr).toContain(UNPUBLISHED);
+    expect((await run('items', '--state', 'missing_decided', '--json')).stdout).toContain('"naturalKey":"SKU-P1"');
+    for (const command of ['sync', 'status']) {
+      expect((await run(command, '--json')).json()).toMatchObject({
+        missing: {},
+        missingOutcomes: [{ kind: 'product', outcome: 'unpublished', count: 1 }],
+      });
+    }
+  });
+
+  it('`unpublish`: a passport that cannot be withdrawn yet is to be unpublished, and its product counts as missing', async () => {
+    await loseP1();
+    const config = readFileSync(world.configFile, 'utf8');
+    const { key } = world.sandbox.issueKey({ organization: 'acme', name: 'writer', scopes: ['read', 'write'] });
+    world.write('dpp-sync.yaml', config.replaceAll('onMissing: flag', 'onMissing: unpublish').replace(API_KEY, key));
+    const { stdout } = await run('sync');
+    expect(stdout).toContain('with nothing to decide: 1 product to be unpublished.');
+    expect(stdout).not.toMatch(/kept at the platform|No item is missing/);
+    expect((await run('items', '--state', 'missing')).stdout).toContain('SKU-P1');
+  });
+
+  it('`ignore`: sync says that the items of missing rows are kept, and no item counts as missing', async () => {
+    const { stdout } = await loseP1('ignore');
+    expect(stdout).toContain('Missing items: 1 product kept at the platform as they are (onMissing: ignore).');
+    expect(stdout).not.toContain('No item is missing.');
+    expect((await run('status')).stdout).not.toContain('issing');
+    expect((await run('status', '--json')).json()).toMatchObject({ missing: {} });
+  });
+
+  it('`flag`: sync says what a person has to decide, and afterwards what was decided', async () => {
+    expect((await loseP1()).stdout).toContain('Missing from their sources, and kept at the platform: 1 product.');
+    await run('settle', 'SKU-P1', '--ignore');
+    const accepted = 'with nothing to decide: 1 product accepted as missing by a person.';
+    for (const command of ['sync', 'status']) expect((await run(command)).stdout).toContain(accepted);
+  });
 });

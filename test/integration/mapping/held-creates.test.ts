@@ -71,7 +71,7 @@ describe('an export in which all keys have another form', () => {
       (id) => id.toLowerCase().replace(/0+(?=\d)/, ''),
       /Without leading zeros, case, spaces and separators, 60 of 60/,
     ],
-    ['other keys', (id) => id.split('').toReversed().join('x'), /is created\. Gone: .* and 55 more\./],
+    ['other keys', (id) => id.split('').toReversed().join('x'), /is created\. Missing: .* and 55 more\./],
   ])('an export with %s creates nothing, and its message counts both sides', async (_name, change, hint) => {
     await given();
     write(numbers.map(padded).map(change));

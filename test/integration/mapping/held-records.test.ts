@@ -87,10 +87,10 @@ describe('a read that the guard holds', () => {
     await start();
     write(ROWS.toSpliced(6, 1));
     expect(await guarded()).toMatchObject({
-      message: expect.stringMatching(/^1 of 12 records with items is missing .* as missing\. Gone: C7\.$/),
+      message: expect.stringMatching(/^1 of 12 records with items is missing .* as missing\. Missing: C7\.$/),
       gone: ['C7'],
     });
-    expect((await run('status')).stdout).toContain('Gone: C7.');
+    expect((await run('status')).stdout).toContain('Missing: C7.');
     expect(await heldKeys()).toEqual(['C7']);
     write(ROWS);
     expect(await guarded()).toBeUndefined();
@@ -101,7 +101,7 @@ describe('a read that the guard holds', () => {
     await start();
     write(ROWS.slice(0, 4));
     const { message, gone, missing } = (await guarded()) ?? {};
-    expect(message).toContain('Gone: C5, C6, C7, C8, C9 and 3 more. To list them: `dpp-sync items --state held`.');
+    expect(message).toContain('Missing: C5, C6, C7, C8, C9 and 3 more. To list them: `dpp-sync items --state held`.');
     expect({ gone: gone?.length, missing }).toEqual({ gone: 8, missing: 8 });
     expect(await heldKeys()).toEqual(gone);
   });
@@ -109,7 +109,11 @@ describe('a read that the guard holds', () => {
   it('names the items that rows no longer make', async () => {
     await start({ when: 'row.NAME != "-"' });
     write(['C1;-;DE', ...ROWS.slice(1)]);
-    expect(await guarded()).toMatchObject({ released: 1, gone: ['C1'], message: expect.stringContaining('Gone: C1.') });
+    expect(await guarded()).toMatchObject({
+      released: 1,
+      gone: ['C1'],
+      message: expect.stringContaining('Missing: C1.'),
+    });
     expect(await heldKeys()).toEqual(['C1']);
   });
 

@@ -4,6 +4,7 @@ import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { dialectOf } from '../../../src/daemon/sources/stream-dialect.ts';
 import { planCorrections } from '../../../src/daemon/uploads/plan-corrections.ts';
 import { readUpload } from '../../../src/daemon/uploads/read-upload.ts';
+import { undecidedCounts } from '../../../src/domain/missing-items.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { csvFile } from '../../../src/web/files/csv-file.ts';
 import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
@@ -112,7 +113,7 @@ describe('corrected rows', () => {
     );
     expect(result).toMatchObject({ result: 'complete', changed: 1, mapped: 1, quarantined: 0, leftOut: 0 });
     expect(opened.views.quarantinedCount()).toBe(0);
-    expect(opened.views.missingCounts()).toEqual({});
+    expect(undecidedCounts(opened.views.missingOutcomes())).toEqual({});
     expect(opened.views.runs({ source: 'erp', limit: 5 })).toEqual(before);
     expect(opened.views.run(result.runId)).toMatchObject({
       trigger: 'upload',

@@ -3,6 +3,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
+import { undecidedCounts } from '../../../src/domain/missing-items.ts';
 import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
@@ -122,7 +123,7 @@ describe('accepting an export from a page that is older than the state', () => {
     expect(fresh).toContain('At most 8 records');
     await web.taskPage((await web.press(fresh, { action: '/runs/accept' })).to);
     expect(heldRows()).toEqual([]);
-    expect(served.daemon.runtime.views.missingCounts().product).toBe(8);
+    expect(undecidedCounts(served.daemon.runtime.views.missingOutcomes()).product).toBe(8);
     expect(await web.press(fresh, { action: '/runs/accept' })).toMatchObject({ to: '/runs/accept?source=erp' });
   });
 
@@ -135,7 +136,7 @@ describe('accepting an export from a page that is older than the state', () => {
     expect([heldRows(), lastRun()]).toEqual([[3], (run ?? 0) + 1]);
     await web.taskPage((await web.press(page, { action: '/runs/accept' })).to);
     expect(heldRows()).toEqual([]);
-    expect(served.daemon.runtime.views.missingCounts().product).toBe(3);
+    expect(undecidedCounts(served.daemon.runtime.views.missingOutcomes()).product).toBe(3);
   });
 
   it('the page of a run offers to accept its export only while the guard holds the export of this run', async () => {

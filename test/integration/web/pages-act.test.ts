@@ -1,6 +1,7 @@
 // The actions of an operator on the pages for runs and passports, sent like those of a browser: forms with a session.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { undecidedCounts } from '../../../src/domain/missing-items.ts';
 import { type FormFields, type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { ServedWorld } from '../../support/worlds/daemon-world.ts';
@@ -133,7 +134,7 @@ describe('what an operator does on a page', () => {
     const accepted = await web.press(shown, { action: '/runs/accept' });
     await web.taskPage(accepted.to);
     expect(served.daemon.runtime.views.guardedReads()).toEqual([]);
-    expect(served.daemon.runtime.views.missingCounts().product).toBeGreaterThanOrEqual(MORE);
+    expect(undecidedCounts(served.daemon.runtime.views.missingOutcomes()).product).toBeGreaterThanOrEqual(MORE);
     expect(await get('/runs/accept?source=erp')).toContain('Nothing of erp waits for a decision.');
   });
 

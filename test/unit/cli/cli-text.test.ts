@@ -95,6 +95,7 @@ describe('what needs a person', () => {
         suspended: [],
         refused: [],
         missing: {},
+        missingOutcomes: [],
       },
       {
         waitingFor: [],
@@ -124,7 +125,7 @@ describe('what needs a person', () => {
 
   it('the states that need a person are listed, and no other', () => {
     expect(told({ delivered: 3, in_doubt: 2 })).toMatch(
-      /2 items need a person:\n.*All that are in doubt: dpp-sync items --state in_doubt$/,
+      /2 items need a person:\n.*All that are unconfirmed: dpp-sync items --state in_doubt$/,
     );
     expect(told({ rejected: 1, blocked: 2 })).toMatch(
       /: dpp-sync items --state blocked\n.*: dpp-sync items --state rejected$/,

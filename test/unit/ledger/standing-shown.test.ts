@@ -32,6 +32,11 @@ const STANDING: Standing = {
   ],
   refused: [{ operation: 'passport.publish', count: 5, reason: { code: 'denied_scope', message: 'No.' } }],
   missing: { product: 2, bom_item: 1 },
+  missingOutcomes: [
+    { kind: 'product', outcome: 'kept', count: 2 },
+    { kind: 'bom_item', outcome: 'kept', count: 1 },
+    { kind: 'product', outcome: 'unpublishing', count: 4 },
+  ],
   queues: null,
   api: 'ok',
   apiWait: null,
@@ -91,7 +96,8 @@ describe('how a ledger stands', () => {
     expect(markup).toContain('href="/runs/accept?source=erp"');
     expect(markup).toContain('7 products</a> are not created. The list was &lt;refused&gt;.');
     expect(markup).not.toContain('materials</a> are not created');
-    expect(markup).toContain('3 items</a> are missing from the source');
+    expect(markup).toContain('3 items</a> are missing from the source: kept at the platform until a person decides.');
+    expect(markup).toContain('4 items</a> are missing from the source: to be unpublished.');
     expect(markup).not.toContain('Nothing.');
   });
 });

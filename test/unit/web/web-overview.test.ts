@@ -78,6 +78,7 @@ const view: OverviewView = {
     suspended: [],
     refused: [],
     missing: { product: 1 },
+    missingOutcomes: [{ kind: 'product', outcome: 'kept', count: 1 }],
     queues: null,
     api: 'ok',
     apiWait: null,

@@ -8,6 +8,7 @@ import type { Operation } from '../../delivery/operation.ts';
 import type { Reason } from '../../delivery/reason.ts';
 import type { Issue } from '../../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../../item.ts';
+import type { MissingCounts, MissingGroup } from '../../missing-items.ts';
 import type { PassportDesire, PassportStatus } from '../../passport.ts';
 import type { Place } from '../../place.ts';
 import type { StreamIdentity } from '../../stream-identity.ts';
@@ -65,8 +66,6 @@ export interface StreamAccount {
   missedByChanges: number | null;
 }
 
-export type MissingCounts = Partial<Record<ItemKind, number>>;
-
 export interface RunView {
   id: number;
   source: string;
@@ -107,10 +106,11 @@ export interface ItemSummary {
 
 export interface ItemFilter {
   /**
-   * `incomplete`: products whose passports wait until they are complete. `held`: items of the records that a read lacks,
+   * `incomplete`: products whose passports wait until they are complete. `missing`: missing items about which nobody has
+   * decided. `missing_decided`: those about which a person or the config has decided. `held`: items of the records that a read lacks,
    * and items that no record makes any more, while the guard holds that read.
    */
-  state?: ItemState | 'missing' | 'incomplete' | 'held';
+  state?: ItemState | 'missing' | 'missing_decided' | 'incomplete' | 'held';
   kind?: SubjectKind;
   source?: string;
   /** Part of a key, a natural key or a name. */
@@ -223,6 +223,8 @@ export interface LedgerCounts {
   guarded: readonly GuardedRead[];
   /** Items that are missing from their sources and about which no person has decided. */
   missing: MissingCounts;
+  /** All missing items, by what becomes of them. */
+  missingOutcomes: readonly MissingGroup[];
   suspended: readonly Suspended[];
   refused: readonly RefusedWork[];
   otherForms: readonly ItemsInOtherForm[];
@@ -255,8 +257,10 @@ export interface LedgerViews {
   completeAt(source: string): number | null;
   /** Streams of these sources whose last complete read the guard took for broken, and that no person has accepted. */
   guardedReads(sources?: readonly string[]): GuardedRead[];
-  /** Items that their sources no longer have, and about which neither a person nor the config has decided. */
-  missingCounts(sources?: readonly string[]): MissingCounts;
+  /** Items that their sources no longer have, by what becomes of them. Those with `onMissing: ignore` are not among them. */
+  missingOutcomes(sources?: readonly string[]): MissingGroup[];
+  /** Items of these sources whose record is missing and that do not count as missing because of `onMissing: ignore`. */
+  ignoredMissing(sources: readonly string[]): MissingGroup[];
   /** Sources that have records waiting to be mapped. */
   pendingSources(): string[];
   /** Sources that have records which are not mapped yet: they wait to be mapped, or for the end of their run. */

@@ -1,5 +1,5 @@
 import { guardSteps } from '../../../domain/guard-advice.ts';
-import { ITEM_KINDS } from '../../../domain/item.ts';
+import { MISSING_WORDS, type MissingOutcome } from '../../../domain/missing-items.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { kindWord } from '../../../domain/words.ts';
 import { type Html, html } from '../../html.ts';
@@ -77,11 +77,17 @@ function quarantineNotes({ standing }: AttentionView): Html[] {
 }
 
 function missingNotes({ standing }: AttentionView): Html[] {
-  const count = ITEM_KINDS.reduce((sum, kind) => sum + (standing.missing[kind] ?? 0), 0);
-  if (count === 0) return [];
-  return [
-    html`<p><a href="${itemsPath({ state: 'missing' })}">${counted(count, 'item')}</a> ${count === 1 ? 'is' : 'are'} missing from the source and kept at the platform.</p>`,
-  ];
+  const { missingOutcomes: groups } = standing;
+  const sum = (outcome: MissingOutcome) =>
+    groups.reduce((total, group) => total + (group.outcome === outcome ? group.count : 0), 0);
+  const link = itemsPath({ state: 'missing' });
+  return (['kept', 'unpublishing'] as const).flatMap((outcome) => {
+    const count = sum(outcome);
+    if (count === 0) return [];
+    return [
+      html`<p><a href="${link}">${counted(count, 'item')}</a> ${count === 1 ? 'is' : 'are'} missing from the source: ${MISSING_WORDS[outcome]}.</p>`,
+    ];
+  });
 }
 
 function formNotes({ standing }: AttentionView): Html[] {
