@@ -9,8 +9,8 @@ export interface RowIdentity {
   isWeak: boolean;
 }
 
-const CURE =
-  'So a row that changes counts as a new row. Name the columns that identify a row in `key` of the stream: the stored rows keep their items then.';
+const EFFECT = 'So a row that changes counts as a new row.';
+const CURE = 'Name the columns that identify a row in `key` of the stream: the stored rows keep their items then.';
 
 /** Null for a stream from which no mapping makes items: its rows need no identity. */
 export function rowIdentityOf(
@@ -19,14 +19,20 @@ export function rowIdentityOf(
 ): RowIdentity | null {
   if (!mapper.streams.includes(name)) return null;
   const own = mapper.identifying?.byStream.get(name) ?? [];
-  const weak = (why: string): RowIdentity => ({
-    text: `The content of a row identifies it, because ${why}. ${CURE}`,
+  const weak = (why: string, effect = EFFECT): RowIdentity => ({
+    text: `The content of a row identifies it, because ${why}. ${effect} ${CURE}`,
     isWeak: true,
   });
   if (own.length === 0) return weak('no mapping of the stream has one key for each row that depends on the row alone');
   if (stored?.by === 'mappings' && wasChosenAmong(stored, own)) {
     const chosen = own.filter(({ expressions }) => stored.mappings.includes(expressions));
-    if (chosen.length === 0) return weak(`no key was unique in the complete read that has decided: ${listOf(own)}`);
+    if (chosen.length === 0) {
+      const why = `no key was unique in the complete read that has decided: ${listOf(own)}`;
+      return weak(
+        why,
+        'The next run chooses a key by which all rows that make items differ. Without one, a row that changes counts as a new row.',
+      );
+    }
     return { text: `A row is identified by ${keyWords(chosen)}.`, isWeak: false };
   }
   if (reads === 'changes')

@@ -143,6 +143,7 @@ function compose(
       }),
     storeIdentity: (request) => commit.run(() => parts.identities.store(request)),
     identifyRecords: (request) => commit.run(() => parts.identities.identify(request)),
+    itemRecords: async (request) => reading(() => parts.identities.itemRecords(request)),
     async lookUpPage(page) {
       const { ids, ...lookUp } = reading(() => parts.pageLooks.lookUp(page));
       for (const id of ids) page.seen.add(id);

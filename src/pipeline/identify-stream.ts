@@ -2,8 +2,14 @@
 //
 // Key columns of the config identify a row. Without them, mappings do whose keys are unique in one complete read, and otherwise
 // the content of the row. The choice is stored. A stream is read once more for it: in its first run, and in each complete read while
-// only the content identifies its rows, until the first double key. When the identity
-// changes, the stored records get their new keys from their stored fields, so no record seems to be new or missing.
+// only the content identifies its rows, until the first double key.
+//
+// A key that is double in the first read can still be chosen later. After a complete read, each item belongs to one stored record,
+// and a row that contradicts it is in quarantine. So a later run chooses a mapping if all records that make items have different
+// keys by it.
+//
+// When the identity changes, the stored records get their new keys from their stored fields, so no record seems to be new or
+// missing.
 
 import type { Mapper } from '../domain/mapping.ts';
 import {
@@ -11,6 +17,7 @@ import {
   type IdentifiedRecords,
   type RecordsPlace,
   type RecordsToIdentify,
+  type StreamProgress,
 } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { SourceStream } from '../domain/ports/source.ts';
@@ -24,8 +31,7 @@ import {
   wasChosenAmong,
 } from '../domain/stream-identity.ts';
 import { createBitmap } from '../lib/collections/bitmap.ts';
-import { createSeenTexts } from '../lib/seen-texts.ts';
-import { storedFields } from './incoming-record.ts';
+import { uniqueInItems, uniqueInRead } from './unique-keys.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
 interface IdentifyRequest {
@@ -34,7 +40,12 @@ interface IdentifyRequest {
   mapper: Mapper;
   /** Columns that are never stored. */
   omit: readonly string[];
-  before: { identity: StreamIdentity | null };
+  before: Pick<StreamProgress, 'identity' | 'snapshotAt'>;
+}
+
+interface IdentifyOptions {
+  ledger: Pick<IntakeLedger, 'storeIdentity' | 'identifyRecords' | 'itemRecords'>;
+  wait: WritableWait;
 }
 
 interface Identified {
@@ -45,25 +56,22 @@ interface Identified {
 }
 
 /**
- * How many different keys are remembered in a complete read (I9). They take 50 MB. Beyond them, a key counts as repeated only if
- * it repeats one of these.
- */
-const KEYS_MAX = 2_000_000;
-
-/**
  * Finds out what identifies the rows of a stream, stores it, and changes the keys of the stored records where they depend on
  * something else. Null after an abort.
  */
 export async function identifyStream(
   request: IdentifyRequest,
-  { ledger, wait }: { ledger: Pick<IntakeLedger, 'storeIdentity' | 'identifyRecords'>; wait: WritableWait },
+  options: IdentifyOptions,
   abort: AbortSignal,
 ): Promise<Identified | null> {
+  const { ledger, wait } = options;
   const { source, stream, mapper, omit } = request;
   const stored = request.before.identity;
   const own = mapper.identifying?.byStream.get(stream.name) ?? [];
   const identity: StreamIdentity | 'nothing-new' | null =
-    stream.key.length > 0 ? { by: 'columns', columns: stream.key } : await identityByMappings(request, own, abort);
+    stream.key.length > 0
+      ? { by: 'columns', columns: stream.key }
+      : await identityByMappings(request, own, options, abort);
   if (identity === null) return null;
   if (identity === 'nothing-new') return { keyOf: null, nothingNew: true };
 
@@ -77,7 +85,7 @@ export async function identifyStream(
       await untilWritable(() => ledger.storeIdentity(of), wait, abort);
     } else {
       const newKey = keyOf ?? ((fields) => identityOf(fields, stream.key));
-      if (!(await changeKeys({ ...of, keyOf: newKey }, { ledger, wait }, abort))) return null;
+      if (!(await changeKeys({ ...of, keyOf: newKey }, options, abort))) return null;
     }
   }
   return { keyOf, nothingNew: false };
@@ -93,7 +101,7 @@ function keyOfRows(identity: StreamIdentity, own: readonly IdentifyingMapping[])
 /** Gives all records of the stream their new keys. False after an abort; the next run then begins again. */
 async function changeKeys(
   request: { source: string; stream: string; identity: StreamIdentity; keyOf: KeyOf },
-  { ledger, wait }: { ledger: Pick<IntakeLedger, 'identifyRecords'>; wait: WritableWait },
+  { ledger, wait }: IdentifyOptions,
   abort: AbortSignal,
 ): Promise<boolean> {
   const done = createBitmap();
@@ -111,78 +119,49 @@ async function changeKeys(
 async function identityByMappings(
   request: IdentifyRequest,
   own: readonly IdentifyingMapping[],
+  options: IdentifyOptions,
   abort: AbortSignal,
 ): Promise<StreamIdentity | 'nothing-new' | null> {
-  const { stream, mapper } = request;
-  const stored = request.before.identity?.by === 'mappings' ? request.before.identity : null;
+  const { source, stream, mapper, before } = request;
+  const stored = before.identity?.by === 'mappings' ? before.identity : null;
   const functions = mapper.identifying?.functions ?? '';
   if (own.length === 0) return BY_CONTENT;
-  if (stored !== null && wasChosenAmong(stored, own)) {
-    if (stored.mappings.length > 0) return { ...stored, functions };
-    // The content is the weakest identity, so each complete read looks again for unique keys.
-    if (stream.reads !== 'snapshot') return stored;
-  }
 
-  // A mapping that was chosen before stays chosen: a key that is double now is an error of this export.
-  const isKept = ({ expressions }: IdentifyingMapping) => stored?.mappings.includes(expressions) === true;
-  const chosen = (
-    mappings: readonly IdentifyingMapping[],
-    compared: readonly IdentifyingMapping[],
-  ): StreamIdentity => ({
-    by: 'mappings',
-    mappings: textsOf(mappings),
-    compared: textsOf(compared),
-    functions: mappings.length === 0 ? '' : functions,
-  });
-  const kept = own.filter(isKept);
+  // A mapping that was chosen before stays chosen, before all others: a key that is double now is an error of this export.
+  const kept = (stored?.mappings ?? []).flatMap((expressions) => own.filter((one) => one.expressions === expressions));
+  const others = own.filter((one) => !kept.includes(one));
+  const decided = stored !== null && wasChosenAmong(stored, own) ? stored : null;
+  if (decided !== null && others.length === 0) return { ...decided, functions };
+  const chosen = (more: readonly IdentifyingMapping[], compared: readonly IdentifyingMapping[]): StreamIdentity => {
+    const mappings = textsOf([...kept, ...more]);
+    const among = decided?.compared ?? textsOf(compared);
+    return { by: 'mappings', mappings, compared: among, functions: mappings.length === 0 ? '' : functions };
+  };
   // A read of changes proves nothing about the rows that it does not have.
-  if (stream.reads === 'changes') return chosen(kept, kept);
-  const read = await uniqueIn(
-    request,
-    own.filter((one) => !isKept(one)),
-    abort,
-  );
+  if (stream.reads === 'changes') return chosen([], kept);
+
+  // The items of the stored records come from these mappings only if the mappings are the same as at the last choice.
+  const hasItems = before.snapshotAt !== null && (decided !== null || stored === null);
+  const byItems = hasItems
+    ? await uniqueInItems({ source, stream, mappings: others, onlyByContent: kept.length > 0 }, options.ledger, abort)
+    : NONE;
+  if (byItems === null) return null;
+  const unknown = others.filter((one) => !byItems.has(one));
+  const isWeak = kept.length + byItems.size === 0;
+  const needsRead = decided === null ? unknown.length > 0 : isWeak && stream.reads === 'snapshot';
+  if (!needsRead) return chosen([...byItems], own);
+  const read = await uniqueInRead(request, unknown, abort);
   if (read === null || read === 'nothing-new') return read;
   // A read without any key proves nothing either, so the next read decides.
-  if (read.keys === 0) return chosen(kept, kept);
+  if (read.keys === 0 && byItems.size === 0) return chosen([], kept);
   return chosen(
-    own.filter((one) => isKept(one) || read.unique.has(one)),
+    others.filter((one) => byItems.has(one) || read.unique.has(one)),
     own,
   );
 }
 
+const NONE: ReadonlySet<IdentifyingMapping> = new Set();
+
 function textsOf(mappings: readonly IdentifyingMapping[]): string[] {
   return [...new Set(mappings.map(({ expressions }) => expressions))];
-}
-
-/**
- * Reads a stream completely, and finds the mappings whose keys are unique in it. Rows with the same key and the same content do not
- * count as double. Rows in which the connector has found an issue do not count at all. Null after an abort.
- */
-async function uniqueIn(
-  { stream, omit }: IdentifyRequest,
-  mappings: readonly IdentifyingMapping[],
-  abort: AbortSignal,
-): Promise<{ unique: ReadonlySet<IdentifyingMapping>; keys: number } | 'nothing-new' | null> {
-  const omitted = new Set(omit);
-  const unique = new Set(mappings);
-  const seen = createSeenTexts(KEYS_MAX);
-  let keys = 0;
-  for await (const page of stream.pull({ mode: 'snapshot', cursor: null }, abort)) {
-    if (abort.aborted) return null;
-    if (page.nothingNew === true) return 'nothing-new';
-    for (const row of page.rows) {
-      if (row.issues !== undefined && row.issues.length > 0) continue;
-      const fields = storedFields(row.fields, [], omitted);
-      const content = JSON.stringify(fields);
-      for (const mapping of unique) {
-        const key = mapping.keyOf(fields);
-        if (key === null) continue;
-        keys += 1;
-        if (seen.note(`${mapping.expressions} ${key}`, content) === 'other') unique.delete(mapping);
-      }
-    }
-    if (unique.size === 0) break;
-  }
-  return abort.aborted ? null : { unique, keys };
 }

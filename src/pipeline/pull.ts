@@ -46,7 +46,14 @@ export interface PullRequest extends RunCause {
 export interface PullOptions {
   ledger: Pick<
     IntakeLedger,
-    'startRun' | 'storeIdentity' | 'identifyRecords' | 'lookUpPage' | 'stagePage' | 'endStream' | 'endRun'
+    | 'startRun'
+    | 'storeIdentity'
+    | 'identifyRecords'
+    | 'itemRecords'
+    | 'lookUpPage'
+    | 'stagePage'
+    | 'endStream'
+    | 'endRun'
   >;
   emit: Emit;
   mapQueue: Pick<MapQueue, 'mapPage' | 'room' | 'mapStored'>;

@@ -74,6 +74,22 @@ export interface IdentifiedRecords {
   next: RecordsPlace | null;
 }
 
+/** A part of the present records of a stream that make items. */
+export interface ItemRecordsRequest {
+  source: string;
+  stream: string;
+  /** Where this part begins: 0 for the first part, and then what the last part has returned. */
+  afterId: number;
+  /** True for only those records whose key is their content. */
+  onlyByContent: boolean;
+}
+
+export interface ItemRecords {
+  records: readonly { id: number; fields: JsonObject }[];
+  /** Where the next part begins; null after the last part. */
+  next: number | null;
+}
+
 export interface StartedRun {
   runId: number;
   /** How many stored rows are mapped again, because their stream had another mapping revision. */

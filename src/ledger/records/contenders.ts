@@ -28,16 +28,36 @@ interface Owner {
   place: Place;
   source: string;
   stream: string;
+  /** True if the guard holds the last read of its stream, and this read does not have its row. */
+  isLost: boolean;
+  /** True if the stream has no key columns in the config. */
+  hasNoKey: boolean;
 }
 
 /**
  * What to do about two rows that make an item with different values. Rows of two sources may be the same export, read under
  * a former and a present id of its source.
  */
-function conflictCure(owner: Owner, ownSource: string | undefined): string {
-  const cure = 'Give both rows the same values, remove one of them, or give them different keys.';
-  if (owner.source === ownSource) return cure;
-  return `${cure} If the config has given the source ${owner.source} another id, give it its former id again.`;
+function conflictCure(owner: Owner, own: { source: string; stream: string } | undefined): string {
+  const values = 'Give both rows the same values, remove one of them, or give them different keys.';
+  if (owner.source !== own?.source) {
+    return `${values} If the config has given the source ${owner.source} another id, give it its former id again.`;
+  }
+  const accept = `accept the export: dpp-sync sync --accept ${shellValue(owner.source)}`;
+  if (!owner.hasNoKey || owner.stream !== own.stream) {
+    return owner.isLost ? `If the former row is rightly gone, ${accept}` : values;
+  }
+  const key = 'Name the columns that identify a row in `key` of the stream.';
+  return owner.isLost
+    ? `${key} Or ${accept}`
+    : `${key} If two rows still make the same item then, give both the same values, remove one of them, or give them different keys.`;
+}
+
+function conflictMessage(name: string, { place, source, stream, isLost }: Owner): string {
+  const from = `${formatPlace(place)}, stream ${stream} of the source ${source}`;
+  return isLost
+    ? `The ${name} comes from a row of an earlier export, ${from}. The guard holds the present export, which does not have that row. So the values of the earlier row stay.`
+    : `Another row makes the ${name} with other values: ${from}. Only the values of that row are sent.`;
 }
 
 /**
@@ -48,13 +68,18 @@ export type Contenders = (mapped: readonly MappedItem[], recordId: number, optio
 
 export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>, items: Items): Contenders {
   const sql = {
-    owner: db.prepare<[number], { place: string; missing: number } & Omit<Owner, 'place'>>(
-      `SELECT r.place, r.missing_since IS NOT NULL AS missing, s.source, s.name AS stream
+    owner: db.prepare<
+      [number],
+      { place: string; missing: 0 | 1; lost: 0 | 1; hasNoKey: 0 | 1; source: string; stream: string }
+    >(
+      `SELECT r.place, r.missing_since IS NOT NULL AS missing, s.source, s.name AS stream,
+         EXISTS (SELECT 1 FROM lost_records l WHERE l.record_id = r.id) AS lost,
+         coalesce(s.identity ->> 'by' = 'mappings', 0) AS hasNoKey
        FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?`,
     ),
-    sourceOf: db
-      .prepare<[number], string>('SELECT s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?')
-      .pluck(),
+    streamOf: db.prepare<[number], { source: string; stream: string }>(
+      'SELECT s.source, s.name AS stream FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?',
+    ),
     hasEvent: db
       .prepare<[number, string], number>('SELECT 1 FROM events WHERE item_id = ? AND type = ? LIMIT 1')
       .pluck(),
@@ -78,7 +103,8 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
     if (!known || known.recordId === null || known.recordId === recordId) return null;
     const owner = sql.owner.get(known.recordId);
     if (!owner || owner.missing === 1) return null;
-    return { place: parseJson<Place>(owner.place), source: owner.source, stream: owner.stream };
+    const { place, lost, hasNoKey, source, stream } = owner;
+    return { place: parseJson<Place>(place), source, stream, isLost: lost === 1, hasNoKey: hasNoKey === 1 };
   }
 
   /** The key of another item with the same natural key, and the issue that reports it; null if there is none. */
@@ -133,8 +159,8 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
           code: 'claim.conflict',
           field: 'key',
           value: item.key,
-          message: `Another row makes the ${name} with other values: ${formatPlace(other.place)}, stream ${other.stream} of the source ${other.source}. Only the values of that row are sent.`,
-          cure: conflictCure(other, sql.sourceOf.get(recordId)),
+          message: conflictMessage(name, other),
+          cure: conflictCure(other, sql.streamOf.get(recordId)),
           other: other.place,
         });
       } else if (!other) {

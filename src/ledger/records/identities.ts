@@ -1,4 +1,10 @@
-import type { IdentifiedRecords, RecordsPlace, RecordsToIdentify } from '../../domain/ports/intake.ts';
+import type {
+  IdentifiedRecords,
+  ItemRecords,
+  ItemRecordsRequest,
+  RecordsPlace,
+  RecordsToIdentify,
+} from '../../domain/ports/intake.ts';
 import { vacantKey } from '../../domain/record.ts';
 import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { JsonObject } from '../../lib/json.ts';
@@ -11,10 +17,15 @@ import type { Streams } from './streams.ts';
 export interface Identities {
   store(request: { source: string; stream: string; identity: StreamIdentity }): void;
   identify(request: RecordsToIdentify): IdentifiedRecords;
+  /** Reads the records that make items. Writes nothing. */
+  itemRecords(request: ItemRecordsRequest): ItemRecords;
 }
 
 /** How many records get their keys in one transaction. An answer of the API waits for no more than this many records. */
 const RECORDS_AT_ONCE = 2_000;
+
+/** How many ids one part of `itemRecords` looks at. Most of them have nothing to return once a key identifies the rows. */
+const IDS_AT_ONCE = 20_000;
 
 interface StoredRow {
   id: number;
@@ -39,6 +50,24 @@ export function createIdentities(db: Sqlite, streams: Streams): Identities {
       present: rowsOf('r.missing_since IS NULL'),
       missing: rowsOf('1'),
     } satisfies Record<RecordsPlace['round'], unknown>,
+    // A record that waits for the mapping has a run only if its row is new or has changed.
+    waits: db
+      .prepare<[number], number>(
+        `SELECT 1 FROM records WHERE stream_id = ? AND (state = 'stale' OR state = 'pending')
+           AND run_id IS NOT NULL AND missing_since IS NULL LIMIT 1`,
+      )
+      .pluck(),
+    withItems: db.prepare<
+      [{ streamId: number; afterId: number; lastId: number; onlyByContent: 0 | 1 }],
+      { id: number; raw: string }
+    >(
+      `SELECT r.id, r.raw FROM records r
+       WHERE r.id > @afterId AND r.id <= @lastId AND +r.stream_id = @streamId AND r.missing_since IS NULL
+         AND (@onlyByContent = 0 OR substr(r.key, 1, length(r.hash)) = r.hash)
+         AND EXISTS (SELECT 1 FROM items i WHERE i.record_id = r.id)
+       ORDER BY r.id LIMIT ${RECORDS_AT_ONCE}`,
+    ),
+    lastId: db.prepare<[], number | null>('SELECT max(id) FROM records').pluck(),
   };
 
   function store(streamId: number, identity: StreamIdentity): void {
@@ -47,6 +76,18 @@ export function createIdentities(db: Sqlite, streams: Streams): Identities {
 
   return {
     store: ({ source, stream, identity }) => store(streams.get(source, stream).id, identity),
+
+    itemRecords({ source, stream, afterId, onlyByContent }) {
+      const { id: streamId } = streams.get(source, stream);
+      if (afterId === 0 && sql.waits.get(streamId) !== undefined) return { records: [], next: null };
+      const lastId = afterId + IDS_AT_ONCE;
+      const rows = sql.withItems.all({ streamId, afterId, lastId, onlyByContent: onlyByContent ? 1 : 0 });
+      const reached = rows.length === RECORDS_AT_ONCE ? (rows.at(-1)?.id ?? lastId) : lastId;
+      return {
+        records: rows.map(({ id, raw }) => ({ id, fields: parseJson<JsonObject>(raw) })),
+        next: reached < (sql.lastId.get() ?? 0) ? reached : null,
+      };
+    },
 
     identify({ source, stream, from, identity, keyOf, done }) {
       const { id: streamId } = streams.get(source, stream);

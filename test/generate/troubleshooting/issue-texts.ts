@@ -283,7 +283,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
     codes: {
       'claim.conflict': {
         means: 'Another row makes the same item with other values. Only the values of that row are sent.',
-        cure: 'Give both rows the same values, remove one of them, or give them different keys. If you have changed the id of a source, change it back.',
+        cure: 'Name the columns that identify a row in `key` of the stream, if it has none. Then give both rows the same values, remove one of them, or give them different keys. If you have changed the id of a source, change it back.',
       },
       'claim.twice': { means: 'One row makes the same item twice.', cure: 'Give the items of the row different keys.' },
       'natural_key.taken': {

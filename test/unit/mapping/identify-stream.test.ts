@@ -34,15 +34,18 @@ interface Given {
   reads?: SourceStream['reads'];
   stored?: StreamIdentity | null;
   pages?: readonly Page[];
+  /** The fields of the stored records that make items, in parts, after a complete read. */
+  items?: readonly (readonly JsonObject[])[];
 }
 
 /** The identity that is stored, how often the stream was read, and the keys that the rows get. */
-async function identify({ mappings, rows = [], reads = 'snapshot', stored = null, pages }: Given) {
+async function identify({ mappings, rows = [], reads = 'snapshot', stored = null, pages, items }: Given) {
   const place = { file: 'a.csv', line: 2 };
   const all = pages ?? [{ rows: rows.map((fields) => ({ fields, place })) }];
   let readings = 0;
   let identity = stored;
   let rekeyed = false;
+  const asked: boolean[] = [];
   const stream: SourceStream = {
     name: 'products',
     key: [],
@@ -61,13 +64,18 @@ async function identify({ mappings, rows = [], reads = 'snapshot', stored = null
       rekeyed = true;
       return { ids: [], next: null };
     },
+    async itemRecords({ afterId: at, onlyByContent }: { afterId: number; onlyByContent: boolean }) {
+      asked.push(onlyByContent);
+      const records = (items?.[at] ?? []).map((fields, of) => ({ id: 100 * at + of, fields }));
+      return { records, next: at + 1 < (items?.length ?? 0) ? at + 1 : null };
+    },
   };
   const request = {
     source: 'erp',
     stream,
     mapper: await mapperOf(mappings, import.meta.dirname, { lookups: LOOKUPS }),
     omit: ['secret'],
-    before: { identity: stored },
+    before: { identity: stored, snapshotAt: items === undefined ? null : 1 },
   };
   const wait = { clock: systemClock, waitMs: 0, onPause: () => undefined };
   const found = await identifyStream(request, { ledger, wait }, new AbortController().signal);
@@ -75,7 +83,7 @@ async function identify({ mappings, rows = [], reads = 'snapshot', stored = null
     const { identity: key, hash } = incomingRecord({ fields, place }, [], new Set(['secret']), found?.keyOf);
     return key === hash ? null : key;
   };
-  return { readings, identity, rekeyed, nothingNew: found?.nothingNew, keys: rows.map(keyOf) };
+  return { readings, asked, identity, rekeyed, nothingNew: found?.nothingNew, keys: rows.map(keyOf) };
 }
 
 const ONCE = [
@@ -128,6 +136,44 @@ describe('the mapping that identifies the rows of a stream without key columns',
     const stored = byContent.identity;
     expect(await identify({ mappings, rows: DOUBLE, stored })).toMatchObject({ readings: 1, rekeyed: false });
     expect(await identify({ mappings, rows: ONCE, stored })).toMatchObject({ rekeyed: true, keys: ['1', '2'] });
+  });
+
+  it('is the one by which the stored records with items differ, although its key is double in each read', async () => {
+    const mappings = [product('row.type'), product('row.id')];
+    const { identity: stored } = await identify({ mappings, rows: DOUBLE });
+    // The two records of the type `x` make one product more than the key `row.type` shows, so this key does not identify.
+    const items = [ONCE, [{ id: '3', type: 'x' }]];
+    for (const given of [{ stored }, { stored: null }]) {
+      const found = await identify({ mappings, rows: DOUBLE, items, ...given });
+      expect(found).toMatchObject({ keys: ['1', '2', '1'], rekeyed: true });
+      const after = await identify({ mappings, rows: DOUBLE, items: [[]], stored: found.identity });
+      expect(after).toMatchObject({ readings: 0, asked: [true], rekeyed: false, keys: ['1', '2', '1'] });
+    }
+  });
+
+  it('is found in the stored records for the rows that no chosen mapping takes', async () => {
+    const mappings = [product('row.id', { when: 'row.type == "x"' }), material('row.id', { when: 'row.type == "y"' })];
+    const rows = [...ONCE, { id: '2', part: 'b', type: 'y' }];
+    const first = await identify({ mappings, rows });
+    expect(first.keys).toEqual(['1', null, null]);
+    const later = await identify({ mappings, rows, items: [rows.slice(1, 2)], stored: first.identity });
+    expect(later).toMatchObject({ readings: 0, asked: [true], keys: ['1', '2', '2'] });
+  });
+
+  it('is not found in the stored records after a change of its key, in a stream of changes, and before a complete read', async () => {
+    const mappings = [product('row.id')];
+    const { identity: stored } = await identify({ mappings, rows: DOUBLE });
+    const items = [ONCE];
+    const others = [product('row.id + row.type')];
+    const keys = [null, null, null];
+    expect(await identify({ mappings: others, rows: DOUBLE, items, stored })).toMatchObject({ asked: [], keys });
+    expect(await identify({ mappings, rows: DOUBLE, items, stored, reads: 'changes' })).toMatchObject({
+      asked: [],
+      keys,
+    });
+    expect(await identify({ mappings, rows: DOUBLE, stored })).toMatchObject({ asked: [], keys });
+    const whole = { mappings, rows: DOUBLE, items, stored, reads: 'changes-and-snapshot' } as const;
+    expect(await identify(whole)).toMatchObject({ readings: 0, keys: ['1', '2', '1'] });
   });
 
   it('stays the same when the order, the fields or the place of the mappings change', async () => {

@@ -5,6 +5,8 @@ import type {
   EndedStream,
   HeldStream,
   IdentifiedRecords,
+  ItemRecords,
+  ItemRecordsRequest,
   MappedRecord,
   PageLookUp,
   PageToLookUp,
@@ -38,6 +40,11 @@ export interface IntakeLedger {
    * is made again.
    */
   identifyRecords(request: RecordsToIdentify): Promise<IdentifiedRecords>;
+  /**
+   * The present records of a stream that make items, in parts. Without any record while rows of the stream wait to be mapped
+   * for the first time, because it is not known yet which of them make items.
+   */
+  itemRecords(request: ItemRecordsRequest): Promise<ItemRecords>;
   /** Looks up which rows of a page have to be mapped. Writes nothing. */
   lookUpPage(page: PageToLookUp): Promise<PageLookUp>;
   /**
