@@ -6,8 +6,12 @@ export interface GuardStep {
   command: string;
 }
 
-/** What a person can do about a read that the guard holds. The last step is the only one that lets records count as missing. */
-export function guardSteps({ source, isLeft }: Pick<GuardedRead, 'source'> & { isLeft?: boolean }): GuardStep[] {
+/** What a person can do about a read that the guard holds. The last step is the only one that accepts the read. */
+export function guardSteps({
+  source,
+  isLeft,
+  isOlder,
+}: Pick<GuardedRead, 'source'> & { isLeft?: boolean; isOlder?: boolean }): GuardStep[] {
   const accept = `dpp-sync sync --accept ${source}`;
   if (isLeft === true) {
     return [
@@ -16,6 +20,13 @@ export function guardSteps({ source, isLeft }: Pick<GuardedRead, 'source'> & { i
         command: 'dpp-sync check',
       },
       { text: 'If the stream has ended, accept that its records are missing', command: accept },
+    ];
+  }
+  if (isOlder === true) {
+    return [
+      { text: 'Look at the export', command: `dpp-sync preview ${source}` },
+      { text: 'If it was put back by mistake, bring a newer file', command: `dpp-sync sync ${source}` },
+      { text: 'If it is right, accept it, and its rows count', command: accept },
     ];
   }
   return [

@@ -144,6 +144,12 @@ function compose(
     storeIdentity: (request) => commit.run(() => parts.identities.store(request)),
     identifyRecords: (request) => commit.run(() => parts.identities.identify(request)),
     itemRecords: async (request) => reading(() => parts.identities.itemRecords(request)),
+    async comparePage(page) {
+      const { ids, ...difference } = reading(() => parts.pageLooks.compare(page));
+      for (const id of ids) page.seen.add(id);
+      return difference;
+    },
+    countPresent: async ({ source, stream }) => reading(() => parts.pageLooks.countPresent(source, stream)),
     async lookUpPage(page) {
       const { ids, ...lookUp } = reading(() => parts.pageLooks.lookUp(page));
       for (const id of ids) page.seen.add(id);

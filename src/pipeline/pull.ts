@@ -25,6 +25,7 @@ import { identifyStream } from './identify-stream.ts';
 import { createIgnoredIssues } from './ignored-issues.ts';
 import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
+import { compareTimes } from './older-snapshot.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
 export interface PullRequest extends RunCause {
@@ -32,8 +33,8 @@ export interface PullRequest extends RunCause {
   reader: SourceReader;
   /** The mapping that the run begins with. */
   mapper: Mapper;
-  /** Called at the end of a stream with rows that are used although a column of them is at fault. */
-  onIgnored?: (stream: string, message: string) => void;
+  /** Called with what people should know about the rows or files of a stream that was read nevertheless. */
+  onWarning?: (stream: string, message: string) => void;
   /** Columns that are never stored. */
   omit: readonly string[];
   guard: MissingGuard;
@@ -50,6 +51,8 @@ export interface PullOptions {
     | 'storeIdentity'
     | 'identifyRecords'
     | 'itemRecords'
+    | 'comparePage'
+    | 'countPresent'
     | 'lookUpPage'
     | 'stagePage'
     | 'endStream'
@@ -90,8 +93,8 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   try {
     for (const stream of inReadingOrder(request)) {
       const before = progress[stream.name] ?? { cursor: null, snapshotAt: null, asOf: null, identity: null };
-      const message = await pullStream({ ...request, runId, stream, before }, options, abort);
-      if (message !== null) guarded.push({ stream: stream.name, message });
+      const held = await pullStream({ ...request, runId, stream, before }, options, abort);
+      if (held !== null) guarded.push({ stream: stream.name, ...held });
       if (abort.aborted) break;
     }
     const passed = streams.filter((name) => guarded.every(({ stream }) => stream !== name));
@@ -151,14 +154,16 @@ interface StreamRead extends StreamPull {
   compares: boolean;
 }
 
-/** Returns why the guard takes the export for broken; null if it does not. */
-async function pullStream(request: StreamPull, options: PullOptions, abort: AbortSignal): Promise<string | null> {
+/** Why the guard holds an export; null if it does not. */
+type Held = Pick<HeldStream, 'message' | 'isOlder'> | null;
+
+async function pullStream(request: StreamPull, options: PullOptions, abort: AbortSignal): Promise<Held> {
   const identified = await identifyStream(request, options, abort);
   if (identified === null) return null;
   const { keyOf } = identified;
   const stream = identified.nothingNew ? { ...request.stream, pull: nothingNew } : request.stream;
   const modes = modesOf(request, options.clock.now());
-  let guarded: string | null = null;
+  let guarded: Held = null;
   for (const mode of modes) {
     const compares = modes.length > 1 && mode === 'snapshot';
     guarded = await readStream({ ...request, stream, mode, keyOf, compares }, options, abort);
@@ -183,7 +188,7 @@ async function* nothingNew(): AsyncGenerator<Page> {
   yield { rows: [], nothingNew: true };
 }
 
-async function readStream(request: StreamRead, options: PullOptions, abort: AbortSignal): Promise<string | null> {
+async function readStream(request: StreamRead, options: PullOptions, abort: AbortSignal): Promise<Held> {
   const { runId, source, stream, before, mode, omit, guard, ignoreMissing, keyOf } = request;
   const { ledger, emit, mapQueue, wait } = options;
   const isByContent = stream.key.length === 0 && keyOf === null;
@@ -208,9 +213,13 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
       isNew = false;
       break;
     }
-    held = mode === 'snapshot' ? heldFor(page.asOf, before.asOf) : null;
-    if (held !== null) break;
-    asOf = page.asOf;
+    if (mode === 'snapshot' && page.asOf !== undefined && asOf === undefined) {
+      const found = await compareTimes(request, page.asOf, options, abort);
+      if (abort.aborted) return null;
+      held = found.held;
+      asOf = found.asOf;
+      if (held !== null) break;
+    }
     ignored.count(page.rows);
     // Until a snapshot is complete, changes cannot be read from its end.
     if (mode === 'snapshot') endCursor = page.cursor;
@@ -246,19 +255,9 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   const { guarded, refused } = await untilWritable(() => ledger.endStream(end), wait, abort);
   if (isMappedLater) await mapQueue.mapStored(source);
   const message = ignored.describe();
-  if (message !== null) request.onIgnored?.(stream.name, message);
+  if (message !== null) request.onWarning?.(stream.name, message);
   if (refused !== null) throw refusedFault(request, { ...refused, read });
-  return guarded;
-}
-
-/** Why the guard holds a snapshot before its first row: it is older than the last one, so all of the stream would go back. */
-function heldFor(asOf: number | undefined, before: number | null): string | null {
-  if (asOf === undefined || before === null || asOf >= before) return null;
-  return `This export was written at ${utc(asOf)}, and the export that was read last at ${utc(before)}, which is later. So none of its rows was stored.`;
-}
-
-function utc(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  return guarded === null ? null : { message: guarded, isOlder: held !== null };
 }
 
 /** The error for a complete read without any row that can be used. */

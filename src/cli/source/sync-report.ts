@@ -1,6 +1,7 @@
 import type { Synced } from '../../admin/synced.ts';
 import type { Acceptance } from '../../daemon/accept.ts';
 import { exitCodeOf } from '../../daemon/sync.ts';
+import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import { causesOf } from '../../observe/causes.ts';
 import { errorDocument } from '../errors.ts';
 import { attentionLines } from '../text/attention.ts';
@@ -125,6 +126,12 @@ function remappedLines({ remapped }: Pick<Report, 'remapped'>): string[] {
   });
 }
 
+function acceptedText({ missing, read, released, isOlder }: GuardedRead): string {
+  if (released > 0) return `${plural(released, 'item')} that no record makes any more`;
+  if (isOlder) return 'an export that is older than the one that was read before';
+  return `an export with ${plural(read, 'row')} in which ${plural(missing, 'record is', 'records are')} missing`;
+}
+
 /** Lines about the exports that `--accept` has accepted, and the sources that had nothing to accept. */
 export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] {
   if (accepted === null) return [];
@@ -134,11 +141,7 @@ export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] 
     const changes = adopted.filter((one) => one.source === source);
     if (reads.length + changes.length === 0)
       return [`No export and no change of ${source} waits for a decision, so nothing was accepted.`];
-    const lines = reads.map(({ stream, missing, read, released }) =>
-      released > 0
-        ? `Accepted of ${source}/${stream}: ${plural(released, 'item')} that no record makes any more.`
-        : `Accepted of ${source}/${stream}: an export with ${plural(read, 'row')} in which ${plural(missing, 'record is', 'records are')} missing.`,
-    );
+    const lines = reads.map((read) => `Accepted of ${source}/${read.stream}: ${acceptedText(read)}.`);
     const counts = changes.map(({ kind, count }) => countKind(count, kind)).join(', ');
     if (changes.length > 0) {
       lines.push(`Accepted of ${source}: changes of items that were at the platform before: ${counts}.`);

@@ -95,7 +95,10 @@ function accountOf(streams: readonly StreamAccount[]) {
 }
 
 /** Logs that the guard holds a stream, and what to do. */
-export function warnOfGuard(log: Logger, { message, isLeft = false, ...fields }: HeldStream & { run?: number }): void {
+export function warnOfGuard(
+  log: Logger,
+  { message, isLeft = false, isOlder = false, ...fields }: HeldStream & { run?: number },
+): void {
   const { source, stream } = fields;
-  log.warn(fields, `The guard holds ${source}/${stream}: ${message} ${guardAdvice({ source, isLeft })}`);
+  log.warn(fields, `The guard holds ${source}/${stream}: ${message} ${guardAdvice({ source, isLeft, isOlder })}`);
 }

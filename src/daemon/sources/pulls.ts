@@ -116,10 +116,10 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
     const { mapper, records } = await openToPull({ source, ...cause }, opening, abort);
     try {
       const request = { source: id, ...cause, reader: records, mapper, omit, guard, snapshotEveryMs };
-      const onIgnored = (stream: string, message: string) =>
+      const onWarning = (stream: string, message: string) =>
         log.warn({ source: id, stream }, `${id}/${stream}: ${message}`);
       return await pull(
-        { ...request, onIgnored, ignoreMissing: onMissing === 'ignore' },
+        { ...request, onWarning, ignoreMissing: onMissing === 'ignore' },
         { ...options, clock, wait },
         abort,
       );

@@ -1,4 +1,4 @@
-/** A read that the guard treats as a broken export, so that nothing was marked as missing. */
+/** A read that the guard treats as a broken or outdated export, so that nothing was marked as missing. */
 export interface GuardedRead {
   source: string;
   stream: string;
@@ -21,4 +21,6 @@ export interface GuardedRead {
   gone: string[];
   /** True if the config no longer has the stream. */
   isLeft: boolean;
+  /** True if the export is older than the last one, so that the guard holds it before its first row. */
+  isOlder: boolean;
 }

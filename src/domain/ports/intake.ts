@@ -109,6 +109,15 @@ export interface ReadPage {
   cursor?: JsonValue;
 }
 
+/** A page of a snapshot that may not be stored. */
+export type PageToCompare = Pick<ReadPage, 'source' | 'stream' | 'records' | 'seen'>;
+
+/** How many rows of a page have other values than their stored records, and how many have no present record. */
+export interface PageDifference {
+  changed: number;
+  fresh: number;
+}
+
 export interface PageToLookUp extends ReadPage {
   /** How many unchanged records of earlier pages are not counted yet. */
   uncounted: number;
@@ -217,6 +226,8 @@ export interface HeldStream {
   message: string;
   /** True if the source no longer has the stream. */
   isLeft?: boolean;
+  /** True if the export is older than the last one. */
+  isOlder?: boolean;
 }
 
 /** The changes that a person has accepted. */

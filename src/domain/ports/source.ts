@@ -28,6 +28,12 @@ export type StreamReads = 'snapshot' | 'changes' | 'changes-and-snapshot';
 /** The kind of one read. */
 export type ReadMode = 'snapshot' | 'changes';
 
+/** The newest file of a snapshot, by its name in places, and when it was modified, in milliseconds since the epoch. */
+export interface AsOf {
+  file: string;
+  at: number;
+}
+
 /** A bounded piece of a stream. */
 export interface Page {
   rows: SourceRow[];
@@ -39,10 +45,10 @@ export interface Page {
   /** How much the connector has read, if it knows: bytes of files, rows of tables. */
   progress?: { done: number; total: number };
   /**
-   * When the newest file of a snapshot was modified, in milliseconds since the epoch. Absent if it is not known. If it is
-   * earlier than in the last snapshot, the guard holds the read, because all of the stream would go back.
+   * The newest file of a snapshot, and when it was modified, in milliseconds since the epoch. Absent if the time is not
+   * known. The guard holds a snapshot that is older than the last one and has other rows.
    */
-  asOf?: number | undefined;
+  asOf?: AsOf | undefined;
   /**
    * True if the source has no new export. Such a page is the only page and has no rows, and nothing is concluded from
    * it.

@@ -67,11 +67,11 @@ const IS_PARTIAL = "(r.state = 'quarantined' AND r.partial = 1)";
 const RECORD_STATE = `CASE WHEN r.missing_since IS NOT NULL THEN NULL WHEN ${IS_PARTIAL} THEN 'mapped' ELSE r.state END AS recordState`;
 
 /** If the guard holds a read of a source, parts of any product may be missing. */
-function guardBlocker(source: string, { message, acceptedAt, isLeft }: OpenGuard): string {
+function guardBlocker(source: string, { message, acceptedAt, isLeft, isOlder }: OpenGuard): string {
   const held = `The guard holds the source ${source}, so it is not known whether the product has all its parts: ${message}`;
   if (acceptedAt !== null)
     return `${held} A person has accepted this export. Read the source again: \`dpp-sync sync ${source}\`.`;
-  return `${held} ${guardAdvice({ source, isLeft: isLeft === 1 })}`;
+  return `${held} ${guardAdvice({ source, isLeft: isLeft === 1, isOlder: isOlder === 1 })}`;
 }
 
 /** @param rules read at each call, because a reload of the config may change them */

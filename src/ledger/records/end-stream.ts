@@ -54,13 +54,6 @@ export function createEndStream(
     presentRecords: db
       .prepare<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL')
       .pluck(),
-    // Counted in two indexes, without reading the records.
-    presentCount: db
-      .prepare<[{ streamId: number }], number>(
-        `SELECT (SELECT count(*) FROM records WHERE stream_id = @streamId)
-         - (SELECT count(*) FROM records WHERE stream_id = @streamId AND missing_since IS NOT NULL)`,
-      )
-      .pluck(),
     missRecord: db.prepare<[number, number]>('UPDATE records SET missing_since = ? WHERE id = ?'),
     missItems: db.prepare<[number, number]>('UPDATE items SET missing_since = ? WHERE record_id = ?'),
     countMissing: db.prepare<[number, string | null, number | null, number, number]>(
@@ -70,7 +63,7 @@ export function createEndStream(
       `UPDATE streams SET complete_read = ?, flags_missing = ?, snapshot_at = (SELECT started_at FROM runs WHERE id = ?)
        WHERE id = ?`,
     ),
-    setAsOf: db.prepare<[number | null, number]>('UPDATE streams SET read_as_of = ? WHERE id = ?'),
+    setAsOf: db.prepare<[number, number]>('UPDATE streams SET read_as_of = ? WHERE id = ?'),
     setCursor: db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
     requeueContenders: db.prepare<[number]>(
       `UPDATE records SET state = 'pending', version = version + 1
@@ -152,7 +145,7 @@ export function createEndStream(
     }
     const refused = seen && refusedReads.check(row.id, seen);
     if (seen && refused === null) {
-      const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
+      const present = streams.countPresent(row.id);
       const unread = seen.size() === present ? [] : unseen(row.id, seen);
       const fresh = heldCreates.newRecords(row.id);
       const { dropped, known: gone } = dropHeld(unread, fresh);
@@ -179,7 +172,7 @@ export function createEndStream(
       if (guarded === null) sql.completeRead.run(read, flagItems ? 1 : 0, runId, row.id);
       sql.countMissing.run(missing, guarded, missedByChanges ?? null, runId, row.id);
     }
-    if (seen && refused === null) sql.setAsOf.run(end.asOf ?? null, row.id);
+    if (seen && refused === null && end.asOf !== undefined) sql.setAsOf.run(end.asOf, row.id);
     // The records of a guarded snapshot are stored as well, so the next read of changes begins at the end of this
     // snapshot.
     if (cursor !== undefined && refused === null) sql.setCursor.run(JSON.stringify(cursor), row.id);

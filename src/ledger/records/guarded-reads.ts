@@ -50,18 +50,23 @@ export interface GuardedReads {
 const IS_LEFT = `(EXISTS (SELECT 1 FROM runs r WHERE r.id = g.run_id)
   AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = g.run_id AND a.stream_id = g.stream_id))`;
 
+/** True if the guard holds a read `g` before its first row. All other reads that it holds miss a record. */
+const IS_OLDER = 'g.missing = 0';
+
 /** What the guard says about a source. */
 export interface OpenGuard {
   message: string;
   acceptedAt: number | null;
   /** 1 if the config no longer has the stream. */
   isLeft: 0 | 1;
+  /** 1 if the export is older than the last one. */
+  isOlder: 0 | 1;
 }
 
 /** The first guarded read of a source, preferably one that no person has accepted. */
-export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g.isLeft FROM streams s
-  JOIN (SELECT stream_id, message, accepted_at, ${IS_LEFT} AS isLeft FROM guarded_reads g
-    UNION ALL SELECT stream_id, message, accepted_at, 0 FROM guarded_items) g ON g.stream_id = s.id
+export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g.isLeft, g.isOlder FROM streams s
+  JOIN (SELECT stream_id, message, accepted_at, ${IS_LEFT} AS isLeft, ${IS_OLDER} AS isOlder FROM guarded_reads g
+    UNION ALL SELECT stream_id, message, accepted_at, 0, 0 FROM guarded_items) g ON g.stream_id = s.id
   WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`;
 
 /** Of each read, at most this many of the records or items that are gone are named. */
@@ -73,24 +78,28 @@ const GONE_MAX = '100';
  */
 export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released,
     iif(g.holds = 1, (SELECT count(*) FROM held_creates h WHERE h.stream_id = g.stream_id), 0) AS creates, g.message,
-    g.isLeft, iif(g.released > 0, (SELECT json_group_array(name) FROM (${releasedNames('g.stream_id', GONE_MAX)})),
+    g.isLeft, g.isOlder, iif(g.released > 0, (SELECT json_group_array(name) FROM (${releasedNames('g.stream_id', GONE_MAX)})),
       (SELECT json_group_array(name) FROM (${lostNames('g.stream_id', GONE_MAX)}))) AS gone
   FROM (
     SELECT stream_id, run_id AS runId, since, missing, read, 0 AS released, message, holds_creates AS holds,
-      ${IS_LEFT} AS isLeft FROM guarded_reads g
+      ${IS_LEFT} AS isLeft, ${IS_OLDER} AS isOlder FROM guarded_reads g
       WHERE accepted_at IS NULL
     UNION ALL
-    SELECT g.stream_id, g.run_id, g.since, coalesce(a.missing, 0), coalesce(a.read, 0), g.released, g.message, g.holds_creates, 0
+    SELECT g.stream_id, g.run_id, g.since, coalesce(a.missing, 0), coalesce(a.read, 0), g.released, g.message, g.holds_creates, 0, 0
       FROM guarded_items g LEFT JOIN run_streams a ON a.run_id = g.run_id AND a.stream_id = g.stream_id
       WHERE g.accepted_at IS NULL
   ) g JOIN streams s ON s.id = g.stream_id
   WHERE @sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))
   ORDER BY s.source, s.id, g.released`;
 
-export type OpenGuardedRead = Omit<GuardedRead, 'isLeft' | 'gone'> & { isLeft: 0 | 1; gone: string };
+export type OpenGuardedRead = Omit<GuardedRead, 'isLeft' | 'isOlder' | 'gone'> & {
+  isLeft: 0 | 1;
+  isOlder: 0 | 1;
+  gone: string;
+};
 
-export function guardedReadOf({ isLeft, gone, ...read }: OpenGuardedRead): GuardedRead {
-  return { ...read, isLeft: isLeft === 1, gone: parseJson<string[]>(gone) };
+export function guardedReadOf({ isLeft, isOlder, gone, ...read }: OpenGuardedRead): GuardedRead {
+  return { ...read, isLeft: isLeft === 1, isOlder: isOlder === 1, gone: parseJson<string[]>(gone) };
 }
 
 interface GuardRow extends Pick<GuardedRead, 'runId' | 'missing' | 'read' | 'message'> {

@@ -1,4 +1,10 @@
-import type { PageLookUp, PageToLookUp, PageToStage } from '../../domain/ports/intake.ts';
+import type {
+  PageDifference,
+  PageLookUp,
+  PageToCompare,
+  PageToLookUp,
+  PageToStage,
+} from '../../domain/ports/intake.ts';
 import { recordKey } from '../../domain/record.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createKnownRecords, isUnchanged } from './known-records.ts';
@@ -11,6 +17,13 @@ export interface PageLooks {
    * Looks up the rows of a page. `ids` are the records of a page that can be skipped; the caller adds them to `seen`.
    */
   lookUp(page: PageToLookUp): PageLookUp & { ids: readonly number[] };
+  /**
+   * Compares the contents of rows, whatever their mapping is. `ids` are the present records of the page; the caller adds
+   * them to `seen`.
+   */
+  compare(page: PageToCompare): PageDifference & { ids: ReadonlySet<number> };
+  /** How many records a stream has that are not missing. */
+  countPresent(source: string, stream: string): number;
   /** Returns the records of a page that changes nothing and needs no write; null for any other page. */
   skip(page: PageToStage): readonly number[] | null;
 }
@@ -44,6 +57,23 @@ export function createPageLooks(db: Sqlite, streams: Streams): PageLooks {
         if (isRepeated || stored === undefined || !isUnchanged(stored, row)) toMap.push(at);
       }
       return { skipped: false, toMap, ids: [] };
+    },
+    countPresent: (source, stream) => streams.countPresent(streams.get(source, stream).id),
+    compare({ source, stream, records, seen: before }) {
+      const { id: streamId } = streams.get(source, stream);
+      const ids = new Set<number>();
+      const seen = { has: (id: number) => ids.has(id) || before.has(id) };
+      let changed = 0;
+      let fresh = 0;
+      for (const row of records) {
+        const { known } = knownRecords.identify(row, streamId, seen);
+        if (known === undefined || known.missing === 1) fresh += 1;
+        else {
+          ids.add(known.id);
+          if (known.hash !== row.hash) changed += 1;
+        }
+      }
+      return { changed, fresh, ids };
     },
     skip(page) {
       if (page.mapped !== undefined || page.uncounted === undefined || !mayBeCountedLater(page)) return null;

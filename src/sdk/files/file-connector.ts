@@ -8,7 +8,7 @@ import { formatFiles } from './find-files.ts';
 import { locate } from './location.ts';
 import { createNoRecords } from './no-records.ts';
 import type { OpenFile } from './open-file.ts';
-import { newestTimeOf } from './source-file.ts';
+import { newestOf } from './source-file.ts';
 
 type OptionsOf<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;
 
@@ -86,13 +86,17 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   async function* readSnapshot(request: Read): AsyncGenerator<SizedPage> {
     const { files } = request.found;
     const progress = createByteCount(files);
-    const asOf = newestTimeOf(files);
+    const asOf = newestOf(files);
+    let isEmpty = true;
     for (const file of files) {
       for await (const { page, bytes } of pagesOf(file, request)) {
+        isEmpty = false;
         yield { page: { ...page, progress: progress.within(page.progress), asOf }, bytes };
       }
       progress.end();
     }
+    // The time of an export without rows counts too.
+    if (isEmpty) yield { page: { rows: [], asOf }, bytes: 0 };
   }
 
   async function* readChanges(request: Read, read: FileProgress): AsyncGenerator<Page> {

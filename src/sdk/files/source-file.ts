@@ -1,5 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import type { AsOf } from '../../domain/ports/source.ts';
 import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 import { localTroubleOf } from '../../lib/local-trouble.ts';
 import { sourceFault } from '../faults.ts';
@@ -44,10 +45,11 @@ export function timeOf(version: string): string {
   return version.slice(0, TIME_LENGTH);
 }
 
-/** When the newest of these files was modified, in milliseconds since the epoch; undefined if a time is not known. */
-export function newestTimeOf(files: readonly SourceFile[]): number | undefined {
-  const times = files.map(({ version }) => Number(BigInt(timeOf(version)) / 1_000_000n));
-  return times.length === 0 || times.includes(0) ? undefined : Math.max(...times);
+/** The newest of these files, and when it was modified; undefined if a time is not known. */
+export function newestOf(files: readonly SourceFile[]): AsOf | undefined {
+  const times = files.map(({ name, version }) => ({ file: name, at: Number(BigInt(timeOf(version)) / 1_000_000n) }));
+  if (times.length === 0 || times.some(({ at }) => at === 0)) return undefined;
+  return times.reduce((newest, one) => (one.at >= newest.at ? one : newest));
 }
 
 export function localVersionOf(stats: BigIntStats): string {

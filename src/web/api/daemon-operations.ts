@@ -37,6 +37,9 @@ const Status = z.strictObject({
         gone: z.array(z.string()).describe('The names of the first records or items that are gone, at most 100.'),
         message: z.string(),
         isLeft: z.boolean().describe('True if the config no longer has the stream.'),
+        isOlder: z
+          .boolean()
+          .describe('True if the export is older than the last one, so that none of its rows was stored.'),
       }),
     )
     .describe('Exports that the guard holds until a person accepts them: `sync` with `accept`.'),

@@ -1,4 +1,4 @@
-import { utimesSync } from 'node:fs';
+import { existsSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -13,8 +13,8 @@ afterEach(() => world.remove());
 const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 const names = () => world.contents().products.map(({ name }) => name);
 
-function write(file: string, name: string, day: number): void {
-  world.write(file, `sku,name\nA1,${name}\nA2,${name}\n`);
+function write(file: string, name: string, day: number, keys: readonly string[] = ['A1', 'A2']): void {
+  world.write(file, `sku,name\n${keys.map((key) => `${key},${name}\n`).join('')}`);
   utimesSync(join(world.folder, file), day * 86_400, day * 86_400);
 }
 
@@ -36,8 +36,11 @@ describe('a file older than the one that was read last', () => {
       const { exitCode, stdout } = await run('sync');
       expect(exitCode).toBe(4);
       expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-        'The guard holds erp/default: This export was written at 2024-10-04 00:00:00 UTC, and the export that was read last at 2024-10-05 00:00:00 UTC, which is later. So none of its rows was stored.',
+        'The guard holds erp/default: p.csv was modified at 2024-10-04 00:00:00 UTC, and the export that was read last at 2024-10-05 00:00:00 UTC, which is later. With p.csv, 2 records would get former values. So none of its rows was stored.',
       );
+      expect(stdout).toMatch(/If it was put back by mistake, bring a newer file: .* sync erp\n/);
+      expect(stdout).toMatch(/If it is right, accept it, and its rows count: .* sync --accept erp\n/);
+      expect(stdout).not.toContain('counts as missing');
       expect(names()).toEqual(['Tuesday', 'Tuesday']);
     }
     write('p.csv', 'Wednesday', 20_002);
@@ -54,7 +57,9 @@ describe('a file older than the one that was read last', () => {
     await run('sync');
     write('p.csv', 'Monday', 20_000);
     expect((await run('sync')).exitCode).toBe(4);
-    expect((await run('sync', '--accept', 'erp')).exitCode).toBe(0);
+    const { exitCode, stdout } = await run('sync', '--accept', 'erp');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('Accepted of erp/default: an export that is older than the one that was read before.');
     expect(names()).toEqual(['Monday', 'Monday']);
     expect((await run('sync')).exitCode).toBe(0);
   });
@@ -66,6 +71,73 @@ describe('a file older than the one that was read last', () => {
     write('p.csv', 'Monday', 20_000);
     for (const _ of [1, 2]) expect((await run('sync')).exitCode).toBe(4);
     expect(names()).toEqual(['Tuesday', 'Tuesday']);
+  });
+
+  it('an older file with the rows that are stored is read and archived, and still older ones are compared with the newest', async () => {
+    await begin({ path: './p.csv', after: 'archive', archive: './read' });
+    write('p.csv', 'Tuesday', 20_003);
+    await run('sync');
+    write('p.csv', 'Tuesday', 20_001);
+    const { exitCode, stdout } = await run('sync');
+    expect([exitCode, stdout.includes('guard')]).toEqual([0, false]);
+    expect(existsSync(join(world.folder, 'p.csv'))).toBe(false);
+    write('p.csv', 'Monday', 20_002);
+    expect((await run('sync')).exitCode).toBe(4);
+  });
+
+  it('an older file is not held for a changed mapping, and the message counts what would go back', async () => {
+    await begin();
+    write('p.csv', 'Tuesday', 20_001);
+    await run('sync');
+    write('p.csv', 'Tuesday', 20_000);
+    world.write('dpp-sync.yaml', readFileSync(world.configFile, 'utf8').replace('row.name', 'row.sku'));
+    expect((await run('sync')).exitCode).toBe(0);
+    expect(names()).toEqual(['A1', 'A2']);
+    write('p.csv', 'Monday', 20_000, ['A1', 'A3']);
+    expect((await run('sync')).stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'With p.csv, 1 record would get former values, 1 would be missing and 1 would be new or back again. So none of its rows was stored.',
+    );
+  });
+
+  it('the newest of several files decides, and an export without rows has a time too', async () => {
+    await begin({ path: './p-*.csv' });
+    write('p-1.csv', 'Monday', 20_001, ['A1']);
+    write('p-2.csv', 'Monday', 20_003, ['A2']);
+    await run('sync');
+    write('p-1.csv', 'Tuesday', 20_004, []);
+    write('p-2.csv', 'Tuesday', 20_005, []);
+    expect((await run('sync')).exitCode).toBe(4);
+    write('p-1.csv', 'Sunday', 20_000, ['A1']);
+    write('p-2.csv', 'Sunday', 20_004, ['A2']);
+    expect((await run('sync')).stdout).toContain('p-2.csv was modified at 2024-10-08');
+    expect(names()).toEqual(['Monday', 'Monday']);
+  });
+
+  it('a time in the future counts as the present time, and the run says so', async () => {
+    await begin();
+    const today = Math.floor(Date.now() / 86_400_000);
+    write('p.csv', 'Tuesday', today + 400);
+    const { exitCode, stderr } = await run('sync');
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/p\.csv was modified at \S+ \S+ UTC, which is in the future\. It counts as modified at/);
+    world.write('p.csv', 'sku,name\nA1,Wednesday\nA2,Wednesday\n');
+    expect((await run('sync')).exitCode).toBe(0);
+    write('p.csv', 'Monday', today - 1);
+    expect((await run('sync')).exitCode).toBe(4);
+    expect(names()).toEqual(['Wednesday', 'Wednesday']);
+  });
+
+  it('a time in the future that a former version has stored holds nothing', async () => {
+    await begin();
+    write('p.csv', 'Tuesday', 20_001);
+    await run('sync');
+    const db = new Database(join(world.folder, 'data/ledger.db'));
+    db.prepare('UPDATE streams SET read_as_of = ?').run(Date.now() + 86_400_000);
+    db.close();
+    write('p.csv', 'Wednesday', 20_002);
+    expect((await run('sync')).exitCode).toBe(0);
+    write('p.csv', 'Monday', 20_000);
+    expect((await run('sync')).exitCode).toBe(4);
   });
 
   it('an older file of changes is read with a warning', async () => {

@@ -419,6 +419,7 @@ describe('a ledger of each older version', () => {
         released: 0,
         gone: [],
         isLeft: false,
+        isOlder: false,
         message: 'Seven are missing.',
       },
     ]);

@@ -50,6 +50,7 @@ describe('the conditions of alerts', () => {
             creates: 0,
             gone: [],
             isLeft: false,
+            isOlder: false,
             message: 'Broken.',
           },
         ],

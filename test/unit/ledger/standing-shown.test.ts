@@ -22,6 +22,7 @@ const STANDING: Standing = {
       creates: 0,
       gone: [],
       isLeft: false,
+      isOlder: false,
       message: '9 of 10 are <missing>.',
     },
   ],

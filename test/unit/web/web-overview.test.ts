@@ -221,6 +221,7 @@ describe('the overview', () => {
         creates: 0,
         gone: [],
         isLeft: false,
+        isOlder: false,
         message: '90 of 100 are gone.',
       },
     ];

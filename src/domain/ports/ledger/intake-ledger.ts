@@ -8,7 +8,9 @@ import type {
   ItemRecords,
   ItemRecordsRequest,
   MappedRecord,
+  PageDifference,
   PageLookUp,
+  PageToCompare,
   PageToLookUp,
   PageToStage,
   PendingRecord,
@@ -45,6 +47,12 @@ export interface IntakeLedger {
    * for the first time, because it is not known yet which of them make items.
    */
   itemRecords(request: ItemRecordsRequest): Promise<ItemRecords>;
+  /**
+   * Compares the rows of a page with the stored records, and adds the present ones to `seen`. Writes nothing.
+   */
+  comparePage(page: PageToCompare): Promise<PageDifference>;
+  /** How many records a stream has that are not missing. */
+  countPresent(of: Pick<PageToCompare, 'source' | 'stream'>): Promise<number>;
   /** Looks up which rows of a page have to be mapped. Writes nothing. */
   lookUpPage(page: PageToLookUp): Promise<PageLookUp>;
   /**

@@ -84,7 +84,7 @@ function guardStep(
   name: string,
   source: string,
   held: Step['standing'],
-  { message, acceptedAt, isLeft }: OpenGuard,
+  { message, acceptedAt, isLeft, isOlder }: OpenGuard,
 ): Step {
   if (acceptedAt !== null) {
     const cure = `A person has accepted this read at ${utc(acceptedAt)}. The next read of the source uses that decision.`;
@@ -94,7 +94,7 @@ function guardStep(
       isGuard: true,
     });
   }
-  const [first, ...others] = guardSteps({ source, isLeft: isLeft === 1 });
+  const [first, ...others] = guardSteps({ source, isLeft: isLeft === 1, isOlder: isOlder === 1 });
   const cure = others.map(({ text, command }) => `${text}: \`${command}\`.`).join(' ');
   return step(held, `the guard holds the last read of ${name}: ${message}`, {
     cure: `${first?.text}. ${cure}`,

@@ -32,6 +32,7 @@ export function acceptPage(view: AcceptView): Html {
   }
   const missing = guarded.reduce((sum, read) => sum + read.missing, 0);
   const released = guarded.reduce((sum, read) => sum + read.released, 0);
+  const older = guarded.filter(({ isOlder }) => isOlder);
   // A read that is held for two reasons is listed twice.
   const byStream = new Map(guarded.map(({ stream, creates }) => [stream, creates]));
   const creates = [...byStream.values()].reduce((sum, count) => sum + count, 0);
@@ -41,6 +42,7 @@ ${guarded.length === 0 ? null : card('What the guard holds', [held(guarded), ...
 ${adopted.length === 0 ? null : card('Changes of items that were found at the platform', adoptedTable(adopted))}
 ${card('What will happen', [
   html`<ul>
+${older.length === 0 ? null : html`<li>A run of ${source} begins. The rows of the older export then replace the rows that were read after it.</li>`}
 ${missing === 0 ? null : html`<li>A run of ${source} begins. At most ${counted(missing, 'record')} that the export lacks then ${missing === 1 ? 'counts' : 'count'} as missing. ${AFTERWARDS[onMissing]}</li>`}
 ${released === 0 ? null : html`<li>${counted(released, 'item')} that no row makes any more ${released === 1 ? 'counts' : 'count'} as missing.</li>`}
 ${creates === 0 ? null : html`<li>${counted(creates, 'new item')} that the guard has held ${creates === 1 ? 'is' : 'are'} created. The platform cannot delete them.</li>`}
@@ -77,9 +79,9 @@ function held(guarded: readonly GuardedRead[]): Html {
       { name: 'held since' },
       { name: 'why' },
     ],
-    rows: guarded.map(({ stream, runId, read, missing, released, since, message }) => [
+    rows: guarded.map(({ stream, runId, read, missing, released, since, message, isOlder }) => [
       stream,
-      html`<a href="${runPath(runId)}">${formatCount(read)}</a>`,
+      html`<a href="${runPath(runId)}">${isOlder ? 'none' : formatCount(read)}</a>`,
       formatCount(missing),
       formatCount(released),
       timeOf(since),
