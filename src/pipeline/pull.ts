@@ -317,8 +317,8 @@ export interface PageToStore extends ReadPage {
 }
 
 /**
- * Stores the changed rows of a stream whose rows are identified by their content. They are mapped when the stream has ended, because only then is it
- * known which rows are gone.
+ * Stores changed rows that their content identifies. They are mapped at the end of the stream: only then is it known
+ * which rows are gone.
  */
 function storeUnmapped(page: PageToStore, { ledger, wait }: PullOptions, abort: AbortSignal): Promise<StagedPage> {
   const { number: _, ...toStage } = page;
