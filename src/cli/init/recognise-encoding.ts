@@ -16,6 +16,9 @@ const WORDS_SHOWN = 3;
 /** UTF-8 that is read as windows-1252: pairs of letters and signs that no language has. */
 const MOJIBAKE = /Ã[\u0080-\u00bf©¤¶¼]|â€|ï»/;
 
+/** U+FFFD in UTF-8, as characters of latin1. A conversion writes it in place of what it could not read. */
+const WRITTEN_REPLACEMENT = /\u00ef\u00bf\u00bd/g;
+
 /**
  * Recognises the encoding of a file by its beginning. Several 8-bit encodings cannot be distinguished with certainty,
  * so the reason shows words that a person can check.
@@ -64,9 +67,11 @@ function ofControls(bytes: Buffer): boolean {
 
 function ofHighBytes(bytes: Buffer): FoundEncoding {
   const utf8 = decoded(bytes, 'utf-8', 'the file is valid UTF-8');
-  const broken = countOf(utf8.text, /\uFFFD/g);
-  const whole = countOf(utf8.text, /[^\p{ASCII}\uFFFD]/gu);
+  const replaced = countOf(bytes.toString('latin1'), WRITTEN_REPLACEMENT);
+  const broken = countOf(utf8.text, /\uFFFD/g) - replaced;
+  const whole = countOf(utf8.text, /[^\p{ASCII}\uFFFD]/gu) + replaced;
   if (broken === 0) {
+    if (replaced > 0) return { ...utf8, reason: `${utf8.reason}; ${damageOf(replaced)}` };
     return whole === 0 ? { ...utf8, reason: 'only ASCII so far, which UTF-8 includes' } : withWords(utf8);
   }
   // Single characters of another encoding may be valid UTF-8 by accident, but never most of them.
@@ -79,6 +84,11 @@ function ofHighBytes(bytes: Buffer): FoundEncoding {
   const other = name === 'windows-1250' ? 'windows-1252 (Western Europe)' : 'windows-1250 (Polish, Czech, Hungarian)';
   const cure = `if words look wrong, write another encoding, for example ${other}`;
   return { ...found, reason: `${found.reason}; ${cure}` };
+}
+
+function damageOf(replaced: number): string {
+  const characters = replaced === 1 ? 'one character' : `${replaced} characters`;
+  return `an earlier conversion has damaged ${characters} (U+FFFD), and no encoding brings them back`;
 }
 
 function decoded(bytes: Buffer, name: string, reason: string): FoundEncoding {

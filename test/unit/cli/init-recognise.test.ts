@@ -40,6 +40,23 @@ describe('the encoding of a text', () => {
     expect(recogniseEncoding(bytes)).toMatchObject({ name: 'utf-8', reason: expect.stringContaining('1 broken') });
   });
 
+  it('the encoding of a text is UTF-8 if an earlier conversion has damaged it, and the reason says so', () => {
+    for (const [name, damaged] of [
+      ['a few of many', 'Lüfter groß; Gr\ufffdn\n'],
+      ['all of them', 'sku;name\nA1;Gr\ufffdn\nA2;B\ufffdck\n'],
+    ]) {
+      const found = recogniseEncoding(Buffer.from(damaged ?? ''));
+      expect({ name, found }).toMatchObject({
+        name,
+        found: {
+          name: 'utf-8',
+          isGuess: false,
+          reason: expect.stringMatching(/valid UTF-8; .* has damaged .*U\+FFFD/),
+        },
+      });
+    }
+  });
+
   it('the encoding of a text has words as evidence where it cannot be known for certain', () => {
     expect(recogniseEncoding(iconv.encode(GERMAN, 'windows-1252'))?.reason).toContain('Lüfter, groß, grün');
   });
