@@ -1,5 +1,6 @@
 import { decodeXML } from 'entities/decode';
 import { escapeUTF8 } from 'entities/escape';
+import { withHiddenShown } from '../lib/text/odd-character.ts';
 
 /** Markup that is sent unchanged. */
 export class Html {
@@ -11,11 +12,26 @@ export class Html {
 
 type Content = Html | string | number | null | readonly Content[];
 
-function render(content: Content): string {
+/** Attributes that people read. All other attributes keep their values, because they are data or addresses. */
+const READ_BY_PEOPLE = new Set(['aria-label', 'alt', 'data-label', 'placeholder', 'title']);
+const IN_ATTRIBUTE = /([\w-]+)="[^"<>]*$/;
+/** The text of this element is a value that the person sends again. */
+const IN_TEXTAREA = /<textarea\b[^>]*>$/;
+
+/** True if people read the content that stands after this markup. */
+function isReadByPeople(before: string): boolean {
+  const [, attribute] = IN_ATTRIBUTE.exec(before) ?? [];
+  return attribute === undefined ? !IN_TEXTAREA.test(before) : READ_BY_PEOPLE.has(attribute);
+}
+
+/** @param parts the parts of the template before the content */
+function render(content: Content, parts: () => readonly string[]): string {
   if (content === null) return '';
   if (content instanceof Html) return content.markup;
-  if (typeof content === 'object') return content.map(render).join('');
-  return escapeUTF8(String(content));
+  if (typeof content === 'object') return content.map((one) => render(one, parts)).join('');
+  const text = String(content);
+  const shown = withHiddenShown(text);
+  return escapeUTF8(shown === text || !isReadByPeople(parts().join('')) ? text : shown);
 }
 
 /** The ends of elements after which a new line begins. */
@@ -39,7 +55,12 @@ export function plainText({ markup }: Html): string {
   return decodeXML(sentences.join(' '));
 }
 
-/** Builds markup. All content is escaped, except markup that this function has built. */
+/**
+ * Builds markup. All content is escaped, except markup that this function has built. Where people read the content, its
+ * hidden characters are shown.
+ */
 export function html(parts: TemplateStringsArray, ...contents: Content[]): Html {
-  return new Html(parts.reduce((before, part, at) => before + render(contents[at - 1] ?? null) + part));
+  return new Html(
+    parts.reduce((before, part, at) => before + render(contents[at - 1] ?? null, () => parts.slice(0, at)) + part),
+  );
 }

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { visibleText } from '../../lib/text/odd-character.ts';
 import { printable, wrap } from '../text/style.ts';
 
 /** The longest line with a comment. A longer line gets its comment above it. */
@@ -20,17 +21,21 @@ export function commentLines(indent: number, comment: string): string[] {
 /** A value as YAML on one line. A `${` in the value is escaped. */
 export function yamlValue(value: unknown): string {
   const escaped = withoutPlaceholders(value);
-  if (typeof escaped === 'string' && /\w/.test(escaped) && !/\p{Cc}/u.test(escaped)) {
+  if (typeof escaped === 'string' && /\w/.test(escaped) && visibleText(escaped) === escaped) {
     return stringify(escaped, { lineWidth: 0, defaultStringType: 'PLAIN', blockQuote: false }).trimEnd();
   }
-  // JSON is YAML, and has no line breaks in it.
-  return JSON.stringify(escaped);
+  return jsonOf(escaped);
 }
 
 /** The form of a name in a list in brackets. */
 export function yamlName(name: string): string {
   const isPlain = /^[A-Za-z_][\w-]*$/.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name);
-  return isPlain ? name : JSON.stringify(withoutPlaceholders(name));
+  return isPlain ? name : jsonOf(withoutPlaceholders(name));
+}
+
+/** JSON is YAML, and has no line breaks in it. An escape shows each character that people cannot see. */
+function jsonOf(value: unknown): string {
+  return visibleText(JSON.stringify(value));
 }
 
 function withoutPlaceholders(value: unknown): unknown {

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { withHiddenShown } from '../../lib/text/odd-character.ts';
 
 export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
 /** Colours a text, or returns it unchanged if colours are off. */
@@ -14,18 +15,11 @@ export function wantsColour(stream: { isTTY?: boolean }, env: Readonly<Record<st
 }
 
 /**
- * Makes a text from a source or from the API safe for one line of a terminal. Control characters, which could move the
- * cursor or change the screen, marks that change the reading direction, and byte order marks are made visible.
+ * Makes a text from a source or from the API safe for one line of a terminal. Control characters could move the cursor or
+ * change the screen.
  */
 export function printable(text: string): string {
-  return text
-    .replaceAll(/\r?\n/g, '⏎')
-    .replaceAll('\t', ' ')
-    .replaceAll(
-      // oxlint-disable-next-line no-control-regex
-      /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb]/g,
-      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    );
+  return withHiddenShown(text.replaceAll(/\r?\n/g, '⏎').replaceAll('\t', ' ')).replaceAll('\r', '\\u000d');
 }
 
 /** Cuts a text to a number of characters. */

@@ -37,21 +37,41 @@ export function withoutOddCharacters(text: string): string {
   return text.replaceAll(ALL_ODD, '');
 }
 
-/** Characters that nobody sees, or that look like a plain space. Half surrogate pairs have no shape either. */
-const SHAPELESS = /[\p{C}\u00A0\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]/gu;
+/**
+ * Matches characters that people do not see, and characters that move the text around them, such as those that change the
+ * reading direction. Tabs and line ends are not matched.
+ */
+const HIDDEN = /[^\P{C}\t\n\r]|[\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu;
+/** Matches hidden characters, tabs and line ends, and spaces other than the plain space. */
+const SHAPELESS = /[^\P{Z} ]|[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const PLAIN = /^[\t\n\r\x20-\x7e]*$/;
+
+/**
+ * A text in which people can see each hidden character, for example as `\u200b`. Every text for people that has values or
+ * names of a source is shown in this form. Stored values, files for uploads and fields of forms keep their characters.
+ */
+export function withHiddenShown(text: string): string {
+  return PLAIN.test(text) ? text : text.replaceAll(HIDDEN, escapeOf);
+}
 
 /**
  * A text for messages in which people can see every character: `A1⏎B` for a line end, and `\ufeffA1` for a byte order
  * mark. A person may paste such a text as a key: see `readingsOf`.
  */
 export function visibleText(text: string): string {
-  return text
-    .replaceAll(/\r?\n/g, '⏎')
-    .replaceAll(SHAPELESS, (character) => character.split('').map(escapeOf).join(''));
+  return withShapeless(text.replaceAll(/\r?\n/g, '⏎'), escapeOf);
 }
 
-function escapeOf(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/** The text with another text in place of each character that has no shape of its own. */
+export function withShapeless(text: string, shown: (character: string) => string): string {
+  return text.replaceAll(SHAPELESS, shown);
+}
+
+function escapeOf(character: string): string {
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 }
 
 /** The usual name of a code point: `U+001F`. */

@@ -1,3 +1,4 @@
+import { Environment } from '@marcbachmann/cel-js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { columnsOf } from '../../../src/cli/init/columns.ts';
@@ -45,6 +46,23 @@ describe('the text of a config', () => {
         v: value.replace('${', () => '$${'),
       });
     }
+  });
+
+  it('the text of a config shows each character that nobody sees, and names the same columns', () => {
+    const odd = ['MAT\u200bNR', 'A\u202eB', 'C\u00a0D', 'E\ufe0f', 'F\u{e0001}'];
+    const rows = rowsOf(3, (at) => Object.fromEntries(odd.map((name) => [name, `${name}${at}`])));
+    const parts = partsOf(rows);
+    parts.path = './a\u200b.csv';
+    const text = sourcesText(parts);
+    expect(text).toMatch(/^[\t\n\x20-\x7e\u00a0]*$/);
+    const [source] = parse(text).sources;
+    expect(source.streams.s).toMatchObject({ path: './a\u200b.csv', key: [odd[0]] });
+    const { columns } = columnsOf(rows);
+    const environment = new Environment().registerVariable('row', 'map');
+    expect(columns.map(({ access }) => environment.evaluate(access, { row: rows[0] }))).toEqual(
+      odd.map((name) => `${name}0`),
+    );
+    expect(source.mappings[0].key).toBe(String.raw`row["MAT\u200bNR"]`);
   });
 
   it.each<[string, JsonObject[]]>([

@@ -2,6 +2,7 @@
 // compile.
 
 import type { ASTNode } from '@marcbachmann/cel-js';
+import { withShapeless } from '../../../lib/text/odd-character.ts';
 
 /** Reserved words of CEL, which cannot follow a point. */
 const RESERVED = new Set(
@@ -14,14 +15,23 @@ function isIdentifier(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !RESERVED.has(name);
 }
 
+/** A name as a text of CEL, with an escape for each character that people cannot see. */
+function quoted(name: string): string {
+  return withShapeless(JSON.stringify(name), (character) => {
+    const code = (character.codePointAt(0) ?? 0).toString(16);
+    // CEL refuses the two halves of a pair.
+    return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
+  });
+}
+
 /** The expression for a member: `row.MATNR`, or `row["Sort Fld"]` for a name that is not an identifier. */
 export function memberAccess(owner: string, name: string): string {
-  return isIdentifier(name) ? `${owner}.${name}` : `${owner}[${JSON.stringify(name)}]`;
+  return isIdentifier(name) ? `${owner}.${name}` : `${owner}[${quoted(name)}]`;
 }
 
 /** The expression that asks whether a member is there: `has(row.MATNR)`, or `"Sort Fld" in row`. */
 export function memberPresence(owner: string, name: string): string {
-  return isIdentifier(name) ? `has(${owner}.${name})` : `${JSON.stringify(name)} in ${owner}`;
+  return isIdentifier(name) ? `has(${owner}.${name})` : `${quoted(name)} in ${owner}`;
 }
 
 /** The path of member names that a node stands for, such as `row`, `MATNR`. Null for any other node. */
