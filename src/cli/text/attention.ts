@@ -91,6 +91,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
       ),
       '  Which and why: dpp-sync quarantine',
       '  As a file for the people who own the data: dpp-sync quarantine --out quarantine.csv',
+      ...(hasMissing(standing) ? [ROWS_BEFORE_MISSING] : []),
     );
   }
   return [
@@ -99,6 +100,17 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     ...undecidedLines(standing.missingOutcomes, paint),
     ...formLines(attention.otherForms, paint),
   ];
+}
+
+const ROWS_BEFORE_MISSING =
+  '  A row whose key cannot be read may be the row of a missing item, so correct these rows before you decide about missing items.';
+
+/** True if items are missing and a person may still decide about them, or if the guard holds a read that lacks records. */
+function hasMissing({ missingOutcomes, guarded }: Standing): boolean {
+  return (
+    missingOutcomes.some(({ outcome }) => outcome !== 'accepted' && outcome !== 'ignored') ||
+    guarded.some(({ missing }) => missing > 0)
+  );
 }
 
 /** The most characters of the error of a run. The cure stands at its end. */

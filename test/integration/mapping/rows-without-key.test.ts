@@ -119,6 +119,34 @@ describe('a stream without `key`', () => {
   });
 });
 
+describe('rows that cannot be read', () => {
+  // The name has a comma and no quotes, so the values after it are in wrong columns.
+  const shifted = (rows: readonly string[]) => rows.map((row) => row.replace('Pump', 'Pump, big'));
+  const rowsOf = (count: number) => Array.from({ length: count }, (_, at) => `Pump ${at},,P-${at}`);
+  const write = (rows: readonly string[]) => world.write('p.csv', `${['name,kind,sku', ...rows].join('\n')}\n`);
+  const advice = 'correct these rows before you decide about missing items';
+
+  it.each([undefined, ['sku']])(
+    'are the first thing to correct, before missing items are decided: key %j',
+    async (key) => {
+      await start([], key && { key });
+      write(rowsOf(60));
+      await synced();
+      write([...rowsOf(58), ...shifted(rowsOf(60)).slice(58)]);
+      expect(await synced()).toMatchObject({ guarded: 0, quarantined: 2, missing: { material: 2 }, writes: {} });
+      expect((await runHere(['status', '-c', world.configFile])).stdout).toContain(advice);
+
+      // One row that can be read is no whole export.
+      write([...rowsOf(1), ...shifted(rowsOf(60)).slice(1)]);
+      expect(await synced()).toMatchObject({ guarded: 1, quarantined: 59, missing: { material: 2 }, writes: {} });
+
+      write(rowsOf(60));
+      expect(await synced()).toMatchObject({ created: 0, guarded: 0, quarantined: 0, missing: {} });
+      expect((await runHere(['status', '-c', world.configFile])).stdout).not.toContain(advice);
+    },
+  );
+});
+
 describe('a ledger of the version before', () => {
   it('has the same records under their keys, and sends nothing for an unchanged export', async () => {
     await start([...ROWS, ...ROWS.slice(0, 1), ['', 'No number', '']]);
