@@ -87,14 +87,14 @@ export function runLines({ runs }: Pick<Report, 'runs'>, style: TableStyle): str
 }
 
 /**
- * The line about rows in quarantine that the table of runs does not count as quarantined. An unchanged row is not mapped again,
- * so it stays in quarantine and is counted as unchanged.
+ * The line about rows in quarantine that the table of runs does not count as quarantined. An unchanged row counts as unchanged,
+ * whether it stays in quarantine or a changed row has put it there.
  */
-function stillQuarantinedLines({ runs, quarantined }: Pick<Report, 'runs' | 'quarantined'>): string[] {
-  const earlier = quarantined - runs.reduce((sum, account) => sum + account.quarantined, 0);
-  if (runs.length === 0 || earlier <= 0) return [];
-  const rows = plural(earlier, 'row of an earlier run is', 'rows of earlier runs are');
-  return [`  ${rows} still in quarantine. The column counts only rows that this run has mapped.`];
+function quarantinedNowLines({ runs, quarantined }: Pick<Report, 'runs' | 'quarantined'>): string[] {
+  const others = quarantined - runs.reduce((sum, account) => sum + account.quarantined, 0);
+  if (runs.length === 0 || others <= 0) return [];
+  const rows = plural(others, 'further row is', 'further rows are');
+  return [`  ${rows} in quarantine now. The column counts only rows that are new or changed.`];
 }
 
 /**
@@ -169,7 +169,7 @@ export function reportLines(report: Synced, style: TableStyle): string[] {
       ...runLines(report, style),
       ...remappedLines(report),
       ...missingRowsLines(report),
-      ...stillQuarantinedLines(report),
+      ...quarantinedNowLines(report),
     ],
     itemLines(items, style),
     passportLines(report.passports, style),

@@ -17,7 +17,7 @@ export function announced(
   options: {
     queues: Pick<Queues, 'failed' | 'forget'>;
     emit: Emit;
-    views: Pick<LedgerViews, 'run'>;
+    views: Pick<LedgerViews, 'run' | 'quarantinedCount'>;
     log: Logger;
     scrub: (text: string) => string;
   },
@@ -51,7 +51,13 @@ export function announced(
       emit({ type: 'run_ended', source, result });
       for (const held of guarded) warnOfGuard(log, { source, run: runId, ...held });
       const { counts, text } = accountOf(views.run(runId)?.streams ?? []);
-      log.info({ source, run: runId, result, ...counts }, `The run of ${source} is ${result}: ${text}.`);
+      // A changed row can put an unchanged row into quarantine, which the run counts as unchanged.
+      const inQuarantine = views.quarantinedCount([source]);
+      const [rows, are] = inQuarantine === 1 ? ['row', 'is'] : ['rows', 'are'];
+      log.info(
+        { source, run: runId, result, ...counts, inQuarantine },
+        `The run of ${source} is ${result}: ${text}. ${inQuarantine} ${rows} of ${source} ${are} in quarantine now.`,
+      );
       return pulled;
     } catch (error) {
       if (abort.aborted) throw error;
@@ -88,10 +94,10 @@ function accountOf(streams: readonly StreamAccount[]) {
     `${changed} changed`,
     ...(toMap > 0 ? [`${toMap} to be mapped`] : []),
     ...(excluded > 0 ? [`${excluded} excluded`] : []),
-    `${quarantined} in quarantine`,
+    `${quarantined} quarantined`,
     ...(missing > 0 ? [`${missing} missing`] : []),
   ];
-  return { counts, text: `${read} rows read, ${parts.join(', ')}` };
+  return { counts, text: `${read} ${read === 1 ? 'row' : 'rows'} read, ${parts.join(', ')}` };
 }
 
 /** Logs that the guard holds a stream, and what to do. */

@@ -5,7 +5,7 @@ import { createLogger, type Logger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
-import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
+import { PRODUCTS, runSource, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 interface Line {
@@ -75,6 +75,36 @@ describe('the lines of the log', () => {
         state: expect.any(String),
       });
     }
+  });
+
+  it('the line of a run says how many rows of its source are in quarantine now, besides those that the run has mapped', async () => {
+    const source = {
+      ...PRODUCTS.source,
+      options: { path: './products.csv', key: ['LINE'] },
+      mappings: [{ ...PRODUCTS.source.mappings[0], fields: { sku: 'row.SKU', name: 'row.NAME', status: '"DRAFT"' } }],
+    };
+    const rows = (name: string) => `LINE,SKU,NAME\n1,A-1,${name}\n2,A-1,Kettle\n3,A-2,Toaster\n`;
+    world = await createWorld({ config: { sources: [source] }, files: { 'products.csv': rows('Kettle') } });
+    const { lines, log } = recording();
+    const { daemon } = await startDaemon(world, { log });
+    const lineOf = async (file: string) => {
+      world?.write('products.csv', file);
+      await runSource(daemon, 'erp');
+      return lines.findLast(({ msg }) => msg.startsWith('The run of erp is'));
+    };
+    expect((await lineOf(rows('Kettle')))?.msg).toBe(
+      'The run of erp is complete: 3 rows read, 0 unchanged, 3 changed, 0 quarantined. 0 rows of erp are in quarantine now.',
+    );
+    // Row 2 is unchanged. It makes the product of row 1 with a name that row 1 no longer has.
+    expect(await lineOf(rows('Teapot'))).toMatchObject({
+      msg: 'The run of erp is complete: 3 rows read, 2 unchanged, 1 changed, 0 quarantined. 1 row of erp is in quarantine now.',
+      quarantined: 0,
+      inQuarantine: 1,
+    });
+    expect((await lineOf('LINE,SKU,NAME\n1,A-1,Teapot\n'))?.msg).toBe(
+      'The run of erp is complete: 1 row read, 1 unchanged, 0 changed, 0 quarantined, 2 missing. 0 rows of erp are in quarantine now.',
+    );
+    await daemon.stop();
   });
 
   it('the lines of concurrent work keep their fields apart, and take fields that become known later', async () => {

@@ -96,7 +96,7 @@ describe('the pages to look at', () => {
 
     it('the counts of runs say which rows are counted as quarantined, with a link to the rows in quarantine now', async () => {
       const means =
-        'Quarantined rows are those that the run has put into quarantine, and not all rows that are in quarantine now';
+        'Quarantined rows are new or changed rows that the run has put into quarantine, and not all rows that are in quarantine now';
       for (const [path, link] of [
         ['/runs', '/attention?type=quarantine'],
         ['/runs?source=erp', '/attention?type=quarantine&amp;source=erp'],

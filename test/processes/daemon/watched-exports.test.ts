@@ -39,7 +39,8 @@ describe('a source with `watch: true`', () => {
     writeFileSync(file(), `${HEADER}A-1,Teapot,10\n`);
     await expect.poll(names).toEqual(['Teapot']);
     // A product may arrive before its run has ended.
-    const report = 'The run of erp is complete: 1 rows read, 0 unchanged, 1 changed, 0 in quarantine.';
+    const report =
+      'The run of erp is complete: 1 row read, 0 unchanged, 1 changed, 0 quarantined. 0 rows of erp are in quarantine now.';
     const reports = () =>
       log.lines.map(({ message }) => message).filter((text) => text.startsWith('The run of erp is'));
     await expect.poll(reports).toEqual([report, report]);

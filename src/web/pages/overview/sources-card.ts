@@ -10,8 +10,8 @@ import type { OverviewView } from './overview-view.ts';
 const IN_QUARANTINE = 'in quarantine now';
 
 /**
- * The last run of each source, with its counts: read = unchanged + changed + quarantined + excluded. An unchanged row that
- * stays in quarantine counts as unchanged, so a further column has all rows in quarantine.
+ * The last run of each source, with its counts: read = unchanged + changed + quarantined + excluded. An unchanged row
+ * counts as unchanged also if it is in quarantine, so a further column has all rows in quarantine.
  */
 export function sourcesCard(view: OverviewView): Html {
   const rows = view.standing.sources.map((source) => sourceRow(source, view));

@@ -21,7 +21,7 @@ export function runCount(figure: number): Html {
 /** Says which rows a run counts as quarantined, with the link to the rows of the source, or of all, in quarantine now. */
 export function quarantinedMeans(source: string | null): Html {
   const link = html`<a href="${attentionPath({ type: 'quarantine', source })}">rows that are in quarantine now</a>`;
-  return html`Quarantined rows are those that the run has put into quarantine, and not all ${link}.`;
+  return html`Quarantined rows are new or changed rows that the run has put into quarantine, and not all ${link}.`;
 }
 
 /** The result of a run. If the guard held one of its streams, this is shown in place of the result. */
