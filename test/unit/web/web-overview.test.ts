@@ -264,12 +264,45 @@ describe('the chart of the last 24 hours', () => {
     expect(markup.match(/<th scope="row">/g)).toHaveLength(24);
   });
 
-  it('the chart of the last 24 hours says so where nothing has happened', () => {
-    const hours = view.hours.map((hour) => ({ ...hour, requests: 0, delivered: 0, failed: 0 }));
-    const shown = (startedAt: number) => text(activityChart({ spans: [], hours, startedAt, now: NOW }).markup);
-    expect(shown(NOW - 600_000)).toBe(
-      'This daemon has read and sent nothing since it started at 2026-03-01 05:50 UTC. Earlier runs are not counted here.',
+  const nothing = { requests: 0, refused: 0, rows: 0, delivered: 0, failed: 0 };
+  const hoursWith = (last: Partial<typeof nothing>) =>
+    view.hours.map((hour, at) => ({ ...hour, ...nothing, ...(at === view.hours.length - 1 ? last : {}) }));
+  const spansWith = (last: Partial<typeof nothing>) =>
+    view.spans.map((span, at) => ({ ...span, ...nothing, ...(at === view.spans.length - 1 ? last : {}) }));
+
+  it.each([
+    ['nothing has happened', {}, 'It has read and sent nothing in this time.'],
+    [
+      'a run has only read rows',
+      { rows: 1_234 },
+      '1,234 rows read, 0 requests, 0 refused (429), 0 delivered, 0 failed.',
+    ],
+    [
+      'nothing was sent but requests',
+      { requests: 1 },
+      '0 rows read, 1 request, 0 refused (429), 0 delivered, 0 failed.',
+    ],
+    ['items were delivered', { delivered: 2 }, '0 rows read, 0 requests, 0 refused (429), 2 delivered, 0 failed.'],
+    ['items have failed', { failed: 1 }, '0 rows read, 0 requests, 0 refused (429), 0 delivered, 1 failed.'],
+  ])('the chart of the last 24 hours says since when it counts, and how much, where %s', (_, last, figures) => {
+    const shown = (startedAt: number) =>
+      text(activityChart({ spans: spansWith(last), hours: hoursWith(last), startedAt, now: NOW }).markup).replaceAll(
+        '\n',
+        ' ',
+      );
+    expect(shown(NOW - 600_000)).toContain(
+      `Counted since this daemon started at 2026-03-01 05:50 UTC. Earlier runs are not counted here. ${figures}`,
     );
-    expect(shown(NOW - 25 * 3_600_000)).toBe('This daemon read and sent nothing in the last 24 hours.');
+    expect(shown(NOW - 25 * 3_600_000)).toContain(
+      `This daemon started at 2026-02-28 05:00 UTC and has counted all of the last 24 hours. ${figures}`,
+    );
+  });
+
+  it('the chart of the last 24 hours says why there are no bars where nothing was delivered', () => {
+    const { markup } = activityChart({ ...view, spans: spansWith({}), hours: hoursWith({ rows: 5 }) });
+    expect(markup).not.toContain('<svg');
+    expect(text(markup)).toMatch(
+      /No item was delivered or has failed, so there is no chart\..*The same figures by the hour/,
+    );
   });
 });

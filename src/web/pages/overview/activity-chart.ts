@@ -1,6 +1,6 @@
-import type { ActivitySpan } from '../../../observe/activity.ts';
+import type { ActivityCounts, ActivitySpan } from '../../../observe/activity.ts';
 import { type Html, html } from '../../html.ts';
-import { formatCount } from '../../parts/count-link.ts';
+import { counted, formatCount } from '../../parts/count-link.ts';
 import { timeOf } from '../../parts/time.ts';
 import type { OverviewView } from './overview-view.ts';
 
@@ -11,8 +11,8 @@ const AXIS = 18;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * The last 24 hours: bars of deliveries, the failed ones in another colour, and the same figures as a table. The daemon
- * counts in memory, so the figures begin with its start.
+ * The last 24 hours: the figures, bars of deliveries with the failed ones in another colour, and the figures of each hour as
+ * a table. The daemon counts in memory, so the figures begin with its start.
  */
 export function activityChart({
   spans,
@@ -20,14 +20,37 @@ export function activityChart({
   startedAt,
   now,
 }: Pick<OverviewView, 'spans' | 'hours' | 'startedAt' | 'now'>): Html {
-  const highest = Math.max(0, ...spans.map(({ delivered, failed }) => delivered + failed));
-  if (hours.every(({ requests, rows, failed }) => requests === 0 && rows === 0 && failed === 0)) {
-    if (now - startedAt >= DAY_MS) {
-      return html`<p class="quiet">This daemon read and sent nothing in the last 24 hours.</p>`;
-    }
-    return html`<p class="quiet">This daemon has read and sent nothing since it started at ${timeOf(startedAt)}. Earlier runs are not counted here.</p>`;
+  const since =
+    now - startedAt < DAY_MS
+      ? html`Counted since this daemon started at ${timeOf(startedAt)}. Earlier runs are not counted here.`
+      : html`This daemon started at ${timeOf(startedAt)} and has counted all of the last 24 hours.`;
+  const counts = sumOf(hours);
+  if (Object.values(counts).every((count) => count === 0)) {
+    return html`<p class="quiet">${since} It has read and sent nothing in this time.</p>`;
   }
-  return html`${highest === 0 ? null : chart(spans, highest)}${table(hours)}`;
+  const highest = Math.max(0, ...spans.map(({ delivered, failed }) => delivered + failed));
+  const bars =
+    highest === 0
+      ? html`<p class="quiet">No item was delivered or has failed, so there is no chart.</p>`
+      : chart(spans, highest);
+  return html`<p class="quiet">${since}</p>
+<p>${figuresText(counts)}</p>${bars}${table(hours)}`;
+}
+
+function sumOf(hours: readonly ActivitySpan[]): ActivityCounts {
+  const sum = (name: keyof ActivityCounts) => hours.reduce((total, hour) => total + hour[name], 0);
+  return {
+    rows: sum('rows'),
+    requests: sum('requests'),
+    refused: sum('refused'),
+    delivered: sum('delivered'),
+    failed: sum('failed'),
+  };
+}
+
+function figuresText({ rows, requests, refused, delivered, failed }: ActivityCounts): string {
+  const others = `${formatCount(refused)} refused (429), ${formatCount(delivered)} delivered, ${formatCount(failed)} failed`;
+  return `${counted(rows, 'row')} read, ${counted(requests, 'request')}, ${others}.`;
 }
 
 function chart(spans: readonly ActivitySpan[], highest: number): Html {
@@ -46,8 +69,7 @@ function chart(spans: readonly ActivitySpan[], highest: number): Html {
       ? [html`<text x="${fixed(index * step)}" y="${HEIGHT + 4}" dy=".9em">${hour}</text>`]
       : [];
   });
-  const sum = (name: 'delivered' | 'failed') => spans.reduce((total, span) => total + span[name], 0);
-  return html`<figure class="chart"><svg viewBox="0 -4 ${WIDTH} ${HEIGHT + AXIS + 4}" role="img" aria-label="Deliveries of the last 24 hours: ${formatCount(sum('delivered'))} delivered, ${formatCount(sum('failed'))} failed. The table below has the figures.">
+  return html`<figure class="chart"><svg viewBox="0 -4 ${WIDTH} ${HEIGHT + AXIS + 4}" role="img" aria-label="Deliveries of the last 24 hours. The table below has the figures.">
 <line x1="0" y1="${HEIGHT}" x2="${WIDTH}" y2="${HEIGHT}" />${bars}${marks}</svg>
 <figcaption class="quiet">Deliveries in each quarter of an hour, at most ${formatCount(highest)}. Times are UTC.
 <span class="key good">delivered</span> <span class="key bad">failed</span></figcaption></figure>`;
