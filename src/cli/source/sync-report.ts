@@ -165,12 +165,7 @@ export function reportLines(report: Synced, style: TableStyle): string[] {
   const detail = extra.length === 0 ? '' : ` (${extra.join(', ')})`;
   const sections = [
     acceptedLines(report),
-    [
-      ...runLines(report, style),
-      ...remappedLines(report),
-      ...missingRowsLines(report),
-      ...quarantinedNowLines(report),
-    ],
+    [...runLines(report, style), ...remappedLines(report), ...missingRowsLines(report), ...quarantinedNowLines(report)],
     itemLines(items, style),
     passportLines(report.passports, style),
     [...notes, ...missedLines(report.runs, paint)],

@@ -41,7 +41,13 @@ describe('the pull queue', () => {
       hasSource: (source) => sources.includes(source),
       pull: announced(
         { pull, pulling: running },
-        { queues, emit: (event) => events.push(event), views: { run: () => null, quarantinedCount: () => 0 }, log, scrub },
+        {
+          queues,
+          emit: (event) => events.push(event),
+          views: { run: () => null, quarantinedCount: () => 0 },
+          log,
+          scrub,
+        },
       ),
       hasPull: (source) => active.has(source),
       leftOut: (source) => leftOut.push(source),
