@@ -9,6 +9,7 @@ import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { evidenceOf, violations } from '../support/ledger/invariants.ts';
 import { text } from '../support/ledger/items.ts';
 import { scaled } from '../support/runner/chaos.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { largeExport, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
@@ -49,7 +50,7 @@ async function given(sandbox: SandboxOptions = {}): Promise<void> {
   });
 }
 
-const sync = () => world.sync({ waitMs: 30_000 });
+const sync = () => world.sync({ waitMs: WAIT_MS });
 
 function use(source: SmallExport): void {
   for (const [path, content] of Object.entries(smallFiles(source))) world.write(path, content);

@@ -101,11 +101,14 @@ function expectTruth(report: SyncReport, lie: LieName, source: SmallExport): voi
   expect(sorted(publications.map(({ sku }) => sku))).toEqual(sorted(source.products.map(({ id }) => `SKU-${id}`)));
 }
 
+/** The number of lies that the quick run tells. */
+const TOLD = 5;
 const IDS = ['numeric', 'uuid'] as const;
 const cases = LIE_NAMES.flatMap((lie) => IDS.map((ids) => [lie, ids] as const));
 const random = seededRandom(chaosSeed());
+const drawn = cases.map((one) => ({ one, order: random() })).toSorted((a, b) => a.order - b.order);
 /** The quick run tells a few lies of all. */
-const told = IS_FULL ? cases : cases.filter(() => random() < 5 / cases.length);
+const told = IS_FULL ? cases : drawn.slice(0, TOLD).map(({ one }) => one);
 
 it.each(told)(
   'a sync ends, and with 0 only if the platform has everything, under the lie %s with %s ids',

@@ -6,6 +6,7 @@ import { runHere } from '../support/cli/cli-here.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { text } from '../support/ledger/items.ts';
 import { scaled } from '../support/runner/chaos.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
@@ -60,7 +61,7 @@ async function given(sandbox: SandboxOptions, lagMs: number): Promise<void> {
  * that is sent twice as two items.
  */
 async function syncsAllOnce(): Promise<void> {
-  const report = await world.sync({ waitMs: 60_000 });
+  const report = await world.sync({ waitMs: WAIT_MS });
   expect(report.fault).toBeNull();
   expect(world.requests()).toMatchObject({ 'product.create': COUNT, 'material.create': COUNT });
   const { products, materials, publications } = world.contents();

@@ -3,6 +3,7 @@ import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
@@ -70,7 +71,7 @@ describeRedis('over a bad network to Redis, a sync loses and doubles nothing', (
       },
     });
     const isAtWork = () => world.contents().products.length > 0;
-    return through(weather, () => world.sync({ waitMs: 300_000 }), { proxy, bouts, seed, isAtWork });
+    return through(weather, () => world.sync({ waitMs: WAIT_MS }), { proxy, bouts, seed, isAtWork });
   }
 
   async function staysWhole(weather: Weather, bouts: number): Promise<void> {

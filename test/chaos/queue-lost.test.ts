@@ -6,6 +6,7 @@ import { sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
+import { text } from '../support/ledger/items.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 import { scaled } from '../support/runner/chaos.ts';
 import { TEST_MS, WAIT_MS } from '../support/runner/limits.ts';
@@ -102,7 +103,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       async () => {
         const random = announcedRandom();
         const losses = scaled(4, 60);
-        const syncing = world.sync({ waitMs: 60_000 });
+        const syncing = world.sync({ waitMs: WAIT_MS });
         for (let loss = 0; loss < losses; loss += 1) {
           await untilWrites(Math.floor(((loss + random()) * WRITES) / (losses + 1)), syncing);
           if (loss % 2 === 0) await admin.flushall();
@@ -120,7 +121,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
         const shortages = scaled(2, 30);
         const runtime = await world.open();
         const abort = new AbortController().signal;
-        const syncing = sync(runtime, { sources: [], waitMs: 60_000, abort }, systemClock);
+        const syncing = sync(runtime, { sources: [], waitMs: WAIT_MS, abort }, systemClock);
         for (let shortage = 0; shortage < shortages; shortage += 1) {
           await untilWrites(Math.floor(((shortage + random()) * WRITES) / (shortages + 1)), syncing);
           await setMemory({ bytes: 1 });
@@ -156,7 +157,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     it('a Redis that evicts amid a sync loses nothing', covers('queue-lost', ...ORACLE), async () => {
       const others = Array.from({ length: OTHERS }, (_, at) => [`other:${at}`, 'x'.repeat(OTHER_BYTES)] as const);
       const steps = scaled(10, 100);
-      const syncing = world.sync({ waitMs: 60_000 });
+      const syncing = world.sync({ waitMs: WAIT_MS });
       for (let step = 1; step <= steps; step += 1) {
         await untilWrites(Math.ceil((step * WRITES) / (2 * steps)), syncing);
         await admin.mset(Object.fromEntries(others));
@@ -185,7 +186,11 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       ({ daemon, url } = await startDaemon(world));
       return daemon;
     };
-    const names = () => world.contents().products.map(({ sku }) => sku);
+    const names = () =>
+      world
+        .contents()
+        .products.map(({ sku }) => text(sku))
+        .toSorted();
     const health = async () => (await (await fetch(`${url}/healthz`)).json()) as Record<string, string>;
     const statusPage = async () =>
       (await fetch(url, { headers: { authorization: `Bearer ${WEB_TOKEN}`, accept: 'text/html' } })).text();

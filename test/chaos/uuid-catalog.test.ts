@@ -4,7 +4,7 @@ import type { Runtime } from '../../src/daemon/runtime.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { scaled } from '../support/runner/chaos.ts';
-import { TEST_MS } from '../support/runner/limits.ts';
+import { TEST_MS, WAIT_MS } from '../support/runner/limits.ts';
 import { createWorld, type World, type WorldOptions } from '../support/worlds/world.ts';
 
 /** A hexadecimal key of 32 digits shares 6 of them with one UUID in about 60,000. Other secrets count like the key. */
@@ -32,7 +32,7 @@ async function givenCatalog(count: number, options: Omit<WorldOptions, 'config' 
 
 async function synced(runtime: Runtime): Promise<number> {
   const abort = new AbortController().signal;
-  return exitCodeOf(await sync(runtime, { sources: [], accept: [], waitMs: 60_000, abort }, systemClock));
+  return exitCodeOf(await sync(runtime, { sources: [], accept: [], waitMs: WAIT_MS, abort }, systemClock));
 }
 
 it('a catalogue of any size with UUIDs under a hexadecimal key is delivered, first contact included', {

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { WAIT_MS } from '../../support/runner/limits.ts';
 import { SMALL_SOURCES, type SmallExport, smallFiles } from '../../support/worlds/small-export.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -33,7 +34,7 @@ it('a limit that answers 503 is obeyed, and leaves few BOM items unconfirmed', a
       rateLimit: { kind: 'token-bucket', ratePerSecond: LIMIT, burst: LIMIT, status: 503, retryAfter: 'none' },
     },
   });
-  const { fault, items } = await world.sync({ waitMs: 20_000 });
+  const { fault, items } = await world.sync({ waitMs: WAIT_MS });
   const { bomItems } = world.contents();
   expect(fault).toBeNull();
   expect(items.bom_item?.['in_doubt'] ?? 0).toBeLessThan(LINES / 8);
