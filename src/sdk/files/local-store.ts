@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs';
-import { open, readdir, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
+import { open, readdir, readlink, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCodeOf } from '../../lib/errors.ts';
 import { READ_WITHOUT_WAITING } from '../../lib/files/bounded-file.ts';
@@ -38,7 +38,8 @@ export function createLocalStore(location: Pick<Location, 'pattern' | 'folder' |
         // Saves the `stat` of an entry that cannot be wanted.
         if (wanted.kind === 'file' ? one.isDirectory() : !one.isDirectory() && !one.isSymbolicLink()) continue;
         const path = join(folder, one.name);
-        const entry = entryOf(one.name, await statOf(path, pattern));
+        const stats = await (one.isSymbolicLink() ? statOfLink(path, pattern) : statOf(path, pattern));
+        const entry = entryOf(one.name, stats);
         if (entry.kind !== 'file' || within === null || here === null) {
           entries.push(entry);
           continue;
@@ -63,6 +64,23 @@ export function createLocalStore(location: Pick<Location, 'pattern' | 'folder' |
 function entryOf(name: string, stats: BigIntStats): Entry {
   const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other';
   return { name, kind, bytes: Number(stats.size), version: localVersionOf(stats) };
+}
+
+/** @throws a `sourceFault` that names the target of the link, if there is no such file */
+async function statOfLink(path: string, pattern: string): Promise<BigIntStats> {
+  return stat(path, { bigint: true }).catch(async (error: unknown) => {
+    if (!isAbsent(error) && systemCodeOf(error) !== 'ELOOP') throw unreadableFault(path, pattern, error);
+    const target = await readlink(path).catch(() => null);
+    // The link was removed after it was found.
+    if (target === null) throw unreadableFault(path, pattern, error);
+    throw sourceFault(
+      `${path} is not read: it is a link to ${target}, and there is no such file. No row counts as missing.`,
+      {
+        suggestion: 'Write the file that the link names, or remove the link. Then pull again.',
+        cause: error,
+      },
+    );
+  });
 }
 
 function isAbsent(error: unknown): boolean {

@@ -82,6 +82,25 @@ describe('a link that a pattern finds', () => {
     await expect(read.check()).rejects.toThrow('is not read: it is a link');
   });
 
+  it.each([
+    ['to a file that is gone', () => link('gone.csv', 'exports/a.csv'), 'gone.csv'],
+    ['below a file', () => link('x.csv/a', 'exports/a.csv'), 'x.csv/a'],
+    ['to itself', () => link('a.csv', 'exports/a.csv'), 'a.csv'],
+  ])(
+    'a link that a pattern finds is named with its target and the cure if it leads nowhere: %s',
+    async (_, make, to) => {
+      put('exports/x.csv', '1');
+      make();
+      const read = await stream({ path: 'exports/*.csv', files: 'all' });
+      await expect(read.ids()).rejects.toMatchObject({
+        message: expect.stringMatching(
+          new RegExp(`exports/a\\.csv is not read: it is a link to ${to}, and there is no such file\\.`),
+        ),
+        suggestion: expect.stringContaining('remove the link'),
+      });
+    },
+  );
+
   it('a link that a pattern finds is refused as a semaphore too', async () => {
     put('exports/x.csv', '1');
     link('../outside/secret.csv', 'exports/x.csv.done');
