@@ -27,8 +27,9 @@ export function columnNames(first: RecordScanner, dialect: Dialect, file: string
     return unique(dialect.columns, 'The option `columns`');
   }
   if (first.damaged) {
-    throw sourceFault(`The header is not valid ${encoding} (${where}).`, {
-      suggestion: 'Set the option `encoding` to the encoding that the source system writes.',
+    throw sourceFault(`The header is not valid ${encoding}, or was damaged before it was exported (${where}).`, {
+      suggestion:
+        'Set the option `encoding` to the encoding that the source system writes, or let the source system write the file again.',
     });
   }
   assertPrintable(first.values, where);

@@ -12,6 +12,7 @@ import { assertDecimalColumns, columnNames } from './column-names.ts';
 import { RecordScanner } from './record-scanner.ts';
 import { createRowBuilder } from './row-builder.ts';
 import type { Dialect } from './schema.ts';
+import { assertSeparator } from './separator-line.ts';
 
 export interface CsvRequest {
   dialect: Dialect;
@@ -61,6 +62,8 @@ export async function readColumnNames(file: OpenFile, request: CsvRequest): Prom
 /** The names of the columns, which the host has checked. */
 function namesOf(first: RecordScanner, file: OpenFile, request: CsvRequest, piece: TextPiece): string[] {
   const { dialect, onColumns } = request;
+  const below = () => firstRows(dialect, piece, (line) => line > first.recordLine);
+  assertSeparator(first, { file: file.name, text: piece.text, dialect, below });
   const names = columnNames(first, dialect, file.name, piece.encoding);
   const isNamedByFile = dialect.header && dialect.columns === undefined;
   const filled = names.filter((name) => name !== '');
@@ -69,7 +72,7 @@ function namesOf(first: RecordScanner, file: OpenFile, request: CsvRequest, piec
     where: file.name,
     ...(isNamedByFile
       ? {
-          rowsBelow: () => firstRows(dialect, piece, (line) => line > first.recordLine),
+          rowsBelow: below,
           skipped: {
             option: `skipLines: ${dialect.skipLines}`,
             rows: () => firstRows(dialect, piece, (line) => line < first.recordLine && line <= dialect.skipLines),

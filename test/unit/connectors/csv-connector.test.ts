@@ -237,9 +237,26 @@ describe('encodings', () => {
     expect(rows.map((row) => row.issues?.[0]?.code)).toEqual(['row.encoding', undefined]);
   });
 
+  it('a CSV file whose first line names another delimiter than the one of its rows is refused with the cure', async () => {
+    const refused = (text: string, options = {}) => expect(read(Buffer.from(text), options)).rejects;
+    await refused('sep=|\nsku;name\nA1;x\n').toMatchObject({
+      message: 'in.csv, line 1: sep=| says that "|" divides the values, but ";" divides line 2: sku;name.',
+      suggestion: expect.stringContaining('set the option `delimiter` to ";"'),
+    });
+    for (const [text, options] of [
+      ['sep=;\nsku,name\n', {}],
+      ['sep=;\nsku\tname\nA1\tx\n', { header: false }],
+      ['"sep=,"\r\nsku;name\r\nA1;x\r\n', { columns: ['sku', 'name'] }],
+    ] as const) {
+      await refused(text, options).toThrow('says that');
+    }
+    expect(await read(Buffer.from('sep=;\nname, first\nx\n'))).toHaveLength(1);
+    expect(await read(Buffer.from('sep=;\nsku;name, first\nA1;x\n'))).toHaveLength(1);
+  });
+
   it('a CSV file whose header is invalid is refused', async () => {
     await expect(read(Buffer.from([0x61, 0xe4, 0x0a]))).rejects.toThrow(
-      'The header is not valid utf-8 (in.csv, line 1).',
+      'The header is not valid utf-8, or was damaged before it was exported (in.csv, line 1).',
     );
   });
 
