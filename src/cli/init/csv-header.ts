@@ -1,6 +1,7 @@
 // Finds the header of a delimited text, below lines of a title.
 
 import type { Dialect } from '../../../connectors/csv/schema.ts';
+import { comparableName } from '../../domain/identifying-text.ts';
 import { isEmptyText, looksLikeValue } from './cell-kinds.ts';
 
 /** The rows of a delimited text. */
@@ -69,12 +70,16 @@ export function headerOf({ rows }: Table, first: number): FoundHeader {
   if (value !== undefined) return noHeader(`the first row has the value ${JSON.stringify(value)}, which is not a name`);
   if (filled.length < names.length * FILLED_MIN)
     return noHeader('the first row has too many empty values for column names');
-  const twice = filled.find((name, index) => filled.indexOf(name) !== index);
+  const forms = filled.map(comparableName);
+  const at = forms.findIndex((form, index) => forms.indexOf(form) !== index);
+  const twice = forms[at];
   if (twice === undefined) return { options: {}, reasons: {} };
+  const isSame = filled.indexOf(filled[at] ?? '') !== at;
+  const how = isSame ? '' : ', in characters that look the same';
   return {
     options: { columns: uniqueNames(names) },
     reasons: {
-      columns: `the header has the name ${JSON.stringify(twice)} more than once, so all names are given here`,
+      columns: `the header has the name ${JSON.stringify(twice)} more than once${how}, so all names are given here`,
     },
   };
 }
@@ -117,7 +122,7 @@ function noHeader(reason: string): FoundHeader {
 function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
   return names.map((name, index) => {
-    const base = name === '' ? `column${index + 1}` : name;
+    const base = name === '' ? `column${index + 1}` : comparableName(name);
     let unique = base;
     for (let count = 2; taken.has(unique); count += 1) unique = `${base}_${count}`;
     taken.add(unique);

@@ -1,5 +1,6 @@
 import { basename, dirname, extname, relative, resolve, sep } from 'node:path';
 import { fault } from '../../domain/faults.ts';
+import { comparableName } from '../../domain/identifying-text.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { formatCount, plural } from '../text/style.ts';
 import { sheetOptions } from './choose-sheet.ts';
@@ -86,7 +87,7 @@ function proposed({
   const readable = sample.broken === 0 ? '' : `, of which ${sample.rows.length} can be read`;
   const read = plural(sample.rows.length + sample.broken, 'record');
   const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${read} of the file${readable}.`;
-  recognised.hints.push(...repeatHints(columns.repeats, sample.lines));
+  recognised.hints.push(...repeatHints(columns.repeats, sample.lines), ...damageHints(sample), ...twinHints(sample));
   const parts = { source, stream, path, recognised, key, mapping, columns };
   const text = `${headText(source, `${about} ${seen}`, configFile)}${sourcesText(parts)}`;
   const { length } = sample.rows;
@@ -115,10 +116,36 @@ function repeatHints(repeats: ReadonlyMap<number, number>, lines: readonly numbe
   return [`${formatCount(repeats.size)} ${what} in all columns${named}.`];
 }
 
-function noRecords({ path }: FileHead, { broken }: Sample): Error {
+const DAMAGED_SHOWN = 5;
+
+/** Names the values that no encoding brings back. */
+function damageHints({ damaged }: Sample): string[] {
+  if (damaged.length === 0) return [];
+  const rest = damaged.length - DAMAGED_SHOWN;
+  const shown = `${damaged.slice(0, DAMAGED_SHOWN).join('; ')}${rest > 0 ? `; and ${formatCount(rest)} more` : ''}`;
+  return [
+    `${plural(damaged.length, 'value is', 'values are')} damaged (U+FFFD): ${shown}. Let the source system write the file again.`,
+  ];
+}
+
+/** Names columns of a table whose names differ only in characters that look the same. */
+function twinHints({ isTable, rows: [row = {}] }: Sample): string[] {
+  const alike = isTable ? Map.groupBy(Object.keys(row), comparableName) : new Map<string, string[]>();
+  return [...alike].flatMap(([form, names]) =>
+    names.length < 2
+      ? []
+      : [
+          `${plural(names.length, 'column has', 'columns have')} the name ${JSON.stringify(form)} in characters that look the same. Give each column its own name in the export.`,
+        ],
+  );
+}
+
+function noRecords({ path }: FileHead, sample: Sample): Error {
+  const { broken } = sample;
+  const damage = damageHints(sample).map((hint) => ` ${hint}`);
   return fault(
     'usage',
-    `${path} has no record that can be read${broken === 0 ? '' : `, and ${plural(broken, 'broken one')}`}.`,
+    `${path} has no record that can be read${broken === 0 ? '' : `, and ${plural(broken, 'broken one')}`}.${damage.join('')}`,
     {
       suggestion: 'Export it with a few records, so that there is something to recognise.',
     },

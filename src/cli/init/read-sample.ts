@@ -1,5 +1,6 @@
 import { connectorLoader } from '../../daemon/sources/load-connector.ts';
 import { comparableName } from '../../domain/identifying-text.ts';
+import type { Place } from '../../domain/place.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector } from '../../sdk/connector.ts';
@@ -12,6 +13,8 @@ export interface Sample {
   lines: number[];
   /** Records that could not be read, which are not among `rows`. */
   broken: number;
+  /** The place of each value that was damaged before the export, or that is not valid in the encoding. */
+  damaged: string[];
   /** True if the file has no more records. */
   isWhole: boolean;
   /** True if every row has the same columns. */
@@ -42,6 +45,7 @@ export async function readSample(
   const opened = await connector.open(sourceOptions, { resolvePath: (given) => given, log });
   const rows: JsonObject[] = [];
   const lines: number[] = [];
+  const damaged: string[] = [];
   const isTable = connector.fixedColumns === true;
   let broken = 0;
   let characters = 0;
@@ -50,19 +54,27 @@ export async function readSample(
     for await (const page of opened.pull(request)) {
       for (const { fields, issues, place } of page.rows) {
         if (rows.length >= rowsMax || characters >= CHARACTERS_MAX)
-          return { rows, lines, broken, isWhole: false, isTable };
-        if (issues !== undefined) broken += 1;
-        else {
+          return { rows, lines, broken, damaged, isWhole: false, isTable };
+        if (issues !== undefined) {
+          broken += 1;
+          const places = issues.filter(({ code }) => code === 'row.encoding').map(({ field }) => fieldAt(field, place));
+          damaged.push(...places);
+        } else {
           rows.push(isTable ? withPlainNames(fields) : fields);
           lines.push(place.line ?? 0);
         }
         characters += JSON.stringify(fields).length;
       }
     }
-    return { rows, lines, broken, isWhole: true, isTable };
+    return { rows, lines, broken, damaged, isWhole: true, isTable };
   } finally {
     await opened.close();
   }
+}
+
+function fieldAt(field: string | undefined, { file, line, path }: Place): string {
+  const where = [file, line === undefined ? path : `line ${line}`, field === undefined ? undefined : `column ${field}`];
+  return where.filter((part) => part !== undefined).join(', ');
 }
 
 /** The fields with names that a person can see and type. A read compares the names of a table in this form. */

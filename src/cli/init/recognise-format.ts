@@ -1,3 +1,4 @@
+import { separatorLineOf } from '../../../connectors/csv/record-scanner.ts';
 import { fault } from '../../domain/faults.ts';
 import { contentFault, recogniseContent } from '../../sdk/files/recognise.ts';
 import type { FileHead } from './file-head.ts';
@@ -151,6 +152,15 @@ function textOf(head: FileHead, encoding: FoundEncoding): Recognised {
         head,
         'Its lines have the same length, so it may have columns of fixed width, whose borders cannot be recognised.',
         'Use `connector: fixed-width` and write `columns`: config/presets/sap-flat-files.yaml is an example.',
+      );
+    }
+    const named = separatorLineOf(text);
+    if (named !== null) {
+      const [below = ''] = text.slice(named.line.length).split(/\r?\n|\r/, 1);
+      throw unrecognised(
+        head,
+        `Its first line ${named.line.trim()} says that ${JSON.stringify(named.delimiter)} divides the values, but it does not divide the lines below into the same number of values: ${below.slice(0, 100)}.`,
+        'Correct the first line of the file, or remove it.',
       );
     }
     throw unrecognised(

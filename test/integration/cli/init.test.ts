@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { cli } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { fixtureFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
@@ -52,6 +53,46 @@ const ARTICLES = [
 ].join('\r\n');
 
 describe('init --from, check and preview in an empty folder', () => {
+  it('init names values that an earlier conversion has damaged by file, line and column', async () => {
+    const config = join(folder.path, 'damaged.yaml');
+    const some = write('some.csv', 'sku;name\nA1;Gr\ufffdn\nA2;Gelb\nA3;Rot\n');
+    const { stdout } = await runHere(['init', '--from', some, '-c', config]);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('1 value is damaged (U+FFFD): some.csv, line 2, column name.');
+    const all = write('all.csv', 'sku;name\nA1;Gr\ufffdn\nA2;B\ufffdck\n');
+    const { exitCode, stderr } = await runHere(['init', '--from', all, '-c', join(folder.path, 'all.yaml')]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('all.csv, line 2, column name; all.csv, line 3, column name');
+  });
+
+  it('init gives each column its own name where two names look the same', async () => {
+    const config = join(folder.path, 'twins.yaml');
+    const file = write('twins.csv', 'sku;name;Gr\u00f6sse;Gro\u0308sse\nA1;Pump;1;2\nA2;Seal;1;4\n');
+    const { stdout } = await runHere(['init', '--from', file, '-c', config]);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('more than once, in characters that look the same');
+    const { sources } = parse(readFileSync(config, 'utf8')) as { sources: { options: { columns?: string[] } }[] };
+    expect(sources[0]?.options.columns).toEqual(['sku', 'name', 'Gr\u00f6sse', 'Gr\u00f6sse_2']);
+    expect((await runHere(['preview', 'erp', '-c', config])).stdout).toContain('2 records: 2 mapped');
+    const book = write(
+      'twins.xlsx',
+      workbook({
+        sheet:
+          textRow(1, 'sku', 'Gr\u00f6sse', 'Gro\u0308sse') + textRow(2, 'A1', 'x', 'y') + textRow(3, 'A2', 'v', 'w'),
+      }),
+    );
+    const found = await runHere(['init', '--from', book, '-c', join(folder.path, 'book.yaml')]);
+    expect(found.stdout.replaceAll(/\s+/g, ' ')).toContain(
+      '2 columns have the name "Gr\u00f6sse" in characters that look the same.',
+    );
+  });
+
+  it('init says what the first line names as the delimiter, if it does not divide the rows', async () => {
+    const file = write('sep.csv', 'sep=|\nsku;name\nA1;x\nA2;y\n');
+    const { exitCode, stderr } = await runHere(['init', '--from', file, '-c', join(folder.path, 'sep.yaml')]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('Its first line sep=| says that "|" divides the values');
+    expect(stderr).toContain('Correct the first line of the file, or remove it.');
+  });
+
   it('init writes the names of columns without what nobody can see', async () => {
     const file = write('parts.csv', '\ufeff\ufeffsku\u00a0;na\u0308me\nA1;Pump\nA2;Seal\n');
     const config = join(folder.path, 'unseen.yaml');
