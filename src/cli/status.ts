@@ -10,8 +10,9 @@ import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import { type ImportProof, type ImportProofs, UNTRIED } from '../domain/delivery/import-proof.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { BackupStatus, ReloadStatus } from '../domain/ports/daemon-notes.ts';
-import type { Deferred, ItemCounts, RefusedWork, RunView } from '../domain/ports/ledger/ledger-views.ts';
+import type { Deferred, ItemCounts, RefusedWork, RunView, StreamAccount } from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
+import { runWarnings } from '../domain/run-warnings.ts';
 import { FULL_BYTES, freeBytesBeside } from '../ledger/store/free-space.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
@@ -26,6 +27,7 @@ import { refusedLines } from './text/refused-lines.ts';
 import {
   contactDocument,
   guardedDocument,
+  guardWarnings,
   itemLines,
   noLedgerText,
   passportLines,
@@ -198,6 +200,7 @@ const NOTHING: Standing = {
   refused: [],
   missing: {},
   missingOutcomes: [],
+  paddedKeys: [],
 };
 
 /** Leaves out items that need no person, because beside a daemon there are always some. */
@@ -225,9 +228,12 @@ function statusDocument(
     items: standing.items,
     passports: standing.passports,
     quarantined: standing.quarantined,
+    // As in the document of a sync, `warnings` also has the messages of the guard.
+    warnings: [...guardWarnings(standing.guarded), ...runWarnings(lastReadOf(found))],
     guarded: standing.guarded.map(guardedDocument),
     missing: standing.missing,
     missingOutcomes: standing.missingOutcomes,
+    paddedKeys: standing.paddedKeys,
     suspended: standing.suspended,
     refused: standing.refused,
     causes: facts.causes,
@@ -335,11 +341,10 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   const { creates, changes } = found.importProofs;
   if (config.profile.imports.creates !== 'off') output.print(...importLines(creates, found.now, CREATES_LINE));
   if (config.profile.productUpdate !== 'none') output.print(...importLines(changes, found.now, CHANGES_LINE));
+  const lastRead = lastReadOf(found);
   const lines = [
-    ...missedLines(
-      found.sources.flatMap(({ lastRun }) => lastRun?.streams ?? []),
-      paint,
-    ),
+    ...runWarnings(lastRead).map((text) => `${paint('yellow', 'warning:')} ${printable(text)}`),
+    ...missedLines(lastRead, paint),
     ...refusedLines(refused, paint),
     ...attentionLines(found.standing, found.attention, paint),
     ...decidedLines(found.standing.missingOutcomes),
@@ -347,6 +352,11 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   if (lines.length > 0) output.print('', ...lines);
   const unpublished = unpublishedLines(found.standing.passports, config);
   if (unpublished.length > 0) output.print('', ...unpublished);
+}
+
+/** The accounts of the last run of each source. */
+function lastReadOf({ sources }: Pick<Found, 'sources'>): StreamAccount[] {
+  return sources.flatMap(({ lastRun }) => lastRun?.streams ?? []);
 }
 
 /** How many items are due that the API refuses. Passports are not among the items. */

@@ -1,6 +1,7 @@
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
 import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger/ledger-views.ts';
+import { runWarnings } from '../domain/run-warnings.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
@@ -121,8 +122,9 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     unsubscribe();
   }
   const items = await landed(runtime, selected, clock);
+  const runs = runIds.flatMap((id) => views.run(id)?.streams ?? []);
   return {
-    runs: runIds.flatMap((id) => views.run(id)?.streams ?? []),
+    runs,
     items,
     remapped,
     ...standingOf(views, config, selected),
@@ -130,7 +132,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     requests: requests.counts,
     durationMs: clock.ticks() - startedAt,
     fault: problem,
-    warnings: [...warningsOf(runtime), ...(await refusedOperationWarnings(runtime))],
+    warnings: [...runWarnings(runs), ...warningsOf(runtime), ...(await refusedOperationWarnings(runtime))],
     waitingFor: views.waitingFor(20, selected),
     left: leftOf(items),
   };

@@ -2,7 +2,7 @@ import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import type { Scope } from '../domain/delivery/scope.ts';
 import type { MissingCounts, MissingGroup } from '../domain/missing-items.ts';
 import type { AlertCondition } from '../domain/ports/alerts.ts';
-import type { ItemsInOtherForm, RunView, SourceCounts } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemsInOtherForm, PaddedKeys, RunView, SourceCounts } from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import type { LedgerStanding } from './causes.ts';
 import type { ApiStanding } from './health.ts';
@@ -15,6 +15,8 @@ export interface Standing extends LedgerStanding {
   missing: MissingCounts;
   /** All missing items, by what becomes of them. */
   missingOutcomes: readonly MissingGroup[];
+  /** Items that the platform has under a key with padding. */
+  paddedKeys: readonly PaddedKeys[];
   /** Items that were sent in another form than the profile has now. */
   otherForms: readonly ItemsInOtherForm[];
   /** Null while the queue is out of reach. */

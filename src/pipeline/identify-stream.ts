@@ -20,7 +20,7 @@ import {
   type StreamProgress,
 } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
-import type { SourceStream } from '../domain/ports/source.ts';
+import type { Page, SourceStream } from '../domain/ports/source.ts';
 import { identityOf } from '../domain/record.ts';
 import {
   BY_CONTENT,
@@ -51,8 +51,8 @@ interface IdentifyOptions {
 interface Identified {
   /** The keys of rows that mappings identify; null where key columns or the content identify the rows. */
   keyOf: KeyOf | null;
-  /** True if the source has no new export, so that nothing could be chosen and there is nothing to read. */
-  nothingNew: boolean;
+  /** The page of a source that has no new export, so that nothing could be chosen and there is nothing to read; otherwise null. */
+  nothingNew: Page | null;
 }
 
 /**
@@ -68,12 +68,12 @@ export async function identifyStream(
   const { source, stream, mapper, omit } = request;
   const stored = request.before.identity;
   const own = mapper.identifying?.byStream.get(stream.name) ?? [];
-  const identity: StreamIdentity | 'nothing-new' | null =
+  const identity: StreamIdentity | Page | null =
     stream.key.length > 0
       ? { by: 'columns', columns: stream.key }
       : await identityByMappings(request, own, options, abort);
   if (identity === null) return null;
-  if (identity === 'nothing-new') return { keyOf: null, nothingNew: true };
+  if ('rows' in identity) return { keyOf: null, nothingNew: identity };
 
   const keyOf = keyOfRows(identity, own);
   if (JSON.stringify(identity) !== JSON.stringify(stored)) {
@@ -88,7 +88,7 @@ export async function identifyStream(
       if (!(await changeKeys({ ...of, keyOf: newKey }, options, abort))) return null;
     }
   }
-  return { keyOf, nothingNew: false };
+  return { keyOf, nothingNew: null };
 }
 
 function keyOfRows(identity: StreamIdentity, own: readonly IdentifyingMapping[]): KeyOf | null {
@@ -121,7 +121,7 @@ async function identityByMappings(
   own: readonly IdentifyingMapping[],
   options: IdentifyOptions,
   abort: AbortSignal,
-): Promise<StreamIdentity | 'nothing-new' | null> {
+): Promise<StreamIdentity | Page | null> {
   const { source, stream, mapper, before } = request;
   const stored = before.identity?.by === 'mappings' ? before.identity : null;
   const functions = mapper.identifying?.functions ?? '';
@@ -151,7 +151,7 @@ async function identityByMappings(
   const needsRead = decided === null ? unknown.length > 0 : isWeak && stream.reads === 'snapshot';
   if (!needsRead) return chosen([...byItems], own);
   const read = await uniqueInRead(request, unknown, abort);
-  if (read === null || read === 'nothing-new') return read;
+  if (read === null || 'rows' in read) return read;
   // A read without any key proves nothing either, so the next read decides.
   if (read.keys === 0 && byItems.size === 0) return chosen([], kept);
   return chosen(

@@ -33,7 +33,7 @@ export interface PullRequest extends RunCause {
   reader: SourceReader;
   /** The mapping that the run begins with. */
   mapper: Mapper;
-  /** Called with what people should know about the rows or files of a stream that was read nevertheless. */
+  /** Called at the end of a read with what people should know about the rows or files of a stream that was read nevertheless. */
   onWarning?: (stream: string, message: string) => void;
   /** Columns that are never stored. */
   omit: readonly string[];
@@ -152,6 +152,8 @@ interface StreamRead extends StreamPull {
   keyOf: KeyOf | null;
   /** True if this snapshot follows a read of changes, so that it shows what the changes have missed. */
   compares: boolean;
+  /** The warnings of all reads of the stream in this run. */
+  warnings: Set<string>;
 }
 
 /** Why the guard holds an export; null if it does not. */
@@ -161,12 +163,13 @@ async function pullStream(request: StreamPull, options: PullOptions, abort: Abor
   const identified = await identifyStream(request, options, abort);
   if (identified === null) return null;
   const { keyOf } = identified;
-  const stream = identified.nothingNew ? { ...request.stream, pull: nothingNew } : request.stream;
+  const stream = identified.nothingNew ? { ...request.stream, pull: only(identified.nothingNew) } : request.stream;
   const modes = modesOf(request, options.clock.now());
+  const warnings = new Set<string>();
   let guarded: Held = null;
   for (const mode of modes) {
     const compares = modes.length > 1 && mode === 'snapshot';
-    guarded = await readStream({ ...request, stream, mode, keyOf, compares }, options, abort);
+    guarded = await readStream({ ...request, stream, mode, keyOf, compares, warnings }, options, abort);
     if (abort.aborted) return null;
   }
   return guarded;
@@ -184,12 +187,14 @@ function modesOf({ stream, before, snapshotEveryMs }: StreamPull, now: number): 
   return age >= 0 && age < snapshotEveryMs ? ['changes'] : ['changes', 'snapshot'];
 }
 
-async function* nothingNew(): AsyncGenerator<Page> {
-  yield { rows: [], nothingNew: true };
+function only(page: Page): SourceStream['pull'] {
+  return async function* () {
+    yield page;
+  };
 }
 
 async function readStream(request: StreamRead, options: PullOptions, abort: AbortSignal): Promise<Held> {
-  const { runId, source, stream, before, mode, omit, guard, ignoreMissing, keyOf } = request;
+  const { runId, source, stream, before, mode, omit, guard, ignoreMissing, keyOf, warnings } = request;
   const { ledger, emit, mapQueue, wait } = options;
   const isByContent = stream.key.length === 0 && keyOf === null;
   const replaces = mode === 'changes' && !isByContent;
@@ -208,13 +213,19 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   let held: string | null = null;
   for await (const page of stream.pull({ mode, cursor: mode === 'changes' ? before.cursor : null }, abort)) {
     if (abort.aborted) return null;
+    for (const text of page.warnings ?? []) warnings.add(text);
     if (page.nothingNew === true) {
       assertReadBefore(request);
       isNew = false;
       break;
     }
     if (mode === 'snapshot' && page.asOf !== undefined && asOf === undefined) {
-      const found = await compareTimes(request, page.asOf, options, abort);
+      const found = await compareTimes(
+        { ...request, onWarning: (_, text) => warnings.add(text) },
+        page.asOf,
+        options,
+        abort,
+      );
       if (abort.aborted) return null;
       held = found.held;
       asOf = found.asOf;
@@ -241,6 +252,8 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
     }
   }
   if (abort.aborted) return null;
+  const message = ignored.describe();
+  if (message !== null) warnings.add(message);
   const of = { runId, source, stream: stream.name, flagItems: !ignoreMissing, guard };
   const end = {
     ...of,
@@ -248,16 +261,25 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
     uncounted,
     seen: mode === 'snapshot' && isNew && held === null ? seen : null,
     asOf,
+    warnings: shownOf(warnings),
     ...(held === null ? {} : { held }),
     ...(endCursor === undefined ? {} : { cursor: endCursor }),
     ...(request.compares ? { missedByChanges: changed } : {}),
   };
   const { guarded, refused } = await untilWritable(() => ledger.endStream(end), wait, abort);
   if (isMappedLater) await mapQueue.mapStored(source);
-  const message = ignored.describe();
-  if (message !== null) request.onWarning?.(stream.name, message);
+  for (const message of shownOf(warnings)) request.onWarning?.(stream.name, message);
   if (refused !== null) throw refusedFault(request, { ...refused, read });
   return guarded === null ? null : { message: guarded, isOlder: held !== null };
+}
+
+/** A stream keeps at most this many warnings of a run (I9). */
+const WARNINGS_MAX = 20;
+
+function shownOf(warnings: ReadonlySet<string>): string[] {
+  const all = [...warnings];
+  if (all.length <= WARNINGS_MAX) return all;
+  return [...all.slice(0, WARNINGS_MAX), `The read has ${all.length - WARNINGS_MAX} more warnings.`];
 }
 
 /** The error for a complete read without any row that can be used. */

@@ -2,7 +2,7 @@
 
 import type { ItemRecords } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
-import type { SourceStream } from '../domain/ports/source.ts';
+import type { Page, SourceStream } from '../domain/ports/source.ts';
 import type { IdentifyingMapping } from '../domain/stream-identity.ts';
 import { createSeenTexts } from '../lib/seen-texts.ts';
 import { storedFields } from './incoming-record.ts';
@@ -57,14 +57,14 @@ export async function uniqueInRead(
   { stream, omit }: { stream: SourceStream; omit: readonly string[] },
   mappings: readonly IdentifyingMapping[],
   abort: AbortSignal,
-): Promise<{ unique: ReadonlySet<IdentifyingMapping>; keys: number } | 'nothing-new' | null> {
+): Promise<{ unique: ReadonlySet<IdentifyingMapping>; keys: number } | Page | null> {
   const omitted = new Set(omit);
   const unique = new Set(mappings);
   const seen = createSeenTexts(KEYS_MAX);
   let keys = 0;
   for await (const page of stream.pull({ mode: 'snapshot', cursor: null }, abort)) {
     if (abort.aborted) return null;
-    if (page.nothingNew === true) return 'nothing-new';
+    if (page.nothingNew === true) return page;
     for (const row of page.rows) {
       if (row.issues !== undefined && row.issues.length > 0) continue;
       const fields = storedFields(row.fields, [], omitted);

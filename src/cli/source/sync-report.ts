@@ -7,7 +7,7 @@ import { errorDocument } from '../errors.ts';
 import { attentionLines } from '../text/attention.ts';
 import { missedLines } from '../text/missed-lines.ts';
 import { decidedLines, outcomeText } from '../text/missing-lines.ts';
-import { countCell, guardedDocument, itemLines, passportLines } from '../text/standing.ts';
+import { countCell, guardedDocument, guardWarnings, itemLines, passportLines } from '../text/standing.ts';
 import { formatCount, formatDuration, type Paint, plural, printable } from '../text/style.ts';
 import { formatTable, isWithin, type TableStyle } from '../text/table.ts';
 import { countKind } from '../text/words.ts';
@@ -40,10 +40,11 @@ export function syncDocument(report: Report): { ok: boolean } & Record<string, u
     requests: { sent, throttled, retried },
     durationMs: Math.round(durationMs),
     // `warnings` also has the messages of the guard, because scripts may read them there.
-    warnings: [...guarded.map(({ source, stream, message }) => `${source}/${stream}: ${message}`), ...warnings],
+    warnings: [...guardWarnings(guarded), ...warnings],
     guarded: guarded.map(guardedDocument),
     missing,
     missingOutcomes,
+    paddedKeys: report.paddedKeys,
     suspended: report.suspended,
     refused: report.refused,
     causes: causesOf(report),

@@ -3,6 +3,7 @@ import type { SourcesStanding } from '../../daemon/views/standing.ts';
 import { GUARDED_CHANGE, isGuardedChange } from '../../domain/delivery/guarded-change.ts';
 import { guardSteps } from '../../domain/guard-advice.ts';
 import type { ItemKind } from '../../domain/item.ts';
+import { describePaddedKeys } from '../../domain/padded-key-words.ts';
 import { formatPlace } from '../../domain/place.ts';
 import type { ItemCounts } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
@@ -99,6 +100,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     ...duplicateLines(attention),
     ...undecidedLines(standing.missingOutcomes, paint),
     ...formLines(attention.otherForms, paint),
+    ...paddedLines(standing),
   ];
 }
 
@@ -144,6 +146,14 @@ function duplicateLines({ duplicates: { count, whole, examples } }: Attention): 
   return [
     `${said.whole}: ${named.join(', ')}${more}. Nothing has to be done: each item is sent once.${said.shared === null ? '' : ` ${said.shared}.`}`,
   ];
+}
+
+/** Lines about items that the platform has under a key with padding; empty if there are none. */
+function paddedLines({ paddedKeys }: Standing): string[] {
+  return paddedKeys.flatMap((keys) => [
+    describePaddedKeys(keys, formatCount(keys.count)),
+    `  The key that the platform has, and how to change it: dpp-sync show ${keys.kind} ${printable(shellWord(keys.example))}`,
+  ]);
 }
 
 /** How many items are in these states, of all kinds. */

@@ -25,6 +25,11 @@ export function guardedDocument({ since, ...read }: GuardedRead): object {
   return { ...read, since: new Date(since).toISOString() };
 }
 
+/** The messages of the guard, each with its stream. */
+export function guardWarnings(guarded: readonly GuardedRead[]): string[] {
+  return guarded.map(({ source, stream, message }) => `${source}/${stream}: ${message}`);
+}
+
 /** The document about the open questions of first contact, and about what was taken without proof, for scripts. */
 export function contactDocument({ adopted, parts, unproven }: ContactAttention): object {
   return { adopted, unansweredParts: parts, unproven };

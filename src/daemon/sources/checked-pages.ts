@@ -39,6 +39,7 @@ export async function* checkedPages(
     if (page.nothingNew === true && (count > 1 || page.rows.length > 0)) {
       throw wrong('rows together with `nothingNew: true`');
     }
+    if (page.warnings !== undefined && !isTexts(page.warnings)) throw wrong('warnings that are no list of texts');
     if (page.cursor !== undefined && faultIn(page.cursor, 0) !== null) throw wrong('a cursor that is not a JSON value');
     if (mode === 'changes' && page.cursor === undefined && page.nothingNew !== true) {
       throw wrong('changes without a cursor');
@@ -69,6 +70,8 @@ function checkedRow(row: SourceRow, wrong: () => Error): SourceRow {
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((text) => typeof text === 'string');
 
 function issueOf(field: string, what: string): Issue {
   return {

@@ -1,5 +1,5 @@
 import { type MissingCounts, type MissingGroup, undecidedCounts } from '../../domain/missing-items.ts';
-import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
+import type { LedgerViews, PaddedKeys } from '../../domain/ports/ledger/ledger-views.ts';
 import type { FailedRun, LedgerStanding } from '../../observe/causes.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 
@@ -9,6 +9,8 @@ export interface SourcesStanding extends Omit<LedgerStanding, 'items'> {
   missing: MissingCounts;
   /** All missing items, by what becomes of them. */
   missingOutcomes: MissingGroup[];
+  /** Items that the platform has under a key with padding. */
+  paddedKeys: PaddedKeys[];
 }
 
 /** @param selected ids of configured sources */
@@ -30,6 +32,7 @@ export function standingOf(
     refused: views.refused(selected),
     missing: undecidedCounts(missing),
     missingOutcomes: [...missing, ...views.ignoredMissing(others)],
+    paddedKeys: views.paddedKeys(selected),
   };
 }
 

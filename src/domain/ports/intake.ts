@@ -208,6 +208,8 @@ export interface StreamEnd {
   asOf?: number | undefined;
   /** Why the guard holds the read before its first row; absent if it does not. */
   held?: string;
+  /** What people should know about the read, in full sentences. */
+  warnings?: readonly string[];
 }
 
 /** The result of ending the read of a stream. */

@@ -50,6 +50,11 @@ export interface Page {
    */
   asOf?: AsOf | undefined;
   /**
+   * What people should know about this read although it goes on, such as files that are not read yet: full sentences. Any
+   * page may have some. `sync`, `status` and the log show them.
+   */
+  warnings?: readonly string[];
+  /**
    * True if the source has no new export. Such a page is the only page and has no rows, and nothing is concluded from
    * it.
    */

@@ -76,6 +76,7 @@ export function createDashboard(
       suspended: ofLedger.suspended(sources),
       refused: ofLedger.refused(sources),
       otherForms: ofLedger.otherForms(),
+      paddedKeys: ofLedger.paddedKeys(sources),
     }),
     ...createItemLists(db, rules, { catalog, groups, incomplete }),
     ...createItemDetail(db, rules, forms),

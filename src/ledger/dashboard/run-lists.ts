@@ -1,5 +1,5 @@
 import type { DashboardViews, RunFilter, RunRow } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
+import { createStreamAccounts } from '../records/stream-accounts.ts';
 import type { Sqlite } from '../store/database.ts';
 import { limitOf, placeOf, placeText } from './list-page.ts';
 
@@ -24,6 +24,7 @@ const FITS = `(@source IS NULL OR r.source = @source)
 
 /** Lists of runs. A ledger keeps some hundred runs of each source, so no further index is needed to read them. */
 export function createRunLists(db: Sqlite): Pick<DashboardViews, 'runs' | 'run'> {
+  const accounts = createStreamAccounts(db);
   const sql = {
     runs: db.prepare<[RunQuery], StoredRun>(
       `SELECT ${COLUMNS} FROM runs r WHERE r.id < @before AND ${FITS} ORDER BY r.id DESC LIMIT @limit`,
@@ -32,13 +33,8 @@ export function createRunLists(db: Sqlite): Pick<DashboardViews, 'runs' | 'run'>
       .prepare<[Omit<RunQuery, 'before' | 'limit'>], number>(`SELECT count(*) FROM runs r WHERE ${FITS}`)
       .pluck(),
     run: db.prepare<[number], StoredRun>(`SELECT ${COLUMNS} FROM runs r WHERE r.id = ?`),
-    accounts: db.prepare<[number], StreamAccount>(
-      `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded,
-         a.missed_by_changes AS missedByChanges
-       FROM run_streams a JOIN streams s ON s.id = a.stream_id WHERE a.run_id = ? ORDER BY s.id`,
-    ),
   };
-  const withStreams = (row: StoredRun): RunRow => ({ ...row, streams: sql.accounts.all(row.id) });
+  const withStreams = (row: StoredRun): RunRow => ({ ...row, streams: accounts(row.id) });
 
   return {
     runs({ source, stream, result }: RunFilter, page) {

@@ -59,6 +59,9 @@ export function createEndStream(
     countMissing: db.prepare<[number, string | null, number | null, number, number]>(
       'UPDATE run_streams SET missing = ?, guarded = ?, missed_by_changes = ? WHERE run_id = ? AND stream_id = ?',
     ),
+    setWarnings: db.prepare<[string, number, number]>(
+      'UPDATE run_streams SET warnings = ? WHERE run_id = ? AND stream_id = ?',
+    ),
     completeRead: db.prepare<[number, number, number, number]>(
       `UPDATE streams SET complete_read = ?, flags_missing = ?, snapshot_at = (SELECT started_at FROM runs WHERE id = ?)
        WHERE id = ?`,
@@ -137,6 +140,7 @@ export function createEndStream(
   return ({ runId, source, stream, seen, read, cursor, missedByChanges, flagItems, guard, uncounted = 0, ...end }) => {
     const row = streams.get(source, stream);
     if (uncounted > 0) accounts.count({ runId, streamId: row.id, ...unchangedRows(uncounted) });
+    if (end.warnings && end.warnings.length > 0) sql.setWarnings.run(JSON.stringify(end.warnings), runId, row.id);
     let missing = 0;
     let guarded = end.held ?? null;
     if (guarded !== null) {

@@ -20,12 +20,13 @@ import { RELEASED_ITEMS } from './steps/released-items.ts';
 import { SNAPSHOTS_OF_STREAMS } from './steps/snapshots-of-streams.ts';
 import { TIMES_OF_STREAMS } from './steps/times-of-streams.ts';
 import { UNPROVEN_WRITES } from './steps/unproven-writes.ts';
+import { WARNINGS_OF_READS } from './steps/warnings-of-reads.ts';
 import { WIRE_FORMS } from './steps/wire-forms.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
 import { createViewsForPeople, dropViews } from './views-for-people.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 15;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 16;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -138,6 +139,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
       if (version <= MIGRATIONS.length + 12) db.exec(IDENTITY_OF_STREAMS);
       if (version <= MIGRATIONS.length + 13) db.exec(TIMES_OF_STREAMS);
       if (version <= MIGRATIONS.length + 14) db.exec(LOST_RECORDS);
+      if (version <= MIGRATIONS.length + 15) db.exec(WARNINGS_OF_READS);
       createViewsForPeople(db);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();

@@ -8,7 +8,6 @@ import type {
   OpenDeliveries,
   QuarantinedRecord,
   RunView,
-  StreamAccount,
   StuckDelivery,
   WaitingGroup,
 } from '../../domain/ports/ledger/ledger-views.ts';
@@ -21,8 +20,10 @@ import { isStuck, itemState } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
 import { readImportProofs } from '../deliveries/requests/import-proof.ts';
 import { createMissingViews } from '../items/missing-items.ts';
+import { createPaddedKeys } from '../items/padded-key.ts';
 import { guardedReadOf, OPEN_GUARDED_READS, type OpenGuardedRead } from '../records/guarded-reads.ts';
 import { HAS_UNMAPPED } from '../records/pending-records.ts';
+import { createStreamAccounts } from '../records/stream-accounts.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { readDaemonNote } from '../store/daemon-notes.ts';
 import type { Sqlite } from '../store/database.ts';
@@ -59,6 +60,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
   const stuckColumns = `SELECT i.id, i.kind, i.key, i.revision, i.natural_key AS naturalKey, i.operation, i.source, i.state, i.reason,
     ${NEEDS_PERSON} AS needsPerson FROM items i`;
   const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
+  const accounts = createStreamAccounts(db);
   const sql = {
     version: db.prepare<[], string>('SELECT sqlite_version()').pluck(),
     // Each count is one of a partial index.
@@ -78,10 +80,6 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     identity: db
       .prepare<[string, string], string | null>('SELECT identity FROM streams WHERE source = ? AND name = ?')
       .pluck(),
-    accounts: db.prepare<[number], StreamAccount>(
-      `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded, a.missed_by_changes AS missedByChanges
-       FROM run_streams a JOIN streams s ON s.id = a.stream_id WHERE a.run_id = ? ORDER BY s.id`,
-    ),
     guardedReads: db.prepare<[Listed], OpenGuardedRead>(OPEN_GUARDED_READS),
     pendingSources: db
       .prepare<[], string>(
@@ -143,7 +141,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
   };
 
   const listed = (sources?: readonly string[]): Listed => ({ sources: JSON.stringify(sources ?? []) });
-  const withStreams = (row: RunRow): RunView => ({ ...row, streams: sql.accounts.all(row.id) });
+  const withStreams = (row: RunRow): RunView => ({ ...row, streams: accounts(row.id) });
 
   const meta = createMeta(db);
   const rowsNaming = createNamedRows(db);
@@ -160,6 +158,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     itemCounts: createItemCounts(db, createItemTotals(db)),
     openDeliveries: () => sql.open.get() ?? { left: 0, waiting: 0 },
     ...createMissingViews(db, rules),
+    paddedKeys: createPaddedKeys(db),
     versions: () => ({
       ledger: String(db.pragma('user_version', { simple: true })),
       sqlite: sql.version.get() ?? '',

@@ -171,17 +171,21 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
             if (message !== null) noRecords.add(message);
             // The consumer may ask for no page after this one.
             wasRead();
-            yield { rows: [], nothingNew: true };
+            yield { rows: [], nothingNew: true, ...warnedOf(found.waiting) };
             return;
           }
-          for (const text of read?.outOfOrder() ?? []) host.log.warn({ stream: name }, text);
-          yield* read === null ? sharedPages(readSnapshot(request)) : readChanges(request, read);
+          const warnings = [...found.waiting, ...(read?.outOfOrder() ?? [])];
+          yield* withWarnings(
+            read === null ? sharedPages(readSnapshot(request)) : readChanges(request, read),
+            warnings,
+          );
           wasRead();
         },
         async check({ name, options: stream, signal, onColumns = () => {} }) {
           signal.throwIfAborted();
           const found = await source.find(name, { ...stream, stableMs: 0 }, signal);
-          if (found.isSkipped) return { found: found.absent?.message ?? 'nothing to read' };
+          const { waiting } = found;
+          if (found.isSkipped) return { found: found.absent?.message ?? 'nothing to read', ...warnedOf(waiting) };
           const noRecords = createNoRecords();
           const onNoRecords = noRecords.add;
           const request = { name, source, found, options, stream, signal, noRecords, onNoRecords, onColumns };
@@ -192,7 +196,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
           return {
             found: `${formatFiles(found.files)}, ${shown === '' ? 'no columns' : `columns ${shown}${more}`}`,
             columns,
-            ...(message === null ? {} : { warnings: [`No record was found. ${message}`] }),
+            ...warnedOf([...waiting, ...(message === null ? [] : [`No record was found. ${message}`])]),
           };
         },
         async look({ name, options: stream, signal }) {
@@ -208,6 +212,20 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
       };
     },
   });
+}
+
+function warnedOf(warnings: readonly string[]): { warnings?: readonly string[] } {
+  return warnings.length === 0 ? {} : { warnings };
+}
+
+/** Gives the warnings of a read with its first page. A read without pages gets one for them. */
+async function* withWarnings(pages: AsyncIterable<Page>, warnings: readonly string[]): AsyncGenerator<Page> {
+  let rest = warnings;
+  for await (const page of pages) {
+    yield rest.length === 0 ? page : { ...page, warnings: rest };
+    rest = [];
+  }
+  if (rest.length > 0) yield { rows: [], warnings: rest };
 }
 
 /** A text of the options on which the rows of a file depend. */

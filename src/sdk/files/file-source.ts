@@ -79,7 +79,6 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
       assertSettings(stream, location);
       const store = await storeOf(location);
       const ready = await findReady({ store, location, stream }, signal);
-      for (const text of ready.waiting) host.log.warn({ stream: name }, text);
       const skipped = ready.absent !== null && isSkipped(stream);
       if (ready.absent !== null && !skipped) throw ready.absent;
       if (stream.contents === 'changes') for (const file of ready.files) assertVersioned(file);

@@ -180,6 +180,7 @@ const StreamAccount = z.strictObject({
   missing: Count,
   guarded: z.string().nullable(),
   missedByChanges: Count.nullable(),
+  warnings: z.array(z.string()).describe('What people should know about the read, in full sentences.'),
 });
 
 export const RunRow = z.strictObject({

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { PADDING } from '../../../src/ledger/upgrade/steps/warnings-of-reads.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { undoPlainKeys } from '../../support/ledger/old-ledger.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -56,6 +57,24 @@ describe('a ledger of a release that sent white space and byte order marks aroun
     expect(await run('show', 'product', 'A3')).not.toContain('kept key');
   });
 
+  it('sync and status say once how many items have their former key at the platform, until a person has changed it', async () => {
+    const said = '2 products have their former key at the platform, with white space or a byte order mark around it.';
+    for (const command of ['sync', 'status']) {
+      const text = await run(command);
+      expect(text.split(said)).toHaveLength(2);
+      expect(text).toMatch(/show product A1\n/);
+      expect(JSON.parse(await run(command, '--json'))).toMatchObject({
+        ok: true,
+        paddedKeys: [{ kind: 'product', count: 2, example: 'A1' }],
+      });
+    }
+    for (const key of ['A1', 'A2']) {
+      await run('replay', '--key', key);
+      await run('settle', '--delivered', key);
+    }
+    expect(await run('sync')).not.toContain('former key');
+  });
+
   it('a later export without the padding changes the same products, and makes no second one', async () => {
     world.write('a.csv', rows(['A1', 'Pump 2'], ['A2', 'Seal 2'], ['A3', 'Valve']));
     const report = await world.sync();
@@ -73,4 +92,9 @@ describe('a ledger of a release that sent white space and byte order marks aroun
     expect((await world.sync()).items).toMatchObject({ product: { delivered: 3 } });
     expect(world.requests()).toEqual({});
   });
+});
+
+it('the ledger takes the same characters for padding as the mapping', () => {
+  const codes = Array.from({ length: 0x10000 }, (_, code) => code);
+  expect(codes.filter((code) => String.fromCharCode(code).trim() === '')).toEqual(PADDING);
 });

@@ -20,6 +20,7 @@ const BEFORE_PLAIN_KEYS = MIGRATIONS.length + 11;
 const BEFORE_IDENTITIES = MIGRATIONS.length + 12;
 const BEFORE_TIMES = MIGRATIONS.length + 13;
 const BEFORE_LOST_RECORDS = MIGRATIONS.length + 14;
+const BEFORE_WARNINGS = MIGRATIONS.length + 15;
 const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;
@@ -162,9 +163,16 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
   return kind === 'material' ? `M-${key}` : `SKU-${key}`;
 }
 
+/** Changes a ledger of the present version into one of the version before the warnings of reads. */
+export function undoWarnings(db: Database.Database): void {
+  dropViews(db);
+  db.exec('DROP INDEX items_padded; ALTER TABLE run_streams DROP COLUMN warnings');
+  db.pragma(`user_version = ${BEFORE_WARNINGS}`);
+}
+
 /** Changes a ledger of the present version into one of the version before the lost records of held reads were stored. */
 export function undoLostRecords(db: Database.Database): void {
-  dropViews(db);
+  undoWarnings(db);
   db.exec('DROP TABLE lost_records');
   db.pragma(`user_version = ${BEFORE_LOST_RECORDS}`);
 }

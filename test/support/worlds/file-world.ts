@@ -10,7 +10,7 @@ export interface FileWorld {
   ids(stream?: string, from?: { cursor?: JsonValue }): Promise<unknown[] | 'nothing new'>;
   check(stream?: string): Promise<string>;
   acknowledge(...streams: string[]): Promise<void>;
-  /** The messages of the log so far. */
+  /** The messages of the log so far, with the warnings of pages, which a run logs. */
   log: string[];
   close(): Promise<void>;
 }
@@ -50,6 +50,7 @@ export async function openFileWorld({
     const read: Page[] = [];
     for await (const page of source.pull({ ...target, mode, cursor, signal })) {
       read.push(page);
+      log.push(...(page.warnings ?? []));
       // Stops here because the pipeline asks for no further page either.
       if (page.nothingNew === true) break;
     }

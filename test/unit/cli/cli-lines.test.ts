@@ -139,6 +139,7 @@ describe('a table in a narrow terminal', () => {
       missing: 0,
       guarded: null,
       missedByChanges: 0,
+      warnings: [],
     };
     const runs = [{ source: 'erp', stream: 'products', ...account }];
     expect(runLines({ runs }, { paint, width: 80 })).toHaveLength(2);

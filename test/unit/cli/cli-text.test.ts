@@ -96,6 +96,7 @@ describe('what needs a person', () => {
         refused: [],
         missing: {},
         missingOutcomes: [],
+        paddedKeys: [],
       },
       {
         waitingFor: [],

@@ -25,6 +25,14 @@ describe('a page of a connector', () => {
     expect(await read(pages)).toEqual(pages);
   });
 
+  it('warnings that are no list of texts end the read', async () => {
+    const good = { rows: [], warnings: ['The file is old.'] };
+    expect(await read([good])).toEqual([good]);
+    for (const warnings of ['text', [1], [null], {}]) {
+      await expect(read([{ rows: [], warnings }])).rejects.toThrow('gave warnings that are no list of texts');
+    }
+  });
+
   it.each([
     ['a date', { when: new Date(0) }, 'a Date', '1970-01-01T00:00:00.000Z'],
     ['a map', { when: new Map() }, 'a Map', 'a Map'],

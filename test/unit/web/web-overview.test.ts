@@ -36,6 +36,7 @@ const run: RunView = {
       missing: 1,
       guarded: null,
       missedByChanges: null,
+      warnings: [],
     },
   ],
 };
@@ -78,6 +79,7 @@ const view: OverviewView = {
     suspended: [],
     refused: [],
     missing: { product: 1 },
+    paddedKeys: [],
     missingOutcomes: [{ kind: 'product', outcome: 'kept', count: 1 }],
     queues: null,
     api: 'ok',

@@ -64,6 +64,8 @@ export interface StreamAccount {
    * was no snapshot to compare with.
    */
   missedByChanges: number | null;
+  /** What people should know about the read although it went on, in full sentences. */
+  warnings: string[];
 }
 
 export interface RunView {
@@ -215,6 +217,13 @@ export interface ItemsInOtherForm {
   fields: string[];
 }
 
+/** Items of a kind whose key at the platform has white space or byte order marks around it, with the key of one of them. */
+export interface PaddedKeys {
+  kind: ItemKind;
+  count: number;
+  example: string;
+}
+
 /** The state of the ledger in counts. All are of the same moment. */
 export interface LedgerCounts {
   items: ItemCounts;
@@ -228,6 +237,7 @@ export interface LedgerCounts {
   suspended: readonly Suspended[];
   refused: readonly RefusedWork[];
   otherForms: readonly ItemsInOtherForm[];
+  paddedKeys: readonly PaddedKeys[];
 }
 
 /** Due deliveries that are not sent because the API has refused their operation, the key or the plan. */
@@ -304,6 +314,8 @@ export interface LedgerViews {
    * leave as they are.
    */
   otherForms(): ItemsInOtherForm[];
+  /** Items of these sources that the platform has under a key with padding, as an earlier release has sent it. */
+  paddedKeys(sources?: readonly string[]): PaddedKeys[];
   /** What identifies the rows of a stream; null if no run has stored it. */
   streamIdentity(source: string, stream: string): StreamIdentity | null;
   /** BOM items of adopted products for which a person has to answer whether the platform has them. */

@@ -1,6 +1,8 @@
 import { guardSteps } from '../../../domain/guard-advice.ts';
 import { MISSING_WORDS, type MissingOutcome } from '../../../domain/missing-items.ts';
+import { describePaddedKeys } from '../../../domain/padded-key-words.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { runWarnings } from '../../../domain/run-warnings.ts';
 import { kindWord } from '../../../domain/words.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';
@@ -20,6 +22,8 @@ export function attentionCard(view: AttentionView): Html {
     ...quarantineNotes(view),
     ...missingNotes(view),
     ...formNotes(view),
+    ...paddedNotes(view),
+    ...warningNotes(view),
   ];
   const { causes, stuck } = view;
   const nothing = notes.length === 0 && stuck.length === 0 && causes !== null && causes.length === 0;
@@ -95,6 +99,20 @@ function formNotes({ standing }: AttentionView): Html[] {
     const what = counted(items, kindWord(kind), `${kindWord(kind)}s`);
     return html`<p><a href="${itemsPath({ kind })}">${what}</a> ${items === 1 ? 'was' : 'were'} sent in another form than the profile has now: ${fields.join(', ')}. How many can be sent again: <code>dpp-sync replay --form --dry-run</code></p>`;
   });
+}
+
+function paddedNotes({ standing }: AttentionView): Html[] {
+  return standing.paddedKeys.map(
+    (keys) =>
+      html`<p>${describePaddedKeys(keys, formatCount(keys.count))} One of them: <a href="${itemPath(keys.kind, keys.example)}">${keys.example}</a></p>`,
+  );
+}
+
+/** The warnings of the last run of each source. */
+function warningNotes({ standing }: AttentionView): Html[] {
+  return runWarnings(standing.sources.flatMap(({ lastRun }) => lastRun?.streams ?? [])).map(
+    (text) => html`<p class="warn">${text}</p>`,
+  );
 }
 
 /** The newest deliveries that need a person, each with the message of the platform. */

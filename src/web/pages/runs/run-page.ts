@@ -1,4 +1,5 @@
 import type { Listed, RunRow } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { runWarnings } from '../../../domain/run-warnings.ts';
 import { type Html, html } from '../../html.ts';
 import { confirmForm } from '../../parts/confirm-form.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';
@@ -40,6 +41,7 @@ ${card(null, [
   ...run.streams.flatMap(({ stream, guarded }) =>
     guarded === null ? [] : [html`<p class="bad">The guard held ${stream}: ${guarded}</p>`],
   ),
+  ...runWarnings(run.streams).map((text) => html`<p class="warn">${text}</p>`),
   ...run.streams.flatMap(({ stream, missedByChanges }) =>
     missedByChanges === null || missedByChanges === 0
       ? []
