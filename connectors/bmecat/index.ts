@@ -6,6 +6,7 @@ import { OPTIONS, STREAM_OPTIONS } from './schema.ts';
 export const bmecat = defineFileConnector({
   id: 'bmecat',
   title: 'BMEcat catalogues (1.01, 1.2, 2005)',
+  endings: ['.xml'],
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
   read: readCatalog,

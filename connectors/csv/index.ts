@@ -6,6 +6,7 @@ import { type Dialect, dialectOf, OPTIONS, STREAM_OPTIONS, type StreamOptions } 
 export const csv = defineFileConnector({
   id: 'csv',
   title: 'Delimited text files (CSV, TSV)',
+  endings: ['.csv', '.tsv', '.txt'],
   fixedColumns: true,
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,

@@ -6,6 +6,7 @@ import { layoutOf, OPTIONS, STREAM_OPTIONS } from './schema.ts';
 export const fixedWidth = defineFileConnector({
   id: 'fixed-width',
   title: 'Text in columns of fixed width (SAP flat files)',
+  endings: ['.txt', '.dat'],
   fixedColumns: true,
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,

@@ -6,6 +6,7 @@ import { OPTIONS, STREAM_OPTIONS } from './schema.ts';
 export const gdsn = defineFileConnector({
   id: 'gdsn',
   title: 'GS1 GDSN catalogue item notifications (XML)',
+  endings: ['.xml'],
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
   read: readMessage,

@@ -14,6 +14,7 @@ import { OPTIONS, type Options, STREAM_OPTIONS, type StreamOptions } from './sch
 export const json = defineFileConnector({
   id: 'json',
   title: 'JSON and NDJSON files',
+  endings: ['.json', '.jsonl', '.ndjson'],
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
   read: (file, request) => readJson(file, jsonRequest(request)),

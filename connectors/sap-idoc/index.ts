@@ -6,6 +6,7 @@ import { OPTIONS, STREAM_OPTIONS } from './schema.ts';
 export const sapIdoc = defineFileConnector({
   id: 'sap-idoc',
   title: 'SAP IDocs as XML files (MATMAS, BOMMAT)',
+  endings: ['.xml'],
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
   read: readIdocs,

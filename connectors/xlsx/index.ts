@@ -6,6 +6,7 @@ import { layoutOf, OPTIONS, STREAM_OPTIONS } from './schema.ts';
 export const xlsx = defineFileConnector({
   id: 'xlsx',
   title: 'Spreadsheets (XLSX)',
+  endings: ['.xlsx', '.xlsm'],
   fixedColumns: true,
   zipEntry: '[Content_Types].xml',
   options: OPTIONS,

@@ -11,6 +11,7 @@ import { OPTIONS, type Options, STREAM_OPTIONS, type StreamOptions } from './sch
 export const xml = defineFileConnector({
   id: 'xml',
   title: 'XML files',
+  endings: ['.xml'],
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
   read: (file, request) => readXmlPages(file, recordOptions(request), request.signal),

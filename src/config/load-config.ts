@@ -10,6 +10,7 @@ import { checkSources, sourcesIn } from './checks/check-sources.ts';
 import { checkWeb } from './checks/check-web.ts';
 import { createFindings, type Findings } from './checks/findings.ts';
 import { addFlaws, type MappingFlaw } from './checks/mapping-flaws.ts';
+import { addStreamsOfOtherConnectors } from './checks/other-connectors.ts';
 import { configFault, formatPath, type PathSegment } from './checks/problem.ts';
 import { Config, type SourceConfig } from './config.ts';
 import { type ConnectorLoader, isPathOfConnector, loadNamed } from './connector-loader.ts';
@@ -68,7 +69,8 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const { value, templates, problems } = interpolated;
   for (const secret of interpolated.secrets) secrets.add(secret);
   const resolvePath = (path: string): string => resolve(folder, path);
-  const findings = createFindings({ document: document.value, value, templates, secrets });
+  const read = { document: document.value, value, templates, secrets };
+  const findings = createFindings(read);
   for (const { path, message, cure } of problems) findings.addProblem(path, message, cure);
 
   addUrlPassword(value, secrets);
@@ -92,9 +94,18 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     const { compile = async () => [] } = options;
     const flaws = readableMappings(value, resolvePath).map((mappings) => compile(mappings, folder));
     addFlaws((await Promise.all(flaws)).flat(), findings);
+    // A stream of another connector causes the problems of its options, so it is reported before them.
+    const causes = createFindings(read);
+    await addStreamsOfOtherConnectors(sourcesIn(value), {
+      connectors: named,
+      loader: connectors,
+      folder,
+      findings: causes,
+      isExpanded,
+    });
     throw configFault(
       file,
-      [...findings.problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),
+      [...causes.problems, ...findings.problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),
     );
   }
 

@@ -103,6 +103,11 @@ export interface Connector<Options = unknown, StreamOptions = unknown> {
    */
   fixedColumns?: boolean;
   /**
+   * The usual endings of the names of its files, in lower case, such as `.xlsx`. If an option of a stream does not fit, `check`
+   * compares them with `path`, and names the built-in connector to which the stream belongs.
+   */
+  endings?: readonly string[];
+  /**
    * The source's `options`. Every field has a `.describe()`, which becomes its documentation. Passwords and keys are
    * `secret()`.
    */

@@ -14,6 +14,8 @@ export interface ConnectorSchemas {
   options: z.ZodType;
   /** The settings of a stream besides `key`. */
   streamOptions: z.ZodType;
+  /** The endings of the names of files that the connector reads; absent if it reads no files, or files of any name. */
+  endings?: readonly string[];
 }
 
 /** A stream with its checked options for the connector. */
@@ -37,7 +39,7 @@ export interface ConnectorSettings<Connector> {
 }
 
 /** The name of a single stream whose settings are in `options`. */
-const DEFAULT_STREAM = 'default';
+export const DEFAULT_STREAM = 'default';
 
 export interface ConnectorCheck<Connector extends ConnectorSchemas> {
   /** The connectors that the config names. */

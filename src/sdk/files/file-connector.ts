@@ -36,6 +36,8 @@ export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream e
   streamOptions: Stream;
   /** See `Connector`. */
   fixedColumns?: boolean;
+  /** See `Connector`. */
+  endings?: readonly string[];
   /**
    * For a format whose files are ZIP files themselves: the entry that each of these files has. A ZIP file with this
    * entry is passed to the format unchanged. Any other ZIP file is an archive.
@@ -74,7 +76,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     found: FoundFiles;
     noRecords: ReturnType<typeof createNoRecords>;
   }
-  const { id, title, fixedColumns = false } = format;
+  const { id, title, fixedColumns = false, endings = [] } = format;
 
   const pagesOf = (file: FoundFiles['files'][number], request: Read): AsyncGenerator<SizedPage> =>
     request.source.read(file, {
@@ -145,6 +147,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     id,
     title,
     fixedColumns,
+    endings,
     reads: (_options, stream) => stream.contents,
     options: z.strictObject({ ...FILE_SOURCE, ...format.options }) as unknown as z.ZodType<AllOptions>,
     streamOptions: z.strictObject({ ...FILE_STREAM, ...format.streamOptions }) as unknown as z.ZodType<StreamOptions>,

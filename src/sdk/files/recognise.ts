@@ -40,12 +40,16 @@ const OTHER_FORMAT =
   'Check the path. Let the source system write CSV, JSON, XML or XLSX, or convert the file to one of these before.';
 const UNPACK = 'Unpack it before, or write it as .gz or .zip, which are unpacked here.';
 
+/** Said with each advice to use another connector, because the file may be one of several files of its source. */
+export const ONE_FORMAT =
+  'The files of a source have one format, so a file of another format needs a source of its own.';
+
 const CURES: Partial<Record<ContentKind, string>> = {
-  spreadsheet: 'Use `connector: xlsx` for it.',
+  spreadsheet: `Use \`connector: xlsx\` for it. ${ONE_FORMAT}`,
   compound: 'Save it as .xlsx without a password, and use `connector: xlsx`.',
   html: 'Often it is an error page or a login page that was saved instead of the export: open the file in a browser.',
-  xml: 'Use `connector: xml` for it.',
-  json: 'Use `connector: json` for it.',
+  xml: `Use \`connector: xml\` for it. ${ONE_FORMAT}`,
+  json: `Use \`connector: json\` for it. ${ONE_FORMAT}`,
   sqlite: 'Use `connector: sql` with `dialect: sqlite` for it.',
   compressed: UNPACK,
   tar: UNPACK,

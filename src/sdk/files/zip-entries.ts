@@ -4,6 +4,7 @@ import { sourceFault } from '../faults.ts';
 import type { Unpacking } from './file-options.ts';
 import { matcherOf } from './glob.ts';
 import { brokenFault, tooLargeFault } from './inflated.ts';
+import { ONE_FORMAT } from './recognise.ts';
 import type { StoredFile } from './stored-file.ts';
 
 const STORED = 0;
@@ -96,6 +97,6 @@ function assertReadable(label: string, entry: Entry): void {
 
 function officeFault(label: string): Error {
   return sourceFault(`${label} is an XLSX workbook or another office document, which this connector does not read.`, {
-    suggestion: 'Use `connector: xlsx` for a workbook, or export the data in the format of this connector.',
+    suggestion: `Use \`connector: xlsx\` for a workbook, or export the data in the format of this connector. ${ONE_FORMAT}`,
   });
 }
