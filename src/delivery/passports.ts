@@ -50,12 +50,14 @@ export function createPassports(options: {
   }
 
   async function evaluate(): Promise<number> {
-    if (running) return running;
-    if (!isDirty) return 0;
-    running = evaluateAll().finally(() => {
-      running = null;
-    });
-    return running;
+    // An evaluation that is running may have passed the products that have become dirty since it began.
+    const before = running === null ? 0 : await running;
+    if (running === null && isDirty) {
+      running = evaluateAll().finally(() => {
+        running = null;
+      });
+    }
+    return before + (running === null ? 0 : await running);
   }
 
   return {
