@@ -219,12 +219,21 @@ const MISSING_BECAUSE = {
   row_changed: 'missing from its source: no row makes it any more',
 } as const;
 
+/** What there is to do about a missing item that the platform never got. */
+function goneStep({ timeline }: ItemView): string {
+  const wasSent = timeline.some(({ what }) => what === 'sent');
+  return `Its row is gone, and ${wasSent ? 'no write of it has arrived' : 'nothing was ever sent'}: nothing has to be done. If its row comes back, dpp-sync sends the item.`;
+}
+
 const RELEASED = 'no row makes it any more, and the guard has not decided whether the item is missing';
 
-function missingText({ missingBecause, missingAccepted, missingDecided }: ItemView): string {
+function missingText({ kind, missingBecause, missingAccepted, missingDecided, neverArrived }: ItemView): string {
   const why = missingBecause === null ? '' : MISSING_BECAUSE[missingBecause];
   if (missingAccepted) return `${why}, which a person has accepted`;
-  return missingDecided ? `${why}, and its passport is not public` : why;
+  if (neverArrived || !missingDecided) return why;
+  return kind === 'bom_item'
+    ? `${why}, and the passport of its product is not public`
+    : `${why}, and its passport is not public`;
 }
 
 const KEPT = 'The platform keeps it, since no write of the API deletes it.';
@@ -250,10 +259,9 @@ const RELEASED_STEP =
  * The next step for a person. An item with a quarantined row keeps its former state, so its next step begins with the
  * row.
  */
-function nextStep(
-  { kind, state, missing, missingDecided, released, record, reason }: ItemView,
-  passport: PassportView | null,
-): string {
+function nextStep(item: ItemView, passport: PassportView | null): string {
+  const { kind, state, missing, missingDecided, neverArrived, released, record, reason } = item;
+  if (neverArrived) return goneStep(item);
   const step =
     ((state === 'blocked' || state === 'due') && reason !== null ? REASON_STEPS[reason.code] : undefined) ??
     NEXT_STEPS[state];

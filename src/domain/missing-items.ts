@@ -1,12 +1,21 @@
 import { ITEM_KINDS, type ItemKind } from './item.ts';
 
 /**
- * What becomes of items that their source no longer has. `kept`: nobody has decided, and the platform keeps them.
+ * What becomes of items that their source no longer has. Items that the platform never got have none of these outcomes. `kept`: nobody has decided, and the platform keeps them.
  * `unpublishing`: the passport is public, and is to be withdrawn. `unpublished`: the passport was withdrawn. `not_public`:
- * the passport was to be withdrawn, and it was never public. `accepted`: a person has accepted that they are missing.
+ * the passport was to be withdrawn, and it was never public. `with_product`: BOM items whose
+ * product is missing too, and its passport was withdrawn or was never public. `accepted`: a person has accepted that they are
+ * missing.
  * `ignored`: the source has `onMissing: ignore`, so they are kept and do not count as missing.
  */
-export type MissingOutcome = 'kept' | 'unpublishing' | 'unpublished' | 'not_public' | 'accepted' | 'ignored';
+export type MissingOutcome =
+  | 'kept'
+  | 'unpublishing'
+  | 'unpublished'
+  | 'not_public'
+  | 'with_product'
+  | 'accepted'
+  | 'ignored';
 
 export interface MissingGroup {
   kind: ItemKind;
@@ -22,6 +31,7 @@ const IS_UNDECIDED: Readonly<Record<MissingOutcome, boolean>> = {
   unpublishing: true,
   unpublished: false,
   not_public: false,
+  with_product: false,
   accepted: false,
   ignored: false,
 };
@@ -32,6 +42,7 @@ export const MISSING_WORDS: Readonly<Record<MissingOutcome, string>> = {
   unpublishing: 'to be unpublished',
   unpublished: 'unpublished',
   not_public: 'without a public passport, so there is nothing to unpublish',
+  with_product: 'of missing products without a public passport',
   accepted: 'accepted as missing by a person',
   ignored: 'kept at the platform as they are (onMissing: ignore)',
 };

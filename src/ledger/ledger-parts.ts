@@ -83,7 +83,7 @@ export function createLedgerParts(
   const streams = createStreams(db);
   const accounts = createRunAccounts(db);
   const lookups = createLookups(db, accounts);
-  const releaseLeftStreams = createReleaseLeftStreams(context, guardedReads, lookups);
+  const releaseLeftStreams = createReleaseLeftStreams(context, { guardedReads, lookups, items });
   const runs = createRuns(context, { run, releaseLeftStreams, guardedItems, streams, accounts, settleHeldCreates });
   const endStream = createEndStream(context, {
     refusedReads: createRefusedReads(db),

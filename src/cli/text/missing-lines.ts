@@ -5,18 +5,19 @@ import { countsOf, MISSING_WORDS, type MissingGroup, type MissingOutcome } from 
 import type { Paint } from './style.ts';
 import { countKind } from './words.ts';
 
-const WITHOUT_A_PERSON = ['unpublishing', 'unpublished', 'not_public', 'accepted'] as const;
+const WITHOUT_A_PERSON = ['unpublishing', 'unpublished', 'not_public', 'with_product', 'accepted'] as const;
 
 /** Lines about missing items that a person has to decide about; empty if there are none. */
 export function undecidedLines(groups: readonly MissingGroup[], paint: Paint): string[] {
   const counts = countText(groups, 'kept');
   if (counts === '') return [];
+  const hasProducts = groups.some(({ kind, outcome }) => kind === 'product' && outcome === 'kept');
   return [
     paint('yellow', `Missing from their sources, and kept at the platform: ${counts}.`),
     '  Which ones: dpp-sync items --state missing',
     '  Why one is missing, and what to do about it: dpp-sync show KIND KEY',
     '  To keep one as it is: dpp-sync settle KEY --ignore',
-    '  Or, for a product, to withdraw its passport: dpp-sync unpublish SKU',
+    ...(hasProducts ? ['  Or, for a product, to withdraw its passport: dpp-sync unpublish SKU'] : []),
   ];
 }
 

@@ -50,6 +50,8 @@ export type ReasonTrait =
   | 'looked_up_by_runs'
   /** If a person asks for another import of this change, imports of changes are proven again. */
   | 'needs_proof'
+  /** Nothing shows that a create with this code has made an item, or that another item is in its place. */
+  | 'made_nothing'
   /** The API has answered with a success that proves too little. Where no list can be read, the answer is all there is. */
   | 'was_answered';
 
@@ -86,18 +88,18 @@ const RESENT: readonly WrittenState[] = ['due', 'parked'];
 /** Every code that a delivery, a refused scope or a failed listing can carry. The codes are stable: people filter by them. */
 const CODES = {
   // Codes of a delivery that the API has not accepted and that is sent again.
-  throttled: settled(['due'], 'keeps_away_since'),
+  throttled: settled(['due'], 'keeps_away_since', 'made_nothing'),
   /** This machine could not send the request. */
-  local: settled(['due'], 'keeps_away_since'),
-  denied_key: settled(['due'], 'access_denied'),
-  denied_plan: settled(['due'], 'access_denied'),
-  denied_scope: settled(['due'], 'access_denied', 'scope_denied'),
-  unavailable: unconfirmed('resend', RESENT, 'api_away', 'keeps_away_since'),
+  local: settled(['due'], 'keeps_away_since', 'made_nothing'),
+  denied_key: settled(['due'], 'access_denied', 'made_nothing'),
+  denied_plan: settled(['due'], 'access_denied', 'made_nothing'),
+  denied_scope: settled(['due'], 'access_denied', 'scope_denied', 'made_nothing'),
+  unavailable: unconfirmed('resend', RESENT, 'api_away', 'keeps_away_since', 'made_nothing'),
   in_flight: unconfirmed('resend', RESENT, 'api_busy'),
   /** Other members of the same import were refused. */
-  untouched: settled(['due']),
+  untouched: settled(['due'], 'made_nothing'),
   /** The create of a new item waits until the guard has decided about the item's stream. */
-  guarded: settled(['due']),
+  guarded: settled(['due'], 'made_nothing'),
 
   // Codes of a delivery for which it is unknown whether the write took effect.
   reset: unconfirmed('resend', RESENT),
@@ -131,15 +133,15 @@ const CODES = {
   // Codes of a delivery that the API has refused.
   exists: unconfirmed('reject_as_hidden', [...RESENT, 'rejected'], 'needs_reading', 'content_unknown', 'found_before'),
   may_exist: unconfirmed('by_status', [], 'needs_reading', 'content_unknown', 'found_before', 'may_exist'),
-  gate: unconfirmed('block', ['blocked'], 'needs_reading', 'asked_again'),
-  forbidden: unconfirmed('resend', [...RESENT, 'blocked'], 'item_forbidden', 'asked_again'),
+  gate: unconfirmed('block', ['blocked'], 'needs_reading', 'asked_again', 'made_nothing'),
+  forbidden: unconfirmed('resend', [...RESENT, 'blocked'], 'item_forbidden', 'asked_again', 'made_nothing'),
   /**
    * The delivery is due again, because its import was refused as a whole. The members are now sent in smaller imports.
    */
-  refused: unconfirmed('reject', ['due', 'rejected'], 'needs_reading'),
+  refused: unconfirmed('reject', ['due', 'rejected'], 'needs_reading', 'made_nothing'),
 
   // Codes of a delivery that is blocked because the API has no such write or a person has to decide.
-  unsupported: settled(['blocked']),
+  unsupported: settled(['blocked'], 'made_nothing'),
   renamed: settled(['blocked']),
   not_upserted: settled(['blocked'], 'made_second', 'needs_proof'),
   /** Imports of changed products have failed to prove themselves. */
@@ -150,8 +152,8 @@ const CODES = {
 
   // Codes of a delivery that the retry limit, a defect or a person has ended.
   exhausted: unconfirmed('resend', ['parked']),
-  internal: unconfirmed('resend', ['rejected']),
-  person: settled(['rejected']),
+  internal: unconfirmed('resend', ['rejected'], 'made_nothing'),
+  person: settled(['rejected'], 'made_nothing'),
   ignored: settled(['superseded']),
 
   /** A list of the platform could not be read. No delivery carries this code. */

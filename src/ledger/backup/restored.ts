@@ -44,6 +44,26 @@ const LISTABLE: readonly ListableKind[] = ['product', 'material'];
 const RESTORED_AT = 'restored_at';
 const CREATES = "'product.create', 'material.create', 'bom_item.create'";
 
+/** SQL condition: true for a BOM item of a restored ledger whose row and refs are older than the restore. */
+function partMayBeSinceBackup(of: string): string {
+  return `(NOT EXISTS (
+      SELECT 1 FROM records r JOIN streams s ON s.id = r.stream_id JOIN meta b ON b.name = 'restored_read:' || s.source
+      WHERE r.id = ${of}.record_id AND r.id > CAST(b.value AS INTEGER))
+    AND NOT EXISTS (
+      SELECT 1 FROM refs f JOIN items p ON p.kind = f.kind AND p.key = f.key
+      WHERE f.item_id = ${of}.id AND p.was_absent = 1))`;
+}
+
+/**
+ * SQL condition: true if the create of this item may have been sent since the backup that the ledger was restored from. The
+ * parameter is the name of the items table in the SQL statement.
+ */
+export function mayBeSinceBackup(of: string): string {
+  return `(${of}.was_absent = 0 AND EXISTS (SELECT 1 FROM meta WHERE name = '${RESTORED_AT}')
+    AND iif(${of}.kind = 'bom_item', ${partMayBeSinceBackup(of)},
+      EXISTS (SELECT 1 FROM meta WHERE name = 'unproven:' || ${of}.kind)))`;
+}
+
 export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): Restored {
   const meta = createMeta(db);
   // This value does not change later: a restored ledger has to be accepted before this process can open it.
@@ -54,14 +74,7 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
     // older than the restore.
     partToLookUp: db
       .prepare<[{ itemId: number }], number>(
-        `SELECT 1 FROM meta m WHERE m.name = '${RESTORED_AT}'
-         AND NOT EXISTS (
-           SELECT 1 FROM items i JOIN records r ON r.id = i.record_id JOIN streams s ON s.id = r.stream_id
-           JOIN meta b ON b.name = 'restored_read:' || s.source
-           WHERE i.id = @itemId AND r.id > CAST(b.value AS INTEGER))
-         AND NOT EXISTS (
-           SELECT 1 FROM refs f JOIN items p ON p.kind = f.kind AND p.key = f.key
-           WHERE f.item_id = @itemId AND p.was_absent = 1)`,
+        `SELECT 1 FROM items i WHERE i.id = @itemId AND ${partMayBeSinceBackup('i')}`,
       )
       .pluck(),
     setAbsent: db.prepare<[number]>(`UPDATE items SET was_absent = 1 WHERE id = ? AND operation IN (${CREATES})`),

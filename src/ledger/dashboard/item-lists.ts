@@ -100,7 +100,7 @@ export function createItemLists(
       return { count: incomplete.count(source), atLeast: false };
     }
     if (isPlain && state === 'delivered') {
-      const others = [...phasesOf({ state: 'open' }), ...phases.superseded()];
+      const others = [...phasesOf({ state: 'open' }), ...phases.superseded(), ...phases.nothing()];
       const open = countIds(others, conditionOf({ kind, source }));
       if (!open.atLeast) return { count: Math.max(0, catalog.count({ kind, source }) - open.count), atLeast: false };
     }

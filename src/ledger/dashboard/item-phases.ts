@@ -2,7 +2,9 @@
 
 import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import type { PassportRules } from '../../domain/passport.ts';
+import { isOpen } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
+import { needsNothing } from '../items/never-arrived.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { ItemChoice } from './catalog/catalog-entries.ts';
@@ -24,6 +26,8 @@ export interface ItemPhases {
   readBack(): Phase[];
   superseded(): Phase[];
   missing(): Phase[];
+  /** Items without an open delivery that the platform never got and that their source no longer has. */
+  nothing(): Phase[];
   ofGroup(group: StuckGroup): Phase[];
   ofRun(run: number): Phase[];
 }
@@ -79,11 +83,12 @@ export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Cata
       'items i INDEXED BY items_scheduled',
     ),
     superseded: byId(
-      "i.ignored_hash IS NOT NULL AND i.state IN ('delivered', 'superseded')",
+      `i.ignored_hash IS NOT NULL AND i.state IN ('delivered', 'superseded') AND NOT ${needsNothing('i')}`,
       [],
       'items i INDEXED BY items_ignored',
     ),
   };
+  const nothing = byId(`${needsNothing('i')} AND NOT ${isOpen('i')}`, [], 'items i INDEXED BY items_missing');
   const missingSql = {
     read: db
       .prepare<[{ withdrawing: string; after: number; limit: number }], number>(
@@ -124,6 +129,7 @@ export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Cata
     stuck: (state) => fixed.stuck.filter((one) => state === undefined || one.state === state).map(({ phase }) => phase),
     readBack: () => [fixed.readBack],
     superseded: () => [fixed.superseded],
+    nothing: () => [nothing],
     missing: () => [
       {
         read: (after, limit) =>

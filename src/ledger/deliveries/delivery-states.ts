@@ -2,6 +2,8 @@
 // uses such an index only for the same words. SQLite evaluates the conditions at every write of an item. It compares
 // two states directly, but needs a temporary table for a list of three or more.
 
+import { needsNothing } from '../items/never-arrived.ts';
+
 /**
  * SQL condition: true if the item has an open delivery. The parameter is the name of the items table in the SQL
  * statement.
@@ -19,9 +21,9 @@ export function isStuck(of: string): string {
 }
 
 /**
- * The state of an item: its open delivery's state, else its last delivery's. `of` is the name of the items table in the
- * statement.
+ * The state of an item: its open delivery's state, else its last delivery's. An item that the platform never got and that
+ * its source no longer has is superseded. `of` is the name of the items table in the statement.
  */
 export function itemState(of: string): string {
-  return `CASE WHEN ${isOpen(of)} THEN ${of}.state WHEN ${of}.ignored_hash IS NULL THEN 'delivered' ELSE 'superseded' END`;
+  return `CASE WHEN ${isOpen(of)} THEN ${of}.state WHEN ${of}.ignored_hash IS NOT NULL OR ${needsNothing(of)} THEN 'superseded' ELSE 'delivered' END`;
 }

@@ -5,13 +5,15 @@ import type { SubjectKind } from '../../domain/item.ts';
 import type { Restored } from '../backup/restored.ts';
 import type { AdoptedBom } from '../contact/adopted-bom.ts';
 import type { Contact } from '../contact/contact.ts';
+import { isOpen } from '../deliveries/delivery-states.ts';
 import type { Requests } from '../deliveries/requests/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createDesire, type Desire } from './desire.ts';
 import { createGivenIds, type GivenIds } from './given-ids.ts';
 import { createHeldCreates } from './held-creates.ts';
 import { type ItemName, nameOf } from './item-name.ts';
-import { ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
+import { ITEM_COLUMNS, type ItemRow, isOpenState, itemColumns, mayHaveArrived, revisionContent } from './item-row.ts';
+import { needsNothing } from './never-arrived.ts';
 import { createPartRefs, type PartRefs } from './part-refs.ts';
 import { createReconcile, type Reconcile, type Staged } from './reconcile.ts';
 import { createReleased } from './released.ts';
@@ -50,6 +52,11 @@ export interface Items extends Desire, Reconcile {
   /** Takes back the staged delivery of an item, unless the API may have received it. */
   takeBack(itemId: number): void;
   /**
+   * Ends the deliveries of items of a source that its last complete reads did not have and that never reached the API.
+   * Nothing has to be done about such an item.
+   */
+  endGone(source: string): void;
+  /**
    * Releases an item from the record that made it. An item that never reached the API is deleted. An item at the
    * platform is kept, and the guard decides whether it is missing.
    */
@@ -79,6 +86,9 @@ export function createItems(
     ),
     byRecord: db.prepare<[number], ItemRow & { recordId: number }>(
       `SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`,
+    ),
+    gone: db.prepare<[string], ItemRow>(
+      `SELECT ${itemColumns('i')} FROM items i WHERE i.source = +? AND ${isOpen('i')} AND ${needsNothing('i')}`,
     ),
     remove: db.prepare<[number]>('DELETE FROM items WHERE id = ?'),
     setIgnored: db.prepare<[string | null, number]>('UPDATE items SET ignored_hash = ? WHERE id = ?'),
@@ -154,6 +164,10 @@ export function createItems(
     takeBack(itemId) {
       const item = sql.byId.get(itemId);
       if (item && !mayHaveArrived(item)) revisions.supersede(item);
+    },
+
+    endGone(source) {
+      for (const item of sql.gone.all(source)) revisions.supersede(item);
     },
 
     disown(item) {

@@ -4,22 +4,35 @@ import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { MissingSelection } from '../../domain/ports/unconfirmed.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import { neverArrived } from './never-arrived.ts';
 
-/** SQL condition on a missing product `i`: true if a person or the config wanted its passport to be withdrawn. */
-const TO_BE_WITHDRAWN = `(i.source IN (SELECT value FROM json_each(@withdrawing))
-  OR EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key AND q.desired ->> 'status' = 'unpublished'))`;
+/** SQL condition on a missing product: true if a person or the config wanted its passport to be withdrawn. */
+function isToBeWithdrawn(of: string): string {
+  return `(${of}.source IN (SELECT value FROM json_each(@withdrawing))
+    OR EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = ${of}.key AND q.desired ->> 'status' = 'unpublished'))`;
+}
+
+/** SQL condition on a missing product: true if its passport was to be withdrawn, and is not public. */
+function isWithdrawn(of: string): string {
+  return `(NOT EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = ${of}.key
+      AND q.baseline ->> 'status' = 'published')
+    AND ${isToBeWithdrawn(of)})`;
+}
+
+/** SQL condition: true if `i` is a BOM item whose product is missing too, and the product's passport is withdrawn. */
+const IS_OF_WITHDRAWN = `(i.kind = 'bom_item' AND EXISTS (
+  SELECT 1 FROM refs f CROSS JOIN items p ON p.kind = f.kind AND p.key = f.key
+  WHERE f.item_id = i.id AND f.role = 'product' AND p.missing_since IS NOT NULL AND ${isWithdrawn('p')}))`;
 
 /**
  * SQL condition on the items table `i`: true if the source no longer has the item, and neither a person nor the config
  * has decided about it. A decision about a product is also that a person or the config wanted its passport to be
- * withdrawn, and the passport is not public. `@withdrawing` lists the sources with `onMissing: unpublish`.
+ * withdrawn, and the passport is not public. It is also the decision about BOM items of the product that are missing. Nothing
+ * has to be decided about an item that the platform never got. `@withdrawing` lists the sources with `onMissing: unpublish`.
  */
 export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
   AND i.missing_accepted IS NOT i.missing_since
-  AND NOT (i.kind = 'product'
-    AND NOT EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key
-      AND q.baseline ->> 'status' = 'published')
-    AND ${TO_BE_WITHDRAWN}))`;
+  AND NOT (i.kind = 'product' AND ${isWithdrawn('i')}) AND NOT ${IS_OF_WITHDRAWN} AND NOT ${neverArrived('i')})`;
 
 /**
  * Marks missing items as accepted by a person, or only counts them. Call it inside a transaction. Without a name it takes the
@@ -44,8 +57,9 @@ export function createAcceptMissing({
 }
 
 /** SQL expression on the items table `i`, for an item that its source no longer has: its `MissingOutcome`. */
-const OUTCOME = `CASE WHEN i.missing_accepted IS i.missing_since THEN 'accepted' WHEN i.kind <> 'product' THEN 'kept'
-  WHEN ${TO_BE_WITHDRAWN} THEN coalesce((SELECT CASE q.baseline ->> 'status' WHEN 'published' THEN 'unpublishing'
+const OUTCOME = `CASE WHEN i.missing_accepted IS i.missing_since THEN 'accepted'
+  WHEN ${IS_OF_WITHDRAWN} THEN 'with_product' WHEN i.kind <> 'product' THEN 'kept'
+  WHEN ${isToBeWithdrawn('i')} THEN coalesce((SELECT CASE q.baseline ->> 'status' WHEN 'published' THEN 'unpublishing'
       WHEN 'unpublished' THEN 'unpublished' END FROM items q WHERE q.kind = 'passport' AND q.key = i.key), 'not_public')
   ELSE 'kept' END`;
 
@@ -56,7 +70,7 @@ export function createMissingViews(
 ): Pick<LedgerViews, 'missingOutcomes' | 'ignoredMissing'> {
   const outcomes = db.prepare<[{ sources: string; withdrawing: string }], MissingGroup>(
     `SELECT i.kind, ${OUTCOME} AS outcome, count(*) AS count FROM items i
-     WHERE i.missing_since IS NOT NULL AND i.kind <> 'passport'
+     WHERE i.missing_since IS NOT NULL AND i.kind <> 'passport' AND NOT ${neverArrived('i')}
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY 1, 2`,
   );
   const ignored = db.prepare<[string], MissingGroup>(

@@ -10,6 +10,7 @@ import type { LedgerContext } from '../store/context.ts';
 import type { GivenIds } from './given-ids.ts';
 import { HELD_CREATE, type HeldCreates } from './held-creates.ts';
 import { gaveIdAway, ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
+import { needsNothing } from './never-arrived.ts';
 import type { Revisions } from './revisions.ts';
 import { isInOtherForm, type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
 
@@ -60,6 +61,7 @@ export function createReconcile(
       `SELECT count(*) AS n FROM refs LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key
        WHERE refs.item_id = +? AND nullif(items.remote_id, 'null') IS NULL`,
     ),
+    needsNothing: db.prepare<[number], number>(`SELECT 1 FROM items i WHERE i.id = ? AND ${needsNothing('i')}`).pluck(),
     clearIgnored: db.prepare<[number]>('UPDATE items SET ignored_hash = NULL WHERE id = ?'),
     unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
     // The time is stored too, so that the read-back is not delayed if the clock is set back.
@@ -83,6 +85,11 @@ export function createReconcile(
     // delivery is settled.
     if (mayHaveArrived(item)) return null;
     if (gaveIdAway(item)) return reconcileForgotten(item, again);
+    // The row of an item that the platform never got is gone, so there is nothing to send. A person may send it nevertheless.
+    if (item.missingSince !== null && !again && sql.needsNothing.get(item.id) !== undefined) {
+      revisions.supersede(item);
+      return null;
+    }
     const isOpen = isOpenState(item.state);
     const wanted = wantedWith(item, wantedOf(item, context, asksForForm));
     if (wanted.need === 'none') {

@@ -7,7 +7,7 @@ import { type ItemRow, isOpenState, revisionContent } from './item-row.ts';
 import type { WantedWrite } from './wanted.ts';
 
 /** This many revisions of an item are kept, the present one included (I9). */
-const REVISIONS_MAX = 20;
+export const REVISIONS_MAX = 20;
 
 /** The revisions of items. Call each function inside a transaction. */
 export interface Revisions {

@@ -25,7 +25,7 @@ interface EndStreamParts {
   accounts: RunAccounts;
   lookups: Pick<Lookups, 'recordGone' | 'streamWasRead' | 'isLookedUp'>;
   losses: Losses;
-  items: Pick<Items, 'ownedBy' | 'disown'>;
+  items: Pick<Items, 'ownedBy' | 'disown' | 'endGone'>;
   heldCreates: Pick<HeldCreates, 'newRecords' | 'keys'>;
   settleHeldCreates: Pick<SettleHeldCreates, 'readEnded'>;
 }
@@ -173,6 +173,7 @@ export function createEndStream(
       // Even if the guard holds this read, the rows in `spare` count as missing now. Otherwise a row that was removed or
       // corrected would be shown as repeated or quarantined for as long as the guard holds the read.
       markMissing([...dropped, ...(guarded === null ? gone : spare)], flagItems);
+      items.endGone(source);
       if (guarded === null) sql.completeRead.run(read, flagItems ? 1 : 0, runId, row.id);
       sql.countMissing.run(missing, guarded, missedByChanges ?? null, runId, row.id);
     }

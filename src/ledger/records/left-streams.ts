@@ -1,4 +1,5 @@
 import type { LeftStreamRules } from '../../domain/ports/intake.ts';
+import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { GuardedReads } from './guarded-reads.ts';
 import type { Lookups } from './lookups.ts';
@@ -7,6 +8,7 @@ import { MAKES_ITEM } from './losses.ts';
 /** A stream that the config does not have any more, or to which it gives another name. */
 interface LeftStream {
   id: number;
+  source: string;
   name: string;
   /** 1 if the config does not have the stream's source either. */
   isOfLostSource: number;
@@ -39,8 +41,11 @@ export type ReleaseLeftStreams = (runId: number, rules: LeftStreamRules) => Guar
 
 export function createReleaseLeftStreams(
   { db, clock, passportRules }: Pick<LedgerContext, 'db' | 'clock' | 'passportRules'>,
-  guardedReads: Pick<GuardedReads, 'check'>,
-  lookups: Pick<Lookups, 'recordGone'>,
+  {
+    guardedReads,
+    lookups,
+    items,
+  }: { guardedReads: Pick<GuardedReads, 'check'>; lookups: Pick<Lookups, 'recordGone'>; items: Pick<Items, 'endGone'> },
 ): ReleaseLeftStreams {
   // A run has no streams if its source could not be opened.
   const ofLostSource = "(@sources <> '[]' AND s.source NOT IN (SELECT value FROM json_each(@sources)))";
@@ -49,7 +54,7 @@ export function createReleaseLeftStreams(
     AND EXISTS (SELECT 1 FROM run_streams WHERE run_id = @runId)`;
   const sql = {
     left: db.prepare<[{ runId: number; sources: string }], LeftStream>(
-      `SELECT s.id, s.name, s.complete_read AS completeRead, ${ofLostSource} AS isOfLostSource
+      `SELECT s.id, s.source, s.name, s.complete_read AS completeRead, ${ofLostSource} AS isOfLostSource
        FROM streams s WHERE ${isLeft} ORDER BY s.id`,
     ),
     isMapping: db
@@ -107,7 +112,7 @@ export function createReleaseLeftStreams(
     // A reload may have changed the sources since the last run.
     const sources = JSON.stringify(passportRules.sources);
     const isMapping = sql.isMapping.get({ runId }) !== undefined;
-    for (const { id: streamId, name, completeRead, isOfLostSource } of sql.left.all({ runId, sources })) {
+    for (const { id: streamId, source, name, completeRead, isOfLostSource } of sql.left.all({ runId, sources })) {
       const present = sql.present.all(streamId);
       const size = Math.max(present.length, completeRead ?? 0);
       const allowed = Math.min(size * guard.maxMissing, guard.maxMissingCount);
@@ -128,6 +133,7 @@ export function createReleaseLeftStreams(
         lookups.recordGone(id);
         if (flagItems) sql.missItems.run(clock.now(), id);
       }
+      items.endGone(source);
     }
     return guarded;
   };

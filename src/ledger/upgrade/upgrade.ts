@@ -26,7 +26,7 @@ import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './up
 import { createViewsForPeople, dropViews } from './views-for-people.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 16;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 17;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -140,6 +140,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
       if (version <= MIGRATIONS.length + 13) db.exec(TIMES_OF_STREAMS);
       if (version <= MIGRATIONS.length + 14) db.exec(LOST_RECORDS);
       if (version <= MIGRATIONS.length + 15) db.exec(WARNINGS_OF_READS);
+      // A step may change only the views for people, which every upgrade creates again.
       createViewsForPeople(db);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();

@@ -15,7 +15,9 @@ function member(column: string, name: string): string {
 }
 
 const IS_OPEN = "i.state NOT IN ('delivered', 'superseded')";
-const STATE = `CASE WHEN ${IS_OPEN} THEN i.state WHEN i.ignored_hash IS NULL THEN 'delivered' ELSE 'superseded' END`;
+/** A missing item that the platform does not have was not delivered: its last delivery was ended. */
+const IS_DELIVERED = 'i.ignored_hash IS NULL AND NOT (i.acknowledged = 0 AND i.missing_since IS NOT NULL)';
+const STATE = `CASE WHEN ${IS_OPEN} THEN i.state WHEN ${IS_DELIVERED} THEN 'delivered' ELSE 'superseded' END`;
 const WHY = `iif(${IS_OPEN} OR i.ignored_hash IS NOT NULL, i.reason, NULL)`;
 /** The parts of a row's key are separated by a character that cannot be typed. */
 const ROW_KEY = "replace(r.key, char(31), ' / ')";

@@ -16,6 +16,7 @@ import type {
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isOpen, itemState } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
+import { needsNothing } from '../items/never-arrived.ts';
 import { IS_HELD } from '../records/lost-records.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
@@ -40,6 +41,7 @@ export interface SummaryRow {
 
 interface DetailRow extends SummaryRow {
   undecided: 0 | 1;
+  neverArrived: 0 | 1;
   desired: string;
   baseline: string | null;
   revision: number;
@@ -70,7 +72,8 @@ interface Named {
 /** The payload that the API has acknowledged. */
 const BASELINE = 'iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline';
 const DETAIL = `${SUMMARY}, i.desired, ${BASELINE}, i.revision, iif(${isOpen('i')}, i.attempts, NULL) AS attempts,
-  i.record_id AS recordId, i.form, i.acknowledged, ${IS_MISSING} IS TRUE AS undecided`;
+  i.record_id AS recordId, i.form, i.acknowledged, ${IS_MISSING} IS TRUE AS undecided,
+  ${needsNothing('i')} IS TRUE AS neverArrived`;
 
 /** Views of single items and of lists of items. */
 export function createItemViews(
@@ -98,7 +101,9 @@ export function createItemViews(
       `SELECT ${SUMMARY} FROM items i
        WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
          AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING})
-           OR (@state = 'missing_decided' AND i.missing_since IS NOT NULL AND i.kind <> 'passport' AND NOT ${IS_MISSING}) OR ${itemState('i')} = @state
+           OR (@state = 'missing_decided' AND i.missing_since IS NOT NULL AND i.kind <> 'passport' AND NOT ${IS_MISSING}
+             AND NOT ${needsNothing('i')})
+           OR (${itemState('i')} = @state AND NOT (@state = 'superseded' AND ${needsNothing('i')}))
            OR (@state = 'held' AND ${IS_HELD})
            OR (@state = 'incomplete' AND i.kind = 'product'
              AND (SELECT ${PASSPORT_STATE} ${FROM_PRODUCTS} WHERE p.id = i.id) = 'incomplete'))
@@ -182,6 +187,7 @@ export function createItemViews(
         ...summary(row),
         missingAccepted: row.missingAccepted === 1,
         missingDecided: row.missing === 1 && row.undecided === 0,
+        neverArrived: row.neverArrived === 1,
         missingBecause: row.missing === 0 ? null : row.recordId === null ? 'row_changed' : 'row_gone',
         desired: parseJson<JsonObject>(row.desired),
         baseline: parseJsonOrNull<JsonObject>(row.baseline),

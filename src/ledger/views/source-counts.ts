@@ -2,8 +2,9 @@ import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { SourceCounts } from '../../domain/ports/ledger/ledger-views.ts';
-import { isStuck } from '../deliveries/delivery-states.ts';
+import { isOpen, isStuck } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
+import { needsNothing } from '../items/never-arrived.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createItemTotals } from './item-totals.ts';
 import { createPassportsBySource } from './passport-views.ts';
@@ -28,7 +29,12 @@ export function createSourceCounts(db: Sqlite, rules: PassportRules): DashboardV
     ),
     ended: db.prepare<[], ItemCount>(
       `SELECT i.source, i.kind, 'superseded' AS state, count(*) AS count FROM items i
-       WHERE i.ignored_hash IS NOT NULL GROUP BY +i.source, +i.kind`,
+       WHERE i.ignored_hash IS NOT NULL AND NOT ${needsNothing('i')} GROUP BY +i.source, +i.kind`,
+    ),
+    // They are part of the totals, and are not counted.
+    nothing: db.prepare<[], { source: string; kind: SubjectKind; count: number }>(
+      `SELECT i.source, i.kind, count(*) AS count FROM items i WHERE ${needsNothing('i')} AND NOT ${isOpen('i')}
+       GROUP BY +i.source, +i.kind`,
     ),
     quarantined: db.prepare<[], SourceCounts['quarantined'][number]>(
       `SELECT s.source, s.name AS stream, (SELECT count(*) FROM records r
@@ -55,7 +61,7 @@ export function createSourceCounts(db: Sqlite, rules: PassportRules): DashboardV
     const products = delivered.filter(({ kind }) => kind === 'product');
     const passports = passportsBySource(new Map(products.map(({ source, count }) => [source, count])));
     const others = [...sql.open.all(), ...sql.ended.all()];
-    for (const row of others) take(row);
+    for (const row of [...others, ...sql.nothing.all()]) take(row);
     return {
       items: [...others, ...delivered.map((row) => ({ ...row, state: 'delivered' as const }))].filter(
         ({ count }) => count > 0,

@@ -101,6 +101,7 @@ export const ItemDetail = z.strictObject({
   ...summary,
   missingAccepted: z.boolean(),
   missingDecided: z.boolean(),
+  neverArrived: z.boolean(),
   missingBecause: z.enum(['row_gone', 'row_changed']).nullable(),
   desired: Fields,
   baseline: Fields.nullable(),

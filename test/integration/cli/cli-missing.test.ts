@@ -112,3 +112,114 @@ describe('what was done with missing items is said where people look', () => {
     for (const command of ['sync', 'status']) expect((await run(command)).stdout).toContain(accepted);
   });
 });
+
+describe('an item that the platform never got', () => {
+  const guard = { maxMissing: '100%', maxDrop: '100%' };
+  const line = { id: '5', product: 'P1', material: 'M9', quantity: '1' };
+
+  async function given(onMissing: 'flag' | 'unpublish' = 'flag'): Promise<void> {
+    world = await createWorld({
+      queue: queue(),
+      config: {
+        sources: SMALL_SOURCES.map((source) => ({ ...source, guard, onMissing })),
+        passports: { init: 'when-complete', publish: 'auto' },
+      },
+      files: smallFiles({ ...SMALL, lines: [...SMALL.lines, line] }),
+      sandbox: { gates: { materialData: { enabled: false } } },
+    });
+  }
+
+  /** The row names the right material, which gives its BOM item another key. */
+  const correct = () =>
+    world.write(
+      'exports/bom.csv',
+      smallFiles({ ...SMALL, lines: [...SMALL.lines, { ...line, id: '6', material: 'M1' }] })['exports/bom.csv'] ?? '',
+    );
+
+  it('needs nothing once its row is gone: no exit code 4, no count, no name in `why`', async () => {
+    await given();
+    const first = await run('sync');
+    expect(first.exitCode).toBe(4);
+    expect(first.stdout).toContain('M9, which no usable record gives');
+    correct();
+    const second = await run('sync');
+    expect(second).toMatchObject({ exitCode: 0 });
+    for (const { stdout } of [second, await run('sync'), await run('status')])
+      expect(stdout).not.toMatch(/M9|kept at the platform|BOM item.* wait|superseded/);
+    expect((await run('status', '--json')).json()).toMatchObject({
+      ok: true,
+      items: { bom_item: { delivered: 5 } },
+      missing: {},
+      missingOutcomes: [],
+    });
+    expect((await run('items', '--state', 'missing')).stderr).toContain('No item matches.');
+    expect((await run('why', 'SKU-P1')).stdout).toContain('Its 3 BOM items are at the platform');
+    const shown = (await run('show', 'bom_item', '5')).stdout;
+    expect(shown).toContain('Its row is gone, and nothing was ever sent: nothing has to be done.');
+    expect(shown).not.toMatch(/keeps it|by hand|settle/);
+
+    world.write('exports/bom.csv', smallFiles({ ...SMALL, lines: [...SMALL.lines, line] })['exports/bom.csv'] ?? '');
+    expect((await run('sync')).stdout).toContain('M9, which no usable record gives');
+    expect((await run('show', 'bom_item', '5')).stdout).toMatch(/state +waiting/);
+  });
+
+  it('needs nothing after a person has ended its delivery either', async () => {
+    await given();
+    await run('sync');
+    expect((await run('settle', '5', '--ignore')).exitCode).toBe(0);
+    correct();
+    expect(await run('sync')).toMatchObject({ exitCode: 0 });
+    expect((await run('status')).stdout).not.toMatch(/kept at the platform|superseded/);
+    const shown = (await run('show', 'bom_item', '5')).stdout;
+    expect(shown).toContain('nothing was ever sent: nothing has to be done.');
+    expect(shown).not.toMatch(/keeps it|by hand|settle --ignore/);
+  });
+});
+
+describe('BOM items of a product that is missing too', () => {
+  /** The BOM items of P1 leave the export, and P1 itself if `lost` says so. Its passport is public. */
+  async function loseP1WithItems(
+    onMissing: 'flag' | 'unpublish',
+    lost: { product: boolean },
+  ): ReturnType<typeof runHere> {
+    const guard = { maxMissing: '100%', maxDrop: '100%' };
+    world = await createWorld({
+      queue: queue(),
+      config: {
+        sources: SMALL_SOURCES.map((source) => ({ ...source, guard, onMissing })),
+        passports: { init: 'when-complete', publish: 'auto' },
+      },
+      files: smallFiles(SMALL),
+      sandbox: { gates: { materialData: { enabled: false } } },
+    });
+    await world.sync();
+    const products = SMALL.products.filter(({ id }) => !lost.product || id !== 'P1');
+    const lines = SMALL.lines.filter(({ product }) => product !== 'P1');
+    for (const [file, content] of Object.entries(smallFiles({ ...SMALL, products, lines }))) world.write(file, content);
+    return run('sync');
+  }
+
+  it('are decided with the product, once its passport is withdrawn', async () => {
+    const { stdout } = await loseP1WithItems('unpublish', { product: true });
+    expect(stdout).not.toContain('kept at the platform');
+    expect(stdout).toContain('1 product unpublished; 2 BOM items of missing products without a public passport.');
+    expect((await run('status', '--json')).json()).toMatchObject({ missing: {} });
+    expect((await run('items', '--state', 'missing', '--kind', 'bom_item', '--json')).stdout).toBe('');
+    expect((await run('show', 'bom_item', '1')).stdout).toMatch(
+      /the passport of its product is not public\n[^]*next step +Nothing: /,
+    );
+  });
+
+  it('count as missing while their product is there, and no hint names `unpublish`', async () => {
+    for (const onMissing of ['unpublish', 'flag'] as const) {
+      const { stdout } = await loseP1WithItems(onMissing, { product: false });
+      expect(stdout).toContain('kept at the platform: 2 BOM items.');
+      expect(stdout).not.toContain('unpublish SKU');
+      if (onMissing === 'unpublish') await world.remove();
+    }
+    await world.remove();
+    expect((await loseP1WithItems('flag', { product: true })).stdout).toMatch(
+      /kept at the platform: 1 product, 2 BOM items\.[^]*unpublish SKU/,
+    );
+  });
+});

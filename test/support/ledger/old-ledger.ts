@@ -21,6 +21,7 @@ const BEFORE_IDENTITIES = MIGRATIONS.length + 12;
 const BEFORE_TIMES = MIGRATIONS.length + 13;
 const BEFORE_LOST_RECORDS = MIGRATIONS.length + 14;
 const BEFORE_WARNINGS = MIGRATIONS.length + 15;
+const BEFORE_STATES_OF_MISSING_ITEMS = MIGRATIONS.length + 16;
 const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;
@@ -163,9 +164,15 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
   return kind === 'material' ? `M-${key}` : `SKU-${key}`;
 }
 
+/** Changes a ledger of the present version into one of the version before the views showed the states of missing items. */
+export function undoStatesOfMissingItems(db: Database.Database): void {
+  dropViews(db);
+  db.pragma(`user_version = ${BEFORE_STATES_OF_MISSING_ITEMS}`);
+}
+
 /** Changes a ledger of the present version into one of the version before the warnings of reads. */
 export function undoWarnings(db: Database.Database): void {
-  dropViews(db);
+  undoStatesOfMissingItems(db);
   db.exec('DROP INDEX items_padded; ALTER TABLE run_streams DROP COLUMN warnings');
   db.pragma(`user_version = ${BEFORE_WARNINGS}`);
 }

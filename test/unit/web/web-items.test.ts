@@ -30,6 +30,7 @@ const ITEM: ItemDetail = {
   since: 0,
   missingAccepted: false,
   missingDecided: false,
+  neverArrived: false,
   missingBecause: null,
   inOtherForm: [],
   desired: { sku: 'SKU-1', name: 'New name', tags: ['a'] },

@@ -140,6 +140,8 @@ export interface ItemView extends ItemSummary {
    * a person or the config wanted the withdrawal of its passport, and the passport is not public.
    */
   missingDecided: boolean;
+  /** True for a missing item that the platform never got, so that nothing has to be done about it. */
+  neverArrived: boolean;
   /**
    * Why the item is missing: its row is gone, or its row is there and no longer makes the item. Null for an item that
    * is not missing.

@@ -1,5 +1,6 @@
 import type { LedgerViews } from '../../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../../deliveries/delivery-states.ts';
+import { needsNothing } from '../../items/never-arrived.ts';
 import type { Sqlite } from '../../store/database.ts';
 import type { createRefSteps } from './ref-steps.ts';
 import { about, type Step, step } from './step.ts';
@@ -14,7 +15,7 @@ export function createPartSteps(
   refSteps: ReturnType<typeof createRefSteps>,
 ): (product: string, seen: Set<string>) => Step[] {
   const of = `refs f JOIN items i ON i.id = f.item_id LEFT JOIN records r ON r.id = i.record_id
-    WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item'`;
+    WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND NOT ${needsNothing('i')}`;
   // The same rule as for completeness: a BOM item that its source no longer has and that never reached the API does not count.
   const isIncomplete = `((${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
     OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL AND NOT (r.state = 'quarantined' AND r.partial = 1)))`;

@@ -114,11 +114,13 @@ function answered(
 
 /** What to do about a product that its source no longer has. */
 function missingCure(
-  { key, naturalKey, missingAccepted, missingDecided }: ItemView,
+  { key, naturalKey, missingAccepted, missingDecided, neverArrived }: ItemView,
   { acknowledged }: PassportView,
 ): string {
   const wrongly = 'If the row should be there, correct the export. The next sync reads the row.';
   const settle = `\`dpp-sync settle --ignore ${shellWord(key)}\``;
+  if (neverArrived)
+    return `${wrongly} If the row is rightly gone, nothing has to be done: the platform never got the product.`;
   if (missingDecided) {
     const why = missingAccepted ? 'a person has accepted that' : 'its passport is not public';
     return `${wrongly} If the row is rightly gone, nothing has to be done: ${why}.`;

@@ -59,9 +59,12 @@ const MISSING_BECAUSE = {
 } as const;
 
 /** Says that nothing has to be done about a missing item any more, and why. */
-function decidedText({ missingAccepted, missingDecided }: ItemDetail): string {
+function decidedText({ kind, missingAccepted, missingDecided, neverArrived }: ItemDetail): string {
+  if (neverArrived) return ' The platform never got it, so nothing has to be done.';
   if (missingAccepted) return ' A person has accepted that.';
-  return missingDecided ? ' Its passport is not public, so nothing has to be done.' : '';
+  if (!missingDecided) return '';
+  const passport = kind === 'bom_item' ? 'The passport of its product' : 'Its passport';
+  return ` ${passport} is not public, so nothing has to be done.`;
 }
 
 function facts(item: ItemDetail): Html {
