@@ -17,7 +17,7 @@ export function announced(
   options: {
     queues: Pick<Queues, 'failed' | 'forget'>;
     emit: Emit;
-    views: Pick<LedgerViews, 'run' | 'quarantinedCount'>;
+    views: Pick<LedgerViews, 'run' | 'quarantinedCount' | 'unmappedSources'>;
     log: Logger;
     scrub: (text: string) => string;
   },
@@ -51,12 +51,14 @@ export function announced(
       emit({ type: 'run_ended', source, result });
       for (const held of guarded) warnOfGuard(log, { source, run: runId, ...held });
       const { counts, text } = accountOf(views.run(runId)?.streams ?? []);
-      // A changed row can put an unchanged row into quarantine, which the run counts as unchanged.
+      // A changed row can put an unchanged row into quarantine, which the run counts as unchanged. The unchanged row is mapped
+      // after the run. This is asked before the count, so a count without the last sentence is final.
+      const waits = views.unmappedSources().includes(source) ? ` Some rows of ${source} are not mapped yet.` : '';
       const inQuarantine = views.quarantinedCount([source]);
       const [rows, are] = inQuarantine === 1 ? ['row', 'is'] : ['rows', 'are'];
       log.info(
         { source, run: runId, result, ...counts, inQuarantine },
-        `The run of ${source} is ${result}: ${text}. ${inQuarantine} ${rows} of ${source} ${are} in quarantine now.`,
+        `The run of ${source} is ${result}: ${text}. ${inQuarantine} ${rows} of ${source} ${are} in quarantine now.${waits}`,
       );
       return pulled;
     } catch (error) {

@@ -44,7 +44,7 @@ describe('the pull queue', () => {
         {
           queues,
           emit: (event) => events.push(event),
-          views: { run: () => null, quarantinedCount: () => 0 },
+          views: { run: () => null, quarantinedCount: () => 0, unmappedSources: () => [] },
           log,
           scrub,
         },
