@@ -50,11 +50,15 @@ export function createIdentities(db: Sqlite, streams: Streams): Identities {
       present: rowsOf('r.missing_since IS NULL'),
       missing: rowsOf('1'),
     } satisfies Record<RecordsPlace['round'], unknown>,
-    // A record that waits for the mapping has a run only if its row is new or has changed.
+    // A record that waits for the mapping has a run only if its row is new or has changed. Each state has an index.
     waits: db
-      .prepare<[number], number>(
-        `SELECT 1 FROM records WHERE stream_id = ? AND (state = 'stale' OR state = 'pending')
-           AND run_id IS NOT NULL AND missing_since IS NULL LIMIT 1`,
+      .prepare<[{ streamId: number }], number>(
+        ['stale', 'pending']
+          .map(
+            (state) => `SELECT 1 FROM records WHERE stream_id = @streamId AND state = '${state}'
+              AND run_id IS NOT NULL AND missing_since IS NULL`,
+          )
+          .join(' UNION ALL ') + ' LIMIT 1',
       )
       .pluck(),
     withItems: db.prepare<
@@ -79,7 +83,7 @@ export function createIdentities(db: Sqlite, streams: Streams): Identities {
 
     itemRecords({ source, stream, afterId, onlyByContent }) {
       const { id: streamId } = streams.get(source, stream);
-      if (afterId === 0 && sql.waits.get(streamId) !== undefined) return { records: [], next: null };
+      if (afterId === 0 && sql.waits.get({ streamId }) !== undefined) return { records: [], next: null };
       const lastId = afterId + IDS_AT_ONCE;
       const rows = sql.withItems.all({ streamId, afterId, lastId, onlyByContent: onlyByContent ? 1 : 0 });
       const reached = rows.length === RECORDS_AT_ONCE ? (rows.at(-1)?.id ?? lastId) : lastId;
