@@ -1,15 +1,15 @@
 import type { KeyStore } from './access/keys.ts';
 import type { OperationName } from './api/endpoints.ts';
 import type { Operation } from './api/operation.ts';
-import type { LateImports } from './import/late-imports.ts';
-import { createProductImport } from './import/product-import.ts';
-import type { Collections } from './items/collections.ts';
+import type { Collections } from './items/collection.ts';
 import type { IdScheme } from './items/ids.ts';
 import { createListOperation } from './lists/paging.ts';
 import { createBomItemCreation } from './operations/bom-items.ts';
 import { createKeyRevocation } from './operations/key-revocation.ts';
 import { createMaterialCreation, createMaterialUpdate } from './operations/materials.ts';
 import { createPassportInit, createPassportPublication, createPassportWithdrawal } from './operations/passports.ts';
+import type { LateImports } from './operations/product-import.ts';
+import { createProductImport } from './operations/product-import.ts';
 import { createProductCreation } from './operations/products.ts';
 import { createReportCreation } from './operations/reports.ts';
 import { createPassportExport } from './pdf/passport-pdf.ts';

@@ -9,24 +9,22 @@ import { ENDPOINTS } from './api/endpoints.ts';
 import { createControlServer } from './control/control-server.ts';
 import { createInspection, type SandboxSnapshot, type SandboxStatistics } from './control/inspection.ts';
 import { createFaults, type Faults } from './faults/faults.ts';
-import { createLateImports } from './import/late-imports.ts';
-import { createProductImport } from './import/product-import.ts';
 import type { ResourceId } from './items/ids.ts';
 import { withLies } from './lies/lies.ts';
 import { approvePassport } from './operations/passports.ts';
+import { createLateImports, createProductImport } from './operations/product-import.ts';
 import { createOperations } from './operations.ts';
 import { createSchemaPages } from './schema/schema-pages.ts';
 import { createHttpServer } from './server/http-server.ts';
 import { createProcessor } from './server/processor.ts';
-import { withRequestEnvelope } from './server/request-envelope.ts';
-import { createStyle } from './server/style.ts';
-import type { ImportOptions } from './settings/import-settings.ts';
+import { createStyle, withRequestEnvelope } from './server/style.ts';
+import type { ImportOptions } from './settings/settings.ts';
 import { type Lies, type RateLimit, type SandboxOptions, SandboxSettings } from './settings/settings.ts';
+import { lockStorage, type StorageLock } from './storage/database.ts';
 import { createIdempotencyStore } from './storage/idempotency.ts';
 import { createJournal } from './storage/journal.ts';
 import type { Plan } from './storage/organizations.ts';
 import { openStorage, type Storage } from './storage/storage.ts';
-import { lockStorage, type StorageLock } from './storage/storage-lock.ts';
 
 /** A server of the Enterprise Passport Integration API, to develop, try and test against. */
 export interface Sandbox {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../src/sandbox/api/endpoints.ts';
 import { LIE_NAMES, LIES } from '../../src/sandbox/lies/lies.ts';
-import { refusalsOf } from '../../src/sandbox/schema/refusals.ts';
+import { refusalsOf } from '../../src/sandbox/schema/answers.ts';
 import { SandboxSettings } from '../../src/sandbox/settings/settings.ts';
 import { CASES } from '../support/sandbox/sandbox-cases.ts';
 

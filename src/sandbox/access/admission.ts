@@ -1,10 +1,10 @@
 import { err, ok, type Result } from '../../lib/result.ts';
-import { type Answer, refusal } from '../api/answer.ts';
 import type { Endpoint } from '../api/endpoints.ts';
+import { type Answer, refusal } from '../api/operation.ts';
 import type { RateLimit, RateLimitSettings } from '../settings/settings.ts';
 import type { KeyStore } from './keys.ts';
+import { createThrottle } from './rate-limit.ts';
 import type { SessionStore } from './sessions.ts';
-import { createThrottle } from './throttle.ts';
 
 /** The headers of a request that identify its sender. */
 export interface Credentials {
@@ -19,18 +19,6 @@ export interface Caller {
   headers: Record<string, string>;
 }
 
-/** Admits callers. */
-export interface Admission {
-  /**
-   * Checks credentials, plan, scope or role, and rate, in this order, so that a refusal shows a stranger nothing about
-   * existing data, and a request that could never succeed does not use up the allowance. With a null scope no scope is
-   * needed.
-   */
-  admit(credentials: Credentials, scope: Endpoint['scope'] | null, now: number): Result<Caller, Answer>;
-  /** Replaces the limit; every caller begins again with a full allowance. */
-  setRateLimit(limit: RateLimit): void;
-}
-
 /** The challenge that RFC 9110 requires with every 401. */
 const KEY_CHALLENGE = { 'www-authenticate': 'X-API-Key realm="api"' };
 const TOKEN_CHALLENGE = { 'www-authenticate': 'Bearer realm="api"' };
@@ -43,7 +31,8 @@ interface KnownCaller {
   name: string;
 }
 
-export function createAdmission(keys: KeyStore, sessions: SessionStore, initial: RateLimitSettings): Admission {
+/** Admits callers. */
+export function createAdmission(keys: KeyStore, sessions: SessionStore, initial: RateLimitSettings) {
   const throttle = createThrottle(initial);
 
   const withKey = (
@@ -80,7 +69,16 @@ export function createAdmission(keys: KeyStore, sessions: SessionStore, initial:
   };
 
   return {
-    admit({ apiKey, authorization }, scope, now) {
+    /**
+     * Checks credentials, plan, scope or role, and rate, in this order, so that a refusal shows a stranger nothing about
+     * existing data, and a request that could never succeed does not use up the allowance. With a null scope no scope is
+     * needed.
+     */
+    admit(
+      { apiKey, authorization }: Credentials,
+      scope: Endpoint['scope'] | null,
+      now: number,
+    ): Result<Caller, Answer> {
       const known =
         scope === 'administrator' && authorization !== undefined
           ? withToken(authorization, now)
@@ -90,6 +88,9 @@ export function createAdmission(keys: KeyStore, sessions: SessionStore, initial:
       const throttled = throttle.admit({ organizationId, name }, now);
       return throttled.ok ? ok({ organizationId, headers: throttled.value }) : throttled;
     },
-    setRateLimit: (limit) => throttle.setLimit(limit),
+    /** Replaces the limit; every caller begins again with a full allowance. */
+    setRateLimit: (limit: RateLimit): void => throttle.setLimit(limit),
   };
 }
+
+export type Admission = ReturnType<typeof createAdmission>;

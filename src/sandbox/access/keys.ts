@@ -58,29 +58,6 @@ export interface KeyRecord {
   revokedAt: number | null;
 }
 
-/** The API keys of all organisations. Of a key only the SHA-256 is stored: 256 random bits need no slower hash. */
-export interface KeyStore {
-  issue(request: KeyRequest, now: number): IssuedKey;
-  /**
-   * Makes sure that a key which the caller has chosen is known, with this name, these scopes and this expiry. A known
-   * key keeps its id, and a revoked key stays revoked.
-   *
-   * @throws Fault when the key is malformed or belongs to another organisation.
-   */
-  ensure(request: KeyRequest & { key: string }, now: number): IssuedKey;
-  /** Revokes a key; false if there is no such key. A second revocation does not change the time of the first one. */
-  revoke(id: ResourceId, now: number): boolean;
-  /**
-   * Revokes a key within one organisation, and returns the revoked key; undefined when the organisation has no such
-   * key.
-   */
-  revokeWithin(organizationId: number, id: ResourceId, now: number): KeyRecord | undefined;
-  find(key: string): StoredKey | undefined;
-  /** Reads the keys again from the storage. Call it after a change of an organisation. */
-  forget(): void;
-  list(): KeyRecord[];
-}
-
 interface KeyRow {
   id: number;
   uuid: string | null;
@@ -94,7 +71,8 @@ interface KeyRow {
   revoked_at: number | null;
 }
 
-export function createKeyStore(database: Database, organizations: OrganizationStore, ids: IdScheme): KeyStore {
+/** The API keys of all organisations. Of a key only the SHA-256 is stored: 256 random bits need no slower hash. */
+export function createKeyStore(database: Database, organizations: OrganizationStore, ids: IdScheme) {
   const insert = database.prepare(
     `INSERT INTO api_key (uuid, organization_id, name, prefix, hash, scopes, expires_at, created_at)
      VALUES (:uuid, :organizationId, :name, :prefix, :hash, :scopes, :expiresAt, :now)`,
@@ -159,23 +137,34 @@ export function createKeyStore(database: Database, organizations: OrganizationSt
   });
 
   return {
-    issue: (request, now) => issue.immediate(request, now),
-    ensure(request, now) {
+    issue: (request: KeyRequest, now: number): IssuedKey => issue.immediate(request, now),
+    /**
+     * Makes sure that a key which the caller has chosen is known, with this name, these scopes and this expiry. A known
+     * key keeps its id, and a revoked key stays revoked.
+     *
+     * @throws Fault when the key is malformed or belongs to another organisation.
+     */
+    ensure(request: KeyRequest & { key: string }, now: number): IssuedKey {
       found.clear();
       return ensure.immediate(request, now);
     },
-    revoke(id, now) {
+    /** Revokes a key; false if there is no such key. A second revocation does not change the time of the first one. */
+    revoke(id: ResourceId, now: number): boolean {
       found.clear();
       return revoke.run(now, id).changes > 0;
     },
-    revokeWithin(organizationId, id, now) {
+    /**
+     * Revokes a key within one organisation, and returns the revoked key; undefined when the organisation has no such
+     * key.
+     */
+    revokeWithin(organizationId: number, id: ResourceId, now: number): KeyRecord | undefined {
       if (!findWithin.get(organizationId, id)) return undefined;
       found.clear();
       revoke.run(now, id);
       const row = findWithin.get(organizationId, id);
       return row && recordOf(row);
     },
-    find(key) {
+    find(key: string): StoredKey | undefined {
       const kept = found.get(key);
       if (kept) return kept;
       const row = find.get(sha256Hex(key));
@@ -191,10 +180,13 @@ export function createKeyStore(database: Database, organizations: OrganizationSt
       found.set(key, stored);
       return stored;
     },
-    forget: () => found.clear(),
-    list: () => list.all().map(recordOf),
+    /** Reads the keys again from the storage. Call it after a change of an organisation. */
+    forget: (): void => found.clear(),
+    list: (): KeyRecord[] => list.all().map(recordOf),
   };
 }
+
+export type KeyStore = ReturnType<typeof createKeyStore>;
 
 function keyFault(message: string): Fault {
   return new Fault('sandbox.key', 2, message, { suggestion: 'Choose another key, or let the sandbox issue one.' });

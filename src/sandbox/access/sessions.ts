@@ -28,22 +28,16 @@ export interface SessionUser {
   plan: Plan;
 }
 
-/**
- * The store of session tokens, which the document calls an administrator's JWT. The signature alone shows that this
- * sandbox has made a token.
- */
-export interface SessionStore {
-  /** A token for `Authorization: Bearer`; the token is not stored. */
-  open(request: SessionRequest, now: number): string;
-  verify(token: string, now: number): Result<SessionUser, 'invalid' | 'expired'>;
-}
-
 const Claims = z.object({ sub: z.string(), exp: z.number() });
 
 /** The one header that is accepted: a token that names another algorithm, or none, is not read further (RFC 8725). */
 const HEADER = encode({ alg: 'HS256', typ: 'JWT' });
 
-export function createSessionStore(database: Database, organizations: OrganizationStore): SessionStore {
+/**
+ * The store of session tokens, which the document calls an administrator's JWT. The signature alone shows that this
+ * sandbox has made a token.
+ */
+export function createSessionStore(database: Database, organizations: OrganizationStore) {
   // The secret is kept with the data, so that tokens survive a restart on the same file.
   database
     .prepare(`INSERT INTO setting (name, value) VALUES ('session_secret', ?) ON CONFLICT (name) DO NOTHING`)
@@ -64,14 +58,15 @@ export function createSessionStore(database: Database, organizations: Organizati
   const sign = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url');
 
   return {
-    open(request, now) {
+    /** A token for `Authorization: Bearer`; the token is not stored. */
+    open(request: SessionRequest, now: number): string {
       const { organization, email, role, lifetimeMs } = SessionRequest.parse(request);
       const userId = ensureUser.get(organizations.ensure(organization), email, role, now);
       const claims = { sub: String(userId), iat: Math.floor(now / 1000), exp: (now + lifetimeMs) / 1000 };
       const signed = `${HEADER}.${encode(claims)}`;
       return `${signed}.${sign(signed)}`;
     },
-    verify(token, now) {
+    verify(token: string, now: number): Result<SessionUser, 'invalid' | 'expired'> {
       const [header, payload = '', signature = '', ...rest] = token.split('.');
       if (header !== HEADER || rest.length > 0) return err('invalid');
       const expected = Buffer.from(sign(`${header}.${payload}`));
@@ -84,6 +79,8 @@ export function createSessionStore(database: Database, organizations: Organizati
     },
   };
 }
+
+export type SessionStore = ReturnType<typeof createSessionStore>;
 
 function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');

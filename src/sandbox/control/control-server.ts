@@ -4,14 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import { isLoopback } from '../../lib/loopback.ts';
-import { problemsOf } from './control-problems.ts';
-import { type ControlAnswer, type ControlParts, createControlRoutes, problem } from './control-routes.ts';
-
-/** The control endpoint of the sandbox, for tests in other languages and for people. It needs no key. */
-export interface ControlServer {
-  listen(port: number): Promise<AddressInfo>;
-  close(): Promise<void>;
-}
+import { type ControlAnswer, type ControlParts, createControlRoutes, problem, problemsOf } from './control-routes.ts';
 
 const BODY_BYTES_MAX = 1_048_576;
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -23,7 +16,7 @@ const CONNECTIONS_MAX = 64;
  * 127.0.0.1, and refuses a request that names another host. Otherwise a web page that has pointed its own name at this
  * machine (DNS rebinding) could use it.
  */
-export function createControlServer(parts: ControlParts): ControlServer {
+export function createControlServer(parts: ControlParts) {
   const routes = createControlRoutes(parts);
 
   const answer = async (request: IncomingMessage): Promise<ControlAnswer> => {
@@ -61,7 +54,7 @@ export function createControlServer(parts: ControlParts): ControlServer {
   });
   server.maxConnections = CONNECTIONS_MAX;
   return {
-    listen: (port) =>
+    listen: (port: number): Promise<AddressInfo> =>
       new Promise((resolve, reject) => {
         server.once('error', reject);
         server.listen(port, '127.0.0.1', () => {
@@ -69,7 +62,7 @@ export function createControlServer(parts: ControlParts): ControlServer {
           resolve(server.address() as AddressInfo);
         });
       }),
-    close: () =>
+    close: (): Promise<void> =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

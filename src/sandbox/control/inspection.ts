@@ -54,11 +54,6 @@ export interface InspectedParts {
 }
 
 /** Shows all data of the sandbox, for tests and for people. */
-export interface Inspection {
-  statistics(): SandboxStatistics;
-  snapshot(): SandboxSnapshot;
-}
-
 export function createInspection({
   collections,
   organizations,
@@ -67,7 +62,7 @@ export function createInspection({
   writeCounts,
   faults,
   storeDue,
-}: InspectedParts): Inspection {
+}: InspectedParts) {
   const kinds = Object.entries(collections) as [ResourceKind, Collection][];
   const contentsOf = (organizationId: number): Record<ResourceKind, JsonObject[]> =>
     Object.fromEntries(
@@ -93,7 +88,7 @@ export function createInspection({
   };
   return {
     statistics,
-    snapshot: () => ({
+    snapshot: (): SandboxSnapshot => ({
       ...statistics(),
       organizations: Object.fromEntries(
         organizations.list().map(({ id, name, plan }) => [name, { plan, ...contentsOf(id) }]),
@@ -103,6 +98,8 @@ export function createInspection({
     }),
   };
 }
+
+export type Inspection = ReturnType<typeof createInspection>;
 
 /** True for a create. An item that is updated, imported or published again is not a double. */
 function isCreation(operation: OperationName): boolean {

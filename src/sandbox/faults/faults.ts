@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../api/endpoints.ts';
 import type { ListView } from '../api/operation.ts';
-import { createRandom } from './random.ts';
 
 const WHERE = {
   operation: z
@@ -150,29 +149,6 @@ export interface FaultPlan {
 /** The plan of a request to which no rule applies. It is shared and never changed. */
 const NO_FAULT: Readonly<FaultPlan> = { latencyMs: 0, outcome: null, view: null, taken: null };
 
-/** The fault rules of the sandbox, which can be changed while it runs. */
-export interface Faults {
-  /** Appends a rule. If several rules fit a request, the first rule that is not used up applies. */
-  add(rule: FaultRule): void;
-  /** Removes all rules. */
-  clear(): void;
-  /** Every rule in the order it was added. */
-  list(): FaultUse[];
-  /**
-   * Rules that never applied since the sandbox began, including removed rules. A test that relies on one of them has
-   * proved nothing.
-   */
-  unused(): FaultRule[];
-  /** Chooses the rules for one request, and counts the chosen rules as used. */
-  take(request: { operation: OperationName; body: string; now: number }): Readonly<FaultPlan>;
-  /** Counts an outcome as not used, because it did not take effect. */
-  giveBack(plan: Readonly<FaultPlan>): void;
-  /** Begins the outage of a plan now, if it has not already begun. */
-  beginOutage(plan: Readonly<FaultPlan>, now: number): void;
-  /** True while an outage lasts. Each call counts one connection that the outage has refused. */
-  refusesConnection(now: number): boolean;
-}
-
 interface ActiveRule extends FaultUse {
   /** How many requests have fitted the rule, for `skip`. */
   seen: number;
@@ -185,23 +161,32 @@ interface ActiveRule extends FaultUse {
 /** How many rules are remembered that were removed before they were used. */
 const DROPPED_MAX = 1000;
 
-export function createFaults(initial: FaultRule[]): Faults {
+/** The fault rules of the sandbox, which can be changed while it runs. */
+export function createFaults(initial: FaultRule[]) {
   let rules: ActiveRule[] = initial.map(activate);
   let dropped: FaultRule[] = [];
   const drop = (unused: FaultUse[]): void => {
     dropped = [...dropped, ...unused.map(({ rule }) => rule)].slice(-DROPPED_MAX);
   };
   return {
-    add(rule) {
+    /** Appends a rule. If several rules fit a request, the first rule that is not used up applies. */
+    add(rule: FaultRule): void {
       rules.push(activate(FaultRule.parse(rule), rules.length));
     },
-    clear() {
+    /** Removes all rules. */
+    clear(): void {
       drop(rules.filter(({ used }) => used === 0));
       rules = [];
     },
-    list: () => rules.map(({ rule, used }) => ({ rule: { ...rule }, used })),
-    unused: () => [...dropped, ...rules.filter(({ used }) => used === 0).map(({ rule }) => ({ ...rule }))],
-    take(request) {
+    /** Every rule in the order it was added. */
+    list: (): FaultUse[] => rules.map(({ rule, used }) => ({ rule: { ...rule }, used })),
+    /**
+     * Rules that never applied since the sandbox began, including removed rules. A test that relies on one of them has
+     * proved nothing.
+     */
+    unused: (): FaultRule[] => [...dropped, ...rules.filter(({ used }) => used === 0).map(({ rule }) => ({ ...rule }))],
+    /** Chooses the rules for one request, and counts the chosen rules as used. */
+    take(request: { operation: OperationName; body: string; now: number }): Readonly<FaultPlan> {
       if (rules.length === 0) return NO_FAULT;
       const plan: FaultPlan = { latencyMs: 0, outcome: null, view: null, taken: null };
       let delayed = false;
@@ -226,23 +211,28 @@ export function createFaults(initial: FaultRule[]): Faults {
       }
       return plan;
     },
-    giveBack({ taken }) {
+    /** Counts an outcome as not used, because it did not take effect. */
+    giveBack({ taken }: Readonly<FaultPlan>): void {
       if (taken === null) return;
       taken.used -= 1;
       const isDropped = !rules.some((active) => active === taken);
       if (isDropped && taken.used === 0) drop([taken]);
     },
-    beginOutage({ taken }, now) {
+    /** Begins the outage of a plan now, if it has not already begun. */
+    beginOutage({ taken }: Readonly<FaultPlan>, now: number): void {
       const active = rules.find((one) => one === taken);
       if (active?.rule.kind === 'outage') active.until ??= now + active.rule.ms;
     },
-    refusesConnection(now) {
+    /** True while an outage lasts. Each call counts one connection that the outage has refused. */
+    refusesConnection(now: number): boolean {
       const outage = rules.find((active) => lasts(active, now));
       if (outage) outage.used += 1;
       return outage !== undefined;
     },
   };
 }
+
+export type Faults = ReturnType<typeof createFaults>;
 
 function isListFault(rule: FaultRule): rule is Extract<FaultRule, { kind: ListFaultKind }> {
   return rule.kind === 'move' || rule.kind === 'shuffle' || rule.kind === 'lag';
@@ -296,4 +286,16 @@ function strikes({ rule, used, until, chance }: ActiveRule): boolean {
   if (rule.count !== undefined && used >= rule.count) return false;
   // The random number is drawn last, so that a seed gives the same results even if other requests come in between.
   return rule.probability === undefined || chance() < rule.probability;
+}
+
+/** Pseudo-random numbers from 0 to 1, which are the same for the same seed (Marsaglia's xorshift32). */
+function createRandom(seed: number): () => number {
+  // The state must not be zero, because it would stay zero. An odd multiplier distributes small seeds over the 32 bits.
+  let state = Math.imul(seed + 1, 0x9e3779b1) | 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
 }

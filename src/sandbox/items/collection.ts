@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { JsonObject } from '../../lib/json.ts';
+import { textMember } from '../api/operation.ts';
 import type { IdScheme, ResourceId } from './ids.ts';
 
 /** One resource of an organisation. */
@@ -123,4 +124,33 @@ export function createIsoTimes(): (at: number) => string {
 export function present(entity: Entity): JsonObject {
   const { id, fields, createdAt, updatedAt } = entity;
   return { id, ...fields, created_at: createdAt, updated_at: updatedAt };
+}
+
+/** The additional columns of each table. Exactly one of the two columns of a material has a value. */
+export const COLUMNS = {
+  product: ['sku'],
+  material: ['code', 'uncoded_name'],
+  bom_item: ['product_id', 'material_id', 'component_id'],
+  passport: ['product_id'],
+  publication: ['product_id', 'sku'],
+  report: [],
+} as const;
+
+/** The collections that the operations on passports use. */
+export interface PassportCollections {
+  products: Collection;
+  materials: Collection;
+  bomItems: Collection;
+  passports: Collection;
+  publications: Collection;
+}
+
+/** The rows of every kind of resource. */
+export interface Collections extends PassportCollections {
+  reports: Collection;
+}
+
+/** The key of a material for people: its code, or its name if it has no code. */
+export function materialKey({ fields }: Entity): string {
+  return textMember(fields, 'code') ?? textMember(fields, 'name') ?? '';
 }

@@ -1,7 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import { type Answer, refusal } from '../api/answer.ts';
-import { nginxPage } from '../api/nginx-page.ts';
-import { member, type OperationRequest, textMember } from '../api/operation.ts';
+import { type Answer, member, nginxPage, type OperationRequest, refusal, textMember } from '../api/operation.ts';
 import type { Entity } from '../items/collection.ts';
 import { createNobodysIds, instead, type Lie, type LieParts } from './lie.ts';
 

@@ -1,6 +1,6 @@
 import type { OperationName } from '../api/endpoints.ts';
 import type { Operation } from '../api/operation.ts';
-import type { Collections } from '../items/collections.ts';
+import type { Collections } from '../items/collection.ts';
 import type { IdScheme, ResourceId } from '../items/ids.ts';
 
 export type Operations = Record<OperationName, Operation>;

@@ -1,8 +1,7 @@
-import { ANSWER_LIES, type AnswerLieName, MAKING_LIES } from './answer-lies.ts';
-import { FIELD_LIES, type FieldLieName } from './field-lies.ts';
 import { IMPORT_LIES } from './import-lies.ts';
 import type { Lie, LieParts, Operations } from './lie.ts';
 import { PASSPORT_LIES } from './passport-lies.ts';
+import { ANSWER_LIES, type AnswerLieName, FIELD_LIES, type FieldLieName, MAKING_LIES } from './write-lies.ts';
 
 export type LieName =
   | keyof typeof IMPORT_LIES

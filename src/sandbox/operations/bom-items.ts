@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { type Answer, invalid } from '../api/answer.ts';
-import { member, type Operation, textMember } from '../api/operation.ts';
-import { type Collection, type Entity, present } from '../items/collection.ts';
+import { type Answer, invalid, member, type Operation, textMember } from '../api/operation.ts';
+import { type Collection, type Entity, materialKey, present } from '../items/collection.ts';
 import { day, decimal, fraction, group, text } from '../items/fields.ts';
 import type { IdScheme, ResourceId } from '../items/ids.ts';
-import { materialKey } from '../items/material-key.ts';
 import { validate } from '../items/validation.ts';
 
 function bomItemCreation(ids: IdScheme) {

@@ -1,6 +1,5 @@
 import type { KeyStore } from '../access/keys.ts';
-import { NOT_FOUND } from '../api/answer.ts';
-import { NoBody, type Operation } from '../api/operation.ts';
+import { NOT_FOUND, NoBody, type Operation } from '../api/operation.ts';
 import type { IdScheme } from '../items/ids.ts';
 import { validate } from '../items/validation.ts';
 

@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
-import { type Answer, NOT_FOUND } from '../api/answer.ts';
-import { type Operation, textMember } from '../api/operation.ts';
-import { type Collection, type Columns, type Entity, present } from '../items/collection.ts';
-import { MATERIAL_COLUMNS } from '../items/collections.ts';
-import { type Duplicates, duplicate } from '../items/duplicates.ts';
+import { type Answer, NOT_FOUND, type Operation, textMember } from '../api/operation.ts';
+import { COLUMNS, type Collection, type Columns, type Entity, materialKey, present } from '../items/collection.ts';
 import { cas, country, flag, fraction, group, list, text } from '../items/fields.ts';
 import type { IdScheme } from '../items/ids.ts';
-import { materialKey } from '../items/material-key.ts';
-import { validate } from '../items/validation.ts';
+import { type Duplicates, duplicate, validate } from '../items/validation.ts';
 
 const Substance = group({ name: text(500), cas: cas().nullable().default(null), mass_fraction: fraction() });
 
@@ -92,7 +88,7 @@ function clashOf(
   columns: Columns,
   itself?: Entity,
 ): Answer | undefined {
-  for (const column of MATERIAL_COLUMNS) {
+  for (const column of COLUMNS.material) {
     const value = columns[column];
     const other = typeof value === 'string' ? materials.find(organizationId, column, value) : undefined;
     if (!other || other.rowId === itself?.rowId) continue;

@@ -1,12 +1,18 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { type Answer, conflict, NOT_FOUND } from '../api/answer.ts';
-import { NoBody, type Operation, type OperationRequest, textMember } from '../api/operation.ts';
+import {
+  type Answer,
+  conflict,
+  NOT_FOUND,
+  NoBody,
+  type Operation,
+  type OperationRequest,
+  textMember,
+} from '../api/operation.ts';
+import type { PassportCollections } from '../items/collection.ts';
 import { type Collection, type Entity, present } from '../items/collection.ts';
-import type { PassportCollections } from '../items/collections.ts';
 import { type Gates, missingFor } from '../items/gates.ts';
 import type { IdScheme } from '../items/ids.ts';
-import { nextState, type PassportAction, type PassportState } from '../items/passport-states.ts';
-import { productIn, stateOf } from '../items/passports.ts';
+import { nextState, type PassportAction, type PassportState, productIn, stateOf } from '../items/passports.ts';
 import { validate } from '../items/validation.ts';
 
 /** The parts that the passport operations need besides the collections. */

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Answer } from '../api/answer.ts';
+import type { Answer } from '../api/operation.ts';
 import { type Operation, textMember } from '../api/operation.ts';
 import { type Collection, present } from '../items/collection.ts';
-import { type Duplicates, duplicate } from '../items/duplicates.ts';
 import { choice, country, gtin, text } from '../items/fields.ts';
-import { validate } from '../items/validation.ts';
+import { type Duplicates, duplicate, validate } from '../items/validation.ts';
 
 /** The schema of a product in a create, and of each row of an import. */
 export const ProductCreation = z.strictObject({

@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 import { encodeQR } from 'qr';
-import type { PassportContent } from './passport-content.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -19,6 +18,17 @@ const LINE = 13;
 const LINE_CHARACTERS_MAX = 200;
 /** At most this many materials are shown, so that the bill of materials has room as well. */
 const SECTION_LINES_MAX = 20;
+
+/** The text of a passport's page. */
+export interface PassportContent {
+  title: string;
+  name: string;
+  /** The address in the QR code. */
+  link: string;
+  lines: string[];
+  /** Titles with a line for each entry. */
+  sections: { title: string; lines: string[] }[];
+}
 
 /**
  * Draws a passport on one A4 page: its facts, a QR code with its address, its materials and its BOM. A text that is

@@ -2,13 +2,11 @@ import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
 import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from '../api/endpoints.ts';
 import type { Operation, QueryParameter } from '../api/operation.ts';
-import { PAGINGS } from '../lists/paging-styles.ts';
-import { closed, formedSchema } from '../server/entry-form.ts';
-import { createStyle } from '../server/style.ts';
+import { PAGINGS } from '../lists/paging.ts';
+import { closed, createStyle, formedSchema } from '../server/style.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import { honoursKeys } from '../storage/idempotency.ts';
-import { refusalsOf } from './refusals.ts';
-import { type SuccessShape, successShapes } from './success-shapes.ts';
+import { refusalsOf, type SuccessShape, successShapes } from './answers.ts';
 
 /**
  * Describes the sandbox with its settings in OpenAPI 3.1. Request bodies are described by the same schemas that
@@ -121,9 +119,9 @@ function contentOf(name: OperationName, shape: SuccessShape, settings: SandboxSe
   return { 'application/json': { schema: settings.idAt === 'data.id' && isItem ? closed({ data: schema }) : schema } };
 }
 
-function pageOf(entry: JsonObject, { paging, envelope }: SandboxSettings): JsonObject {
+function pageOf(entry: JsonObject, settings: SandboxSettings): JsonObject {
   const entries = { type: 'array', items: entry };
-  return PAGINGS[paging].page?.(entries, { envelope }) ?? entries;
+  return PAGINGS[settings.paging].page?.(entries, settings) ?? entries;
 }
 
 function describeRefusals(name: OperationName, settings: SandboxSettings): JsonObject {

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import type { Document } from '../api/answer.ts';
 import type { OperationName } from '../api/endpoints.ts';
-import type { Operation } from '../api/operation.ts';
+import type { Document, Operation } from '../api/operation.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import { describeApi } from './openapi.ts';
 

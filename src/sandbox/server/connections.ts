@@ -1,21 +1,13 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The open connections of a server. */
-export interface Connections {
-  /** Resets all connections, whatever the state of their requests is. */
-  resetAll(): void;
-  /** True for a connection that `resetAll` has reset. */
-  wasReset(socket: Socket): boolean;
-}
-
 /**
  * Watches the connections of a server. Call it before the server listens. It takes a little time for each connection,
  * and none for each request.
  *
  * @param refuses called once for every new connection, which is reset if it returns true
  */
-export function watchConnections(server: Server, refuses: () => boolean): Connections {
+export function watchConnections(server: Server, refuses: () => boolean) {
   const open = new Set<Socket>();
   const reset = new WeakSet<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -27,12 +19,16 @@ export function watchConnections(server: Server, refuses: () => boolean): Connec
     socket.once('close', () => open.delete(socket));
   });
   return {
-    resetAll() {
+    /** Resets all connections, whatever the state of their requests is. */
+    resetAll(): void {
       for (const socket of open) {
         reset.add(socket);
         socket.resetAndDestroy();
       }
     },
-    wasReset: (socket) => reset.has(socket),
+    /** True for a connection that `resetAll` has reset. */
+    wasReset: (socket: Socket): boolean => reset.has(socket),
   };
 }
+
+export type Connections = ReturnType<typeof watchConnections>;

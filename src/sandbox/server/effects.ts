@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
-import { type Answer, refusal } from '../api/answer.ts';
 import { ENDPOINTS, type OperationName } from '../api/endpoints.ts';
 import type { Operation, OperationRequest } from '../api/operation.ts';
-import type { LateImports } from '../import/late-imports.ts';
+import { type Answer, refusal } from '../api/operation.ts';
+import type { LateImports } from '../operations/product-import.ts';
 import type { IdempotencyStore, KeyUse } from '../storage/idempotency.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Writing } from '../storage/storage.ts';
 
 /** A request of a caller who was admitted, with its body still as text. */
 export interface AdmittedRequest
@@ -36,21 +36,10 @@ interface Success {
   about: readonly string[];
 }
 
-/** Does the work of requests, without the faults. */
-export interface Effects {
-  /**
-   * Does the work, or returns the stored answer for the key. If the work is done several `times`, the answer is that of
-   * the first time.
-   */
-  perform: (request: AdmittedRequest, use: KeyUse | undefined, times?: number) => Performed;
-  /** Describes the subject of a request that has no effect. */
-  describe: (request: AdmittedRequest) => string | undefined;
-}
-
 interface EffectParts {
-  storage: Pick<Storage, 'transact' | 'writeCounts'>;
+  storage: Writing;
   operations: Record<OperationName, Operation>;
-  lateImports: Pick<LateImports, 'storeDue'>;
+  lateImports: LateImports;
   idempotency: IdempotencyStore;
   clock: Clock;
 }
@@ -59,7 +48,7 @@ interface EffectParts {
  * An effect, its count and its idempotency record are one transaction, without an await between its start and its
  * commit. So after a crash either all three are stored or none.
  */
-export function createEffects({ storage, operations, lateImports, idempotency, clock }: EffectParts): Effects {
+export function createEffects({ storage, operations, lateImports, idempotency, clock }: EffectParts) {
   /** The last success of each operation, for each organisation. */
   const lastSuccesses = new Map<string, Success>();
 
@@ -99,12 +88,17 @@ export function createEffects({ storage, operations, lateImports, idempotency, c
   };
 
   return {
-    perform(request, use, times = 1) {
+    /**
+     * Does the work, or returns the stored answer for the key. If the work is done several `times`, the answer is that of
+     * the first time.
+     */
+    perform: (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Performed => {
       lateImports.storeDue(clock.now());
       const reads = ENDPOINTS[request.operation].method === 'GET';
       return reads ? conclude(request, use, 1) : storage.transact(() => conclude(request, use, times));
     },
-    describe(request) {
+    /** Describes the subject of a request that has no effect. */
+    describe: (request: AdmittedRequest): string | undefined => {
       const body = parseBody(request.body);
       if (!body.ok) return undefined;
       const { operation, body: bodyText } = request;

@@ -2,15 +2,19 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Admission } from '../access/admission.ts';
-import { type Answer, type Document, NOT_FOUND, refusal } from '../api/answer.ts';
 import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from '../api/endpoints.ts';
+import { type Answer, type Document, NOT_FOUND, refusal } from '../api/operation.ts';
 import type { Ending } from '../storage/journal.ts';
-import { createAllowedMethods } from './allowed-methods.ts';
 import { watchConnections } from './connections.ts';
 import { createOperationHandler, headerOf, type OperationHandlerParts } from './operation-handler.ts';
-import { callerOf, createResponder, type RequestError } from './responder.ts';
+import {
+  callerOf,
+  createBrokenRequestHandler,
+  createExpectationHandler,
+  createResponder,
+  type RequestError,
+} from './responder.ts';
 import type { StyledAnswer } from './style.ts';
-import { createBrokenRequestHandler, createExpectationHandler } from './unread-requests.ts';
 
 /** The parts to which the HTTP server passes requests. */
 export interface HttpServerParts extends OperationHandlerParts {
@@ -173,4 +177,26 @@ function encodedBody(): RequestError {
     statusCode: 415,
     answerHeaders: { 'accept-encoding': 'identity' },
   });
+}
+
+/**
+ * Knows the methods of every path. It is used for requests without a route, so that not every method of HTTP needs a
+ * route.
+ *
+ * @param pages paths that can only be read
+ * @returns a function that gives the methods of a path; undefined for an unknown path
+ */
+function createAllowedMethods(pages: string[]): (path: string) => string[] | undefined {
+  const byPath = new Map<string, string[]>(pages.map((path) => [path, ['GET', 'HEAD']]));
+  for (const operation of OPERATION_NAMES) {
+    const { method, path } = ENDPOINTS[operation];
+    byPath.set(path, [...(byPath.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
+  }
+  const patterns = [...byPath].map(([path, methods]) => ({ pattern: patternOf(path), methods }));
+  return (path) => patterns.find(({ pattern }) => pattern.test(path))?.methods;
+}
+
+/** `{id}` in the document is a whole segment or a part of a segment, and is never empty. */
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 }

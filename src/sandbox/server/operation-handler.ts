@@ -1,12 +1,14 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
 import type { Caller } from '../access/admission.ts';
 import type { OperationName } from '../api/endpoints.ts';
-import { sendBadly } from './bad-body.ts';
 import type { Connections } from './connections.ts';
 import type { AdmittedRequest } from './effects.ts';
 import type { Conclusion } from './processor.ts';
 import { callerOf, type Responder, type ResponderParts } from './responder.ts';
+import type { StyledAnswer } from './style.ts';
 
 /** A shared empty query, which is never changed. */
 const NO_QUERY = new URLSearchParams();
@@ -21,7 +23,7 @@ export interface OperationHandlerParts extends ResponderParts {
  */
 export function createOperationHandler(
   parts: OperationHandlerParts,
-  { finish, connections }: Pick<Responder, 'finish'> & { connections: Connections },
+  { finish, connections }: { finish: Responder['finish']; connections: Connections },
 ) {
   const { journal, clock } = parts;
   return (operation: OperationName) => {
@@ -93,4 +95,40 @@ function destroyAtClose(socket: Socket, closing: AbortSignal): void {
 export function headerOf(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** A slow body is sent in this many pieces. */
+const PIECES = 10;
+
+/**
+ * Sends an answer whose body stops half-way or comes slowly. In both cases the headers state the length of the whole body. The
+ * reply must be hijacked.
+ */
+async function sendBadly(
+  reply: FastifyReply,
+  { status, headers, document, body, contentType }: StyledAnswer,
+  how: NonNullable<Conclusion['body']>,
+  { clock, closing, callerHeaders }: { clock: Clock; closing: AbortSignal; callerHeaders: OutgoingHttpHeaders },
+): Promise<void> {
+  const { raw } = reply;
+  const bytes = document?.bytes ?? Buffer.from(JSON.stringify(body));
+  raw.writeHead(status, {
+    ...callerHeaders,
+    ...headers,
+    'content-type': document?.type ?? contentType,
+    'content-length': bytes.length,
+  });
+  if (how.kind === 'truncate') {
+    // The reset comes after the first half was sent, so that the client gets this half before the reset.
+    const half = bytes.subarray(0, Math.floor(bytes.length / 2));
+    await new Promise<void>((resolve) => raw.write(half, () => resolve()));
+    raw.socket?.resetAndDestroy();
+    return;
+  }
+  const start = (piece: number): number => Math.floor((bytes.length * piece) / PIECES);
+  for (let piece = 0; piece < PIECES && !raw.destroyed; piece += 1) {
+    await clock.sleep(how.ms / PIECES, closing);
+    raw.write(bytes.subarray(start(piece), start(piece + 1)));
+  }
+  raw.end();
 }

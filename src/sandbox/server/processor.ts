@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts';
-import { type Answer, refusal } from '../api/answer.ts';
 import { ENDPOINTS, type OperationName } from '../api/endpoints.ts';
 import type { Operation } from '../api/operation.ts';
+import { type Answer, refusal } from '../api/operation.ts';
 import type { FaultPlan, Faults } from '../faults/faults.ts';
-import type { LateImports } from '../import/late-imports.ts';
+import type { LateImports } from '../operations/product-import.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from '../storage/idempotency.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Writing } from '../storage/storage.ts';
 import { type AdmittedRequest, createEffects } from './effects.ts';
 
 /** The end of a request for the client. */
@@ -24,9 +24,9 @@ export interface Conclusion {
 
 /** The parts that are needed to process requests. */
 export interface ProcessorParts {
-  storage: Pick<Storage, 'transact' | 'writeCounts'>;
+  storage: Writing;
   operations: Record<OperationName, Operation>;
-  lateImports: Pick<LateImports, 'storeDue'>;
+  lateImports: LateImports;
   idempotency: IdempotencyStore;
   idempotencyMode: SandboxSettings['idempotency'];
   faults: Faults;
@@ -40,8 +40,7 @@ export interface ProcessorParts {
  */
 export function createProcessor(parts: ProcessorParts): (request: AdmittedRequest) => Conclusion | Promise<Conclusion> {
   const { storage, idempotency, faults, clock } = parts;
-  const effects = createEffects(parts);
-  const { perform, describe } = effects;
+  const { perform, describe } = createEffects(parts);
 
   const proceed = (admitted: AdmittedRequest, use: KeyUse | undefined): Conclusion | Promise<Conclusion> => {
     const plan = faults.take({ ...admitted, now: clock.now() });

@@ -1,11 +1,11 @@
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { messageOf, systemCodeOf } from '../../lib/errors.ts';
 import type { Caller } from '../access/admission.ts';
-import { type Answer, refusal } from '../api/answer.ts';
 import type { OperationName } from '../api/endpoints.ts';
+import { type Answer, refusal } from '../api/operation.ts';
 import type { Journal, SandboxEvent } from '../storage/journal.ts';
 import type { StyledAnswer } from './style.ts';
 
@@ -23,18 +23,8 @@ export interface ResponderParts {
   closing: AbortSignal;
 }
 
-/** Sends answers. Every request whose answer it sends is entered in the journal. */
-export interface Responder {
-  /** @param caller the admitted caller; null if none was admitted */
-  finish: (reply: FastifyReply, answer: Answer, entry: Partial<SandboxEvent>, caller?: Caller | null) => FastifyReply;
-  /** Makes the handler for the errors of a route. */
-  fail: (
-    operation: OperationName | null,
-  ) => (error: RequestError, request: FastifyRequest, reply: FastifyReply) => void;
-}
-
 /** @param wasReset true for a connection that an outage has reset */
-export function createResponder(parts: ResponderParts, wasReset: (socket: Socket) => boolean): Responder {
+export function createResponder(parts: ResponderParts, wasReset: (socket: Socket) => boolean) {
   const { journal, clock } = parts;
 
   const finish = (
@@ -80,10 +70,59 @@ export function createResponder(parts: ResponderParts, wasReset: (socket: Socket
     };
   };
 
-  return { finish, fail };
+  return {
+    /** @param caller the admitted caller; null if none was admitted */
+    finish /** Makes the handler for the errors of a route. */,
+    fail,
+  };
 }
+
+export type Responder = ReturnType<typeof createResponder>;
 
 /** Null before the caller was admitted. */
 export function callerOf(request: FastifyRequest): Caller | null {
   return request.getDecorator<Caller | null>('caller');
+}
+
+type Style = (answer: Answer) => StyledAnswer;
+
+/** Answers bytes that are not HTTP. There is no request that could be entered in the journal. */
+export function createBrokenRequestHandler(style: Style): (error: Error, socket: Socket) => void {
+  return (error, socket) => {
+    if (systemCodeOf(error) === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const [words, answer] = brokenRequestAnswer(systemCodeOf(error));
+    const { status, contentType, body } = style(answer);
+    const text = JSON.stringify(body);
+    const head = [
+      `HTTP/1.1 ${status} ${words}`,
+      `Content-Type: ${contentType}`,
+      `Content-Length: ${Buffer.byteLength(text)}`,
+      'Connection: close',
+    ];
+    socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
+  };
+}
+
+function brokenRequestAnswer(code: string | undefined): [string, Answer] {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return ['Request Timeout', refusal(408, 'The request took too long.')];
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return ['Request Header Fields Too Large', refusal(431, 'The headers are too large.')];
+  }
+  return ['Bad Request', refusal(400, 'Malformed HTTP request.')];
+}
+
+/** Answers a request with an `Expect` header that no server can fulfil (RFC 9110, section 10.1.1). */
+export function createExpectationHandler(
+  style: Style,
+  enter: (ending: number) => void,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (_request, response) => {
+    const { status, contentType, body } = style(refusal(417, 'The only expectation that can be met is 100-continue.'));
+    const text = JSON.stringify(body);
+    enter(status);
+    response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(text) }).end(text);
+  };
 }

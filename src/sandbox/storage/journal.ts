@@ -21,27 +21,17 @@ export interface SandboxEvent {
   error?: string | undefined;
 }
 
-/** The events since the process began. */
-export interface Journal {
-  request(event: SandboxEvent): void;
-  /** Requests by operation (`other` if there is none) and ending. */
-  requests(): Record<string, Record<string, number>>;
-  /** How many requests were answered from an idempotency record. */
-  replayed(): number;
-  /** The last requests, oldest first. */
-  events(): SandboxEvent[];
-}
-
 const KEY_LENGTH_MAX = 200;
 
-export function createJournal(eventsMax: number): Journal {
+/** The events since the process began. */
+export function createJournal(eventsMax: number) {
   // Operations and statuses are closed sets, so the counters are bounded.
   const counters = new Map<string, Map<string, number>>();
   const ring: SandboxEvent[] = [];
   let oldest = 0;
   let replayed = 0;
   return {
-    request(event) {
+    request(event: SandboxEvent): void {
       const name = event.operation ?? 'other';
       const byEnding = counters.get(name) ?? new Map<string, number>();
       counters.set(name, byEnding);
@@ -60,11 +50,17 @@ export function createJournal(eventsMax: number): Journal {
         oldest = (oldest + 1) % eventsMax;
       }
     },
-    requests: () => Object.fromEntries([...counters].map(([name, counts]) => [name, Object.fromEntries(counts)])),
-    replayed: () => replayed,
-    events: () => [...ring.slice(oldest), ...ring.slice(0, oldest)],
+    /** Requests by operation (`other` if there is none) and ending. */
+    requests: (): Record<string, Record<string, number>> =>
+      Object.fromEntries([...counters].map(([name, counts]) => [name, Object.fromEntries(counts)])),
+    /** How many requests were answered from an idempotency record. */
+    replayed: (): number => replayed,
+    /** The last requests, oldest first. */
+    events: (): SandboxEvent[] => [...ring.slice(oldest), ...ring.slice(0, oldest)],
   };
 }
+
+export type Journal = ReturnType<typeof createJournal>;
 
 /** Copies the text that the journal keeps, because a plain slice would keep the whole original text in memory. */
 function shorten(key: string): string {

@@ -6,15 +6,7 @@ export const PLANS = ['enterprise', 'standard'] as const;
 export type Plan = (typeof PLANS)[number];
 
 /** Stores the organisations. */
-export interface OrganizationStore {
-  /** The number of an organisation. A new organisation gets the enterprise plan. */
-  ensure(name: string): number;
-  find(name: string): number | undefined;
-  setPlan(name: string, plan: Plan): void;
-  list(): { id: number; name: string; plan: Plan }[];
-}
-
-export function createOrganizationStore(database: Database): OrganizationStore {
+export function createOrganizationStore(database: Database) {
   const add = database.prepare(
     `INSERT INTO organization (name, plan) VALUES (?, 'enterprise') ON CONFLICT (name) DO NOTHING`,
   );
@@ -28,12 +20,15 @@ export function createOrganizationStore(database: Database): OrganizationStore {
     return find.get(name) ?? 0;
   };
   return {
+    /** The number of an organisation. A new organisation gets the enterprise plan. */
     ensure,
-    find: (name) => find.get(name),
-    setPlan(name, plan) {
+    find: (name: string): number | undefined => find.get(name),
+    setPlan(name: string, plan: Plan): void {
       ensure(name);
       setPlan.run(z.enum(PLANS).parse(plan), name);
     },
-    list: () => list.all(),
+    list: (): { id: number; name: string; plan: Plan }[] => list.all(),
   };
 }
+
+export type OrganizationStore = ReturnType<typeof createOrganizationStore>;

@@ -1,22 +1,10 @@
 import type { Database } from 'better-sqlite3';
-import { type Collection, createCollection } from '../items/collection.ts';
-import {
-  BOM_ITEM_COLUMNS,
-  type Collections,
-  MATERIAL_COLUMNS,
-  PASSPORT_COLUMNS,
-  PRODUCT_COLUMNS,
-  PUBLICATION_COLUMNS,
-} from '../items/collections.ts';
+import { COLUMNS, type Collection, type Collections, createCollection } from '../items/collection.ts';
 import { createIdScheme, type IdScheme } from '../items/ids.ts';
 import { createMemoryCollection } from '../items/memory-collection.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import { openDatabase } from './database.ts';
-import {
-  createIdempotencyRecords,
-  createMemoryIdempotencyRecords,
-  type IdempotencyRecords,
-} from './idempotency-records.ts';
+import { createIdempotencyRecords, createMemoryIdempotencyRecords, type IdempotencyRecords } from './idempotency.ts';
 import { createOrganizationStore, type OrganizationStore } from './organizations.ts';
 import { createMemoryWriteCounts, createWriteCounts, type WriteCounts } from './write-counts.ts';
 
@@ -36,14 +24,8 @@ export interface Storage {
   transact<T>(work: () => T): T;
 }
 
-const COLUMNS = {
-  product: PRODUCT_COLUMNS,
-  material: MATERIAL_COLUMNS,
-  bom_item: BOM_ITEM_COLUMNS,
-  passport: PASSPORT_COLUMNS,
-  publication: PUBLICATION_COLUMNS,
-  report: [],
-};
+/** Runs and counts writes. */
+export type Writing = Pick<Storage, 'transact' | 'writeCounts'>;
 
 /**
  * Opens a file, or the memory of the process. In memory, the data of every request is in plain structures instead of

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/sandbox/storage/database.ts';
-import { createIdempotencyRecords } from '../../../src/sandbox/storage/idempotency-records.ts';
+import { createIdempotencyRecords } from '../../../src/sandbox/storage/idempotency.ts';
 import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/products/';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PASSPORT_ACTIONS, PASSPORT_STATES } from '../../../src/sandbox/items/passport-states.ts';
+import { PASSPORT_ACTIONS, PASSPORT_STATES } from '../../../src/sandbox/items/passports.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { type Call, type RunningSandbox, startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createKeyStore } from '../../../src/sandbox/access/keys.ts';
 import { ENDPOINTS, OPERATION_NAMES } from '../../../src/sandbox/api/endpoints.ts';
-import { createLateImports } from '../../../src/sandbox/import/late-imports.ts';
+import { createLateImports } from '../../../src/sandbox/operations/product-import.ts';
 import { createOperations } from '../../../src/sandbox/operations.ts';
 import { describeApi } from '../../../src/sandbox/schema/openapi.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';

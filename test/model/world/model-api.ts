@@ -1,30 +1,21 @@
 import type { Exchange, Transport } from '../../../src/api/transport.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
-import type { Answer } from '../../../src/sandbox/api/answer.ts';
-import { NOT_FOUND, refusal } from '../../../src/sandbox/api/answer.ts';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/api/endpoints.ts';
-import type { Operation } from '../../../src/sandbox/api/operation.ts';
+import type { Answer, Operation } from '../../../src/sandbox/api/operation.ts';
+import { NOT_FOUND, refusal } from '../../../src/sandbox/api/operation.ts';
 import { createFaults, type FaultRule } from '../../../src/sandbox/faults/faults.ts';
-import { createLateImports } from '../../../src/sandbox/import/late-imports.ts';
-import { type Collection, present } from '../../../src/sandbox/items/collection.ts';
-import {
-  MATERIAL_COLUMNS,
-  PASSPORT_COLUMNS,
-  PRODUCT_COLUMNS,
-  PUBLICATION_COLUMNS,
-} from '../../../src/sandbox/items/collections.ts';
+import { COLUMNS, type Collection, present } from '../../../src/sandbox/items/collection.ts';
 import { createIdScheme } from '../../../src/sandbox/items/ids.ts';
 import { createMemoryCollection } from '../../../src/sandbox/items/memory-collection.ts';
 import type { Operations } from '../../../src/sandbox/lies/lie.ts';
 import { type LieName, withLies } from '../../../src/sandbox/lies/lies.ts';
+import { createLateImports } from '../../../src/sandbox/operations/product-import.ts';
 import { UNSET_PRODUCT } from '../../../src/sandbox/operations/products.ts';
 import { createOperations } from '../../../src/sandbox/operations.ts';
 import { createProcessor } from '../../../src/sandbox/server/processor.ts';
-import { withRequestEnvelope } from '../../../src/sandbox/server/request-envelope.ts';
-import { createStyle } from '../../../src/sandbox/server/style.ts';
+import { createStyle, withRequestEnvelope } from '../../../src/sandbox/server/style.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
-import { createIdempotencyStore } from '../../../src/sandbox/storage/idempotency.ts';
-import { createMemoryIdempotencyRecords } from '../../../src/sandbox/storage/idempotency-records.ts';
+import { createIdempotencyStore, createMemoryIdempotencyRecords } from '../../../src/sandbox/storage/idempotency.ts';
 import type { VirtualTime } from '../../support/time/virtual-time.ts';
 import type { Witness } from '../check/witness.ts';
 import type { Platform } from '../script/script.ts';
@@ -106,11 +97,11 @@ export function createModelApi(options: {
   const ids = createIdScheme(settings.ids);
   const collectionOf = (columns: readonly string[]): Collection => createMemoryCollection(ids, { columns });
   const collections = {
-    products: collectionOf(PRODUCT_COLUMNS),
-    materials: collectionOf(MATERIAL_COLUMNS),
+    products: collectionOf(COLUMNS.product),
+    materials: collectionOf(COLUMNS.material),
     bomItems: collectionOf(['product_id', 'material_id', 'component_id']),
-    passports: collectionOf(PASSPORT_COLUMNS),
-    publications: collectionOf(PUBLICATION_COLUMNS),
+    passports: collectionOf(COLUMNS.passport),
+    publications: collectionOf(COLUMNS.publication),
     reports: collectionOf([]),
   };
   const retention = { retentionMs: settings.idempotencyRetentionMs, keysMax: settings.idempotencyKeysMax };

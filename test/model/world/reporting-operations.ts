@@ -1,7 +1,7 @@
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/api/endpoints.ts';
 import { type Operation, type OperationRequest, textMember } from '../../../src/sandbox/api/operation.ts';
-import type { LateImports } from '../../../src/sandbox/import/late-imports.ts';
 import type { Collection, Entity } from '../../../src/sandbox/items/collection.ts';
+import type { LateImports } from '../../../src/sandbox/operations/product-import.ts';
 
 /** The only organisation. */
 export const ORGANIZATION = 1;

@@ -2,7 +2,7 @@ import { Agent, request } from 'undici';
 import { expect, onTestFinished } from 'vitest';
 import { OPERATION_NAMES } from '../../../src/sandbox/api/endpoints.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { refusalsOf } from '../../../src/sandbox/schema/refusals.ts';
+import { refusalsOf } from '../../../src/sandbox/schema/answers.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts';
 

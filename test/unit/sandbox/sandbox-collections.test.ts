@@ -4,10 +4,7 @@ import { createCollection } from '../../../src/sandbox/items/collection.ts';
 import { createIdScheme } from '../../../src/sandbox/items/ids.ts';
 import { createMemoryCollection } from '../../../src/sandbox/items/memory-collection.ts';
 import { openDatabase } from '../../../src/sandbox/storage/database.ts';
-import {
-  createIdempotencyRecords,
-  createMemoryIdempotencyRecords,
-} from '../../../src/sandbox/storage/idempotency-records.ts';
+import { createIdempotencyRecords, createMemoryIdempotencyRecords } from '../../../src/sandbox/storage/idempotency.ts';
 import { createOrganizationStore } from '../../../src/sandbox/storage/organizations.ts';
 import { createMemoryWriteCounts, createWriteCounts } from '../../../src/sandbox/storage/write-counts.ts';
 

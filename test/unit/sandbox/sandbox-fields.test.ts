@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { ENDPOINTS } from '../../../src/sandbox/api/endpoints.ts';
-import { isCountryCode } from '../../../src/sandbox/items/countries.ts';
-import { cas, gtin } from '../../../src/sandbox/items/fields.ts';
+import { cas, gtin, isCountryCode } from '../../../src/sandbox/items/fields.ts';
 import { honoursKeys } from '../../../src/sandbox/storage/idempotency.ts';
 
 test('the sandbox knows 249 countries, each of which has a name', () => {

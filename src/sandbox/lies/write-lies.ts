@@ -1,9 +1,8 @@
+import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import type { Answer } from '../api/answer.ts';
 import type { OperationName } from '../api/endpoints.ts';
-import { member, textMember } from '../api/operation.ts';
-import { type Collection, type Entity, present } from '../items/collection.ts';
-import type { Collections } from '../items/collections.ts';
+import { type Answer, member, type Operation, type OperationRequest, textMember } from '../api/operation.ts';
+import { type Collection, type Collections, type Entity, present } from '../items/collection.ts';
 import { instead, type Lie, type LieParts } from './lie.ts';
 
 /** The writes whose answer is one item, with the kind of this item and another kind. */
@@ -187,4 +186,50 @@ function newestBut(
   const collection = parts.collections[WRITES[write].own];
   const offset = Math.max(0, collection.count(organizationId) - 2);
   return collection.slice(organizationId, { offset, limit: 2 }).findLast((one) => one.id !== id);
+}
+
+/** A write of a single item. Its schema names the fields that the sandbox knows. */
+type FieldWrite = 'product.create' | 'material.create' | 'material.update' | 'bom_item.create';
+
+export type FieldLieName = `${FieldWrite | 'product.import'}:drops-fields`;
+
+const DESCRIBE = 'Fields that the sandbox does not know are dropped. The answer is that of the write without them.';
+
+function dropping(write: FieldWrite): Lie {
+  return {
+    describe: DESCRIBE,
+    tell({ [write]: operation }) {
+      const execute = (request: OperationRequest) =>
+        operation.execute({ ...request, body: withKnown(operation, request.body) });
+      return { [write]: instead(operation, execute) };
+    },
+  };
+}
+
+/** The lies about fields. Elsewhere the sandbox refuses a field that it does not know. */
+export const FIELD_LIES: Readonly<Record<FieldLieName, Lie>> = {
+  'product.create:drops-fields': dropping('product.create'),
+  'material.create:drops-fields': dropping('material.create'),
+  'material.update:drops-fields': dropping('material.update'),
+  'bom_item.create:drops-fields': dropping('bom_item.create'),
+  'product.import:drops-fields': {
+    describe: DESCRIBE,
+    tell({ 'product.import': operation, 'product.create': create }) {
+      const known = (row: unknown): unknown => withKnown(create, row);
+      const execute = (request: OperationRequest) => {
+        const { body } = request;
+        const rows = isJsonObject(body as JsonObject) ? (body as JsonObject)['products'] : body;
+        if (!Array.isArray(rows)) return operation.execute(request);
+        return operation.execute({ ...request, body: { products: rows.map(known) } });
+      };
+      return { 'product.import': instead(operation, execute) };
+    },
+  },
+};
+
+/** The members of a body that the schema of an operation has. */
+function withKnown({ accepts }: Operation, body: unknown): unknown {
+  if (!(accepts instanceof z.ZodObject) || !isJsonObject(body as JsonObject)) return body;
+  const { shape } = accepts;
+  return Object.fromEntries(Object.entries(body as JsonObject).filter(([name]) => Object.hasOwn(shape, name)));
 }
