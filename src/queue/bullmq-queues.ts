@@ -4,10 +4,10 @@ import { fault } from '../domain/faults.ts';
 import { type Consumer, QUEUE_NAMES, type QueueName, type Queues } from '../domain/ports/queues.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { QueueBackend } from './backend.ts';
+import { FAILED_JOBS_KEPT } from './backend.ts';
 import { startConsumer } from './consumer.ts';
 import type { ErrorSink } from './error-log.ts';
 import { dropForeignJobs, ownData, stampData, toStorableText } from './job-format.ts';
-import { FAILED_JOBS_KEPT } from './job-options.ts';
 
 const ENQUEUE_CHUNK = 1_000;
 const FORGET_CHUNK = 100;

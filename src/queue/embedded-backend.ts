@@ -2,8 +2,8 @@ import { Queue, Worker } from 'bullmq';
 import { QUEUE_NAMES } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { QueueBackend, StallTiming } from './backend.ts';
+import { QUEUE_OPTIONS, workerOptions } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
-import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';
 import { createMemoryBackend, createMemoryQueues } from './memory/memory-backend.ts';
 
 /** How often workers look for jobs. A new job wakes them, so this is only a second safeguard. */

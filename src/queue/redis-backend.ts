@@ -6,12 +6,11 @@ import type { Clock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { QueueBackend, StallTiming } from './backend.ts';
+import { QUEUE_OPTIONS, workerOptions } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
-import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';
 import { readRedisSettings, warnOfRedisSettings } from './redis-settings.ts';
 import { isEcho, isRefusal, redisTroubleOf } from './redis-trouble.ts';
-import { startRedisWorker } from './redis-worker.ts';
-import { SILENCE_MS } from './silence.ts';
+import { SILENCE_MS, startRedisWorker } from './redis-worker.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
 /** The time for a connection is counted in steps. A step in which this process was stopped counts once, however long it took. */

@@ -5,7 +5,14 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { BackendWorker } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
-import { SILENCE_MS } from './silence.ts';
+
+/**
+ * After this time without an answer, a connection to Redis is closed and opened again, and the commands that wait for
+ * an answer are sent again. If the other machine disappears, the kernel would keep the connection open for a quarter of
+ * an hour, and the worker would wait as long. BullMQ blocks a connection for ten seconds at most while it waits for a
+ * job, so this time is longer.
+ */
+export const SILENCE_MS = 15_000;
 
 const RECONNECT_CAP_MS = 2_000;
 /** How long a worker may take to write its last results after its handlers have ended. */

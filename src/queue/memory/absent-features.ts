@@ -2,50 +2,11 @@ import type { IQueueBackend, JobJson } from 'bullmq';
 import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
 
-/** The part of BullMQ's interface for features that the embedded queue does not have: flows, schedules, delays and others. */
-type AbsentFeatures = Pick<
-  IQueueBackend,
-  | 'addFlow'
-  | 'addJobScheduler'
-  | 'changeDelay'
-  | 'changePriority'
-  | 'deleteDeduplicationKey'
-  | 'getCountsPerPriority'
-  | 'getDeduplicationJobId'
-  | 'getDependencies'
-  | 'getDependencyCounts'
-  | 'getIgnoredChildrenFailures'
-  | 'getJobScheduler'
-  | 'getJobSchedulerData'
-  | 'getJobSchedulersCount'
-  | 'getJobSchedulersRange'
-  | 'getMetrics'
-  | 'getProcessedChildrenValues'
-  | 'getRateLimitTtl'
-  | 'isJobScheduler'
-  | 'isMaxed'
-  | 'moveToDelayed'
-  | 'moveToWaitingChildren'
-  | 'paginate'
-  | 'promote'
-  | 'promoteJobs'
-  | 'publishEvent'
-  | 'readEvents'
-  | 'removeChildDependency'
-  | 'removeDeduplicationKey'
-  | 'removeDeprecatedPriorityKey'
-  | 'removeJobScheduler'
-  | 'removeOrphanedJobs'
-  | 'removeRateLimitKey'
-  | 'removeUnprocessedChildren'
-  | 'retryJob'
-  | 'setRateLimit'
-  | 'trimEvents'
-  | 'updateJobSchedulerNextMillis'
->;
-
-/** A call of an absent feature is refused. A query for its data returns nothing. */
-export const ABSENT_FEATURES: AbsentFeatures = {
+/**
+ * The part of BullMQ's interface for features that the embedded queue does not have: flows, schedules, delays and
+ * others. A call of an absent feature is refused. A query for its data returns nothing.
+ */
+export const ABSENT_FEATURES = {
   addFlow: () => refuse('flows'),
   moveToWaitingChildren: () => refuse('flows'),
   removeChildDependency: async () => false,
@@ -93,7 +54,7 @@ export const ABSENT_FEATURES: AbsentFeatures = {
   getMetrics: async () => [[], [], 0],
   // A job is removed from memory completely, so there are no orphaned jobs.
   removeOrphanedJobs: async () => 0,
-};
+} satisfies Partial<IQueueBackend>;
 
 /** Fields of a queue's data by which BullMQ limits the queue. */
 const LIMITS: ReadonlyMap<string, string> = new Map([

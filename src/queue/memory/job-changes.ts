@@ -1,31 +1,14 @@
 import type { IQueueBackend } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
-import { JOB_STATES, type StoredJob, type StoredState } from './job-list.ts';
-import { missingJob, wrongState } from './job-lock.ts';
-import { stateNamed } from './job-queries.ts';
+import { rangeOf, stateNamed } from './job-queries.ts';
 import type { JobStore } from './job-store.ts';
-import { rangeOf } from './range.ts';
+import { JOB_STATES, missingJob, type StoredJob, type StoredState, wrongState } from './stored-job.ts';
 
 /** How many rows of a job's log are kept if the job's options name no number. */
 const LOG_ROWS_KEPT = 1_000;
 
-type JobChanges = Pick<
-  IQueueBackend,
-  | 'retryFinishedJob'
-  | 'retryFinishedJobs'
-  | 'drain'
-  | 'cleanJobsByState'
-  | 'obliterate'
-  | 'remove'
-  | 'updateData'
-  | 'updateProgress'
-  | 'addLog'
-  | 'clearLogs'
-  | 'getJobLogs'
->;
-
 /** The part of BullMQ's interface through which a dashboard or a handler changes jobs: retries, removal, data and logs. */
-export function createJobChanges(jobs: JobStore, clock: Clock): JobChanges {
+export function createJobChanges(jobs: JobStore, clock: Clock) {
   function find(id: string | undefined, command: string): StoredJob {
     const job = id === undefined ? undefined : jobs.find(id);
     if (job === undefined) throw missingJob(`${id}`, command);
@@ -96,7 +79,7 @@ export function createJobChanges(jobs: JobStore, clock: Clock): JobChanges {
       const logs = jobs.find(jobId)?.logs ?? [];
       return { logs: rangeOf(asc ? logs : logs.toReversed(), logs.length, start, end), count: logs.length };
     },
-  };
+  } satisfies Partial<IQueueBackend>;
 }
 
 /** The first `count` jobs whose last change was at `timestamp` or before. */

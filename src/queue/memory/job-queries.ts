@@ -1,15 +1,9 @@
 import type { IQueueBackend, JobJson, JobType } from 'bullmq';
-import { JOB_STATES, type StoredJob, type StoredState } from './job-list.ts';
 import type { JobStore } from './job-store.ts';
-import { rangeOf } from './range.ts';
-
-type JobQueries = Pick<
-  IQueueBackend,
-  'getState' | 'isJobInState' | 'isFinished' | 'getJobData' | 'getCounts' | 'getRanges'
->;
+import { JOB_STATES, type StoredJob, type StoredState } from './stored-job.ts';
 
 /** The part of BullMQ's interface that reads jobs. */
-export function createJobQueries(jobs: JobStore): JobQueries {
+export function createJobQueries(jobs: JobStore) {
   return {
     getState: async (jobId) => jobs.find(jobId)?.state ?? 'unknown',
     isJobInState: async (state, jobId) => jobs.find(jobId)?.state === stateNamed(state),
@@ -34,7 +28,7 @@ export function createJobQueries(jobs: JobStore): JobQueries {
       // BullMQ declares a list with one id, but reads a list of any length.
       return types.map((type) => idsInRange(jobs, type, { start, end, asc })) as [string][];
     },
-  };
+  } satisfies Partial<IQueueBackend>;
 }
 
 export function jsonOf({ fields }: StoredJob): JobJson {
@@ -65,4 +59,18 @@ function idsInRange(
   // entry.
   const isReversed = asc && (state === 'waiting' || state === 'active');
   return isReversed ? ids.reverse() : ids;
+}
+
+/** The entries from `start` to `end`, both included; negative numbers count from the end, as in Redis. */
+export function rangeOf<T>(entries: Iterable<T>, size: number, start: number, end: number): T[] {
+  const first = start < 0 ? Math.max(0, size + start) : start;
+  const last = end < 0 ? size + end : end;
+  const found: T[] = [];
+  let index = 0;
+  for (const entry of entries) {
+    if (index > last) break;
+    if (index >= first) found.push(entry);
+    index += 1;
+  }
+  return found;
 }

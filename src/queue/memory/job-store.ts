@@ -2,50 +2,20 @@ import type { JobJson } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
 import {
   createJobList,
+  isReserved,
   JOB_STATES,
   type JobFields,
   type JobList,
+  jobsToDrop,
+  type Keep,
+  NO_LOCK,
+  reservedJob,
   type StoredJob,
   type StoredState,
-} from './job-list.ts';
-import { isReserved, NO_LOCK, reservedJob } from './job-lock.ts';
-import { jobsToDrop, type Keep } from './job-retention.ts';
+} from './stored-job.ts';
 
 /** The field of the queue's own data in which BullMQ stores whether the queue is paused. */
 const PAUSED = 'paused';
-
-/**
- * The jobs of one queue, in memory, with the rules of BullMQ's Redis scripts. Every method is synchronous, so no other
- * method runs between its steps.
- *
- * Methods that end a job throw BullMQ's own errors: `Missing key`, `Missing lock`, `Lock mismatch`, `is not in the … state`.
- */
-export interface JobStore {
-  /** Adds a job behind the waiting ones, unless there is a job with this id. Returns the job's id. */
-  add(job: JobJson, id: string): string;
-  find(id: string): StoredJob | undefined;
-  list(state: StoredState): JobList;
-  /** True if a worker could take a job now. */
-  hasNext(): boolean;
-  /** Takes the oldest waiting job for a worker; null if no job waits or the queue is paused. */
-  take(options: { token: string; lockMs: number; workerName: string | undefined }): StoredJob | null;
-  /** Ends an active job. Then drops the oldest jobs with the same end that need not be kept. */
-  finish(id: string, end: JobEnd): void;
-  /** Puts an active job back in front of the waiting ones. */
-  giveBack(id: string, token: string): void;
-  /** Puts a job that has ended behind the waiting ones. */
-  retry(job: StoredJob): void;
-  /** Puts active jobs whose reservation has ended back in front of the waiting ones. Returns their ids. */
-  recoverStalled(stalledCountMax: number): string[];
-  extendLock(id: string, token: string, lockMs: number): boolean;
-  isLocked(job: StoredJob): boolean;
-  drop(job: StoredJob): void;
-  /** The data that BullMQ stores about the queue itself. */
-  meta: Map<string, string>;
-  setPaused(paused: boolean): void;
-  /** Calls the listener when there may be a job to take. Returns a function that unsubscribes it. */
-  onNext(listener: () => void): () => void;
-}
 
 export interface JobEnd {
   state: 'completed' | 'failed';
@@ -55,7 +25,13 @@ export interface JobEnd {
   keep: Keep;
 }
 
-export function createJobStore(clock: Clock): JobStore {
+/**
+ * The jobs of one queue, in memory, with the rules of BullMQ's Redis scripts. Every method is synchronous, so no other
+ * method runs between its steps.
+ *
+ * Methods that end a job throw BullMQ's own errors: `Missing key`, `Missing lock`, `Lock mismatch`, `is not in the … state`.
+ */
+export function createJobStore(clock: Clock) {
   const jobs = new Map<string, StoredJob>();
   const lists = Object.fromEntries(JOB_STATES.map((state) => [state, createJobList()])) as Record<StoredState, JobList>;
   const listeners = new Set<() => void>();
@@ -93,7 +69,8 @@ export function createJobStore(clock: Clock): JobStore {
   }
 
   return {
-    add({ name, data, opts, timestamp }, givenId) {
+    /** Adds a job behind the waiting ones, unless there is a job with this id. Returns the job's id. */
+    add({ name, data, opts, timestamp }: JobJson, givenId: string): string {
       ids += 1;
       const id = givenId || `${ids}`;
       if (jobs.has(id)) return id;
@@ -104,11 +81,21 @@ export function createJobStore(clock: Clock): JobStore {
       return id;
     },
 
-    find: (id) => jobs.get(id),
-    list: (state) => lists[state],
+    find: (id: string): StoredJob | undefined => jobs.get(id),
+    list: (state: StoredState): JobList => lists[state],
+    /** True if a worker could take a job now. */
     hasNext,
 
-    take({ token, lockMs, workerName }) {
+    /** Takes the oldest waiting job for a worker; null if no job waits or the queue is paused. */
+    take({
+      token,
+      lockMs,
+      workerName,
+    }: {
+      token: string;
+      lockMs: number;
+      workerName: string | undefined;
+    }): StoredJob | null {
       const job = hasNext() ? lists.waiting.oldest() : null;
       if (job === null) return null;
       leave(job);
@@ -121,7 +108,8 @@ export function createJobStore(clock: Clock): JobStore {
       return job;
     },
 
-    finish(id, { state, token, at, fields, keep }) {
+    /** Ends an active job. Then drops the oldest jobs with the same end that need not be kept. */
+    finish(id: string, { state, token, at, fields, keep }: JobEnd): void {
       const job = lockedJob(id, token, 'moveToFinished');
       leave(job);
       const { deferredFailure: _, ...before } = job.fields;
@@ -131,18 +119,21 @@ export function createJobStore(clock: Clock): JobStore {
       for (const old of jobsToDrop(job, lists[state], { keep, at })) drop(old);
     },
 
-    giveBack(id, token) {
+    /** Puts an active job back in front of the waiting ones. */
+    giveBack(id: string, token: string): void {
       wait(lockedJob(id, token, 'moveJobFromActiveToWait'), 'addOldest');
     },
 
-    retry(job) {
+    /** Puts a job that has ended behind the waiting ones. */
+    retry(job: StoredJob): void {
       const { finishedOn: _, processedOn: __, ...fields } = job.fields;
       delete fields[job.state === 'failed' ? 'failedReason' : 'returnvalue'];
       job.fields = fields;
       wait(job, 'addNewest');
     },
 
-    recoverStalled(stalledCountMax) {
+    /** Puts active jobs whose reservation has ended back in front of the waiting ones. Returns their ids. */
+    recoverStalled(stalledCountMax: number): string[] {
       // The newest stalled job is put back first, so that the oldest one is taken next.
       const stalled = [...lists.active.fromNewest()].filter((job) => !isLocked(job));
       for (const job of stalled) {
@@ -152,7 +143,7 @@ export function createJobStore(clock: Clock): JobStore {
       return stalled.map(({ id }) => id);
     },
 
-    extendLock(id, token, lockMs) {
+    extendLock(id: string, token: string, lockMs: number): boolean {
       const job = jobs.get(id);
       if (job === undefined || !isLocked(job) || job.lock?.token !== token) return false;
       job.lock = { token, until: clock.ticks() + lockMs };
@@ -161,18 +152,22 @@ export function createJobStore(clock: Clock): JobStore {
 
     isLocked,
     drop,
+    /** The data that BullMQ stores about the queue itself. */
     meta,
-    setPaused(paused) {
+    setPaused(paused: boolean): void {
       if (paused) meta.set(PAUSED, '1');
       else meta.delete(PAUSED);
       announce();
     },
-    onNext(listener) {
+    /** Calls the listener when there may be a job to take. Returns a function that unsubscribes it. */
+    onNext(listener: () => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
   };
 }
+
+export type JobStore = ReturnType<typeof createJobStore>;
 
 function newJob(
   id: string,

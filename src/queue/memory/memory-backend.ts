@@ -1,18 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import type { BackendFactory, IQueueBackend, JobJson, WorkerOptions } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
-import { ABSENT_FEATURES, refuseUnsupportedJob } from './absent-features.ts';
+import { ABSENT_FEATURES, refuseLimits, refuseUnsupportedJob } from './absent-features.ts';
 import { createJobChanges } from './job-changes.ts';
 import { createJobQueries, jsonOf } from './job-queries.ts';
 import { createJobStore, type JobEnd, type JobStore } from './job-store.ts';
-import { createJobWait } from './job-wait.ts';
-import { createQueueMeta } from './queue-meta.ts';
-
-/** The queues of this process. BullMQ's classes receive them in place of a connection. */
-export interface MemoryQueues {
-  clock: Clock;
-  queue(name: string): MemoryQueue;
-}
 
 interface MemoryQueue {
   jobs: JobStore;
@@ -20,17 +12,20 @@ interface MemoryQueue {
   workers: Set<{ name: string }>;
 }
 
-export function createMemoryQueues(clock: Clock): MemoryQueues {
+/** The queues of this process. BullMQ's classes receive them in place of a connection. */
+export function createMemoryQueues(clock: Clock) {
   const queues = new Map<string, MemoryQueue>();
   return {
     clock,
-    queue(name) {
+    queue(name: string): MemoryQueue {
       const queue = queues.get(name) ?? { jobs: createJobStore(clock), workers: new Set<{ name: string }>() };
       queues.set(name, queue);
       return queue;
     },
   };
 }
+
+export type MemoryQueues = ReturnType<typeof createMemoryQueues>;
 
 /** A job as BullMQ's worker receives it. The zeros mean that neither a rate limit nor a delay applies. */
 type TakenJob = [job: JobJson | null, id: string, limitedForMs: 0, delayedUntil: 0];
@@ -144,3 +139,59 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     },
   };
 };
+
+/** The part of BullMQ's interface for the data of a queue itself. */
+function createQueueMeta(stored: Map<string, string>) {
+  return {
+    async setQueueMeta(values) {
+      refuseLimits(values);
+      const known = stored.size;
+      for (const [field, value] of Object.entries(values)) stored.set(field, `${value}`);
+      return stored.size - known;
+    },
+    getQueueMetaField: async (field) => stored.get(field) ?? null,
+    getQueueMetaFields: async (fields) => fields.map((field) => stored.get(field) ?? null),
+    getQueueMeta: async () => Object.fromEntries(stored),
+    removeQueueMetaFields: async (fields) => fields.filter((field) => stored.delete(field)).length,
+    hasQueueMetaField: async (field) => stored.has(field),
+  } satisfies Partial<IQueueBackend>;
+}
+
+/** The part of BullMQ's interface by which a worker waits until there may be a job. */
+function createJobWait(jobs: JobStore, isClosing: () => boolean) {
+  let mayWait = true;
+  let stopWaiting: () => void = () => undefined;
+
+  /** Resolves when there may be a job, when the time is over, and when waiting is stopped. */
+  async function nextJob(timeoutMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const unsubscribe = jobs.onNext(resolve);
+    // The timer alone must not keep the process alive.
+    const timer = setTimeout(resolve, timeoutMs).unref();
+    stopWaiting = resolve;
+    await promise;
+    clearTimeout(timer);
+    unsubscribe();
+  }
+
+  return {
+    stop: () => stopWaiting(),
+    methods: {
+      minimumBlockTimeout: 0.001,
+      // No connection can be lost here, so workers that are not woken look for jobs only once an hour.
+      maximumBlockTimeout: 3_600,
+      async waitForJob(timeoutSeconds) {
+        if (!mayWait || isClosing()) return null;
+        if (!jobs.hasNext()) await nextJob(timeoutSeconds * 1_000);
+        return jobs.hasNext() ? { member: '0', score: 0 } : null;
+      },
+      async disconnectBlocking() {
+        mayWait = false;
+        stopWaiting();
+      },
+      async reconnectBlocking() {
+        mayWait = true;
+      },
+    } satisfies Partial<IQueueBackend>,
+  };
+}
