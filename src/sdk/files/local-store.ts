@@ -20,7 +20,9 @@ export function createLocalStore(location: Pick<Location, 'pattern' | 'folder' |
     });
   return {
     async stat(path) {
-      const stats = await stat(path, { bigint: true }).catch((error: unknown) => {
+      const stats = await stat(path, { bigint: true }).catch(async (error: unknown) => {
+        const link = await deadLinkFault(path, error);
+        if (link !== null) throw link;
         if (isAbsent(error)) return null;
         throw unreadableFault(path, pattern, error);
       });
@@ -28,8 +30,8 @@ export function createLocalStore(location: Pick<Location, 'pattern' | 'folder' |
     },
     async list(folder, wanted) {
       const entries: Entry[] = [];
-      const found = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-        throw unreadableFault(folder, pattern, error);
+      const found = await readdir(folder, { withFileTypes: true }).catch(async (error: unknown) => {
+        throw (await deadLinkFault(folder, error)) ?? unreadableFault(folder, pattern, error);
       });
       const within = location.isPattern ? await realPathOf(location.folder) : null;
       const here = within === null ? null : await realPathOf(folder);
@@ -69,18 +71,31 @@ function entryOf(name: string, stats: BigIntStats): Entry {
 /** @throws a `sourceFault` that names the target of the link, if there is no such file */
 async function statOfLink(path: string, pattern: string): Promise<BigIntStats> {
   return stat(path, { bigint: true }).catch(async (error: unknown) => {
-    if (!isAbsent(error) && systemCodeOf(error) !== 'ELOOP') throw unreadableFault(path, pattern, error);
-    const target = await readlink(path).catch(() => null);
-    // The link was removed after it was found.
-    if (target === null) throw unreadableFault(path, pattern, error);
-    throw sourceFault(
-      `${path} is not read: it is a link to ${target}, and there is no such file. No row counts as missing.`,
+    throw (await deadLinkFault(path, error)) ?? unreadableFault(path, pattern, error);
+  });
+}
+
+/**
+ * The error for a path that cannot be found because it is a link that leads nowhere, or is below one, as if a volume is
+ * not mounted. Null if there is no such link.
+ */
+async function deadLinkFault(path: string, cause: unknown): Promise<Error | null> {
+  if (!isAbsent(cause) && systemCodeOf(cause) !== 'ELOOP') return null;
+  for (let at = path; at !== dirname(at); at = dirname(at)) {
+    const target = await readlink(at).catch(() => null);
+    if (target === null) continue;
+    // A link to a folder that is there is not at fault.
+    if (at !== path && (await stat(at).catch(() => null))?.isDirectory() === true) continue;
+    const what = at === path ? `${path} is not read: it` : `${path} is not read: ${at}`;
+    return sourceFault(
+      `${what} is a link to ${target}, and there is no such file or folder. No row counts as missing.`,
       {
-        suggestion: 'Write the file that the link names, or remove the link. Then pull again.',
-        cause: error,
+        suggestion: 'Write the file that the link names, mount its volume, or remove the link. Then pull again.',
+        cause,
       },
     );
-  });
+  }
+  return null;
 }
 
 function isAbsent(error: unknown): boolean {

@@ -94,7 +94,7 @@ describe('a link that a pattern finds', () => {
       const read = await stream({ path: 'exports/*.csv', files: 'all' });
       await expect(read.ids()).rejects.toMatchObject({
         message: expect.stringMatching(
-          new RegExp(`exports/a\\.csv is not read: it is a link to ${to}, and there is no such file\\.`),
+          new RegExp(`exports/a\\.csv is not read: it is a link to ${to}, and there is no such file or folder\\.`),
         ),
         suggestion: expect.stringContaining('remove the link'),
       });
@@ -125,6 +125,29 @@ describe('a link that a pattern finds', () => {
     expect(await (await stream({ path: 'exports/a.csv' })).ids()).toEqual(['secret']);
     link('../outside', 'exports/b');
     expect(await (await stream({ path: 'exports/b/*.csv' })).ids()).toEqual(['secret']);
+  });
+
+  it.each([
+    ['itself', 'exports/a.csv', () => link('../gone/a.csv', 'exports/a.csv'), 'exports/a.csv'],
+    ['its folder', 'mounted/a.csv', () => link('gone', 'mounted'), 'mounted'],
+    ['its folder, by a pattern', 'mounted/*.csv', () => link('gone', 'mounted'), 'mounted'],
+    ['a folder above', 'mounted/in/*.csv', () => link('gone', 'mounted'), 'mounted'],
+  ])(
+    'a path of the config is named with the link that leads nowhere, and is no absent file: %s',
+    async (_, path, make, of) => {
+      make();
+      const read = await stream({ path, absent: 'skip' });
+      await expect(read.ids()).rejects.toMatchObject({
+        message: expect.stringMatching(new RegExp(`is not read: .*is a link to (\\.\\./)?gone`)),
+        suggestion: expect.stringContaining('mount its volume'),
+      });
+      await expect(read.ids()).rejects.toThrow(of);
+    },
+  );
+
+  it('a path of the config without a file is an absent file, below a link that leads to a folder too', async () => {
+    link('outside', 'mounted');
+    expect(await (await stream({ path: 'mounted/a.csv', absent: 'skip' })).ids()).toBe('nothing new');
   });
 
   it('a link that takes the place of a file after it was found is refused when the file is open', async () => {
