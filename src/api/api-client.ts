@@ -1,37 +1,17 @@
 import type { ContactList } from '../domain/ports/first-contact.ts';
-import type { PlatformAdmin, PlatformReader } from '../domain/ports/platform.ts';
-import type { Target } from '../domain/ports/target.ts';
 import { createAdmin } from './admin.ts';
 import { catalogueShapes } from './catalogue-shapes.ts';
 import { ENDPOINTS } from './endpoints.ts';
-import { publicationShape } from './publication.ts';
-import { createReader } from './reader.ts';
+import { createReader, publicationShape } from './reader.ts';
 import { type ApiOptions, createSession } from './session.ts';
 import { createTarget } from './target.ts';
 
-/** All 15 operations of the API document, over one set of connections and keys. */
-export interface ApiClient {
-  /** The requests of the sync. */
-  target: Target;
-  /** Reads for people, and reports. */
-  reader: PlatformReader;
-  /** Requests with an administrator's token. */
-  admin: PlatformAdmin;
-  /** Reads the first page of a list once. Returns why the list cannot be read; null if it can. */
-  whyUnreadable(list: ContactList, signal?: AbortSignal): Promise<string | null>;
-  /**
-   * Reads the keys again, because the config names other keys or their files have changed. True if a key has changed.
-   */
-  renewKeys(): Promise<boolean>;
-  /**
-   * Lets running requests end, then closes the connections of `target`, `reader` and `admin`. Do not close the target
-   * as well.
-   */
-  close(): Promise<void>;
-}
-
-/** @throws Fault `config.invalid` for a base URL that would send the key unprotected */
-export function createApiClient(options: ApiOptions): ApiClient {
+/**
+ * All 15 operations of the API document, over one set of connections and keys.
+ *
+ * @throws Fault `config.invalid` for a base URL that would send the key unprotected
+ */
+export function createApiClient(options: ApiOptions) {
   const session = createSession(options);
   const { product, material } = catalogueShapes(session);
   const lists = {
@@ -40,14 +20,28 @@ export function createApiClient(options: ApiOptions): ApiClient {
     publication: { endpoint: ENDPOINTS['publication.list'], shape: publicationShape(session.profile, session) },
   } as const;
   return {
+    /** The requests of the sync. */
     target: createTarget(session),
+    /** Reads for people, and reports. */
     reader: createReader(session),
+    /** Requests with an administrator's token. */
     admin: createAdmin(session),
-    whyUnreadable: (list, signal) => session.whyUnreadable({ ...lists[list], signal }),
-    async renewKeys() {
+    /** Reads the first page of a list once. Returns why the list cannot be read; null if it can. */
+    whyUnreadable: (list: ContactList, signal?: AbortSignal): Promise<string | null> =>
+      session.whyUnreadable({ ...lists[list], signal }),
+    /**
+     * Reads the keys again, because the config names other keys or their files have changed. True if a key has changed.
+     */
+    async renewKeys(): Promise<boolean> {
       const keys = [session.key, session.publishKey].filter((key) => key !== null);
       return (await Promise.all(keys.map((key) => key.renew()))).includes(true);
     },
+    /**
+     * Lets running requests end, then closes the connections of `target`, `reader` and `admin`. Do not close the target
+     * as well.
+     */
     close: () => session.close(),
   };
 }
+
+export type ApiClient = ReturnType<typeof createApiClient>;

@@ -31,17 +31,6 @@ export function bodyKindOf({ method, body }: { method: string; body: string | nu
   return method === 'PATCH' ? 'change' : 'content';
 }
 
-export interface Credentials {
-  /** The key that was read last. Reads the key if there is none. Never rejects. */
-  current(): KeyState | Promise<KeyState>;
-  /** Reads the key again. True if the key is usable and has changed. Calls at the same time share one read. */
-  reread(): Promise<boolean>;
-  /**
-   * Does the same as `reread` if the key was read before. A key that was not needed so far is read when it is needed.
-   */
-  renew(): Promise<boolean>;
-}
-
 /** The media types of the profile. */
 type MediaTypes = Pick<Profile['requests'], 'accept' | 'contentType' | 'updateContentType'>;
 
@@ -61,7 +50,7 @@ export function createCredentials(options: {
   mediaTypes: MediaTypes;
   secrets: SecretStore;
   log: Logger;
-}): Credentials {
+}) {
   const { source, name, secrets, log } = options;
   let key: string | null = null;
   let state: KeyState | null = null;
@@ -101,18 +90,25 @@ export function createCredentials(options: {
   }
 
   return {
-    current: () => state ?? load(),
-    async renew() {
+    /** The key that was read last. Reads the key if there is none. Never rejects. */
+    current: (): KeyState | Promise<KeyState> => state ?? load(),
+    /**
+     * Does the same as `reread` if the key was read before. A key that was not needed so far is read when it is needed.
+     */
+    async renew(): Promise<boolean> {
       const before = state;
       return before !== null && (await load()).ok && state !== before;
     },
-    async reread() {
+    /** Reads the key again. True if the key is usable and has changed. Calls at the same time share one read. */
+    async reread(): Promise<boolean> {
       const before = state;
       const fresh = await load();
       return fresh.ok && fresh !== before;
     },
   };
 }
+
+export type Credentials = ReturnType<typeof createCredentials>;
 
 function headersWith(
   key: string,

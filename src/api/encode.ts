@@ -23,32 +23,21 @@ export const DECIMAL_PATHS: Record<ItemKind, ReadonlySet<string>> = {
 };
 
 /** Encodes writes under one profile. */
-export interface Encoder {
-  /**
-   * Encodes a write as path and body. The fields have a fixed order: refs, canonical fields, extra fields, and further fields of a
-   * payload from an older profile. Decimals that are sent as numbers stay text until then and keep their digits.
-   *
-   * @throws Fault `internal` for an operation without an endpoint or with several members, and for an operation on one
-   *   item without a usable remote id
-   */
-  encode(write: Write): EncodedWrite;
-  /**
-   * Encodes payloads of products as the body of a bulk import. The profile decides whether the body is a list, or an object with
-   * the list in its only field.
-   *
-   * @throws Fault `internal` if there is no member
-   */
-  encodeImport(members: readonly JsonObject[]): EncodedImport;
-}
-
-export function createEncoder(profile: Profile): Encoder {
+export function createEncoder(profile: Profile) {
   const layouts = Object.fromEntries(ITEM_KINDS.map((kind) => [kind, layoutOf(kind, profile)])) as Record<
     ItemKind,
     Layout
   >;
   const row: Layout = { ...layouts.product, template: templateOf(profile, 'productRow') };
   return {
-    encode(write) {
+    /**
+     * Encodes a write as path and body. The fields have a fixed order: refs, canonical fields, extra fields, and further fields of a
+     * payload from an older profile. Decimals that are sent as numbers stay text until then and keep their digits.
+     *
+     * @throws Fault `internal` for an operation without an endpoint or with several members, and for an operation on one
+     *   item without a usable remote id
+     */
+    encode(write: Write): EncodedWrite {
       const { operation, remoteId } = write;
       if (!isSupported(operation)) throw fault('internal', `The API has no endpoint for ${operation}.`);
       if (operation === 'product.import') throw fault('internal', 'An import is encoded from its members.');
@@ -61,7 +50,13 @@ export function createEncoder(profile: Profile): Encoder {
       return { path: pathOf(endpoint, remoteId), body };
     },
 
-    encodeImport(members) {
+    /**
+     * Encodes payloads of products as the body of a bulk import. The profile decides whether the body is a list, or an object with
+     * the list in its only field.
+     *
+     * @throws Fault `internal` if there is no member
+     */
+    encodeImport(members: readonly JsonObject[]): EncodedImport {
       const { bodyMember, membersMax, bytesMax } = profile.imports;
       const [open, end] = bodyMember === null ? ['[', ']'] : [`{${JSON.stringify(bodyMember)}:[`, ']}'];
       const texts: string[] = [];

@@ -19,7 +19,7 @@ const IMPOSSIBLE_IDS = ['0', '00000000-0000-0000-0000-000000000000'];
 /** Sends one request. The path is below the base URL. */
 type Ask = (method: Endpoint['method'], path: string, body: string | null) => Promise<Exchange>;
 
-export interface ProbeTools {
+interface ProbeTools {
   /** Scheme, host and port of the API. */
   origin: string;
   /** The first characters of the keys, if the keys can be read. */

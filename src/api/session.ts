@@ -11,12 +11,9 @@ import { type CleanText, createCleanText } from './answers/clean-text.ts';
 import { type BaseUrl, parseBaseUrl } from './base-url.ts';
 import { bodyKindOf, type Credentials, createCredentials, type KeySource } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
-import { readCount } from './listing/list-count.ts';
 import type { ListShape } from './listing/list-page.ts';
-import { readListing } from './listing/listing.ts';
-import { createListingPath } from './listing/listing-path.ts';
-import { type KnownPaging, NOTHING_KNOWN } from './listing/paging-ways.ts';
-import { whyUnreadable } from './listing/why-unreadable.ts';
+import { readCount, readListing, whyUnreadable } from './listing/listing.ts';
+import { createListingPath, type KnownPaging, NOTHING_KNOWN } from './listing/paging-ways.ts';
 import type { RetryPolicy } from './read-retries.ts';
 import { createTransport, type Exchange, type HttpRequest, type Transport } from './transport.ts';
 
@@ -78,7 +75,7 @@ interface ListRequest<Entry> extends ListOptions {
   onPage: OnPage<Entry>;
 }
 
-export interface Question {
+interface Question {
   method: Endpoint['method'];
   path: string;
   body: string | null;

@@ -1,7 +1,7 @@
 import { type Dispatcher, Pool } from 'undici';
 
 /** Time limits of the API's connections and requests, in milliseconds. */
-export interface TransportTimeouts {
+interface TransportTimeouts {
   /** The limit for DNS, TCP and TLS together. */
   connectMs: number;
   /** The limit from the last byte sent to the answer's headers. undici keeps this limit to about a second. */
@@ -62,13 +62,6 @@ export type Exchange =
 
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-export interface Transport {
-  /** Sends one request once. Follows no redirect and never rejects. */
-  exchange: (request: HttpRequest) => Promise<Exchange>;
-  /** Lets running requests end, then closes the connections. */
-  close(): Promise<void>;
-}
-
 /** Shorter than the usual idle limits of servers and proxies, so that this side closes the connection. */
 const KEEP_ALIVE_MS = 4_000;
 
@@ -79,11 +72,7 @@ const KEEP_ALIVE_MS = 4_000;
  * were sent. undici's dispatcher is used directly, because only the handler of a dispatcher reports when a request is
  * about to be written.
  */
-export function createTransport(options: {
-  origin: string;
-  connections: number;
-  timeouts: TransportTimeouts;
-}): Transport {
+export function createTransport(options: { origin: string; connections: number; timeouts: TransportTimeouts }) {
   const pool = new Pool(options.origin, {
     connections: options.connections,
     pipelining: 1,
@@ -94,10 +83,14 @@ export function createTransport(options: {
     keepAliveTimeout: KEEP_ALIVE_MS,
   });
   return {
-    exchange: (request) => exchange(pool, request),
+    /** Sends one request once. Follows no redirect and never rejects. */
+    exchange: (request: HttpRequest): Promise<Exchange> => exchange(pool, request),
+    /** Lets running requests end, then closes the connections. */
     close: () => pool.close(),
   };
 }
+
+export type Transport = ReturnType<typeof createTransport>;
 
 function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
   return new Promise((resolve) => {

@@ -10,22 +10,12 @@ import type { BulkImports } from './imports/bulk-imports.ts';
 import type { ReceivedQueue } from './received-queue.ts';
 
 /** A claimed request, and the admission that it belongs to. */
-export interface Claimed {
+interface Claimed {
   request: ClaimedRequest;
   from: Admitted;
 }
 
-/** Claims the admitted deliveries, and gives back those that cannot be claimed. */
-export interface Claims {
-  /** Claims all these deliveries in one commit, and returns the requests to send now. Never rejects. */
-  claim(admitted: readonly Admitted[], abort: AbortSignal): Promise<Claimed[]>;
-  /** Gives back the slot of an admitted request that is not sent. */
-  giveBack(admitted: Admitted): void;
-  /** Why the last claim failed; null if it did not. */
-  trouble(): Error | null;
-}
-
-export interface ClaimsOptions {
+interface ClaimsOptions {
   ledger: Pick<DeliveryLedger, 'claim'>;
   queue: ReceivedQueue;
   health: Pick<ApiHealth, 'unused'>;
@@ -38,10 +28,12 @@ export interface ClaimsOptions {
 /** If the ledger could not store a claim, the next attempt comes after this time. */
 const AGAIN_MS = 1000;
 
-export function createClaims(options: ClaimsOptions): Claims {
+/** Claims the admitted deliveries, and gives back those that cannot be claimed. */
+export function createClaims(options: ClaimsOptions) {
   const { ledger, queue, health, dispatcher, bulk, deadLetter, clock } = options;
   let trouble: Error | null = null;
 
+  /** Gives back the slot of an admitted request that is not sent. */
   function giveBack({ deliveries, slot, end }: Admitted): void {
     slot.free();
     end();
@@ -105,6 +97,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     await clock.sleep(AGAIN_MS, abort);
   }
 
+  /** Claims all these deliveries in one commit, and returns the requests to send now. Never rejects. */
   async function claim(admitted: readonly Admitted[], abort: AbortSignal): Promise<Claimed[]> {
     if (admitted.length === 0) return [];
     let requests: ClaimedRequest[];
@@ -126,8 +119,15 @@ export function createClaims(options: ClaimsOptions): Claims {
     return sort(admitted, requests);
   }
 
-  return { claim, giveBack, trouble: () => trouble };
+  return {
+    claim,
+    giveBack,
+    /** Why the last claim failed; null if it did not. */
+    trouble: (): Error | null => trouble,
+  };
 }
+
+export type Claims = ReturnType<typeof createClaims>;
 
 /**
  * Assigns each claimed request to one of the admitted lists. An import that is sent again unchanged may have members

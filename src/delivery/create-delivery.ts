@@ -11,29 +11,27 @@ import type { Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { createAdmission } from './admission/admission.ts';
-import { type ApiHealth, createApiHealth } from './admission/api-health.ts';
-import { createCreatePause } from './admission/create-pause.ts';
-import { createLoneWrites } from './admission/lone-writes.ts';
+import { createAdmission, createSlots } from './admission/admission.ts';
+import { createApiHealth } from './admission/api-health.ts';
+import { suspendedBy } from './admission/authorization.ts';
 import { createRetryBudget } from './admission/retry-budget.ts';
-import { createScopeProbe } from './admission/scope-probe.ts';
-import { createSlots } from './admission/slots.ts';
-import { suspendedBy } from './admission/suspended-work.ts';
+import { createLoneWrites, createScopeProbe } from './admission/sent-alone.ts';
 import { createClaims } from './claims.ts';
 import { createDeadLetter } from './dead-letter.ts';
-import { createDeliveryPath, type DeliveryPath } from './delivery-path.ts';
-import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { createDeliveryPath } from './delivery-path.ts';
+import { createDispatcher } from './dispatcher.ts';
 import { createEchoes } from './echoes.ts';
-import { createEngine, type Engine } from './engine.ts';
-import { createFailedJobs, type FailedJobsOptions } from './failed-jobs.ts';
-import { createFirstContact, type FirstContact } from './first-contact.ts';
+import { createEngine } from './engine.ts';
+import { createFirstContact } from './first-contact.ts';
 import { createBulkImports } from './imports/bulk-imports.ts';
-import { createPassports, type Passports } from './passports.ts';
-import { createPlatformRequests, type PlatformRequests } from './platform-requests.ts';
+import { createFailedJobs, type FailedJobsOptions } from './job-intake.ts';
+import { createPassports } from './passports.ts';
+import { createPlatformRequests } from './platform-requests.ts';
 import type { RequestGate } from './rate/request-gate.ts';
 import { createReceivedQueue } from './received-queue.ts';
-import { createRecheck, type Recheck } from './recheck.ts';
-import { createUnconfirmedResolver, type UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
+import { createRecheck } from './recheck.ts';
+import { createCreatePause } from './unconfirmed/list-read-back.ts';
+import { createUnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
 
 /** What the delivery of items needs from its process. */
 export interface DeliveryOptions {
@@ -70,31 +68,15 @@ export interface DeliveryOptions {
   isStaging: () => boolean;
 }
 
-/** The parts that bring deliveries from the ledger to the platform. */
-export interface Delivery {
-  engine: Engine;
-  health: ApiHealth;
-  dispatcher: Dispatcher;
-  path: DeliveryPath;
-  unconfirmed: UnconfirmedResolver;
-  contact: FirstContact;
-  passports: Passports;
-  recheck: Recheck;
-  /** Requests that people make beside the deliveries. */
-  platform: PlatformRequests;
-  /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
-  unreadable: UnconfirmedResolver['unreadable'];
-  /** Replaces the configured ceiling in requests per second; null for none. */
-  setMaxRate(maxRate: number | null): void;
-  /** Call it after items were mapped: deliveries may be due, and passports need evaluation. */
-  itemsMapped(): void;
-}
-
 /** At most this many full imports of new products may be received or in flight. */
 const IMPORTS_AT_ONCE = 8;
 
-/** Builds the parts and connects them. Nothing is sent before the engine is started. */
-export function createDelivery(options: DeliveryOptions): Delivery {
+/**
+ * The parts that bring deliveries from the ledger to the platform.
+ *
+ * Builds the parts and connects them. Nothing is sent before the engine is started.
+ */
+export function createDelivery(options: DeliveryOptions) {
   const { ledger, queues, profile, gate, clock, log, scrub } = options;
   const passports = createPassports({ ledger, now: () => clock.ticks() });
   const recheck = createRecheck({ ledger, now: () => clock.ticks() });
@@ -179,15 +161,21 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     contact,
     passports,
     recheck,
+    /** Requests that people make beside the deliveries. */
     platform: createPlatformRequests(parts),
+    /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
     unreadable: () => unconfirmed.unreadable() ?? contact.unreadable(),
-    setMaxRate(maxRate) {
+    /** Replaces the configured ceiling in requests per second; null for none. */
+    setMaxRate(maxRate: number | null) {
       gate.setCeiling(maxRate);
       admission.wake();
     },
+    /** Call it after items were mapped: deliveries may be due, and passports need evaluation. */
     itemsMapped() {
       passports.markDirty();
       engine.wake();
     },
   };
 }
+
+export type Delivery = ReturnType<typeof createDelivery>;

@@ -16,12 +16,11 @@ import { Fault, messageOf } from '../lib/errors.ts';
 import type { Admission, Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import { denialSubjectOf, isScopeDenied } from './admission/authorization.ts';
-import { createAnswers } from './answers.ts';
 import type { Claims } from './claims.ts';
 import type { BulkImports } from './imports/bulk-imports.ts';
-import { createSettling, type SettlingOptions } from './settling.ts';
+import { createAnswers, createSettling, type SettlingOptions } from './settling.ts';
 
-export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
+interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
   ledger: Pick<DeliveryLedger, 'settle' | 'denialsOf'>;
   target: Pick<Target, 'send'>;
   health: ApiHealth;
@@ -33,15 +32,7 @@ export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
 /** After a round that failed, sending is tried again after this time. */
 const AGAIN_MS = 1000;
 
-export interface DeliveryPath {
-  start(): void;
-  /** Why requests cannot be sent or outcomes cannot be stored now; null if both work. */
-  trouble(): Fault | null;
-  /** Sends nothing more, waits for the requests in flight, and settles them. */
-  stop(): Promise<void>;
-}
-
-export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
+export function createDeliveryPath(options: DeliveryPathOptions) {
   const { ledger, target, health, admission, claims, bulk, retries, clock, emit } = options;
   const abort = new AbortController();
   const answers = createAnswers({ underWay: () => onTheWire, clock });
@@ -135,7 +126,9 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
     start() {
       running = Promise.all([sendLoop(), settleLoop()]);
     },
-    trouble: () => settling.trouble() ?? loopTrouble ?? localTrouble,
+    /** Why requests cannot be sent or outcomes cannot be stored now; null if both work. */
+    trouble: (): Fault | null => settling.trouble() ?? loopTrouble ?? localTrouble,
+    /** Sends nothing more, waits for the requests in flight, and settles them. */
     async stop() {
       abort.abort();
       admission.wake();
@@ -144,6 +137,8 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
     },
   };
 }
+
+export type DeliveryPath = ReturnType<typeof createDeliveryPath>;
 
 function writeOf({ operation, path, body, idempotencyKey, members }: ClaimedRequest): SentWrite {
   const write = { operation, path, body, idempotencyKey };

@@ -6,7 +6,6 @@ import type { Queues, WakeUpJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import { dueJob } from './delivery-jobs.ts';
-import { createKnownDeliveries, type KnownDeliveries, type Named } from './known-deliveries.ts';
 import type { ReceivedQueue } from './received-queue.ts';
 
 /**
@@ -43,42 +42,7 @@ const DRAWS = 20;
 /** `onRoom` is called after this many deliveries have ended, and when no delivery is left. */
 const LOOK_AFTER = 200;
 
-/**
- * Enqueues due deliveries from the ledger, and knows which are enqueued, received and in flight. It only remembers them
- * in memory: after a restart all of them are enqueued again, and a job that comes twice finds nothing to claim.
- */
-export interface Dispatcher {
-  /** Enqueues due deliveries until the queue is full or none is left. Returns how many it enqueued. */
-  fill(): Promise<number>;
-  /**
-   * Receives deliveries at once, without a job. Deliveries that were asked for by hand must not wait behind thousands
-   * of jobs. If many writes in a row have failed, it also receives one delivery from anywhere among the due ones,
-   * because faulty rows often stand together in an export.
-   */
-  fillAtOnce(): Promise<void>;
-  /**
-   * Receives the deliveries that a job names. Resolves when all of them have found room, or after an abort. After an
-   * abort the dispatcher forgets the deliveries without room, because no job names them any more. Returns how many it
-   * received.
-   */
-  receive(names: readonly DeliveryName[], abort: AbortSignal): Promise<number>;
-  /** Receives due deliveries at once, even if there is no room. */
-  receiveNow(due: readonly Named[], byHand: boolean): void;
-  /** Call it when these deliveries were claimed. */
-  claimed(names: readonly Named[]): void;
-  /** Call it when these deliveries have ended or were not sent. If they are still due, they are enqueued again. */
-  done(ids: readonly number[]): void;
-  /** The number of deliveries that are enqueued, received or in flight. */
-  outstanding(): number;
-  /** The number of deliveries whose job was not received yet. */
-  enqueued(): number;
-  /** Forgets the enqueued deliveries, because the queue has lost their jobs. */
-  lost(): void;
-  /** Forgets the enqueued and received deliveries, because nothing more is sent. They stay due in the ledger. */
-  stop(): void;
-}
-
-export interface DispatcherOptions {
+interface DispatcherOptions {
   ledger: Pick<DeliveryLedger, 'dueDeliveries' | 'dueByHand' | 'someDueDelivery'>;
   queues: Pick<Queues, 'enqueue'>;
   queue: ReceivedQueue;
@@ -98,7 +62,11 @@ export interface DispatcherOptions {
   random: () => number;
 }
 
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
+/**
+ * Enqueues due deliveries from the ledger, and knows which are enqueued, received and in flight. It only remembers them
+ * in memory: after a restart all of them are enqueued again, and a job that comes twice finds nothing to claim.
+ */
+export function createDispatcher(options: DispatcherOptions) {
   const { ledger, queue, suspended, onReceived, onRoom, clock } = options;
   /** Whole bulk imports must fit into the received deliveries, because their members are gathered from them. */
   const receivedMax = (): number =>
@@ -130,6 +98,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return one?.stage === 'enqueued' && one.revision === revision ? one : null;
   }
 
+  /** Receives due deliveries at once, even if there is no room. */
   function receiveNow(due: readonly Named[], byHand: boolean): void {
     for (const one of due) receiveOne(one, byHand);
     if (due.length > 0) onReceived();
@@ -137,7 +106,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     receiveNow,
-    fill: () => filler.fill(),
+    /** Enqueues due deliveries until the queue is full or none is left. Returns how many it enqueued. */
+    fill: (): Promise<number> => filler.fill(),
+    /**
+     * Receives deliveries at once, without a job. Deliveries that were asked for by hand must not wait behind thousands
+     * of jobs. If many writes in a row have failed, it also receives one delivery from anywhere among the due ones,
+     * because faulty rows often stand together in an export.
+     */
     async fillAtOnce() {
       const places = BY_HAND_MAX - known.byHand();
       if (places > 0) {
@@ -146,7 +121,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       }
       receiveNow(await sample(), true);
     },
-    async receive(names, abort) {
+    /**
+     * Receives the deliveries that a job names. Resolves when all of them have found room, or after an abort. After an
+     * abort the dispatcher forgets the deliveries without room, because no job names them any more. Returns how many it
+     * received.
+     */
+    async receive(names: readonly DeliveryName[], abort: AbortSignal): Promise<number> {
       let count = 0;
       for (const name of names) {
         // A job that names another revision, or a delivery that is not enqueued, changes nothing.
@@ -165,10 +145,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (count > 0) onReceived();
       return count;
     },
-    claimed(names) {
+    /** Call it when these deliveries were claimed. */
+    claimed(names: readonly Named[]) {
       for (const one of names) known.enter(one, 'in_flight');
     },
-    done(ids) {
+    /** Call it when these deliveries have ended or were not sent. If they are still due, they are enqueued again. */
+    done(ids: readonly number[]) {
       const before = ended;
       for (const id of ids) if (known.forget(id)) ended += 1;
       room.resolve();
@@ -176,12 +158,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const isRound = Math.floor(ended / LOOK_AFTER) > Math.floor(before / LOOK_AFTER);
       if (isRound || (ended > before && underWay() === 0)) onRoom();
     },
+    /** The number of deliveries that are enqueued, received or in flight. */
     outstanding: () => known.size(),
+    /** The number of deliveries whose job was not received yet. */
     enqueued: () => known.count('enqueued'),
+    /** Forgets the enqueued deliveries, because the queue has lost their jobs. */
     lost() {
       known.forgetAll('enqueued');
       filler.beginAgain();
     },
+    /** Forgets the enqueued and received deliveries, because nothing more is sent. They stay due in the ledger. */
     stop() {
       for (const { id } of queue.clear()) known.forget(id);
       known.forgetAll('enqueued');
@@ -189,6 +175,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
   };
 }
+
+export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 /** A group of due deliveries that has its own places in the queue. */
 interface Share {
@@ -201,17 +189,10 @@ interface Share {
 }
 
 /** Fills the `deliver` queue with due deliveries. */
-interface Filler {
-  /** Enqueues as many deliveries as there is room for, and returns their number. */
-  fill(): Promise<number>;
-  /** Makes the next `fill` begin at the start of the ledger's list. */
-  beginAgain(): void;
-}
-
 function createFiller(
   { ledger, queues, suspended }: Pick<DispatcherOptions, 'ledger' | 'queues' | 'suspended'>,
   known: KnownDeliveries,
-): Filler {
+) {
   const shares: Share[] = [
     {
       leavesOut: OPERATIONS.filter((operation) => operation !== 'product.create'),
@@ -259,11 +240,13 @@ function createFiller(
   }
 
   return {
-    async fill() {
+    /** Enqueues as many deliveries as there is room for, and returns their number. */
+    async fill(): Promise<number> {
       let count = 0;
       for (const share of shares) count += await fillShare(share);
       return count;
     },
+    /** Makes the next `fill` begin at the start of the ledger's list. */
     beginAgain() {
       for (const share of shares) share.afterId = 0;
     },
@@ -289,4 +272,78 @@ function createSampler(
     }
     return [];
   };
+}
+
+/**
+ * The stage of a delivery: named by a job (`enqueued`), waiting to be sent (`received`), or claimed and sent
+ * (`in_flight`). A delivery that was asked for by hand is received without a job.
+ */
+type Stage = 'enqueued' | 'received' | 'in_flight';
+
+type Named = Pick<DueDelivery, 'id' | 'revision' | 'operation'>;
+
+interface Known extends Named {
+  stage: Stage;
+  byHand: boolean;
+}
+
+/** Every delivery that is enqueued, received or in flight, with its stage. In memory only. */
+function createKnownDeliveries() {
+  const known = new Map<number, Known>();
+  const counts: Record<Stage, number> = { enqueued: 0, received: 0, in_flight: 0 };
+  let byHandCount = 0;
+  let newProducts = 0;
+
+  /** Forgets a delivery. Returns false if it was not known. */
+  function forget(id: number): boolean {
+    const one = known.get(id);
+    if (one === undefined) return false;
+    known.delete(id);
+    counts[one.stage] -= 1;
+    if (one.byHand) byHandCount -= 1;
+    if (isNewProduct(one)) newProducts -= 1;
+    return true;
+  }
+
+  return {
+    get: (id: number): Known | undefined => known.get(id),
+    has: (id: number) => known.has(id),
+    /** True if the delivery is received or in flight. */
+    isUnderWay: (id: number) => (known.get(id)?.stage ?? 'enqueued') !== 'enqueued',
+    /**
+     * Puts a delivery into a stage, whether or not it was known. A delivery that a person has asked for stays marked as
+     * asked for by hand.
+     */
+    enter({ id, revision, operation }: Named, stage: Stage, byHand: boolean = false) {
+      const before = known.get(id);
+      if (before === undefined) {
+        known.set(id, { id, revision, operation, stage, byHand });
+      } else {
+        counts[before.stage] -= 1;
+        if (before.byHand) byHandCount -= 1;
+        if (isNewProduct(before)) newProducts -= 1;
+        Object.assign(before, { revision, operation, stage, byHand: byHand || before.byHand });
+      }
+      counts[stage] += 1;
+      if (isNewProduct({ operation })) newProducts += 1;
+      if (byHand || before?.byHand === true) byHandCount += 1;
+    },
+    forget,
+    /** Forgets all deliveries in a stage. */
+    forgetAll(stage: Stage) {
+      for (const one of known.values()) if (one.stage === stage) forget(one.id);
+    },
+    count: (stage: Stage) => counts[stage],
+    /** How many of the deliveries create products. */
+    newProducts: () => newProducts,
+    /** How many of the deliveries were asked for by hand. */
+    byHand: () => byHandCount,
+    size: () => known.size,
+  };
+}
+
+type KnownDeliveries = ReturnType<typeof createKnownDeliveries>;
+
+function isNewProduct({ operation }: Pick<Named, 'operation'>): boolean {
+  return operation === 'product.create';
 }

@@ -5,15 +5,7 @@ import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
  * Knows for which operations the answers of this platform have repeated what was sent. An answer that repeats nothing is
  * then unusual, and proves nothing.
  */
-export interface Echoes {
-  /** Resolves when the ledger was read. Call it before `has`. */
-  ready(): Promise<void>;
-  has(operation: Operation): boolean;
-  /** Learns that an answer has repeated what was sent. The ledger is written once for each operation. */
-  add(operation: Operation): void;
-}
-
-export function createEchoes(ledger: Pick<DeliveryLedger, 'echoedOperations' | 'storeEcho'>): Echoes {
+export function createEchoes(ledger: Pick<DeliveryLedger, 'echoedOperations' | 'storeEcho'>) {
   const known = new Set<Operation>();
   let reading: Promise<void> | null = null;
 
@@ -27,9 +19,11 @@ export function createEchoes(ledger: Pick<DeliveryLedger, 'echoedOperations' | '
   }
 
   return {
+    /** Resolves when the ledger was read. Call it before `has`. */
     ready: () => (reading ??= read()),
-    has: (operation) => known.has(operation),
-    add(operation) {
+    has: (operation: Operation) => known.has(operation),
+    /** Learns that an answer has repeated what was sent. The ledger is written once for each operation. */
+    add(operation: Operation) {
       if (known.has(operation)) return;
       known.add(operation);
       // Without the note the next process learns it again from an answer.
@@ -37,3 +31,5 @@ export function createEchoes(ledger: Pick<DeliveryLedger, 'echoedOperations' | '
     },
   };
 }
+
+export type Echoes = ReturnType<typeof createEchoes>;

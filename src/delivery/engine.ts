@@ -1,21 +1,19 @@
+import { isQueueFault } from '../domain/faults.ts';
 import type { SuspendedWork, WorkOf } from '../domain/ports/due.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Consumer, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/errors.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { Claims } from './claims.ts';
 import type { DeliveryPath } from './delivery-path.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { FailedJobs } from './failed-jobs.ts';
 import type { FirstContact } from './first-contact.ts';
-import { createJobIntake } from './job-intake.ts';
-import { createSideWork } from './side-work.ts';
-import { createTroubleLog } from './trouble-log.ts';
+import { createJobIntake, type FailedJobs } from './job-intake.ts';
 import type { UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
 
-export interface EngineOptions {
+interface EngineOptions {
   ledger: Pick<DeliveryLedger, 'nextDueAt' | 'hasSuspended' | 'countSending'>;
   queues: Queues;
   dispatcher: Dispatcher;
@@ -37,7 +35,7 @@ export interface EngineOptions {
 }
 
 /** The state of the engine. */
-export interface EngineStatus {
+interface EngineStatus {
   /** The number of deliveries that are enqueued, received or in flight. */
   outstanding: number;
   /** When the next delivery becomes due, without suspended ones; 0 means at once, null that none is scheduled. */
@@ -48,17 +46,6 @@ export interface EngineStatus {
   trouble: Error | null;
 }
 
-/** Moves deliveries from the ledger through the queue to the API, and their outcomes back. */
-export interface Engine {
-  start(): Promise<void>;
-  /** Call it when something may have become due. */
-  wake(): void;
-  /** @param of the deliveries to report on; undefined for all deliveries */
-  status(of?: WorkOf): Promise<EngineStatus>;
-  /** Receives nothing new, waits for the requests in flight, and stops. */
-  stop(): Promise<void>;
-}
-
 /** The number of `deliver` jobs that are processed at once. */
 const JOBS_MAX = 8;
 /** The failed jobs and lost jobs are compared with the ledger at least this often. */
@@ -66,7 +53,8 @@ const RECONCILE_MS = 1000;
 /** Work that failed for a passing reason is tried again after this time. */
 const AGAIN_MS = 1000;
 
-export function createEngine(options: EngineOptions): Engine {
+/** Moves deliveries from the ledger through the queue to the API, and their outcomes back. */
+export function createEngine(options: EngineOptions) {
   const { ledger, queues, dispatcher, path, claims, health, suspended, failedJobs, clock, log } = options;
   const abort = new AbortController();
   const troubleLog = createTroubleLog(log, clock);
@@ -138,6 +126,7 @@ export function createEngine(options: EngineOptions): Engine {
     }
   }
 
+  /** Call it when something may have become due. */
   function wake(): void {
     alarm.abort('woken');
     options.wakeAdmission();
@@ -153,7 +142,8 @@ export function createEngine(options: EngineOptions): Engine {
       consumer = await queues.consume('deliver', { concurrency: JOBS_MAX }, (job) => intake.process(job));
       running = loop();
     },
-    async status(of) {
+    /** @param of the deliveries to report on; undefined for all deliveries */
+    async status(of?: WorkOf): Promise<EngineStatus> {
       // `isListing` is read before the due time. If a list releases creates between the two reads, the due time
       // includes them.
       const isListing = !(await options.contact.isAtRest()) && (of === undefined || (await ledger.hasSuspended(of)));
@@ -165,6 +155,7 @@ export function createEngine(options: EngineOptions): Engine {
       const outstanding = of === undefined ? dispatcher.outstanding() : await ledger.countSending(of);
       return { outstanding, nextDueAt, isListing, trouble: present };
     },
+    /** Receives nothing new, waits for the requests in flight, and stops. */
     async stop() {
       abort.abort();
       const sent = path.stop();
@@ -176,6 +167,81 @@ export function createEngine(options: EngineOptions): Engine {
       await consumer?.close();
       await sent;
       dispatcher.stop();
+    },
+  };
+}
+
+export type Engine = ReturnType<typeof createEngine>;
+
+/** Work beside the deliveries, one run at a time. An error is kept as trouble, and the run is repeated later. */
+function createSideWork(options: {
+  /** Resolves to true if deliveries may have become due. */
+  work: (abort: AbortSignal) => Promise<boolean>;
+  onMoved: () => void;
+  onTrouble: (error: Error) => void;
+  /** The wait after a failed run, in milliseconds. */
+  again: number;
+  clock: Clock;
+  abort: AbortSignal;
+}) {
+  const { work, onMoved, onTrouble, again, clock, abort } = options;
+  let running: Promise<void> | null = null;
+  let trouble: Error | null = null;
+
+  async function run(): Promise<void> {
+    try {
+      const moved = await work(abort);
+      trouble = null;
+      if (moved) onMoved();
+    } catch (error) {
+      trouble = error instanceof Error ? error : new Error(messageOf(error));
+      onTrouble(trouble);
+      await clock.sleep(again, abort);
+    } finally {
+      running = null;
+    }
+  }
+
+  return {
+    /** Begins a run unless one is running. */
+    begin() {
+      running ??= run();
+    },
+    /** Why the last run failed; null if it succeeded. */
+    trouble: (): Error | null => trouble,
+    /** Resolves when no run is running. */
+    async ended() {
+      await running;
+    },
+  };
+}
+
+/** If a trouble returns within this time, neither the trouble nor its end is logged again. */
+const NEWS_AFTER_MS = 60_000;
+
+/** Logs a trouble that stops deliveries, once when it begins and once when it ends. */
+function createTroubleLog(log: Logger, clock: Pick<Clock, 'ticks'>): { update(trouble: Error | null): void } {
+  let known: string | null = null;
+  let last: { kind: string; at: number } | null = null;
+  let isNews = true;
+  return {
+    update(trouble) {
+      const kind = trouble instanceof Fault ? trouble.code : (trouble?.message ?? null);
+      if (kind === known) return;
+      known = kind;
+      if (kind !== null) {
+        isNews = kind !== last?.kind || clock.ticks() - last.at >= NEWS_AFTER_MS;
+        if (isNews) last = { kind, at: clock.ticks() };
+      }
+      if (trouble === null) log[isNews ? 'info' : 'debug']({}, 'Deliveries continue.');
+      // The queue itself logs why it cannot be reached.
+      else if (!isQueueFault(trouble)) {
+        const cure = trouble instanceof Fault && trouble.suggestion ? ` ${trouble.suggestion}` : '';
+        log[isNews ? 'error' : 'debug'](
+          { error: trouble.message },
+          `Deliveries cannot continue for now: ${trouble.message}${cure}`,
+        );
+      }
     },
   };
 }

@@ -1,3 +1,6 @@
+import type { Outcome } from '../domain/delivery/outcome.ts';
+import type { Reason } from '../domain/delivery/reason.ts';
+import { accessOf, type ListName } from '../domain/delivery/scope.ts';
 import type { ContactEntry, ContactStep } from '../domain/ports/first-contact.ts';
 import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
 import type { PlatformReader, Publication } from '../domain/ports/platform.ts';
@@ -9,10 +12,9 @@ import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
-import { createContactFailures } from './contact-failures.ts';
-import { accessOf, createListReads, type ListName, type ListReads } from './unconfirmed/list-reads.ts';
+import { createListReads } from './unconfirmed/list-reads.ts';
 
-export interface FirstContactOptions {
+interface FirstContactOptions {
   ledger: ContactLedger;
   target: Pick<Target, 'list' | 'count'>;
   reader: Pick<PlatformReader, 'publications'>;
@@ -26,16 +28,7 @@ export interface FirstContactOptions {
  * Finds out what the platform has before anything is created there. It reads the lists that the ledger needs, and the ledger
  * compares them with the staged creates. Creates of a kind are suspended until its list was compared. All other deliveries continue.
  */
-export interface FirstContact {
-  /** Takes the steps that are possible now. True if creates may have become due, or if items were adopted. */
-  advance(abort: AbortSignal): Promise<boolean>;
-  /** True if no creates are suspended, or if none of their lists can be read until something changes at the platform. */
-  isAtRest(): Promise<boolean>;
-  /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
-  unreadable: ListReads['unreadable'];
-}
-
-export function createFirstContact(options: FirstContactOptions): FirstContact {
+export function createFirstContact(options: FirstContactOptions) {
   const { ledger, target, reader, health, clock, emit } = options;
   const reads = createListReads(options);
   const failures = createContactFailures(options);
@@ -137,14 +130,19 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   }
 
   return {
+    /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
     unreadable: () => reads.unreadable(),
 
-    async isAtRest() {
+    /**
+     * True if no creates are suspended, or if none of their lists can be read until something changes at the platform.
+     */
+    async isAtRest(): Promise<boolean> {
       const steps = await ledger.contactSteps();
       return steps.every(({ kind }) => failures.isUseless(kind));
     },
 
-    async advance(abort) {
+    /** Takes the steps that are possible now. True if creates may have become due, or if items were adopted. */
+    async advance(abort: AbortSignal): Promise<boolean> {
       let hasChanged = false;
       for (const step of await ledger.contactSteps()) {
         const { kind } = step;
@@ -159,6 +157,8 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   };
 }
 
+export type FirstContact = ReturnType<typeof createFirstContact>;
+
 function entryOf(publication: Publication): ContactEntry {
   const { id, productId, sku, isPublic } = publication;
   const fields: JsonObject = {
@@ -167,4 +167,122 @@ function entryOf(publication: Publication): ContactEntry {
     is_public: isPublic,
   };
   return { remoteId: id ?? sha256Url(canonicalJson({ ...publication })), fields };
+}
+
+interface ContactFailuresOptions {
+  ledger: Pick<ContactLedger, 'failListing'>;
+  clock: Clock;
+  log: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** An unreliable list is read once more: entries that moved during the first read may have stopped moving. */
+const READS_MAX = 2;
+/** The wait before a useless list is read again. Only a change at the platform or in the profile makes the list useful. */
+const USELESS_MS = 300_000;
+
+/** Remembers which lists of the platform failed at the first contact, and reports each failure once. */
+export function createContactFailures({ ledger, clock, log }: ContactFailuresOptions) {
+  /** How many reads in a row have failed because of the list itself. */
+  const failures = new Map<ListableKind, number>();
+  /** Kinds whose list is useless, and when it is read again. */
+  const useless = new Map<ListableKind, number>();
+  /** What was logged about the list of a kind since the list was of use, so that it is logged once. */
+  const logged = new Map<ListableKind, Set<string>>();
+
+  function giveUp(kind: ListableKind, forMs: number): void {
+    useless.set(kind, clock.ticks() + forMs);
+  }
+
+  /**
+   * @param trouble what is wrong with which list. The message is no name of it, because the platform may word each answer
+   *   differently
+   * @param restart whether the next read starts at the first page
+   */
+  async function report(kind: ListableKind, trouble: string, reason: Reason, restart: boolean): Promise<void> {
+    const known = logged.get(kind) ?? new Set();
+    if (!known.has(trouble)) log.warn({ kind }, reason.message);
+    logged.set(kind, known.add(trouble));
+    await ledger.failListing({ kind, reason, fromStart: restart });
+  }
+
+  return {
+    /** True if the list of this kind is of no use until something changes at the platform or in the profile. */
+    isUseless: (kind: ListableKind) => useless.has(kind),
+    /** True if a useless list is not read again yet. */
+    isPaused: (kind: ListableKind) => (useless.get(kind) ?? 0) > clock.ticks(),
+
+    /** The list was read to its end and is of use. */
+    succeeded(kind: ListableKind) {
+      failures.delete(kind);
+      useless.delete(kind);
+      if (logged.delete(kind)) {
+        log.info({ kind }, `The platform's list was read. ${capitalised(LISTS[kind])} are created again.`);
+      }
+    },
+
+    /**
+     * The list could not be read to its end. After a failure that may pass, the next read continues at the position that
+     * this read has reached.
+     */
+    async readFailed(kind: ListableKind, list: ListName, outcome: Outcome) {
+      if (!('detail' in outcome)) return;
+      const isOutOfScope = outcome.kind === 'denied' && outcome.by === 'scope';
+      const isOfList = outcome.kind === 'refused' || (outcome.kind === 'ambiguous' && outcome.atWork === true);
+      const count = (failures.get(kind) ?? 0) + (isOfList ? 1 : 0);
+      failures.set(kind, count);
+      // The authorization hold already limits how often a refused scope is tried, so the list needs no pause.
+      if (isOutOfScope) giveUp(kind, 0);
+      else if (count >= READS_MAX) giveUp(kind, USELESS_MS);
+      const cure = isOutOfScope ? GRANT_READ : isOfList ? ASSUME_EMPTY : null;
+      const reason = unreadReason(kind, list, outcome.detail.message, cure);
+      await report(kind, `${list} ${outcome.kind}`, reason, isOfList);
+    },
+
+    /** The list was read, and the ledger cannot use it. */
+    async unusable(kind: ListableKind, why: 'unusable' | 'unclear_publications') {
+      giveUp(kind, USELESS_MS);
+      await report(kind, why, uselessReason(kind, why), true);
+    },
+
+    /** The API refuses the list to the key. */
+    async listRefused(kind: ListableKind, list: ListName, reason: Reason) {
+      if (useless.has(kind)) return;
+      giveUp(kind, 0);
+      await report(kind, `${list} denied`, unreadReason(kind, list, reason.message, GRANT_READ), false);
+    },
+  };
+}
+
+const LISTS: Record<ListName, string> = { product: 'products', material: 'materials', publications: 'publications' };
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+function suspendedSentence(kind: ListableKind, list: ListName): string {
+  return `No ${kind} is created before dpp-sync has read the platform's list of ${LISTS[list]}.`;
+}
+
+const ASSUME_EMPTY =
+  'Correct the cause, such as the profile. If the platform has none of your items, set `target.firstContact: assume-empty`.';
+
+const GRANT_READ = 'Use a key that may read this list, such as one with the scope read.';
+
+/** @param cure null for a failure that passes without a change, such as an outage */
+function unreadReason(kind: ListableKind, list: ListName, cause: string, cure: string | null): Reason {
+  const sentences = [
+    `The platform's list of ${LISTS[list]} could not be read: ${cause.replace(/\.?$/, '.')}`,
+    suspendedSentence(kind, list),
+    ...(cure === null ? [] : [cure]),
+  ];
+  return { code: 'unlisted', message: sentences.join(' ') };
+}
+
+function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Reason {
+  const message =
+    why === 'unusable'
+      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so it is unknown which entries are your items. In the profile, name a field that the list shows (\`naturalKeys\`, \`wireNames\`).`
+      : `The platform's list of publications does not show to whom its entries belong. Name the field that shows it in the profile (\`publications\`).`;
+  return {
+    code: 'unlisted',
+    message: `${message} ${suspendedSentence(kind, why === 'unusable' ? kind : 'publications')} If the platform has none of your items, set \`target.firstContact: assume-empty\`.`,
+  };
 }

@@ -1,22 +1,11 @@
-import { lostJobsFault } from '../domain/delivery/queue-faults.ts';
+import { lostJobsFault } from '../domain/faults.ts';
+import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { dueNamesOf, isStuckJob } from './delivery-jobs.ts';
+import { dueNamesOf, isStuckJob, shows, stuckDeliveryOf, stuckJob } from './delivery-jobs.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { FailedJobs } from './failed-jobs.ts';
-
-/** Processes the jobs of the `deliver` queue, and notices when the queue has lost them. */
-export interface JobIntake {
-  process(job: ReceivedJob): Promise<JobResult>;
-  /** Call it after jobs were enqueued. */
-  enqueued(): void;
-  /** Finds out whether the queue was wiped. The deliveries of the lost jobs are then enqueued again. */
-  noticeLostQueue(): Promise<void>;
-  /** The fault of a queue that loses its jobs again and again; null while it keeps them. */
-  trouble(): Fault | null;
-}
 
 /**
  * If no job was processed for this long although the queue counts active jobs, the jobs were evicted or their worker
@@ -24,6 +13,7 @@ export interface JobIntake {
  */
 const UNPROCESSED_MS = 5000;
 
+/** Processes the jobs of the `deliver` queue, and notices when the queue has lost them. */
 export function createJobIntake(options: {
   queues: Pick<Queues, 'counts'>;
   dispatcher: Pick<Dispatcher, 'receive' | 'enqueued' | 'lost'>;
@@ -34,7 +24,7 @@ export function createJobIntake(options: {
   abort: AbortSignal;
   /** Called when something may have become due, or has to be enqueued again. */
   onChanged: () => void;
-}): JobIntake {
+}) {
   const { queues, dispatcher, failedJobs, clock, log, abort, onChanged } = options;
   let processing = 0;
   /** How often the jobs were lost since the last one was processed. */
@@ -65,6 +55,7 @@ export function createJobIntake(options: {
     return dispatcher.enqueued() + (failedJobs?.outstanding() ?? 0);
   }
 
+  /** The fault of a queue that loses its jobs again and again; null while it keeps them. */
   const trouble = (): Fault | null => lostJobsFault('deliver', losses);
 
   /** Logs the first loss, and once more when the queue seems to keep no job. */
@@ -78,6 +69,7 @@ export function createJobIntake(options: {
       log.error({ outstanding }, `${present.message} ${present.suggestion ?? ''}`);
   }
 
+  /** Finds out whether the queue was wiped. The deliveries of the lost jobs are then enqueued again. */
   async function noticeLostQueue(): Promise<void> {
     const before = awaited();
     if (before === 0) losses = 0;
@@ -93,6 +85,7 @@ export function createJobIntake(options: {
 
   return {
     process: processJob,
+    /** Call it after jobs were enqueued. */
     enqueued() {
       movedAt = clock.ticks();
     },
@@ -100,3 +93,72 @@ export function createJobIntake(options: {
     trouble,
   };
 }
+
+/** At most this many failed jobs are shown. The ledger has the rest. */
+const SHOWN_MAX = 1000;
+
+export interface FailedJobsOptions {
+  queues: Queues;
+  views: LedgerViews;
+  /** Maps the stored record of a delivery again and stages it. `message` is a sentence about the result. */
+  replay: (deliveryId: number) => Promise<{ staged: number; message: string }>;
+}
+
+/**
+ * Shows deliveries that need a person as failed jobs of the `deliver` queue, so that Retry in a dashboard is a replay. The ledger
+ * decides which deliveries are shown. Jobs are added and dropped until they agree with the ledger.
+ */
+export function createFailedJobs({ queues, views, replay }: FailedJobsOptions) {
+  /** Deliveries whose job was enqueued and may not be received yet. They are not among the failed jobs, and get no second job. */
+  const enqueued = new Set<number>();
+
+  return {
+    /** Makes the failed jobs agree with the ledger. */
+    async reconcile() {
+      const stuck = views.stuck(SHOWN_MAX);
+      const wanted = new Map(stuck.map((delivery) => [delivery.id, delivery]));
+      const shown = new Set<number>();
+      const outdated: string[] = [];
+      for (const job of await queues.failed('deliver')) {
+        if (!isStuckJob(job)) continue;
+        const delivery = wanted.get(stuckDeliveryOf(job) ?? Number.NaN);
+        if (delivery !== undefined && shows(job, delivery) && !shown.has(delivery.id)) shown.add(delivery.id);
+        else outdated.push(job.id);
+      }
+      if (outdated.length > 0) await queues.forget('deliver', outdated);
+      const missing = stuck.filter(({ id }) => !shown.has(id) && !enqueued.has(id));
+      for (const { id } of missing) enqueued.add(id);
+      try {
+        if (missing.length > 0) await queues.enqueue('deliver', missing.map(stuckJob));
+      } catch (error) {
+        for (const { id } of missing) enqueued.delete(id);
+        throw error;
+      }
+    },
+
+    /** How many jobs that show a delivery were enqueued and not received yet. */
+    outstanding: () => enqueued.size,
+    /** Forgets the enqueued jobs, because the queue has lost them. */
+    queueLost: () => enqueued.clear(),
+
+    /**
+     * Processes a job that shows a delivery. The first time, the job ends as failed with the reason. On Retry it replays
+     * the delivery.
+     */
+    async process(job: ReceivedJob): Promise<JobResult> {
+      const id = stuckDeliveryOf(job);
+      const delivery = id === null ? null : views.delivery(id);
+      if (id !== null) enqueued.delete(id);
+      // The ledger decides. If the delivery has changed its state since, the job has nothing to do.
+      if (!delivery?.needsPerson || !shows(job, delivery)) {
+        return { status: 'done', note: 'The delivery no longer needs a person.' };
+      }
+      const reason = `${delivery.state}: ${delivery.reason.message}`;
+      if (!job.retried) return { status: 'failed', reason };
+      const { staged, message } = await replay(delivery.id);
+      return staged > 0 ? { status: 'done', note: message } : { status: 'failed', reason: `${message} ${reason}` };
+    },
+  };
+}
+
+export type FailedJobs = ReturnType<typeof createFailedJobs>;

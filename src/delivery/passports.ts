@@ -1,29 +1,12 @@
 import type { PassportLedger } from '../domain/ports/ledger/passport-ledger.ts';
 
-/** Makes passports follow their products. The ledger decides which step a passport needs. */
-export interface Passports {
-  /**
-   * Marks the passports as dirty, so that they are evaluated. Call it when a delivery was settled, records were mapped,
-   * or a run has ended.
-   */
-  markDirty(): void;
-  /** Evaluates all passports if they are dirty. @returns the number of staged deliveries */
-  evaluate(): Promise<number>;
-  /** Evaluates the passports once no other work is left, because most products are complete then. Call it at intervals. */
-  evaluateAtRest(atRest: boolean): Promise<number>;
-  /** Keeps `evaluateAtRest` from evaluating while more work is expected. @returns a function that ends the pause */
-  pause(): () => void;
-}
-
 /** Products that are evaluated in one transaction. Other work of the process runs between two transactions. */
 const PAGE = 250;
 /** If there is always other work, passports are evaluated this often nevertheless. */
 const BUSY_INTERVAL_MS = 60_000;
 
-export function createPassports(options: {
-  ledger: Pick<PassportLedger, 'evaluatePassports'>;
-  now: () => number;
-}): Passports {
+/** Makes passports follow their products. The ledger decides which step a passport needs. */
+export function createPassports(options: { ledger: Pick<PassportLedger, 'evaluatePassports'>; now: () => number }) {
   const { ledger, now } = options;
   // An earlier process may have ended before it evaluated the passports.
   let isDirty = true;
@@ -49,6 +32,7 @@ export function createPassports(options: {
     return staged;
   }
 
+  /** Evaluates all passports if they are dirty. @returns the number of staged deliveries */
   async function evaluate(): Promise<number> {
     // An evaluation that is running may have passed the products that have become dirty since it began.
     const before = running === null ? 0 : await running;
@@ -62,14 +46,22 @@ export function createPassports(options: {
 
   return {
     evaluate: evaluate,
+    /**
+     * Marks the passports as dirty, so that they are evaluated. Call it when a delivery was settled, records were mapped,
+     * or a run has ended.
+     */
     markDirty() {
       isDirty = true;
     },
-    async evaluateAtRest(atRest) {
+    /**
+     * Evaluates the passports once no other work is left, because most products are complete then. Call it at intervals.
+     */
+    async evaluateAtRest(atRest: boolean): Promise<number> {
       if (pauses > 0 || !(atRest || now() - evaluatedAt >= BUSY_INTERVAL_MS)) return 0;
       return evaluate();
     },
-    pause() {
+    /** Keeps `evaluateAtRest` from evaluating while more work is expected. @returns a function that ends the pause */
+    pause(): () => void {
       pauses += 1;
       let over = false;
       return () => {
@@ -79,3 +71,5 @@ export function createPassports(options: {
     },
   };
 }
+
+export type Passports = ReturnType<typeof createPassports>;

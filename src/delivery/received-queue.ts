@@ -15,37 +15,16 @@ export interface Received extends Pick<DueDelivery, 'id' | 'revision' | 'operati
 }
 
 /** The operations that a bulk import can carry: changed products, and new ones. */
-export type Importable = 'product.import' | 'product.create';
+type Importable = 'product.import' | 'product.create';
 
 /**
  * The priority queue of received deliveries: urgent ones first. New products and all other deliveries take turns, each in the order in
  * which they were received, so that a BOM item does not wait until all new products are sent.
- */
-export interface ReceivedQueue {
-  add(one: Received): void;
-  /** Puts deliveries back to the front of their priority. */
-  putBack(ones: readonly Received[]): void;
-  remove(one: Received): void;
-  /** Removes the deliveries with these ids. */
-  removeAll(ids: ReadonlySet<number>): void;
-  /** All deliveries in their order. The caller may remove the current delivery during the iteration. */
-  inOrder(): Iterable<Received>;
-  /** For an operation that imports can carry: how many deliveries wait, and since when the first one has waited. */
-  waiting(operation: Importable): { count: number; since: number };
-  /** Takes out at most `countMax` deliveries of this operation. */
-  take(operation: Importable, countMax: number): Received[];
-  count(): number;
-  /** True if a delivery of this operation waits. */
-  has(operation: Operation): boolean;
-  /** Takes out all deliveries. */
-  clear(): Received[];
-}
-
-/**
+ *
  * The cost of each method but `clear` depends only on the deliveries that it returns or changes, not on the number of
  * waiting ones. For this, changed products are in a second list too.
  */
-export function createReceivedQueue(): ReceivedQueue {
+export function createReceivedQueue() {
   const urgent = createLane();
   const bulk = createLane();
   const lanes = [urgent, bulk];
@@ -81,22 +60,30 @@ export function createReceivedQueue(): ReceivedQueue {
     listOf(urgent, operation).first() ?? listOf(bulk, operation).first();
 
   return {
-    add: (one) => enter(one, 'append'),
-    putBack(ones) {
+    add: (one: Received) => enter(one, 'append'),
+    /** Puts deliveries back to the front of their priority. */
+    putBack(ones: readonly Received[]) {
       for (const one of ones.toReversed()) enter(one, 'prepend');
     },
     remove,
-    removeAll(ids) {
+    /** Removes the deliveries with these ids. */
+    removeAll(ids: ReadonlySet<number>) {
       for (const id of ids) {
         const one = byId.get(id);
         if (one !== undefined) remove(one);
       }
     },
-    *inOrder() {
+    /** All deliveries in their order. The caller may remove the current delivery during the iteration. */
+    *inOrder(): Iterable<Received> {
       for (const lane of lanes) yield* inTurns(lane);
     },
-    waiting: (operation) => ({ count: counts.get(operation) ?? 0, since: firstOf(operation)?.receivedAt ?? 0 }),
-    take(operation, countMax) {
+    /** For an operation that imports can carry: how many deliveries wait, and since when the first one has waited. */
+    waiting: (operation: Importable): { count: number; since: number } => ({
+      count: counts.get(operation) ?? 0,
+      since: firstOf(operation)?.receivedAt ?? 0,
+    }),
+    /** Takes out at most `countMax` deliveries of this operation. */
+    take(operation: Importable, countMax: number): Received[] {
       const taken: Received[] = [];
       while (taken.length < countMax) {
         const one = firstOf(operation);
@@ -107,14 +94,18 @@ export function createReceivedQueue(): ReceivedQueue {
       return taken;
     },
     count: () => lanes.reduce((sum, { creates, others }) => sum + creates.size() + others.size(), 0),
-    has: (operation) => (counts.get(operation) ?? 0) > 0,
-    clear() {
+    /** True if a delivery of this operation waits. */
+    has: (operation: Operation) => (counts.get(operation) ?? 0) > 0,
+    /** Takes out all deliveries. */
+    clear(): Received[] {
       const ones = lanes.flatMap(({ creates, others }) => [...creates, ...others]);
       for (const one of ones) remove(one);
       return ones;
     },
   };
 }
+
+export type ReceivedQueue = ReturnType<typeof createReceivedQueue>;
 
 /** Deliveries of one urgency, in their order. */
 interface Lane {

@@ -1,35 +1,133 @@
+// From the answers of requests to the next states of their deliveries: answers are gathered into groups, the next state of each
+// delivery is decided, and one commit stores the decisions of a group.
+
+import type { Operation } from '../domain/delivery/operation.ts';
+import type { Outcome } from '../domain/delivery/outcome.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
-import type { RequestSettlement, Settled } from '../domain/ports/decision.ts';
+import type { Decision, RequestSettlement, Settled } from '../domain/ports/decision.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
-import type { Emit } from '../domain/ports/progress.ts';
+import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
+import type { Profile } from '../domain/profile.ts';
+import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
-import type { Answered } from './answers.ts';
+import type { Slot } from './admission/admission.ts';
+import type { ApiHealth } from './admission/api-health.ts';
+import type { RetryBudget } from './admission/retry-budget.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Echoes } from './echoes.ts';
-import { type SettlementOptions, settledEvents, settlementOf } from './settlement.ts';
+import type { BulkImports } from './imports/bulk-imports.ts';
+import { DECISION_STATES, decide } from './outcome/decide.ts';
+import type { Readable } from './outcome/decide-context.ts';
+import { decideCreates } from './outcome/decide-creates.ts';
+import { decideImport } from './outcome/decide-import.ts';
 
-export interface SettlingOptions extends SettlementOptions {
+/** A request that has ended. */
+export interface Answered {
+  request: ClaimedRequest;
+  outcome: Outcome;
+  latencyMs: number;
+  /** In milliseconds since the epoch. */
+  times: { sentAt: number; answeredAt: number };
+  /** True if the API refuses this request a scope that it grants to others. */
+  forbidden: boolean;
+  slot: Slot;
+}
+
+/** A group waits at most this long for more answers. */
+const LINGER_MS = 2;
+/** A group only waits if at least this many more answers can be expected during the wait. */
+const EXPECTED_MIN = 8;
+/** A group of this size gains nothing by becoming larger. */
+const GROUP_MAX = 48;
+
+/**
+ * Gathers answers into groups, so that one commit settles many deliveries.
+ *
+ * @param options.underWay how many requests have no answer yet
+ */
+export function createAnswers({ underWay, clock }: { underWay: () => number; clock: Clock }) {
+  let gathered: Answered[] = [];
+  let isClosed = false;
+  let isLingering = false;
+  /** Wakes `next` from its wait. */
+  let notify: () => void = () => undefined;
+  /** How long the requests of the last group took. */
+  let usualMs = Number.POSITIVE_INFINITY;
+
+  function isWorthWaiting(): boolean {
+    const expected = (underWay() * LINGER_MS) / Math.max(LINGER_MS, usualMs);
+    return gathered.length < GROUP_MAX && expected >= EXPECTED_MIN;
+  }
+
+  /** Resolves at the next answer. */
+  function changed(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    notify = resolve;
+    return promise;
+  }
+
+  /**
+   * Waits for more answers. One turn of the event loop brings many, and if answers come quickly, a short time brings
+   * more.
+   */
+  async function linger(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!isWorthWaiting()) return;
+    const timer = new AbortController();
+    const late = clock.sleep(LINGER_MS, timer.signal);
+    isLingering = true;
+    let isLate = false;
+    void late.then(() => {
+      isLate = true;
+      notify();
+    });
+    while (!isLate && isWorthWaiting()) await changed();
+    isLingering = false;
+    timer.abort('ended');
+  }
+
+  return {
+    add(one: Answered) {
+      gathered.push(one);
+      if (!isLingering || !isWorthWaiting()) notify();
+    },
+    /** Resolves to the next group of answers, after a short wait for more. Resolves to an empty group after `close`. */
+    async next(): Promise<Answered[]> {
+      while (gathered.length === 0 && !isClosed) await changed();
+      if (gathered.length > 0) await linger();
+      const group = gathered;
+      gathered = [];
+      if (group.length > 0) usualMs = group.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / group.length;
+      return group;
+    },
+    /** How many answers wait to be settled. */
+    count: () => gathered.length,
+    close() {
+      isClosed = true;
+      notify();
+    },
+  };
+}
+
+export interface SettlingOptions {
   ledger: Pick<DeliveryLedger, 'settle'>;
-  echoes: Echoes;
   dispatcher: Pick<Dispatcher, 'done'>;
+  health: Pick<ApiHealth, 'isWell' | 'hasTakenSince'>;
+  retries: RetryBudget;
+  bulk: Pick<BulkImports, 'isProof' | 'isTaken'>;
+  echoes: Echoes;
+  /** Whether the list that shows the effect of an operation can be read. */
+  readable: (operation: Operation) => Readable;
+  profile: Profile;
+  clock: Clock;
+  /** Numbers in [0, 1). */
+  random: () => number;
   deadLetter: DeadLetter;
   emit: Emit;
   /** Aborted when the process ends. */
   abort: AbortSignal;
-}
-
-/** Decides the next states of answered deliveries, and stores the decisions. */
-export interface Settling {
-  /** Settles a group of answers in one commit. Never rejects. Dead letters may be stored later. */
-  settle(answered: readonly Answered[]): Promise<void>;
-  /** Dead-letters the deliveries of a claimed request that threw. Never rejects. */
-  abandon(request: ClaimedRequest, error: unknown): Promise<void>;
-  /** Resolves when all dead letters are stored, or when the process ends and they cannot be stored. */
-  ended(): Promise<void>;
-  /** Why decisions cannot be stored now; null if they can. */
-  trouble(): Fault | null;
 }
 
 interface Decided {
@@ -40,7 +138,8 @@ interface Decided {
 /** If the ledger could not store decisions, they are offered again after this time. */
 const AGAIN_MS = 1000;
 
-export function createSettling(options: SettlingOptions): Settling {
+/** Decides the next states of answered deliveries, and stores the decisions. */
+export function createSettling(options: SettlingOptions) {
   const { ledger, dispatcher, deadLetter, clock, emit, abort } = options;
   let trouble: Fault | null = null;
   /** Requests whose deliveries cannot be dead-lettered now, with the reason. */
@@ -60,6 +159,7 @@ export function createSettling(options: SettlingOptions): Settling {
     return decided;
   }
 
+  /** Dead-letters the deliveries of a claimed request that threw. Never rejects. */
   function abandon(request: ClaimedRequest, error: unknown): Promise<void> {
     const stored = deadLetterUntilStored(request, error);
     abandoning.add(stored);
@@ -129,16 +229,105 @@ export function createSettling(options: SettlingOptions): Settling {
   }
 
   return {
-    async settle(answered) {
+    /** Settles a group of answers in one commit. Never rejects. Dead letters may be stored later. */
+    async settle(answered: readonly Answered[]) {
       await options.echoes.ready();
       await settleGroup(decideAll(answered));
     },
     abandon,
+    /** Resolves when all dead letters are stored, or when the process ends and they cannot be stored. */
     ended: async () => void (await Promise.all(abandoning)),
-    trouble: () => trouble ?? unstored.values().next().value ?? null,
+    /** Why decisions cannot be stored now; null if they can. */
+    trouble: (): Fault | null => trouble ?? unstored.values().next().value ?? null,
   };
 }
 
 function idsOf({ members }: ClaimedRequest): number[] {
   return members.map(({ id }) => id);
+}
+
+/** Decides the next state of the deliveries of a request that has ended. */
+function settlementOf(answered: Answered, options: SettlingOptions): RequestSettlement {
+  const { request, outcome } = answered;
+  const decidedAt = options.clock.now();
+  const { decisions, ...group } = decideRequest(answered, decidedAt, options);
+  // The members of an import are sent again together, so they share one slot among the retries.
+  const notBefore = decisions.some(({ kind }) => kind === 'retry') ? retryAt(outcome, options) : decidedAt;
+  const settlements = request.members.flatMap(({ id, revision }, index) => {
+    const decision = decisions[index];
+    return decision === undefined ? [] : [{ id, revision, decision: putOff(decision, notBefore), decidedAt }];
+  });
+  return { claim: request, settlements, ...group };
+}
+
+function decideRequest(
+  { request, outcome, forbidden }: Answered,
+  now: number,
+  { health, bulk, echoes, readable, profile, clock, random }: SettlingOptions,
+): { decisions: Decision[]; keep: boolean; groupMax: number | null } {
+  /** True if the API has accepted other deliveries since this time of the wall clock. */
+  const takesOthers = (since: number | null): boolean =>
+    since !== null && health.isWell() && health.hasTakenSince(ticksAt(clock, since));
+
+  const [only] = request.members;
+  if (request.operation === 'product.import' || only === undefined) {
+    const away = request.members.flatMap(({ awaySince }) => awaySince ?? []);
+    const since = away.length === 0 ? null : Math.min(...away);
+    const isProof = bulk.isProof(request);
+    const context = { profile, now, random: random(), takesOthers: takesOthers(since), forbidden, isProof };
+    if (only?.operation !== 'product.create') {
+      return decideImport(outcome, request, { ...context, isTaken: bulk.isTaken() });
+    }
+    return decideCreates(outcome, request, context);
+  }
+  const { operation, attempts, uncertain, busySince, awaySince } = only;
+  const known = { busySince, awaySince, takesOthers: takesOthers(awaySince), forbidden };
+  if (outcome.kind === 'accepted' && outcome.evidence === 'echo') echoes.add(operation);
+  const proof = { echoedBefore: echoes.has(operation), readable: readable(operation) };
+  const decision = decide(outcome, {
+    operation,
+    attempts,
+    uncertain,
+    ...known,
+    ...proof,
+    profile,
+    now,
+    random: random(),
+  });
+  return { decisions: [decision], keep: true, groupMax: null };
+}
+
+/**
+ * The earliest time for a retry after this outcome. A retry that waits for a limit or for a key does not use the retry
+ * budget.
+ */
+function retryAt(outcome: Outcome, { retries, clock }: SettlingOptions): number {
+  const now = clock.now();
+  const isRetry = outcome.kind === 'unavailable' ? !outcome.local : outcome.kind === 'in_flight';
+  return isRetry ? now + retries.reserve(clock.ticks()) : now;
+}
+
+function putOff(decision: Decision, notBefore: number): Decision {
+  return decision.kind === 'retry' ? { ...decision, dueAt: Math.max(decision.dueAt, notBefore) } : decision;
+}
+
+/**
+ * The events that report the new state of each member of a request, without members that have changed since the request
+ * was sent.
+ */
+function settledEvents(
+  { request, outcome, latencyMs, times }: Answered,
+  { settlements }: RequestSettlement,
+  settled: readonly Settled[],
+): ProgressEvent[] {
+  const status = 'detail' in outcome ? outcome.detail.status : null;
+  return request.members.flatMap(({ kind, key, revision, operation }, index): ProgressEvent[] => {
+    const decision = settled[index]?.instead ?? settlements[index]?.decision;
+    if (decision === undefined || settled[index]?.applied === false) return [];
+    const state = DECISION_STATES[decision.kind];
+    const reason = 'reason' in decision ? decision.reason : null;
+    // All members share one request, so its duration is counted once.
+    const ownLatencyMs = index === 0 ? latencyMs : null;
+    return [{ type: 'settled', kind, key, revision, times, operation, state, status, latencyMs: ownLatencyMs, reason }];
+  });
 }

@@ -23,20 +23,6 @@ export interface ActivitySpan extends ActivityCounts {
   at: number;
 }
 
-export interface Activity {
-  /** Subscribe it to an event bus. */
-  observe(event: ProgressEvent): void;
-  /**
-   * The counts of the last 24 hours in spans of `minutes`, where `minutes` divides an hour. The oldest span comes
-   * first, the present one last.
-   */
-  spans(minutes: number): ActivitySpan[];
-  /** Requests per second over the last ten seconds. */
-  requestsPerSecond(): number;
-  /** Deliveries per second over the last whole minute and the present one. */
-  deliveredPerSecond(): number;
-}
-
 const MINUTE_MS = 60_000;
 const MINUTES = 24 * 60;
 /** The rate of requests is computed over this many seconds. */
@@ -70,7 +56,7 @@ function createCounts<Counts>(size: number, begin: () => Counts) {
 
 const nothing = (): ActivityCounts => ({ requests: 0, refused: 0, delivered: 0, failed: 0, rows: 0 });
 
-export function createActivity(clock: Pick<Clock, 'now'>): Activity {
+export function createActivity(clock: Pick<Clock, 'now'>) {
   const minutes = createCounts(MINUTES, nothing);
   const seconds = createCounts(SECONDS + 1, () => ({ requests: 0 }));
   const startedAt = clock.now();
@@ -78,7 +64,8 @@ export function createActivity(clock: Pick<Clock, 'now'>): Activity {
   const minuteOf = (at: number): number => Math.floor(at / MINUTE_MS);
 
   return {
-    observe(event) {
+    /** Subscribe it to an event bus. */
+    observe(event: ProgressEvent) {
       const now = clock.now();
       if (event.type === 'request') {
         const counts = minutes.at(minuteOf(now));
@@ -93,7 +80,11 @@ export function createActivity(clock: Pick<Clock, 'now'>): Activity {
       else if (event.type === 'run_ended') rowsRead.ended(event.source);
     },
 
-    spans(length) {
+    /**
+     * The counts of the last 24 hours in spans of `length` minutes, where `length` divides an hour. The oldest span comes
+     * first, the present one last.
+     */
+    spans(length: number): ActivitySpan[] {
       const present = minuteOf(clock.now());
       const last = Math.floor(present / length);
       const first = last - MINUTES / length + 1;
@@ -109,14 +100,16 @@ export function createActivity(clock: Pick<Clock, 'now'>): Activity {
       });
     },
 
-    requestsPerSecond() {
+    /** Requests per second over the last ten seconds. */
+    requestsPerSecond(): number {
       const now = Math.floor(clock.now() / 1000);
       let requests = 0;
       for (let second = now - SECONDS; second < now; second += 1) requests += seconds.look(second)?.requests ?? 0;
       return requests / SECONDS;
     },
 
-    deliveredPerSecond() {
+    /** Deliveries per second over the last whole minute and the present one. */
+    deliveredPerSecond(): number {
       const now = clock.now();
       const present = minuteOf(now);
       const delivered = [present - 1, present].reduce((sum, minute) => sum + (minutes.look(minute)?.delivered ?? 0), 0);
@@ -125,3 +118,5 @@ export function createActivity(clock: Pick<Clock, 'now'>): Activity {
     },
   };
 }
+
+export type Activity = ReturnType<typeof createActivity>;

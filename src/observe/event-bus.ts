@@ -1,18 +1,8 @@
-import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
+import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
 /** Passes the engine's events to all listeners. */
-export interface EventBus {
-  /**
-   * Never throws: a failing listener must not undo the change that the event reports. Its first error is logged, and
-   * the other listeners still get the event.
-   */
-  emit: Emit;
-  /** Returns the function that ends the subscription. */
-  subscribe(listener: (event: ProgressEvent) => void): () => void;
-}
-
-export function createEventBus({ log }: { log: Pick<Logger, 'error'> }): EventBus {
+export function createEventBus({ log }: { log: Pick<Logger, 'error'> }) {
   const listeners = new Set<(event: ProgressEvent) => void>();
   /**
    * The listeners that have thrown. They are remembered because thousands of events a second must not log an error
@@ -20,7 +10,11 @@ export function createEventBus({ log }: { log: Pick<Logger, 'error'> }): EventBu
    */
   const failing = new Set<(event: ProgressEvent) => void>();
   return {
-    emit(event) {
+    /**
+     * Never throws: a failing listener must not undo the change that the event reports. Its first error is logged, and
+     * the other listeners still get the event.
+     */
+    emit: (event: ProgressEvent): void => {
       for (const listener of listeners) {
         try {
           listener(event);
@@ -34,7 +28,8 @@ export function createEventBus({ log }: { log: Pick<Logger, 'error'> }): EventBu
         }
       }
     },
-    subscribe(listener) {
+    /** Returns the function that ends the subscription. */
+    subscribe(listener: (event: ProgressEvent) => void): () => void {
       listeners.add(listener);
       return () => {
         listeners.delete(listener);
@@ -43,3 +38,5 @@ export function createEventBus({ log }: { log: Pick<Logger, 'error'> }): EventBu
     },
   };
 }
+
+export type EventBus = ReturnType<typeof createEventBus>;

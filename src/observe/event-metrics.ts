@@ -5,13 +5,6 @@ import { createRowsRead } from './rows-read.ts';
 
 export const RUN_RESULTS = ['complete', 'failed', 'interrupted'] as const;
 
-/** The metrics that events change. */
-export interface EventMetrics {
-  observe(event: ProgressEvent): void;
-  /** Creates the series of each stream of the config, so that the first event is an increase from 0. */
-  begin(streams: readonly { source: string; stream: string }[]): void;
-}
-
 const OUTCOMES = [
   'accepted',
   'exists',
@@ -26,7 +19,8 @@ const OUTCOMES = [
 /** The states that a delivery can have after an attempt. */
 const SETTLED = ['delivered', 'due', 'in_doubt', 'blocked', 'rejected', 'parked'] as const;
 
-export function createEventMetrics({ counter, histogram }: Instruments): EventMetrics {
+/** The metrics that events change. */
+export function createEventMetrics({ counter, histogram }: Instruments) {
   const requests = counter('requests_total');
   const throttled = counter('api_throttled_total');
   const settled = counter('deliveries_settled_total');
@@ -47,7 +41,7 @@ export function createEventMetrics({ counter, histogram }: Instruments): EventMe
   }
 
   return {
-    observe(event) {
+    observe(event: ProgressEvent) {
       if (event.type === 'request') {
         requests.inc({ operation: event.operation, outcome: event.outcome });
         if (event.outcome === 'throttled') throttled.inc();
@@ -60,7 +54,8 @@ export function createEventMetrics({ counter, histogram }: Instruments): EventMe
         if (event.latencyMs !== null) duration.observe({ operation: event.operation }, event.latencyMs / 1000);
       }
     },
-    begin(streams) {
+    /** Creates the series of each stream of the config, so that the first event is an increase from 0. */
+    begin(streams: readonly { source: string; stream: string }[]) {
       for (const { source, stream } of streams) {
         for (const result of RUN_RESULTS) runs.inc({ source, result }, 0);
         for (const result of ['read', 'changed']) records.inc({ source, stream, result }, 0);

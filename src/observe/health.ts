@@ -20,10 +20,6 @@ export interface HealthReport {
   apiWait?: { since: string; until: string | null; askAgainAt: string };
 }
 
-export interface Health {
-  check(): Promise<HealthReport>;
-}
-
 /** A part that takes longer than this to answer counts as out of reach. */
 const ANSWER_WITHIN_MS = 3000;
 /** An answer of ledger and queue is used again for this time, so that frequent requests cost nothing. */
@@ -44,7 +40,7 @@ export function createHealth(options: {
   reload?: () => Pick<ReloadStatus, 'ok'> | null;
   stopping: () => boolean;
   clock: Clock;
-}): Health {
+}) {
   const { touchLedger, ledgerLost, askQueue, api, apiWait, reload, stopping, clock } = options;
   let last: { askedAt: number; parts: Promise<Pick<HealthReport, 'ledger' | 'queue'>> } | null = null;
 
@@ -69,7 +65,7 @@ export function createHealth(options: {
   }
 
   return {
-    async check() {
+    async check(): Promise<HealthReport> {
       const now = clock.ticks();
       if (last === null || now - last.askedAt >= KEPT_MS) last = { askedAt: now, parts: ask() };
       const { ledger, queue } = await last.parts;
@@ -83,6 +79,8 @@ export function createHealth(options: {
     },
   };
 }
+
+export type Health = ReturnType<typeof createHealth>;
 
 function configOf(reload: Pick<ReloadStatus, 'ok'> | null | undefined): Pick<HealthReport, 'config'> {
   return reload?.ok === false ? { config: 'refused' } : {};

@@ -6,20 +6,17 @@ type NamesOf<Type extends MetricDefinition['type']> = {
 }[keyof typeof METRICS];
 
 /** The metrics of the table, registered at their first use. */
-export interface Instruments {
-  gauge: (name: NamesOf<'gauge'>) => Gauge;
-  counter: (name: NamesOf<'counter'>) => Counter;
-  histogram: (name: NamesOf<'histogram'>) => Histogram;
-}
-
-export function createInstruments(registry: Registry): Instruments {
+export function createInstruments(registry: Registry) {
   const configOf = (name: keyof typeof METRICS) => {
     const { help, labels }: MetricDefinition = METRICS[name];
     return { name: `dpp_sync_${name}`, help, labelNames: [...labels], registers: [registry] };
   };
   return {
-    gauge: (name) => new Gauge(configOf(name)),
-    counter: (name) => new Counter(configOf(name)),
-    histogram: (name) => new Histogram({ ...configOf(name), buckets: [...METRICS[name].buckets] }),
+    gauge: (name: NamesOf<'gauge'>): Gauge => new Gauge(configOf(name)),
+    counter: (name: NamesOf<'counter'>): Counter => new Counter(configOf(name)),
+    histogram: (name: NamesOf<'histogram'>): Histogram =>
+      new Histogram({ ...configOf(name), buckets: [...METRICS[name].buckets] }),
   };
 }
+
+export type Instruments = ReturnType<typeof createInstruments>;

@@ -5,20 +5,13 @@ import { createInstruments } from './instruments.ts';
 import type { Figures, Standing } from './standing.ts';
 import { createStandingGauges } from './standing-gauges.ts';
 
-/** Counts the engine's events, and shows them to Prometheus together with the state of the ledger. */
-export interface Metrics {
-  /** Subscribe this function to an event bus. */
-  observe(event: ProgressEvent): void;
-  /** The metrics in the text format of Prometheus. */
-  text(standing: Standing): Promise<string>;
-  contentType: string;
-}
-
 /**
+ * Counts the engine's events, and shows them to Prometheus together with the state of the ledger.
+ *
  * Labels only have values from closed sets, and the config's source and stream names: never an item's key, which would
  * grow without bound (I9), and never text from outside, which could contain a secret (I7).
  */
-export function createMetrics(options: { version: string; figures: () => Promise<Figures> }): Metrics {
+export function createMetrics(options: { version: string; figures: () => Promise<Figures> }) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // These gauges have names of counters. `nodejs_active_handles` and similar metrics show the same by type.
@@ -29,8 +22,10 @@ export function createMetrics(options: { version: string; figures: () => Promise
   const showStanding = createStandingGauges(instruments);
   return {
     contentType: registry.contentType,
-    observe: (event) => events.observe(event),
-    async text(standing) {
+    /** Subscribe this function to an event bus. */
+    observe: (event: ProgressEvent) => events.observe(event),
+    /** The metrics in the text format of Prometheus. */
+    async text(standing: Standing): Promise<string> {
       const figures = await options.figures();
       events.begin(figures.streams);
       showStanding(standing, figures);
@@ -38,3 +33,5 @@ export function createMetrics(options: { version: string; figures: () => Promise
     },
   };
 }
+
+export type Metrics = ReturnType<typeof createMetrics>;

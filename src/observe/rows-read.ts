@@ -1,21 +1,16 @@
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 
 /** Computes how many rows each page of a run has read, because an event reports the sum of the stream. */
-export interface RowsRead {
-  of(page: ProgressEvent & { type: 'page' }): number;
-  /** Call it when a run has ended, because the next run counts from 0. */
-  ended(source: string): void;
-}
-
-export function createRowsRead(): RowsRead {
+export function createRowsRead() {
   const readBefore = new Map<string, Map<string, number>>();
   return {
-    of({ source, stream, read }) {
+    of({ source, stream, read }: ProgressEvent & { type: 'page' }): number {
       const streams = readBefore.get(source) ?? new Map<string, number>();
       const rows = Math.max(0, read - (streams.get(stream) ?? 0));
       readBefore.set(source, streams.set(stream, read));
       return rows;
     },
-    ended: (source) => void readBefore.delete(source),
+    /** Call it when a run has ended, because the next run counts from 0. */
+    ended: (source: string) => void readBefore.delete(source),
   };
 }

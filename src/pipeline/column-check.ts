@@ -42,27 +42,19 @@ export function neededColumns(
   return [...columns.values()];
 }
 
-/** Checks the columns of a stream whose rows all have the same columns. Each function throws a Fault `source.unreadable`. */
-export interface ColumnCheck {
-  /** Checks the columns of a file or query before its rows. */
-  columns: (found: FoundColumns) => void;
-  /**
-   * Checks each file that `columns` was not called for, by its first row that could be read. Returns the rows with the
-   * names of the config: see `namesOfConfig`.
-   */
-  rows: (rows: SourceRow[]) => SourceRow[];
-}
-
 /**
+ * Checks the columns of a stream whose rows all have the same columns. Each function throws a Fault `source.unreadable`.
+ *
  * A column that was renamed or left out of an export would put every row of it into quarantine, and so would a line above
  * the header. So the run stops before the first row is stored, and no record is marked as missing.
  *
  * @param others the columns that the config names and that need not be there
  */
-export function createColumnCheck(needed: readonly NamedColumn[], others: readonly string[] = []): ColumnCheck {
+export function createColumnCheck(needed: readonly NamedColumn[], others: readonly string[] = []) {
   const named = [...needed.map(({ name }) => name), ...others];
   let checked: string | null | undefined = null;
   let names: ReadonlyMap<string, string> = new Map();
+  /** Checks the columns of a file or query before its rows. */
   function columns(found: MaybeNamedColumns): void {
     names = namesOfConfig(found.names, named);
     const missing = missingColumns(needed, { ...found, names: found.names.map((name) => names.get(name) ?? name) });
@@ -71,7 +63,11 @@ export function createColumnCheck(needed: readonly NamedColumn[], others: readon
   }
   return {
     columns,
-    rows(rows) {
+    /**
+     * Checks each file that `columns` was not called for, by its first row that could be read. Returns the rows with the
+     * names of the config: see `namesOfConfig`.
+     */
+    rows(rows: SourceRow[]): SourceRow[] {
       if (named.length === 0) return rows;
       return rows.map((row) => {
         const { fields, place, issues } = row;
@@ -83,6 +79,8 @@ export function createColumnCheck(needed: readonly NamedColumn[], others: readon
     },
   };
 }
+
+export type ColumnCheck = ReturnType<typeof createColumnCheck>;
 
 type MaybeNamedColumns = Omit<FoundColumns, 'where'> & { where: string | undefined };
 

@@ -2,18 +2,15 @@ import { holdingIssues, type Issue } from '../domain/issue.ts';
 import { formatPlace, type Place } from '../domain/place.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
 
-/** The rows of one read that are used although the connector has found issues in them. */
-export interface IgnoredIssues {
-  count(rows: readonly SourceRow[]): void;
-  /** A sentence for people about the rows; null if there are none. */
-  describe(): string | null;
-}
-
-/** @param used the columns that the mappings use; null if they may use any column that is not omitted */
+/**
+ * The rows of one read that are used although the connector has found issues in them.
+ *
+ * @param used the columns that the mappings use; null if they may use any column that is not omitted
+ */
 export function createIgnoredIssues(
   used: ReadonlySet<string> | null,
   { key, omitted }: { key: readonly string[]; omitted: ReadonlySet<string> },
-): IgnoredIssues {
+) {
   const needed = used === null ? null : new Set([...used, ...key]);
   const isStored = ({ field, onlyField }: Issue): boolean =>
     onlyField !== true || field === undefined || key.includes(field) || !omitted.has(field);
@@ -22,7 +19,7 @@ export function createIgnoredIssues(
   let first: Place | null = null;
   let rows = 0;
   return {
-    count(found) {
+    count(found: readonly SourceRow[]) {
       for (const { issues = [], place } of found) {
         if (issues.length === 0 || holdingIssues(issues.filter(isStored), needed).length > 0) continue;
         rows += 1;
@@ -30,7 +27,8 @@ export function createIgnoredIssues(
         for (const { field } of issues) if (field !== undefined) columns.add(field);
       }
     },
-    describe() {
+    /** A sentence for people about the rows; null if there are none. */
+    describe(): string | null {
       if (first === null) return null;
       const many = rows === 1 ? 'One row has' : `${rows} rows have`;
       return `${many} an unreadable value in a column that no mapping uses, and ${rows === 1 ? 'is' : 'are'} used without it: ${[...columns].join(', ')}, first at ${formatPlace(first)}.`;

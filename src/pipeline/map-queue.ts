@@ -1,32 +1,8 @@
-import { lostJobsFault } from '../domain/delivery/queue-faults.ts';
-import { isLedgerFault, isQueueFault } from '../domain/faults.ts';
+import { isLedgerFault, isQueueFault, lostJobsFault } from '../domain/faults.ts';
 import type { Consumer, JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { StoredRecordMapper } from './map-stored.ts';
 import type { PageJobs } from './page-jobs.ts';
-
-/**
- * Processes the jobs of the `map` queue. There are two kinds of jobs. One names a page that was read and is mapped
- * before it is stored. The other names a source whose stored records wait for the mapping; it maps all of them, so one
- * such job for each source is enough.
- */
-export interface MapQueue extends Pick<PageJobs, 'mapPage' | 'room'> {
-  start(): Promise<void>;
-  /**
-   * Enqueues the mapping of a source's stored records. If the queue is out of reach, `watch` enqueues the job later.
-   */
-  mapStored(source: string): Promise<void>;
-  /** Enqueues jobs for sources whose records wait for the mapping although their job was lost. */
-  watch(pendingSources: readonly string[]): Promise<void>;
-  /**
-   * Why stored records cannot be mapped now, such as a ledger that cannot be written or a queue that loses its jobs; null
-   * if they can.
-   */
-  trouble(): Fault | null;
-  /** True while a job is enqueued or in work. */
-  busy(): boolean;
-  stop(): Promise<void>;
-}
 
 /**
  * How many jobs are processed at once, so that a source with very many stored records does not delay the pages of other
@@ -36,6 +12,11 @@ const CONCURRENCY = 8;
 /** A job that was not received after this many calls of `watch` may be lost. */
 const LOST_AFTER_WATCHES = 2;
 
+/**
+ * Processes the jobs of the `map` queue. There are two kinds of jobs. One names a page that was read and is mapped
+ * before it is stored. The other names a source whose stored records wait for the mapping; it maps all of them, so one
+ * such job for each source is enough.
+ */
 export function createMapQueue({
   queues,
   pages,
@@ -44,7 +25,7 @@ export function createMapQueue({
   queues: Queues;
   pages: PageJobs;
   storedRecords: StoredRecordMapper;
-}): MapQueue {
+}) {
   const abort = new AbortController();
   /**
    * For each source, how many calls of `watch` have passed since its job was enqueued. Receiving the job removes the
@@ -105,9 +86,12 @@ export function createMapQueue({
   }
 
   return {
-    mapPage: (page, wait, stop) => pages.mapPage(page, wait, stop),
-    room: (stop) => pages.room(stop),
-    async mapStored(source) {
+    mapPage: (...page: Parameters<PageJobs['mapPage']>) => pages.mapPage(...page),
+    room: pages.room,
+    /**
+     * Enqueues the mapping of a source's stored records. If the queue is out of reach, `watch` enqueues the job later.
+     */
+    async mapStored(source: string) {
       try {
         await enqueueOrThrow(source);
       } catch (error) {
@@ -119,7 +103,8 @@ export function createMapQueue({
       await queues.clearWaiting('map');
       consumer = await queues.consume('map', { concurrency: CONCURRENCY }, receive);
     },
-    async watch(pendingSources) {
+    /** Enqueues jobs for sources whose records wait for the mapping although their job was lost. */
+    async watch(pendingSources: readonly string[]) {
       forgetNeedless(pendingSources);
       for (const source of pendingSources) {
         if (working.has(source)) continue;
@@ -135,7 +120,12 @@ export function createMapQueue({
         await enqueueOrThrow(source);
       }
     },
-    trouble: () => trouble ?? lostJobsFault('map', Math.max(0, ...losses.values())),
+    /**
+     * Why stored records cannot be mapped now, such as a ledger that cannot be written or a queue that loses its jobs; null
+     * if they can.
+     */
+    trouble: (): Fault | null => trouble ?? lostJobsFault('map', Math.max(0, ...losses.values())),
+    /** True while a job is enqueued or in work. */
     busy: () => enqueued.size > 0 || working.size > 0 || pages.count() > 0,
     async stop() {
       abort.abort();
@@ -144,3 +134,5 @@ export function createMapQueue({
     },
   };
 }
+
+export type MapQueue = ReturnType<typeof createMapQueue>;

@@ -12,19 +12,11 @@ const BATCH = 100;
  * Maps stored records: records of streams without keys, records that were mapped with an earlier mapping or an earlier
  * lookup entry, and contenders for an item that has changed.
  */
-export interface StoredRecordMapper {
-  /**
-   * Maps and stages every record of a source that waits for the mapping. A call during the mapping of the same source
-   * makes the mapping run once more at its end, so records that begin to wait meanwhile are mapped too.
-   */
-  mapSource(source: string, abort: AbortSignal): Promise<void>;
-}
-
 export function createStoredRecordMapper(options: {
   ledger: Pick<IntakeLedger, 'pendingRecords' | 'stage' | 'findLookups'>;
   mapperOf: (source: string) => Mapper | null;
   emit: Emit;
-}): StoredRecordMapper {
+}) {
   const { ledger, mapperOf, emit } = options;
   const running = new Map<string, { again: boolean; done: Promise<void> }>();
 
@@ -55,7 +47,11 @@ export function createStoredRecordMapper(options: {
   }
 
   return {
-    mapSource(source, abort) {
+    /**
+     * Maps and stages every record of a source that waits for the mapping. A call during the mapping of the same source
+     * makes the mapping run once more at its end, so records that begin to wait meanwhile are mapped too.
+     */
+    mapSource(source: string, abort: AbortSignal): Promise<void> {
       const present = running.get(source);
       if (present) {
         present.again = true;
@@ -68,6 +64,8 @@ export function createStoredRecordMapper(options: {
     },
   };
 }
+
+export type StoredRecordMapper = ReturnType<typeof createStoredRecordMapper>;
 
 /** Maps stored records. */
 export function mapStoredRecords(

@@ -28,38 +28,25 @@ export interface HandedPage {
 }
 
 /**
- * The pages that are being mapped. Their rows stay in the memory of this process, and their total size is bounded (I9).
- * A job of the `map` queue only names its page, so no row is ever in a queue (I7). A page that is lost with the process
- * is read again by the next run, because the cursor has not moved (I1).
- */
-export interface PageHandover {
-  /** @param at when the page was read, in milliseconds since the epoch */
-  put(page: PageToMap, at?: number): HandedPage;
-  /** Returns the page that a job names, once. Null if the page is gone, or if another job has taken it. */
-  take(job: JsonObject): HandedPage | null;
-  /** Removes a page that was stored or given up. */
-  remove(handed: HandedPage): void;
-  count(): number;
-  /** Resolves when there is room for another page, or after an abort. */
-  room(abort: AbortSignal): Promise<void>;
-  /** Rejects the pages that no worker has taken. */
-  giveUp(reason: Error): void;
-}
-
-/**
  * A pull continues to read while all handed pages together have fewer bytes than this. Each pull can exceed the limit
  * by one page.
  */
 const HANDED_BYTES_MAX = 16 * 1024 * 1024;
 
-export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
+/**
+ * The pages that are being mapped. Their rows stay in the memory of this process, and their total size is bounded (I9).
+ * A job of the `map` queue only names its page, so no row is ever in a queue (I7). A page that is lost with the process
+ * is read again by the next run, because the cursor has not moved (I1).
+ */
+export function createPageHandover(bytesMax = HANDED_BYTES_MAX) {
   const pages = new Map<string, HandedPage>();
   let bytes = 0;
   /** The functions to call when a page is removed. */
   const waiting = new Set<() => void>();
 
   return {
-    put(page, at = 0) {
+    /** @param at when the page was read, in milliseconds since the epoch */
+    put(page: PageToMap, at: number = 0): HandedPage {
       const { promise: stored, resolve, reject } = Promise.withResolvers<StagedPage>();
       // If the pull has stopped meanwhile, no code waits for this promise, so its rejection needs a handler.
       stored.catch(() => undefined);
@@ -68,13 +55,15 @@ export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
       bytes += bytesOf(page);
       return handed;
     },
-    take(job) {
+    /** Returns the page that a job names, once. Null if the page is gone, or if another job has taken it. */
+    take(job: JsonObject): HandedPage | null {
       const handed = pages.get(nameOf(job));
       if (handed === undefined || handed.isTaken) return null;
       handed.isTaken = true;
       return handed;
     },
-    remove(handed) {
+    /** Removes a page that was stored or given up. */
+    remove(handed: HandedPage) {
       const name = nameOf(jobDataOf(handed.page));
       if (pages.get(name) !== handed) return;
       pages.delete(name);
@@ -82,7 +71,8 @@ export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
       for (const look of waiting) look();
     },
     count: () => pages.size,
-    async room(abort) {
+    /** Resolves when there is room for another page, or after an abort. */
+    async room(abort: AbortSignal) {
       while (bytes >= bytesMax && !abort.aborted) {
         const { promise, resolve } = Promise.withResolvers<void>();
         const look = () => resolve();
@@ -93,11 +83,14 @@ export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
         waiting.delete(look);
       }
     },
-    giveUp(reason) {
+    /** Rejects the pages that no worker has taken. */
+    giveUp(reason: Error) {
       for (const handed of pages.values()) if (!handed.isTaken) handed.reject(reason);
     },
   };
 }
+
+export type PageHandover = ReturnType<typeof createPageHandover>;
 
 /** The data of a job: the names of source and stream, and two numbers. */
 export function jobDataOf({ source, stream, runId, number }: PageToMap): JsonObject {

@@ -1,5 +1,4 @@
-import { lostJobsFault, pausedFault } from '../domain/delivery/queue-faults.ts';
-import { fault, isLedgerFault, isQueueFault } from '../domain/faults.ts';
+import { fault, isLedgerFault, isQueueFault, lostJobsFault, pausedFault } from '../domain/faults.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { Mapper, MapResult } from '../domain/mapping.ts';
 import type { MappedRows, ReadPage, StagedPage } from '../domain/ports/intake.ts';
@@ -14,27 +13,10 @@ import { entriesOf, mapRecords, type ReadEntries } from './map-records.ts';
 import { createPageHandover, type HandedPage, jobDataOf, type PageHandover, type PageToMap } from './page-handover.ts';
 import { createRest, type WritableWait } from './until-writable.ts';
 
-/** Sends pages through the `map` queue, one job for each. */
-export interface PageJobs {
-  /**
-   * Hands a page to a worker, and waits until it is stored. Null if the page was given up after an abort.
-   *
-   * @throws the error of mapping or storing the page, or the fault of the queue if it lasts longer than `wait` allows
-   */
-  mapPage(page: PageToMap, wait: WritableWait, abort: AbortSignal): Promise<StagedPage | null>;
-  /** Maps and stores the page that a job names. */
-  receive(job: ReceivedJob): Promise<JobResult>;
-  /** Resolves when there is room for another page. */
-  room(abort: AbortSignal): Promise<void>;
-  /** How many pages are not stored yet. */
-  count(): number;
-  /** Gives up the pages that no worker has taken. */
-  stop(): void;
-}
-
 /** How often a pull checks whether the job of its page is still in the queue. */
 const LOOK_MS = 1000;
 
+/** Sends pages through the `map` queue, one job for each. */
 export function createPageJobs({
   queues,
   ledger,
@@ -50,7 +32,7 @@ export function createPageJobs({
   clock?: Pick<Clock, 'now'>;
   /** Gets the times of each page, for traces. Without it, no time is measured. */
   onPageStored?: OnPageStored | undefined;
-}): PageJobs {
+}) {
   async function enqueue({ page }: HandedPage): Promise<Fault | null> {
     const { source, stream, runId, number } = page;
     const name = `map ${source}/${stream}, run ${runId}, page ${number}`;
@@ -98,7 +80,12 @@ export function createPageJobs({
   }
 
   return {
-    async mapPage(page, wait, abort) {
+    /**
+     * Hands a page to a worker, and waits until it is stored. Null if the page was given up after an abort.
+     *
+     * @throws the error of mapping or storing the page, or the fault of the queue if it lasts longer than `wait` allows
+     */
+    async mapPage(page: PageToMap, wait: WritableWait, abort: AbortSignal): Promise<StagedPage | null> {
       const handed = handover.put(page, clock?.now() ?? 0);
       try {
         return await untilStored(handed, wait, abort);
@@ -106,7 +93,8 @@ export function createPageJobs({
         handover.remove(handed);
       }
     },
-    async receive({ data }) {
+    /** Maps and stores the page that a job names. */
+    async receive({ data }: ReceivedJob): Promise<JobResult> {
       const handed = handover.take(data);
       if (handed === null) return { status: 'done', note: 'The page is stored already, or its run has ended.' };
       const { page } = handed;
@@ -131,8 +119,11 @@ export function createPageJobs({
         throw error;
       }
     },
-    room: (abort) => handover.room(abort),
+    /** Resolves when there is room for another page. */
+    room: (abort: AbortSignal) => handover.room(abort),
+    /** How many pages are not stored yet. */
     count: () => handover.count(),
+    /** Gives up the pages that no worker has taken. */
     stop() {
       handover.giveUp(
         fault('interrupted', 'The process was stopped before it mapped this page.', {
@@ -142,6 +133,8 @@ export function createPageJobs({
     },
   };
 }
+
+export type PageJobs = ReturnType<typeof createPageJobs>;
 
 function* itemsOf({ results }: MappedRows): Generator<{ kind: ItemKind; key: string }> {
   for (const result of results.values()) if (result.status === 'mapped') yield* result.items;

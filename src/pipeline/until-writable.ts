@@ -35,18 +35,14 @@ export async function untilWritable<T>(work: () => Promise<T>, wait: WritableWai
 }
 
 /** Measures how long a wait lasts. */
-export interface Rest {
-  /**
-   * Call it with the reason of the wait, or with null when there is none. Returns the reason once the wait has lasted
-   * too long.
-   */
-  overdue(reason: Fault | null): Fault | null;
-}
-
-export function createRest({ clock, waitMs, onPause }: WritableWait): Rest {
+export function createRest({ clock, waitMs, onPause }: WritableWait) {
   let since: number | null = null;
   return {
-    overdue(reason) {
+    /**
+     * Call it with the reason of the wait, or with null when there is none. Returns the reason once the wait has lasted
+     * too long.
+     */
+    overdue(reason: Fault | null): Fault | null {
       if (reason === null) {
         if (since !== null) onPause(null);
         since = null;

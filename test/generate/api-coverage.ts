@@ -22,7 +22,7 @@ const imports = (name: string): NamedTest => ({ file: 'test/unit/api/api-import-
 /** The code and the tests of each operation. The endpoint table has its other properties. */
 const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> = {
   'product.list': {
-    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/answers/remote-item.ts'],
+    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/catalogue-shapes.ts'],
     tests: [client('a listing stays on its origin even when its next page is elsewhere'), sandboxWalk],
   },
   'product.create': {
@@ -31,7 +31,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
   },
   'bom_item.create': { code: ['src/api/encode.ts', 'src/api/target.ts'], tests: [sandboxWalk] },
   'material.list': {
-    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/answers/remote-item.ts'],
+    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/catalogue-shapes.ts'],
     tests: [client('the client asks for the page size of the profile and finds renamed fields')],
   },
   'material.create': { code: ['src/api/encode.ts', 'src/api/target.ts'], tests: [sandboxWalk] },
@@ -58,7 +58,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
     tests: [passports('publishing and unpublishing use the key for publishing'), sandboxWalk],
   },
   'publication.list': {
-    code: ['src/api/reader.ts', 'src/api/publication.ts'],
+    code: ['src/api/reader.ts'],
     tests: [reader('publications are listed over all their pages, wherever an entry has its values'), sandboxWalk],
   },
   'passport.pdf': {
@@ -70,7 +70,6 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
       'src/api/encode.ts',
       'src/api/answers/import-answer.ts',
       'src/api/answers/import-words.ts',
-      'src/api/answers/import-counts.ts',
       'src/ledger/deliveries/requests/imports.ts',
       'src/delivery/outcome/decide-import.ts',
     ],
@@ -84,7 +83,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
     ],
   },
   'report.list': {
-    code: ['src/api/reader.ts', 'src/api/report.ts'],
+    code: ['src/api/reader.ts'],
     tests: [reader('reports are listed and created'), sandboxWalk],
   },
   'report.create': { code: ['src/api/reader.ts'], tests: [reader('reports are listed and created'), sandboxWalk] },

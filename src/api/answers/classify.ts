@@ -8,20 +8,18 @@ import type { Evidence } from '../../domain/delivery/evidence.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { sentence } from '../../lib/text/sentence.ts';
-import { outcomeOfSilence, unconfirmedCauseOf } from '../lost-request.ts';
+import { describeLoss, outcomeOfSilence, unconfirmedCauseOf } from '../lost-request.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
 import type { CleanText } from './clean-text.ts';
 import { decodeError, type ErrorBody } from './decode.ts';
-import { describeLoss } from './describe-loss.ts';
 import { compareWith, type Difference, holdersOf, NOT_COMPARED, otherItem, type SentIdentity } from './echo.ts';
+import { type ExpectedState, saidOf } from './entry.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import type { WordReader } from './import-words.ts';
 import { parseJson } from './json-text.ts';
-import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
+import { alreadyExists, isKeyBusy, mayExist, type SoftRefusal, softRefusal } from './refusal-words.ts';
 import { type IdPlaces, idInAddress, type NoId, remoteIdIn, whyNoId } from './remote-id.ts';
 import { retryAfterMs, throttledForMs } from './retry-after.ts';
-import { type SoftRefusal, softRefusal } from './soft-refusal.ts';
-import { type ExpectedState, saidOf } from './stated-state.ts';
 
 /** What the classification of an answer needs to know about its request. */
 export interface Expectation extends IdPlaces {
@@ -49,10 +47,6 @@ export interface Expectation extends IdPlaces {
 
 /** The expectation for a request whose answer may have any content. */
 export const NOTHING_EXPECTED: Expectation = { needsId: false, idPaths: [], uniqueFields: [] };
-
-export interface Classifier {
-  outcomeOf(exchange: Exchange, expectation: Expectation): Outcome;
-}
 
 type Answer = Extract<Exchange, { kind: 'answer' }>;
 
@@ -149,11 +143,7 @@ function describeNoId(noId: NoId): string {
 const WORDS_WITHIN = 4_096;
 
 /** @param now milliseconds since the Unix epoch */
-export function createClassifier(options: {
-  clean: CleanText;
-  now: () => number;
-  unprocessed: readonly string[];
-}): Classifier {
+export function createClassifier(options: { clean: CleanText; now: () => number; unprocessed: readonly string[] }) {
   const { clean, now } = options;
   const unprocessed = options.unprocessed.map((words) => words.toLowerCase());
 
@@ -327,10 +317,12 @@ export function createClassifier(options: {
   }
 
   return {
-    outcomeOf: (exchange, expectation) =>
+    outcomeOf: (exchange: Exchange, expectation: Expectation): Outcome =>
       exchange.kind === 'answer' ? answered(exchange, expectation) : outcomeOfSilence(exchange, clean),
   };
 }
+
+export type Classifier = ReturnType<typeof createClassifier>;
 
 /** The address of the new item in a header `Location`, which may be relative to the endpoint; null for any other address. */
 function newItemIn(location: string, createsAt: string): string | null {

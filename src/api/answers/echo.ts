@@ -44,7 +44,7 @@ export interface SentId {
 }
 
 /** What an answer shows about its request. */
-export interface Comparison {
+interface Comparison {
   /** A value that the answer repeats differently; null if nothing differs. */
   difference: Difference | null;
   /** True if the answer repeats the values that identify the request: the natural key, the own id, or all other ids. */

@@ -8,7 +8,7 @@ const WORD_LENGTH_MAX = 255;
 const URL_LENGTH_MAX = 2_048;
 
 /** A word of the platform. */
-export interface Word {
+interface Word {
   /** The text itself. It is compared with words of the profile and not stored. */
   said: string;
   /** The text as it may be shown and stored. */
@@ -53,6 +53,43 @@ export function urlAt(
     if (clean.identifier(value) === null) continue;
     const url = URL.parse(value, origin);
     if (url !== null && (url.protocol === 'https:' || url.protocol === 'http:')) return url.href;
+  }
+  return null;
+}
+
+/** How the answer to a publication or a withdrawal states the new state of the passport. */
+export interface ExpectedState {
+  statusPaths: readonly string[];
+  /** The states in lower case that mean that the request is done. */
+  done: ReadonlySet<string>;
+  /** The places of an id in the answer. */
+  idPaths: readonly string[];
+}
+
+/**
+ * The state that an answer names: `done`, or the platform's own words for any other state. A word that is in no list of
+ * the profile may mean anything.
+ *
+ * @returns null if the answer names no state
+ */
+export function saidOf(
+  holders: readonly JsonValue[],
+  { statusPaths, done }: ExpectedState,
+  clean: CleanText,
+): 'done' | { words: string } | null {
+  for (const holder of holders) {
+    const word = wordAt(holder, statusPaths, clean);
+    if (word !== null) return done.has(word.said.toLowerCase()) ? 'done' : { words: word.shown };
+  }
+  return null;
+}
+
+/** The first of the fields that holds a text or a number. */
+export function naturalKeyIn(entry: JsonValue, fields: readonly string[]): string | null {
+  for (const field of fields) {
+    const value = valueAt(entry, field);
+    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'number') return String(value);
   }
   return null;
 }

@@ -8,15 +8,13 @@ import { foldedKey } from '../../domain/natural-key.ts';
 import { remoteIdText } from '../../domain/remote-id.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { sentence } from '../../lib/text/sentence.ts';
-import { featuresOf } from './answer-form.ts';
 import type { CleanText } from './clean-text.ts';
 import { readProblems } from './decode.ts';
-import { countedOutcome } from './import-counts.ts';
-import { GROUPS, type Result, type Said, type WordReader } from './import-words.ts';
+import { naturalKeyIn } from './entry.ts';
+import { countedOutcome, featuresOf, GROUPS, type Result, type Said, type WordReader } from './import-words.ts';
 import { fieldsIn, valueAt } from './json-text.ts';
 import { alreadyExists } from './refusal-words.ts';
 import { type IdPlaces, remoteIdIn } from './remote-id.ts';
-import { naturalKeyIn } from './remote-item.ts';
 
 /** What the reader of an answer needs to know about its import. */
 export interface ImportExpectation extends IdPlaces {
@@ -39,7 +37,7 @@ export interface ImportExpectation extends IdPlaces {
 }
 
 /** What an answer says about the members of an import. */
-export interface ReadImport {
+interface ReadImport {
   members: MemberOutcome[];
   /** The form of the results of the members that were stored; see `answer-form.ts`. */
   form: string[];

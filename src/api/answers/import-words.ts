@@ -1,5 +1,7 @@
+import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
 import type { ImportWords } from '../../domain/import-words.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { CleanText } from './clean-text.ts';
 
 /** The results that a word can state. Each has a list of words in the profile. */
 export type Result = keyof ImportWords;
@@ -38,22 +40,13 @@ const PROBLEMS = ['errors', 'error', 'problems', 'reason'] as const;
 const IDS = ['id', 'uuid', 'pk', 'product_id'] as const;
 
 /** What an entry states, and the word that no list has. */
-export interface Statement {
+interface Statement {
   said: Said;
   word?: string;
 }
 
 /** Reads the results that entries state. */
-export interface WordReader {
-  /**
-   * @param sent the product as it was sent: an entry that repeats its status states nothing by that
-   */
-  said(entry: JsonValue, sent: JsonObject | undefined): Statement;
-  /** The texts of an entry that state a result, by field. They belong to the form of an answer. */
-  words(entry: JsonObject): [name: string, word: string][];
-}
-
-export function createWordReader(given: ImportWords): WordReader {
+export function createWordReader(given: ImportWords) {
   const meanings = new Map<string, Result>();
   for (const [said, words] of Object.entries(given) as [Result, readonly string[]][]) {
     for (const word of words) meanings.set(plain(word), said);
@@ -67,6 +60,7 @@ export function createWordReader(given: ImportWords): WordReader {
     return said === undefined ? { said: 'unclear', word: value } : { said };
   }
 
+  /** @param sent the product as it was sent: an entry that repeats its status states nothing by that */
   function said(entry: JsonValue, sent: JsonObject | undefined): Statement {
     if (!isJsonObject(entry)) return { said: 'unclear' };
     if (PROBLEMS.some((name) => isProblem(own(entry, name)))) return { said: 'refused' };
@@ -89,13 +83,16 @@ export function createWordReader(given: ImportWords): WordReader {
 
   return {
     said,
-    words: (entry) =>
+    /** The texts of an entry that state a result, by field. They belong to the form of an answer. */
+    words: (entry: JsonObject): [name: string, word: string][] =>
       [...RESULT_NAMES, ...STATUS_NAMES].flatMap((name): [string, string][] => {
         const value = own(entry, name);
         return typeof value === 'string' && meanings.has(plain(value)) ? [[name, plain(value)]] : [];
       }),
   };
 }
+
+export type WordReader = ReturnType<typeof createWordReader>;
 
 /** The one result of several statements; null if they contradict each other. */
 function agreed(statements: readonly Statement[]): Statement | null {
@@ -147,4 +144,62 @@ function plain(word: string): string {
 function isProblem(value: JsonValue | undefined): boolean {
   if (value === undefined || value === null || value === false || value === '' || value === 0) return false;
   return typeof value !== 'object' || Object.keys(value).length > 0;
+}
+
+/** At most this many fields of a result belong to its form. */
+const FIELDS_MAX = 40;
+const NAME_LENGTH_MAX = 60;
+
+/**
+ * The form of a result that an import states for one of its members: the names and types of its fields, and its words
+ * about the result. Values do not belong to it. A list has to confirm each feature once: a platform that answers in
+ * another form than before may work in another way too.
+ */
+export function featuresOf(entry: JsonValue, { words, clean }: { words: WordReader; clean: CleanText }): string[] {
+  if (!isJsonObject(entry)) return [typeOf(entry)];
+  const fields = Object.entries(entry)
+    // A field without a value may have any type.
+    .filter(([, value]) => value !== null && value !== undefined)
+    .slice(0, FIELDS_MAX)
+    .map(([name, value]) => `${clean(name, NAME_LENGTH_MAX)}: ${typeOf(value as JsonValue)}`);
+  const stated = words.words(entry).map(([name, word]) => `${name} = ${clean(word, NAME_LENGTH_MAX)}`);
+  return [...fields, ...stated];
+}
+
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
+
+function typeOf(value: JsonValue): string {
+  if (Array.isArray(value)) return 'list';
+  if (typeof value === 'string' && UUID.test(value)) return 'uuid';
+  return value === null ? 'null' : typeof value;
+}
+
+/**
+ * Reads plain counts. If no member failed and as many were stored as were sent, all members were stored.
+ *
+ * @returns null if the counts do not decide
+ */
+export function countedOutcome(holder: JsonObject, memberCount: number): (MemberOutcome & { kind: 'accepted' }) | null {
+  const sums = { created: 0, updated: 0, stored: 0, refused: 0, exists: 0 };
+  let groups = 0;
+  for (const { name, said } of GROUPS) {
+    const value = Object.hasOwn(holder, name) ? holder[name] : undefined;
+    const count = Array.isArray(value) && said === 'refused' ? value.length : value;
+    if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) continue;
+    sums[said] += count;
+    groups += 1;
+  }
+  const { created, updated, stored, refused, exists } = sums;
+  if (groups === 0 || refused > 0 || exists > 0) return null;
+  // `imported` may be the sum of `created` and `updated`.
+  const counted = created + updated;
+  if (counted !== memberCount && !(counted === 0 && stored === memberCount)) return null;
+  const effect = effectOf(created, updated, memberCount);
+  return { kind: 'accepted', effect, remoteId: null };
+}
+
+function effectOf(created: number, updated: number, members: number): (MemberOutcome & { kind: 'accepted' })['effect'] {
+  if (created === members) return 'created';
+  if (updated === members) return 'updated';
+  return created > 0 && updated > 0 ? 'mixed' : null;
 }

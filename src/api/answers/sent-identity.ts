@@ -19,7 +19,7 @@ export function keyNamesUnder(profile: Profile): KeyNames {
 }
 
 /** The forms of the bodies of each kind; null if the fields are the body. */
-export type Templates = Record<ItemKind, RequestTemplate | null>;
+type Templates = Record<ItemKind, RequestTemplate | null>;
 
 export function templatesUnder(profile: Profile): Templates {
   return {

@@ -3,8 +3,8 @@ import type { Profile } from '../../domain/profile.ts';
 import { unreadableAnswer } from '../answers/classify.ts';
 import type { NoId } from '../answers/remote-id.ts';
 import type { ListPage } from './list-page.ts';
-import type { ListingPath } from './listing-path.ts';
 import { type PageRead, type PageTools, readPage, unreliable } from './page-reading.ts';
+import type { ListingPath } from './paging-ways.ts';
 import { isSamePage, type KnownPaging, parametersFor, type Search, searchWay, type Way } from './paging-ways.ts';
 import type { PagingWords } from './paging-words.ts';
 
@@ -32,7 +32,7 @@ export interface Place {
   firstNumber: number | null;
 }
 
-export interface Step<Entry> {
+interface Step<Entry> {
   page: ListPage<Entry>;
   /** The number of entries on all pages that the page states. */
   count: number | null;
@@ -41,7 +41,7 @@ export interface Step<Entry> {
 }
 
 /** How a walk ended: null at the proven end of the listing. */
-export type WalkEnd = Outcome | null;
+type WalkEnd = Outcome | null;
 
 type Onward<Entry> =
   | { to: 'end' }

@@ -20,7 +20,7 @@ export interface PagingWords {
 }
 
 /** The way to the next page. */
-export type NextPage =
+type NextPage =
   /** A URL, path or query. */
   | { kind: 'link'; link: string }
   /** The value of a query parameter; `parameter` is the usual name of its parameter. */

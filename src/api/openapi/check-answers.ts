@@ -3,9 +3,9 @@ import type { JsonValue } from '../../lib/json.ts';
 import { wireNameOf } from '../encode.ts';
 import { ENDPOINTS } from '../endpoints.ts';
 import { checkEntry } from './check-envelope.ts';
-import { answersLocation, successSchemaOf } from './content.ts';
 import { listed, type Report, reportUnread } from './difference.ts';
 import type { ApiDocument, ApiOperation } from './document.ts';
+import { answersLocation, successSchemaOf } from './document.ts';
 import type { Matches } from './match.ts';
 import type { SchemaReader } from './schema.ts';
 

@@ -3,7 +3,6 @@ import type { Profile } from '../../domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { templateOf, wireNameOf } from '../encode.ts';
 import { listed, type Report } from './difference.ts';
-import { placeOfFields, schemaAt } from './place-of-fields.ts';
 import type { SchemaReader } from './schema.ts';
 
 /** Fields by which the place of all fields in a body is recognised. */
@@ -76,4 +75,33 @@ export function checkEntry(
     value: place,
   });
   return schemas.at(entry, place);
+}
+
+/** How deep in a body the fields of an item may be: `data.attributes` has the depth 2. */
+const DEPTH_MAX = 2;
+
+/**
+ * The dotted path of the object that has one of the fields: '' for the schema itself.
+ *
+ * @returns null if neither the schema nor an object in it has one of the fields
+ */
+function placeOfFields(schema: JsonValue | undefined, names: readonly string[], schemas: SchemaReader): string | null {
+  let level: { path: string; schema: JsonValue | undefined }[] = [{ path: '', schema }];
+  for (let depth = 0; depth <= DEPTH_MAX; depth += 1) {
+    const views = level.map((one) => ({ ...one, view: schemas.view(one.schema) }));
+    const found = views.find(({ view }) => names.some((name) => view.properties.has(name)));
+    if (found !== undefined) return found.path;
+    level = views.flatMap(({ path, view }) =>
+      [...view.properties].map(([name, property]) => ({
+        path: path === '' ? name : `${path}.${name}`,
+        schema: property,
+      })),
+    );
+  }
+  return null;
+}
+
+/** The schema at a place that `placeOfFields` has found. */
+export function schemaAt(schema: JsonValue | undefined, path: string, schemas: SchemaReader): JsonValue | undefined {
+  return path === '' ? schema : schemas.at(schema, path);
 }

@@ -1,12 +1,16 @@
+import { z } from 'zod';
 import { kindOf } from '../../domain/delivery/operation.ts';
-import type { ItemKind } from '../../domain/item.ts';
-import { REF_ROLES } from '../../domain/item.ts';
+import { ITEM_FIELDS, type ItemKind, REF_ROLES } from '../../domain/item.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { suggest } from '../../lib/text/suggest.ts';
 import { DECIMAL_PATHS, templateOf, wireNameOf } from '../encode.ts';
-import { checkValues } from './check-values.ts';
-import { listed, type Report } from './difference.ts';
+import { ENDPOINTS } from '../endpoints.ts';
+import { schemaAt } from './check-envelope.ts';
+import { listed, type Report, reportUnread } from './difference.ts';
+import type { ApiDocument } from './document.ts';
+import { requestBodyOf } from './document.ts';
+import type { Matches } from './match.ts';
 import type { SchemaReader, SchemaView } from './schema.ts';
 
 /** A canonical field, and the setting for its name in requests. */
@@ -146,4 +150,108 @@ function checkDecimals(
     setting: 'decimals',
     value: other,
   });
+}
+
+/** The only status in the API document. */
+const DOCUMENTED_STATUS = 'DRAFT';
+
+/** Fields that are sent in one form only, with a value in that form. */
+const FORMS: Readonly<Record<string, string>> = {
+  country_of_origin: 'DE',
+  origin_country: 'DE',
+  gtin: '00012345678905',
+  unit: 'KGM',
+};
+
+/** Compares the values that a schema accepts with the values that can be sent: closed lists of values, and lengths of texts. */
+function checkValues(
+  kind: ItemKind,
+  { properties }: SchemaView,
+  { profile, schemas, report }: { profile: Profile; schemas: SchemaReader; report: Report },
+): void {
+  for (const [name, field] of Object.entries<z.ZodType>(ITEM_FIELDS[kind])) {
+    const wire = wireNameOf(profile, kind, name);
+    const { values, maxLength, readOnly } = schemas.view(properties.get(wire));
+    if (readOnly) continue;
+    const form = FORMS[name];
+    const takes =
+      name === 'status' ? values?.includes(DOCUMENTED_STATUS) : values?.some((value) => isSent(field, value));
+    if (values !== null && !takes) {
+      const example = name === 'status' ? DOCUMENTED_STATUS : form;
+      report({
+        path: '',
+        what: `values of "${wire}"`,
+        found: listed(values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))),
+        expected: example === undefined ? 'values that mappings can make' : `"${example}" or its like`,
+        weight: 'breaks',
+      });
+    }
+    const longest = form?.length ?? lengthMaxOf(field);
+    if (maxLength === null || longest === null || maxLength >= longest) continue;
+    report({
+      path: '',
+      what: `length of "${wire}"`,
+      found: `at most ${maxLength}`,
+      expected: form === undefined ? `up to ${longest}` : `${longest}`,
+      weight: form === undefined ? 'note' : 'breaks',
+    });
+  }
+}
+
+function isSent(field: z.ZodType, value: unknown): boolean {
+  return field.safeParse(value).success;
+}
+
+/** The longest text that an item may have in a field; null if the field is no text or has no limit. */
+function lengthMaxOf(field: z.ZodType): number | null {
+  const inner = field instanceof z.ZodOptional ? field.unwrap() : field;
+  return inner instanceof z.ZodString ? inner.maxLength : null;
+}
+
+/** Checks the body of the bulk import: a plain list or a list under a name, and the longest list. */
+export function checkImport(
+  document: ApiDocument,
+  matches: Matches,
+  { profile, schemas: reader, report }: { profile: Profile; schemas: SchemaReader; report: Report },
+): void {
+  const operation = matches.get('product.import');
+  if (operation === undefined) return;
+  const { method, path } = ENDPOINTS['product.import'];
+  const at: Report = (difference) => report({ ...difference, path: `${method} ${path}` });
+  const schemas = reader.reporting((why) => reportUnread(at, { what: 'request body', why }));
+  const { schema } = requestBodyOf(operation, document);
+  const body = schemas.view(schema);
+  const lists = [...body.properties].filter(([, property]) => schemas.view(property).types.has('array'));
+  const names = lists.map(([name]) => name);
+  const isBare = body.types.has('array') || body.items !== null;
+  if (!isBare && names.length === 0) return;
+
+  const { bodyMember, membersMax } = profile.imports;
+  const fits = bodyMember === null ? isBare : names.includes(bodyMember);
+  const [first] = names;
+  const member = fits ? bodyMember : isBare ? null : (first ?? null);
+  if (!fits) {
+    const found = isBare ? 'a bare list' : listed(names);
+    const expected = bodyMember === null ? 'a bare list' : `"${bodyMember}"`;
+    const what = 'member with the products';
+    at({ path: '', what, found, expected, weight: 'breaks', setting: 'imports.bodyMember', value: member });
+  }
+  const list = member === null ? body : schemas.view(body.properties.get(member));
+  if (list.maxItems !== null && list.maxItems < membersMax) {
+    const setting = 'imports.membersMax';
+    const what = 'products in one import';
+    const limit = Math.max(list.maxItems, 1);
+    at({
+      path: '',
+      what,
+      found: `${list.maxItems}`,
+      expected: `${membersMax}`,
+      weight: 'breaks',
+      setting,
+      value: limit,
+    });
+  }
+  if (list.items === null) return;
+  const row = templateOf(profile, 'productRow')?.places.get('fields') ?? '';
+  checkFields('product.import', schemaAt(list.items, row, schemas), { profile, schemas, report: at });
 }

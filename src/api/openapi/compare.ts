@@ -6,12 +6,10 @@ import { createCleanText } from '../answers/clean-text.ts';
 import { ENDPOINTS } from '../endpoints.ts';
 import { checkAnswers } from './check-answers.ts';
 import { checkEnvelope } from './check-envelope.ts';
-import { checkFields } from './check-fields.ts';
-import { checkImport } from './check-import.ts';
+import { checkFields, checkImport } from './check-fields.ts';
 import { checkRequests } from './check-requests.ts';
-import { requestBodyOf } from './content.ts';
 import { type Difference, type Report, reportUnread } from './difference.ts';
-import { readOpenApi } from './document.ts';
+import { readOpenApi, requestBodyOf } from './document.ts';
 import { matchEndpoints } from './match.ts';
 import { createSchemaReader } from './schema.ts';
 

@@ -1,6 +1,6 @@
+import { suspendedBy } from '../../delivery/admission/authorization.ts';
 import type { Throttled } from '../../delivery/admission/reachability.ts';
-import { suspendedBy } from '../../delivery/admission/suspended-work.ts';
-import type { ListName } from '../../delivery/unconfirmed/list-reads.ts';
+import type { ListName } from '../../domain/delivery/scope.ts';
 import { LIST_ACCESSES } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
 import type { WorkOf } from '../../domain/ports/due.ts';

@@ -1,4 +1,4 @@
-import { suspendedBy } from '../../delivery/admission/suspended-work.ts';
+import { suspendedBy } from '../../delivery/admission/authorization.ts';
 import { type Access, accessesOf, accessWord, isListAccess, type Scope, scopeOf } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';

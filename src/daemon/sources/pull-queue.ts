@@ -1,4 +1,4 @@
-import { lostJobsFault } from '../../domain/delivery/queue-faults.ts';
+import { lostJobsFault } from '../../domain/faults.ts';
 import type { RunCause, RunTrigger } from '../../domain/ports/intake.ts';
 import type { Consumer, JobResult, Queues, ReceivedJob } from '../../domain/ports/queues.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,4 +1,4 @@
-import { pausedFault } from '../../domain/delivery/queue-faults.ts';
+import { pausedFault } from '../../domain/faults.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
 import type { Fault } from '../../lib/errors.ts';
 

@@ -9,12 +9,9 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { BulkImports } from '../imports/bulk-imports.ts';
-import type { Received, ReceivedQueue } from '../received-queue.ts';
+import { isImportable, type Received, type ReceivedQueue } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
-import { createImportMembers } from './import-members.ts';
-import type { LoneWrites } from './lone-writes.ts';
-import type { ScopeProbe } from './scope-probe.ts';
-import type { Slot, Slots } from './slots.ts';
+import type { LoneWrites, ScopeProbe } from './sent-alone.ts';
 
 /** Deliveries that may be sent as one request: several for a bulk import, one for any other write. */
 export interface Admitted {
@@ -28,17 +25,7 @@ export interface Admitted {
   end: () => void;
 }
 
-export interface Admission {
-  /**
-   * Waits until requests may be sent, and takes their deliveries out of the queue. The result is empty only after an
-   * abort.
-   */
-  next(abort: AbortSignal): Promise<Admitted[]>;
-  /** Call it when something has changed: deliveries were received, a slot became free, or `abort` was triggered. */
-  wake(): void;
-}
-
-export interface AdmissionOptions {
+interface AdmissionOptions {
   queue: ReceivedQueue;
   slots: Slots;
   health: ApiHealth;
@@ -65,12 +52,13 @@ const POLL_MS = 1000;
 /** A delivery that has waited for this long is looked up in the ledger again: a newer revision may have replaced it. */
 const LOOK_AGAIN_MS = 250;
 
-export function createAdmission(options: AdmissionOptions): Admission {
+export function createAdmission(options: AdmissionOptions) {
   const { queue, slots, health, probe, alone, ledger, paused, bulk, onDropped, clock } = options;
   const members = createImportMembers({ queue, bulk });
   let isWoken = false;
   let timer: AbortController | null = null;
 
+  /** Call it when something has changed: deliveries were received, a slot became free, or `abort` was triggered. */
   function wake(): void {
     isWoken = true;
     timer?.abort(WOKEN);
@@ -180,7 +168,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
   return {
     wake,
-    async next(abort) {
+    /**
+     * Waits until requests may be sent, and takes their deliveries out of the queue. The result is empty only after an
+     * abort.
+     */
+    async next(abort: AbortSignal): Promise<Admitted[]> {
       while (!abort.aborted) {
         isWoken = false;
         await probe.prepare(queue, clock.ticks());
@@ -197,8 +189,96 @@ export function createAdmission(options: AdmissionOptions): Admission {
   };
 }
 
+export type Admission = ReturnType<typeof createAdmission>;
+
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }
+
+/** A bulk import that is not full waits for more members for this long. */
+const LINGER_MS = 2;
+/** A split import waits this long for more members, because they come back one by one. */
+const SPLIT_LINGER_MS = 100;
+
+/** Gathers the members of bulk imports from the received deliveries. */
+function createImportMembers({
+  queue,
+  bulk,
+}: {
+  queue: Pick<ReceivedQueue, 'waiting' | 'take'>;
+  bulk: Pick<BulkImports, 'sizeMax' | 'fewest' | 'begin'>;
+}) {
+  /** How many deliveries one request with this operation may have; null if it is not sent as an import. */
+  function countMax(operation: Operation): number | null {
+    const max = isImportable(operation) ? bulk.sizeMax(operation) : 0;
+    return max === 0 ? null : max;
+  }
+
+  return {
+    /** How many more milliseconds the import of this delivery has to wait for members; 0 for any other request. */
+    waitMs({ operation }: Received, now: number): number {
+      const max = countMax(operation);
+      if (max === null || !isImportable(operation)) return 0;
+      const { count, since } = queue.waiting(operation);
+      const lingerMs = operation === 'product.create' && bulk.fewest() > 1 ? SPLIT_LINGER_MS : LINGER_MS;
+      return count >= max ? 0 : Math.max(0, since + lingerMs - now);
+    },
+    /** Takes the other members of the delivery's import out of the queue; null if the delivery is sent alone. */
+    takeWith(one: Received): Received[] | null {
+      const { operation } = one;
+      const max = countMax(operation);
+      if (max === null || !isImportable(operation)) return null;
+      const isTooSmall = max > 1 && queue.waiting(operation).count + 1 < bulk.fewest();
+      if (operation === 'product.create' && isTooSmall) return null;
+      const others = queue.take(operation, max - 1);
+      bulk.begin([one, ...others]);
+      return others;
+    },
+  };
+}
+
+export interface Slot {
+  /** When the request was admitted, by `Clock.ticks`. */
+  begunAt: number;
+  free(): void;
+}
+
+/** A request that takes longer than this counts as hanging. */
+const HANGS_MS = 1000;
+
+/**
+ * Bounds the number of requests in flight. Pure: times are `ticks` of a clock.
+ *
+ * @param countMax how many requests the connections can carry at once, whatever the rate allows
+ */
+export function createSlots(countMax: number) {
+  /** The taken slots, oldest first. */
+  const taken = new Set<Slot>();
+
+  /** The number of hanging requests. They count for `countMax`, but not for the few slots that a low rate allows. */
+  function hanging(now: number): number {
+    let count = 0;
+    for (const { begunAt } of taken) {
+      if (now - begunAt < HANGS_MS) break;
+      count += 1;
+    }
+    return count;
+  }
+
+  return {
+    /** Takes a slot for a request that begins. The caller frees the slot when the request has ended. */
+    take(now: number): Slot {
+      const slot: Slot = { begunAt: now, free: () => void taken.delete(slot) };
+      taken.add(slot);
+      return slot;
+    },
+    /** @param allowed how many requests may be in flight at the present rate */
+    isFull: (allowed: number, now: number) =>
+      taken.size >= countMax || (taken.size >= allowed && taken.size - hanging(now) >= allowed),
+    count: () => taken.size,
+  };
+}
+
+type Slots = ReturnType<typeof createSlots>;

@@ -12,13 +12,13 @@ import type { ApiWait } from '../../domain/delivery/api-wait.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Target } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Answer } from '../observation.ts';
 import { type Observation, observationOf } from '../observation.ts';
 import type { LearntRate } from '../rate/learnt-rate.ts';
-import { refusalOf } from '../rate/refusal.ts';
-import type { Answer } from './answer.ts';
-import { type Authorization, createAuthorization } from './authorization.ts';
-import { createHalfOpenQuestions } from './half-open-questions.ts';
-import { createOutage, type Outage } from './outage.ts';
+import type { RateController } from '../rate/rate-controller.ts';
+import { refusalOf } from '../rate/stop.ts';
+import { createAuthorization } from './authorization.ts';
+import { createOutage } from './outage.ts';
 import { createReachability, type Throttled, throttledBy } from './reachability.ts';
 
 /** Writes that have failed since the API last accepted a write. */
@@ -28,61 +28,7 @@ export interface FailingWrites {
   takenAt: number | null;
 }
 
-export interface ApiHealth
-  extends Omit<Authorization, 'observe' | 'state'>,
-    Omit<Outage, 'observe' | 'admit' | 'failsAtWrites' | 'writes'> {
-  /** Whether the API accepts the key and the plan. */
-  authorization: Authorization['state'];
-  /**
-   * Milliseconds until a request may be sent; 0 admits the request. An admitted request ends with `observe` or
-   * `unused`.
-   */
-  admit(): number;
-  /** How many requests may be in flight at the present rate. */
-  concurrency(): number;
-  /** The present limit in requests per second, learnt or configured; null while none is known. */
-  learntRate(): number | null;
-  /**
-   * Learns from an answer. `latencyMs` counts since the request was admitted; null for a request with a turn of its own
-   * (rate/request-gate.ts), whose answer the rate controller has learnt already.
-   */
-  observe(answer: Answer, latencyMs: number | null): void;
-  /** Reports that a request was admitted `latencyMs` ago and is not sent. */
-  unused(latencyMs: number): void;
-  /** True in an outage or a long wait: the API must answer a question before a delivery is sent. */
-  asksFirst(): boolean;
-  /** Asks the API a question that writes nothing. True if a delivery may be sent now. */
-  mayProbe(abort: AbortSignal): Promise<boolean>;
-  /**
-   * True if the API is there and has answered something at or after `since`. Asks the API if that is unknown and a
-   * request may be sent now. Never waits for a slot. False while the API asks to wait.
-   */
-  answers(since: number | null, abort: AbortSignal): Promise<boolean>;
-  /**
-   * True if the API has failed at requests up to `since` or later, by `Clock.ticks`. If no request was sent that late, the API is
-   * asked now. False while nothing can be known, because the API asks to wait.
-   */
-  isAway(since: number, abort: AbortSignal): Promise<boolean>;
-  /**
-   * Since when the API has answered no request, or has failed at every write, by `Clock.ticks`; null if neither is the
-   * case.
-   */
-  unreachableSince(): number | null;
-  /** How many different writes have failed in a row while the API can be read; null if writes succeed. */
-  failsAtWrites(): FailingWrites | null;
-  /** True in an outage of writes alone. */
-  takesOnlyReads(): boolean;
-  /** The wait that the API has asked for; null if its last answer asked for none. */
-  throttled(): Throttled | null;
-  /** The present wait of more than a minute; null if there is none. */
-  longWait(): ApiWait | null;
-  /** True if a request was answered with 503 a short time ago. */
-  sees503s(): boolean;
-  /** True from a 503 of a limit until the API has accepted a request again. */
-  isStoppedBy503(): boolean;
-}
-
-export interface ApiHealthOptions {
+interface ApiHealthOptions {
   target: Pick<Target, 'ping'>;
   rate: LearntRate;
   /** True if publishing has a separate API key. */
@@ -92,7 +38,7 @@ export interface ApiHealthOptions {
   emit: Emit;
 }
 
-export function createApiHealth(options: ApiHealthOptions): ApiHealth {
+export function createApiHealth(options: ApiHealthOptions) {
   const { rate, clock, random } = options;
   const authorization = createAuthorization(options);
   const outage = createOutage(random);
@@ -121,6 +67,10 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     return observation.is503 ? { ...observation, retryAfterMs: null } : { kind: 'unused' };
   }
 
+  /**
+   * Milliseconds until a request may be sent; 0 admits the request. An admitted request ends with `observe` or
+   * `unused`.
+   */
   function admitOne(): number {
     const now = clock.ticks();
     const waitMs = outage.admit(now);
@@ -131,6 +81,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     return slotMs;
   }
 
+  /** Reports that a request was admitted `latencyMs` ago and is not sent. */
   function unused(latencyMs: number): void {
     const now = clock.ticks();
     outage.observe({ kind: 'unused' }, now);
@@ -150,6 +101,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
   const ask = (abort: AbortSignal): Promise<Answer> => askApi(options, abort);
   const questions = createHalfOpenQuestions({ ask, learn, rate, clock });
 
+  /** The wait that the API has asked for; null if its last answer asked for none. */
   function throttled(): Throttled | null {
     const since = reachability.throttledSince();
     const message = reachability.lastThrottle() ?? '';
@@ -159,28 +111,41 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
   return {
     ...authorization,
     ...outage,
+    /** Whether the API accepts the key and the plan. */
     authorization: () => authorization.state(),
     admit: admitOne,
+    /** How many requests may be in flight at the present rate. */
     concurrency: () => rate.concurrency(clock.ticks()),
-    learntRate() {
+    /** The present limit in requests per second, learnt or configured; null while none is known. */
+    learntRate(): number | null {
       const perSecond = rate.rate(clock.ticks());
       return Number.isFinite(perSecond) ? perSecond : null;
     },
-    observe(answer, latencyMs) {
+    /**
+     * Learns from an answer. `latencyMs` counts since the request was admitted; null for a request with a turn of its own
+     * (rate/request-gate.ts), whose answer the rate controller has learnt already.
+     */
+    observe(answer: Answer, latencyMs: number | null) {
       const observation = learn(answer);
       if (latencyMs === null) return;
       rate.observe(observation, latencyMs, clock.ticks());
       if (typeof answer.subject === 'number') questions.deliveryEnded(observation);
     },
     unused,
+    /** True in an outage or a long wait: the API must answer a question before a delivery is sent. */
     asksFirst: () => outage.openSince() !== null || rate.wait(clock.ticks()) !== null,
-    async mayProbe(abort) {
+    /** Asks the API a question that writes nothing. True if a delivery may be sent now. */
+    async mayProbe(abort: AbortSignal): Promise<boolean> {
       const mayProbe = await givenBack(questions.mayProbe(abort));
       // The question has used the slot, and the delivery is sent as well.
       if (mayProbe) rate.sentBeside(clock.ticks());
       return mayProbe;
     },
-    async answers(since, abort) {
+    /**
+     * True if the API is there and has answered something at or after `since`. Asks the API if that is unknown and a
+     * request may be sent now. Never waits for a slot. False while the API asks to wait.
+     */
+    async answers(since: number | null, abort: AbortSignal): Promise<boolean> {
       // While the API asks to wait, no question is sent: the rate does not limit questions, so this is checked here.
       if (rate.closedForMs(clock.ticks()) > 0) return false;
       const isWaiting = rate.wait(clock.ticks()) !== null;
@@ -192,7 +157,11 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
       if (isWaiting) rate.observe({ kind: 'answered', by: 'read' }, 0, clock.ticks());
       return true;
     },
-    async isAway(since, abort) {
+    /**
+     * True if the API has failed at requests up to `since` or later, by `Clock.ticks`. If no request was sent that late, the API is
+     * asked now. False while nothing can be known, because the API asks to wait.
+     */
+    async isAway(since: number, abort: AbortSignal): Promise<boolean> {
       // Only a write shows whether an outage of writes has ended, and a write is tried at intervals.
       if (outage.failsAtWrites() || (failedAt !== null && failedAt >= since)) return true;
       const now = clock.ticks();
@@ -202,19 +171,30 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
       if (refusalOf(observation) !== null) rate.observe(observation, 0, clock.ticks());
       return observation.kind !== 'answered' && observation.kind !== 'throttled';
     },
-    unreachableSince: () => reachability.unreachableSince() ?? outage.openSince(),
-    failsAtWrites() {
+    /**
+     * Since when the API has answered no request, or has failed at every write, by `Clock.ticks`; null if neither is the
+     * case.
+     */
+    unreachableSince: (): number | null => reachability.unreachableSince() ?? outage.openSince(),
+    /** How many different writes have failed in a row while the API can be read; null if writes succeed. */
+    failsAtWrites(): FailingWrites | null {
       if (!outage.failsAtWrites() || reachability.unreachableSince() !== null) return null;
       const { failed, takenAt } = outage.writes();
       return { failed, takenAt: takenAt === null ? null : Math.round(tickZeroAt() + takenAt) };
     },
+    /** True in an outage of writes alone. */
     takesOnlyReads: () => outage.failsAtWrites(),
     throttled,
-    longWait: () => throttled()?.wait ?? null,
+    /** The present wait of more than a minute; null if there is none. */
+    longWait: (): ApiWait | null => throttled()?.wait ?? null,
+    /** True if a request was answered with 503 a short time ago. */
     sees503s: () => rate.sees503s(clock.ticks()),
+    /** True from a 503 of a limit until the API has accepted a request again. */
     isStoppedBy503: () => rate.isStoppedBy503(),
   };
 }
+
+export type ApiHealth = ReturnType<typeof createApiHealth>;
 
 /**
  * Asks the API a question that writes nothing. A refusal of the scope `read` is an answer too, and must not stop
@@ -227,4 +207,75 @@ async function askApi(
   const outcome = await target.ping(abort);
   emit({ type: 'request', operation: 'ping', outcome: outcome.kind, retry: false });
   return { outcome, access: 'read', subject: null, denial: 'request' };
+}
+
+/** After this many failed questions a delivery is sent nevertheless, because the question itself may be at fault. */
+const FAILED_MAX = 10;
+
+/**
+ * In an outage and in a wait of more than a minute, each probe begins with a question that writes nothing. No delivery
+ * is sent before the API answers the question, so no delivery gets lost and becomes unconfirmed.
+ */
+function createHalfOpenQuestions(options: {
+  ask: (abort: AbortSignal) => Promise<Answer>;
+  /** Learns from an answer. Returns what the answer shows the rate controller. */
+  learn: (answer: Answer) => Observation;
+  rate: RateController;
+  clock: Pick<Clock, 'ticks'>;
+}) {
+  const { ask, learn, rate, clock } = options;
+  /** How many questions have failed since a delivery was last sent. */
+  let failed = 0;
+  /** How many questions have to fail before a delivery is sent. */
+  let needed = FAILED_MAX;
+
+  /**
+   * Reports an answer to the rate controller during a long wait. A failed question is repeated as late as a refused
+   * one. An answered question does not end the wait, because the limit may apply to writes only: a delivery has to be
+   * sent.
+   */
+  function reportToRate(observation: Observation, askedAt: number): void {
+    const now = clock.ticks();
+    const isWaiting = rate.wait(now) !== null;
+    if (isWaiting && observation.kind === 'answered') return;
+    const isRefused = refusalOf(observation) !== null;
+    const shown: Observation =
+      isWaiting && !isRefused ? { kind: 'throttled', retryAfterMs: null, away: true } : observation;
+    rate.observe(shown, now - askedAt, now);
+  }
+
+  /** Asks the question. True if the API answered. */
+  async function isAnswered(abort: AbortSignal): Promise<boolean> {
+    const askedAt = clock.ticks();
+    const observation = learn(await ask(abort));
+    reportToRate(observation, askedAt);
+    if (observation.kind === 'failed') failed += 1;
+    if (observation.kind !== 'answered') return false;
+    failed = 0;
+    needed = FAILED_MAX;
+    return true;
+  }
+
+  /**
+   * True if a delivery has to find out whether the API is back, because the question itself may be at fault. Few
+   * deliveries are sent during an outage: each one that fails doubles the number of questions before the next delivery.
+   */
+  function isWorthADelivery(): boolean {
+    if (failed < needed) return false;
+    failed = 0;
+    needed *= 2;
+    return true;
+  }
+
+  return {
+    isAnswered,
+    /** Asks the question. True if the API answered, or if a delivery may be sent nevertheless. */
+    mayProbe: async (abort: AbortSignal): Promise<boolean> => (await isAnswered(abort)) || isWorthADelivery(),
+    /** Reports how a delivery has ended that was sent as a probe. */
+    deliveryEnded({ kind }: Observation) {
+      // The API answers deliveries although the questions fail. In the next outage a delivery is sent after the first
+      // failed question.
+      if (kind === 'answered' && needed !== FAILED_MAX) needed = 1;
+    },
+  };
 }

@@ -1,11 +1,26 @@
+import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
-import { type Access, accessesOf, SCOPES, type Scope, scopeOf } from '../../domain/delivery/scope.ts';
+import { codesWith, type Reason } from '../../domain/delivery/reason.ts';
+import {
+  type Access,
+  accessesOf,
+  accessOf,
+  LIST_ACCESSES,
+  type ListAccess,
+  listShowing,
+  SCOPES,
+  type Scope,
+  scopeOf,
+} from '../../domain/delivery/scope.ts';
+import { unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
+import type { SubjectKind } from '../../domain/item.ts';
 import type { ClaimedRequest } from '../../domain/ports/claim.ts';
+import type { SuspendedWork } from '../../domain/ports/due.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
+import type { Profile } from '../../domain/profile.ts';
 
 /** Whether the API accepts the key and the plan. If it does not, nothing is sent. */
-export type AuthorizationState = { open: true } | { open: false; by: 'key' | 'plan'; reason: Reason };
+type AuthorizationState = { open: true } | { open: false; by: 'key' | 'plan'; reason: Reason };
 
 /**
  * What a 403 is about. `access`: the key may not use this operation. `question`: the API has granted the operation to
@@ -18,41 +33,16 @@ export type DenialSubject = 'access' | 'question' | 'request';
  * Authorization holds: after a 401 or 402 the API refuses everything. After a 403 it refuses one operation, and all
  * others continue. After a 401 to a scope's own key it refuses everything that needs this scope. Every request is
  * checked here before it is sent.
- */
-export interface Authorization {
-  state(): AuthorizationState;
-  /** What the API refuses, each with the API's reason. All other deliveries continue. */
-  refused(): ReadonlyMap<Access, Reason>;
-  /**
-   * The scopes that the key most likely lacks: the API refuses everything that needs the scope and that was tried.
-   */
-  refusedScopes(): ReadonlyMap<Scope, Reason>;
-  /** True if such a request may be sent. */
-  allows(access: Access): boolean;
-  /** True if an answer has shown that the API grants this. False again after a hold has ended. */
-  isTried(access: Access): boolean;
-  /** How many requests in a row were refused although the API has granted the same to other requests. */
-  questionsInARow(access: Access): number;
-  /** @param access what the request needs */
-  observe(outcome: Outcome, access: Access, denial?: DenialSubject): void;
-  /**
-   * Ends the hold on everything, after the key was read again or a person has corrected the plan. Refused operations
-   * stay refused.
-   */
-  reopen(): void;
-  /** Ends the hold on one operation or one list. */
-  reopenAccess(access: Access): void;
-}
-
-/**
+ *
  * @param options.ownPublishKey true if publishing has a separate key: then an invalid key shows nothing about the other
  *   key
  */
-export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean }): Authorization {
+export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean }) {
   let state: AuthorizationState = { open: true };
   const refused = new Map<Access, Reason>();
   const tried = new Set<Access>();
   const questions = new Map<Access, number>();
+  /** How many requests in a row were refused although the API has granted the same to other requests. */
   const questionsInARow = (access: Access): number => questions.get(access) ?? 0;
 
   function deny({ by, detail }: Outcome & { kind: 'denied' }, access: Access, denial: DenialSubject): void {
@@ -74,9 +64,13 @@ export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean 
   }
 
   return {
-    state: () => state,
-    refused: () => refused,
-    refusedScopes() {
+    state: (): AuthorizationState => state,
+    /** What the API refuses, each with the API's reason. All other deliveries continue. */
+    refused: (): ReadonlyMap<Access, Reason> => refused,
+    /**
+     * The scopes that the key most likely lacks: the API refuses everything that needs the scope and that was tried.
+     */
+    refusedScopes(): ReadonlyMap<Scope, Reason> {
       const lacking = new Map<Scope, Reason>();
       for (const scope of SCOPES) {
         const all = accessesOf(scope);
@@ -87,28 +81,38 @@ export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean 
       }
       return lacking;
     },
-    allows: (access) => state.open && !refused.has(access),
-    isTried: (access) => tried.has(access),
+    /** True if such a request may be sent. */
+    allows: (access: Access) => state.open && !refused.has(access),
+    /** True if an answer has shown that the API grants this. False again after a hold has ended. */
+    isTried: (access: Access) => tried.has(access),
     questionsInARow,
-    observe(outcome, access, denial = 'access') {
+    /** @param access what the request needs */
+    observe(outcome: Outcome, access: Access, denial: DenialSubject = 'access') {
       if (outcome.kind === 'denied') deny(outcome, access, denial);
       else if (looksAtScopes(outcome)) {
         tried.add(access);
         questions.delete(access);
       }
     },
+    /**
+     * Ends the hold on everything, after the key was read again or a person has corrected the plan. Refused operations
+     * stay refused.
+     */
     reopen() {
       state = { open: true };
       tried.clear();
       questions.clear();
     },
-    reopenAccess(access) {
+    /** Ends the hold on one operation or one list. */
+    reopenAccess(access: Access) {
       refused.delete(access);
       tried.delete(access);
       questions.delete(access);
     },
   };
 }
+
+export type Authorization = ReturnType<typeof createAuthorization>;
 
 /**
  * False for an answer that asks to wait or reports a failure, because the API may have given it without checking the
@@ -152,4 +156,37 @@ export async function denialSubjectOf(
   if (isAskedAgain || (at !== null && wasTried)) return 'request';
   const inARow = authorization.questionsInARow(request.operation);
   return wasTried || (inARow > 0 && inARow < QUESTIONS_MAX) ? 'question' : 'access';
+}
+
+/** The kind of the deliveries whose effect each list shows. */
+const SHOWN: Record<ListAccess, SubjectKind> = {
+  'product.list': 'product',
+  'material.list': 'material',
+  'publication.list': 'passport',
+};
+
+/**
+ * The deliveries that are suspended while the API refuses this: it would only refuse them again.
+ *
+ * @param paused operations that are suspended for another reason
+ */
+export function suspendedBy(
+  refused: Iterable<Access>,
+  profile: Profile,
+  paused: readonly Operation[] = [],
+): SuspendedWork {
+  const accesses = [...refused];
+  const lists = LIST_ACCESSES.filter((list) => accesses.includes(list));
+  const isReadBack = (operation: Operation): boolean => {
+    const list = listShowing(operation);
+    return list !== null && lists.includes(accessOf(list)) && unconfirmedPolicy(operation, profile) === 'read_back';
+  };
+  return {
+    operations: [...new Set([...OPERATIONS.filter((operation) => accesses.includes(operation)), ...paused])],
+    unconfirmed: {
+      operations: OPERATIONS.filter(isReadBack),
+      kinds: lists.map((list) => SHOWN[list]),
+      reasons: codesWith('needs_reading'),
+    },
+  };
 }

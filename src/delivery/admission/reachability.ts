@@ -3,26 +3,19 @@ import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { RateController } from '../rate/rate-controller.ts';
 
 /** Remembers since when the API has not answered, or has only asked to wait. Pure: times are `ticks` of a clock. */
-export interface Reachability {
-  observe(outcome: Outcome, now: number): void;
-  /** Since when no request was answered; null after an answer. */
-  unreachableSince(): number | null;
-  /** Since when the API has only asked to wait; null after any other answer. */
-  throttledSince(): number | null;
-  /** The message of the last answer that asked to wait; null if there was none. */
-  lastThrottle(): string | null;
-}
-
-export function createReachability(): Reachability {
+export function createReachability() {
   let unreachableSince: number | null = null;
   let throttledSince: number | null = null;
   let lastThrottle: string | null = null;
 
   return {
-    unreachableSince: () => unreachableSince,
-    throttledSince: () => throttledSince,
-    lastThrottle: () => lastThrottle,
-    observe(outcome, now) {
+    /** Since when no request was answered; null after an answer. */
+    unreachableSince: (): number | null => unreachableSince,
+    /** Since when the API has only asked to wait; null after any other answer. */
+    throttledSince: (): number | null => throttledSince,
+    /** The message of the last answer that asked to wait; null if there was none. */
+    lastThrottle: (): string | null => lastThrottle,
+    observe(outcome: Outcome, now: number) {
       // A limit of this machine shows nothing about the API.
       if (outcome.kind === 'unavailable' && outcome.local) return;
       if (isSilent(outcome)) {

@@ -11,64 +11,24 @@ import {
   type ImportUse,
   isMadeBeforeAnswer,
   isPutOff,
+  type Overwritten,
   provenSize,
 } from '../../domain/delivery/import-proof.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { Outcome } from '../../domain/delivery/outcome.ts';
+import type { MemberOutcome, Outcome } from '../../domain/delivery/outcome.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
-import type { ClaimedRequest, DeliveryName } from '../../domain/ports/claim.ts';
+import type { ClaimedDelivery, ClaimedRequest, DeliveryName } from '../../domain/ports/claim.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { ImportLedger } from '../../domain/ports/ledger/import-ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
+import { remoteIdText } from '../../domain/remote-id.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { bestSize } from './import-plan.ts';
-import { createImportSize } from './import-size.ts';
+import { bestSize, createImportSize } from './import-size.ts';
 import { createImportTrial, type ImportTrial } from './import-trial.ts';
-import { createdAgain, overwritten } from './overwritten.ts';
 
-export interface BulkImports {
-  /** Decides how imports are used for the products that wait. Call it before requests are admitted. */
-  prepare(waiting: Record<ImportUse, number>): Promise<void>;
-  /** The most products that the next import with this operation may have; 0 if its products are sent alone. */
-  sizeMax(operation: Operation): number;
-  /** The smallest number of new products in an import. Fewer new products are sent one by one. */
-  fewest(): number;
-  /** The operations that wait for the list of a proof. */
-  paused(): Operation[];
-  /** Call it when these deliveries are sent as one import. */
-  begin(deliveries: readonly (DeliveryName & { operation: Operation })[]): void;
-  /** Call it when the deliveries were not sent after all. */
-  giveBack(deliveries: readonly DeliveryName[]): void;
-  /** True if a list has to show the products of this answered import, whatever the answer says. */
-  isProof(request: Pick<ClaimedRequest, 'operation' | 'members'>): boolean;
-  /** True if the answer to an import of changed products is taken without proof, because no list could be read. */
-  isTaken(): boolean;
-  /** Learns from the answer to any request. */
-  answered(request: ClaimedRequest, outcome: Outcome): void;
-  /**
-   * Learns from a complete list that was read for an imported new product. @param ids the ids of the products that the
-   * list shows
-   */
-  looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]): Promise<void>;
-  /** Learns from what was decided about a changed product after a complete list. */
-  lookedAtChange(delivery: UnconfirmedDelivery, decision: Decision): Promise<void>;
-  /** Reports that the answer about a changed product was taken, because no list can be read. */
-  tookChange(delivery: UnconfirmedDelivery): Promise<void>;
-  /** Reports that no list shows an imported new product, and that no later list will show it. */
-  absent(delivery: UnconfirmedDelivery): Promise<void>;
-  /**
-   * Until when an import may still make a product that no list shows, by the wall clock; null if that time is unknown.
-   *
-   * @param delivery an imported product
-   */
-  mayMakeUntil(delivery: UnconfirmedDelivery): Promise<number | null>;
-  /** True if an import of this many changed products may be sent again without reading the list first. */
-  mayRepeat(count: number): Promise<boolean>;
-}
-
-export interface BulkImportsOptions {
+interface BulkImportsOptions {
   ledger: ImportLedger;
   profile: Profile;
   /** Whether the lists of the API may be read. */
@@ -89,7 +49,7 @@ const DUE_MAX = 10_000;
 /** The size of a page of a list where the profile leaves it to the API. */
 const USUAL_PAGE = 100;
 
-export function createBulkImports(options: BulkImportsOptions): BulkImports {
+export function createBulkImports(options: BulkImportsOptions) {
   const { ledger, profile, canRead, canShowChanges, canImport, clock } = options;
   const { creates: areAllowed, createsMin, membersMax, settlesWithinMs, lostSettlesWithinMs } = profile.imports;
   const size = createImportSize(membersMax);
@@ -101,7 +61,7 @@ export function createBulkImports(options: BulkImportsOptions): BulkImports {
   let provingLookAt = Number.NEGATIVE_INFINITY;
   const isSplitting = (): boolean => clock.ticks() < splitUntil;
 
-  const trialOf = (use: ImportUse): ImportTrial =>
+  const trialOf = (use: ImportUse) =>
     createImportTrial(use, {
       ledger,
       clock,
@@ -153,6 +113,11 @@ export function createBulkImports(options: BulkImportsOptions): BulkImports {
     return Math.max(1, Math.min(best.changes, size.now(), changes.sizeMax()));
   }
 
+  /**
+   * Until when an import may still make a product that no list shows, by the wall clock; null if that time is unknown.
+   *
+   * @param delivery an imported product
+   */
   async function mayMakeUntil({ reason, sentAt }: UnconfirmedDelivery): Promise<number | null> {
     if (reason.code === 'import_refused' || reason.code === 'import_exists') return 0;
     // If the time of the answer is unknown, the request counts as ended when its time limit has passed.
@@ -165,7 +130,8 @@ export function createBulkImports(options: BulkImportsOptions): BulkImports {
   }
 
   return {
-    async prepare(waiting) {
+    /** Decides how imports are used for the products that wait. Call it before requests are admitted. */
+    async prepare(waiting: Record<ImportUse, number>) {
       if (waiting.creates >= createsMin) await creates.load();
       if (waiting.changes > 0) await changes.load();
       for (const trial of trials) await trial.store();
@@ -177,30 +143,39 @@ export function createBulkImports(options: BulkImportsOptions): BulkImports {
       await prepareChanges(waiting.changes);
     },
 
-    sizeMax: (operation) => (operation === 'product.create' ? createsMax() : changesMax()),
+    /** The most products that the next import with this operation may have; 0 if its products are sent alone. */
+    sizeMax: (operation: Operation) => (operation === 'product.create' ? createsMax() : changesMax()),
     // The last rows of a split import are sent one by one: single requests then cost less than the lists that further
     // imports would need.
+    /** The smallest number of new products in an import. Fewer new products are sent one by one. */
     fewest: () => (isSplitting() ? createsMin : 1),
-    paused: () => [
+    /** The operations that wait for the list of a proof. */
+    paused: (): Operation[] => [
       ...(changes.isUnderWay() ? (['product.import'] as const) : []),
       ...(creates.isWorthWaiting() ? (['product.create'] as const) : []),
     ],
 
-    begin(deliveries) {
+    /** Call it when these deliveries are sent as one import. */
+    begin(deliveries: readonly (DeliveryName & { operation: Operation })[]) {
       const [first] = deliveries;
       if (first !== undefined) trialFor(first.operation).begin(deliveries);
     },
-    giveBack(deliveries) {
+    /** Call it when the deliveries were not sent after all. */
+    giveBack(deliveries: readonly DeliveryName[]) {
       for (const trial of trials) trial.giveBack(deliveries);
     },
-    isProof: (request) => request.operation === 'product.import' && trials.some((trial) => trial.isProof(request)),
+    /** True if a list has to show the products of this answered import, whatever the answer says. */
+    isProof: (request: Pick<ClaimedRequest, 'operation' | 'members'>) =>
+      request.operation === 'product.import' && trials.some((trial) => trial.isProof(request)),
 
-    isTaken() {
+    /** True if the answer to an import of changed products is taken without proof, because no list could be read. */
+    isTaken(): boolean {
       const proof = changes.known();
       return proof.state === 'proven' && proof.isTaken === true;
     },
 
-    answered(request, outcome) {
+    /** Learns from the answer to any request. */
+    answered(request: ClaimedRequest, outcome: Outcome) {
       const operation = request.members[0]?.operation;
       if (operation !== 'product.create' && operation !== 'product.import') return;
       if (request.operation === 'product.import') size.answered(request, outcome);
@@ -216,7 +191,11 @@ export function createBulkImports(options: BulkImportsOptions): BulkImports {
       if (failure !== null) trial.fail(failure);
     },
 
-    async looked(delivery, ids) {
+    /**
+     * Learns from a complete list that was read for an imported new product. @param ids the ids of the products that the
+     * list shows
+     */
+    async looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]) {
       const [listed] = ids;
       if (ids.length > 1) {
         creates.giveBack([delivery]);
@@ -226,7 +205,8 @@ export function createBulkImports(options: BulkImportsOptions): BulkImports {
       await creates.store();
     },
 
-    async lookedAtChange(delivery, decision) {
+    /** Learns from what was decided about a changed product after a complete list. */
+    async lookedAtChange(delivery: UnconfirmedDelivery, decision: Decision) {
       switch (decision.kind) {
         case 'delivered':
           changes.shown({ ...delivery, name: nameOf(delivery) }, decision.remoteId);
@@ -253,12 +233,14 @@ export function createBulkImports(options: BulkImportsOptions): BulkImports {
       await changes.store();
     },
 
-    async tookChange(delivery) {
+    /** Reports that the answer about a changed product was taken, because no list can be read. */
+    async tookChange(delivery: UnconfirmedDelivery) {
       changes.taken(delivery);
       await changes.store();
     },
 
-    async absent(delivery) {
+    /** Reports that no list shows an imported new product, and that no later list will show it. */
+    async absent(delivery: UnconfirmedDelivery) {
       // A restart forgets which products the proof has.
       if (delivery.reason.code === 'import_proof') creates.fail({ message: neverShown(delivery) });
       creates.notShown(delivery, neverShown(delivery));
@@ -266,9 +248,12 @@ export function createBulkImports(options: BulkImportsOptions): BulkImports {
     },
 
     mayMakeUntil,
-    mayRepeat: async (count) => count <= provenSize(await changes.load()),
+    /** True if an import of this many changed products may be sent again without reading the list first. */
+    mayRepeat: async (count: number): Promise<boolean> => count <= provenSize(await changes.load()),
   };
 }
+
+export type BulkImports = ReturnType<typeof createBulkImports>;
 
 /** True if members of an import of new products are sent again in smaller imports. */
 function isSplit({ members }: ClaimedRequest, outcome: Outcome): boolean {
@@ -304,4 +289,64 @@ function notUpdated(delivery: UnconfirmedDelivery): string {
 
 function unchanged(delivery: UnconfirmedDelivery): string {
   return `No list has shown the change of the product ${nameOf(delivery)}.`;
+}
+
+/** At most this many products are named. All of them are marked as adopted, so `items` lists them. */
+const NAMED_MAX = 20;
+
+type Failure = Pick<Extract<ImportProof, { state: 'failed' }>, 'message' | 'overwrote'>;
+
+/**
+ * The products that an import of new products has changed, because the platform had them already; null if there are none.
+ * Products of earlier imports are named too.
+ */
+function overwritten(request: ClaimedRequest, outcome: Outcome, known: ImportProof): Failure | null {
+  const changed = membersWith(request, outcome, ({ effect }) => effect === 'updated' || effect === 'mixed');
+  if (changed.length === 0) return null;
+  const before: Overwritten = (known.state === 'failed' && known.overwrote) || { count: 0, names: [] };
+  const isMixed = membersWith(request, outcome, ({ effect }) => effect === 'mixed').length > 0;
+  const names = [...before.names, ...changed.map(shortNameOf)].slice(0, NAMED_MAX);
+  const overwrote: Overwritten = {
+    count: before.count + changed.length,
+    names,
+    ...((isMixed || before.isAtMost === true) && { isAtMost: true }),
+  };
+  return { message: messageOf(overwrote), overwrote };
+}
+
+/** A changed product of which an import says that it was created under another id; null if there is none. */
+function createdAgain(request: ClaimedRequest, outcome: Outcome): Failure | null {
+  const [second] = membersWith(
+    request,
+    outcome,
+    ({ effect, remoteId }, member) =>
+      effect === 'created' &&
+      remoteId !== null &&
+      member.remoteId !== null &&
+      remoteIdText(remoteId) !== remoteIdText(member.remoteId),
+  );
+  if (second === undefined) return null;
+  return {
+    message: `An import of changed products did not update the product ${shortNameOf(second)}, and made a second product.`,
+  };
+}
+
+function membersWith(
+  { members }: ClaimedRequest,
+  outcome: Outcome,
+  matches: (result: MemberOutcome & { kind: 'accepted' }, member: ClaimedDelivery) => boolean,
+): ClaimedDelivery[] {
+  const results = outcome.kind === 'accepted' ? (outcome.members ?? []) : [];
+  return members.filter((member, at) => {
+    const result = results[at];
+    return result?.kind === 'accepted' && matches(result, member);
+  });
+}
+
+const shortNameOf = ({ naturalKey, key }: ClaimedDelivery): string => (naturalKey ?? key).slice(0, 100);
+
+function messageOf({ count, names, isAtMost }: Overwritten): string {
+  const which = `${names.join(', ')}${count > names.length ? ` and ${count - names.length} more` : ''}`;
+  const what = count === 1 ? 'a product' : `${isAtMost === true ? 'some of these ' : ''}${count} products`;
+  return `Imports of new products have changed ${what} that the platform had already: ${which}. What is found there is adopted.`;
 }

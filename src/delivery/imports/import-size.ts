@@ -1,34 +1,31 @@
+// The sizes of bulk imports: the size that needs the fewest requests, and the largest size that the API has accepted.
+
+import { type ImportProof, isPutOff, provenSize, sizeAfter } from '../../domain/delivery/import-proof.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { ClaimedRequest } from '../../domain/ports/claim.ts';
+
+/** After this many imports that fit, a larger one is tried. */
+const GROW_AFTER = { least: 4, most: 256 };
 
 /**
  * Learns how many products one import may have, up to the limit of the profile. The API states no limit. An import that
  * was refused as a whole, or that timed out, halves the size. Imports that fit double it again: at first after 4
  * imports that fit, and after twice as many each time the larger size fails again.
  */
-export interface ImportSize {
-  /** How many products the next import may have. */
-  now(): number;
-  answered(request: Pick<ClaimedRequest, 'members'>, outcome: Outcome): void;
-  /** Forgets what was learnt, because imports are tried again after a long wait. */
-  beginAgain(): void;
-}
-
-/** After this many imports that fit, a larger one is tried. */
-const GROW_AFTER = { least: 4, most: 256 };
-
-export function createImportSize(most: number): ImportSize {
+export function createImportSize(most: number) {
   let size = most;
   let fitted = 0;
   let growAfter = GROW_AFTER.least;
 
   return {
+    /** How many products the next import may have. */
     now: () => size,
+    /** Forgets what was learnt, because imports are tried again after a long wait. */
     beginAgain() {
       size = most;
       fitted = 0;
     },
-    answered({ members }, outcome) {
+    answered({ members }: Pick<ClaimedRequest, 'members'>, outcome: Outcome) {
       const count = members.length;
       const fits = hasFitted(outcome);
       // The members of a group that was split may be at fault themselves, so they show nothing about the size.
@@ -67,4 +64,40 @@ function hasFitted(outcome: Outcome): boolean | null {
     case 'denied':
       return null;
   }
+}
+
+/** What the size of imports depends on. */
+interface ImportGain {
+  /** How many products are due. */
+  due: number;
+  /** How many entries the platform's list of products is known to have. */
+  listed: number;
+}
+
+/**
+ * The size of imports that needs the fewest requests, with the lists that have to be read for the proofs on the way to
+ * that size. Without a proof the first import has one product. Returns 0 if single requests need the fewest.
+ */
+export function bestSize(
+  { due, listed }: ImportGain,
+  { proof, sizeMax, pageSize, now }: { proof: ImportProof; sizeMax: number; pageSize: number; now: number },
+): number {
+  const pages = Math.ceil((listed + due) / pageSize);
+  // The products that answers do not name are looked up in a list.
+  const afterwards = proof.state === 'proven' && proof.answersIds ? 0 : pages;
+  let best = { size: 0, cost: due };
+  if (isPutOff(proof, now)) return 0;
+  let lists = 0;
+  let size = Math.min(provenSize(proof), sizeMax);
+  const consider = (): void => {
+    const cost = Math.ceil(due / size) + lists + afterwards;
+    if (cost < best.cost) best = { size, cost };
+  };
+  if (size > 1) consider();
+  while (size < Math.min(sizeMax, due)) {
+    size = Math.min(sizeAfter(size), sizeMax);
+    lists += pages;
+    consider();
+  }
+  return best.size;
 }

@@ -21,38 +21,6 @@ import { remoteIdText } from '../../domain/remote-id.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
 
-export interface ImportTrial {
-  /** Reads what the ledger knows. Call it before the other functions. While imports are put off, it is read again. */
-  load(): Promise<ImportProof>;
-  /** The last conclusion. */
-  known(): ImportProof;
-  /** Stores the last conclusion. */
-  store(): Promise<void>;
-  /** The most products that the next import may have; 0 while imports are put off, or only a proof may follow. */
-  sizeMax(): number;
-  /** True while products are sent as a proof, or their list is awaited. */
-  isUnderWay(): boolean;
-  /** True while other products should wait for a proof of several products, because larger imports may follow soon. */
-  isWorthWaiting(): boolean;
-  /** Call it when these deliveries are sent as one import. */
-  begin(deliveries: readonly DeliveryName[]): void;
-  giveBack(deliveries: readonly Pick<DeliveryName, 'id'>[]): void;
-  /** Forgets the products of proofs that a person has settled, because no list is read for them any more. */
-  forgetSettled(): Promise<void>;
-  isProof(request: Pick<ClaimedRequest, 'members'>): boolean;
-  answered(request: ClaimedRequest, outcome: Outcome): void;
-  /** Call it when a complete list has shown a product exactly once, under this id. */
-  shown(delivery: DeliveryName & { name: string }, id: JsonValue): void;
-  /** Call it when no list can show the product of a proof, and its answer was taken without proof. */
-  taken(delivery: DeliveryName): void;
-  /** Forgets a proof without a list, because a list can be read now. */
-  forgetTaken(): void;
-  /** Call it when no list will show the product of a proof, or not with its content. */
-  notShown(delivery: DeliveryName, message: string): void;
-  /** Imports are not used any more. */
-  fail(proof: Omit<Extract<ImportProof, { state: 'failed' }>, 'state' | 'at'>): void;
-}
-
 /** The products of one proof. */
 interface Proving {
   /** How many products the import had. */
@@ -90,7 +58,7 @@ export function createImportTrial(
     clock: Pick<Clock, 'now' | 'ticks'>;
     onConclusion: (proof: ImportProof) => void;
   },
-): ImportTrial {
+) {
   const { ledger, clock, onConclusion } = options;
   let known: ImportProof | null = null;
   /** False while the last conclusion is not stored in the ledger. */
@@ -98,6 +66,7 @@ export function createImportTrial(
   let lookAt = Number.NEGATIVE_INFINITY;
   const provings = new Set<Proving>();
 
+  /** The last conclusion. */
   const present = (): ImportProof => known ?? UNTRIED;
   const provingOf = ({ id, revision }: DeliveryName): Proving | undefined =>
     [...provings].find(({ awaited }) => awaited.get(id)?.revision === revision);
@@ -112,6 +81,7 @@ export function createImportTrial(
     onConclusion(proof);
   }
 
+  /** Imports are not used any more. */
   function fail(proof: Omit<Extract<ImportProof, { state: 'failed' }>, 'state' | 'at'>): void {
     // The first cause is shown, and all products that were changed.
     if (present().state === 'failed' && proof.overwrote === undefined) return;
@@ -205,7 +175,8 @@ export function createImportTrial(
   }
 
   return {
-    async load() {
+    /** Reads what the ledger knows. Call it before the other functions. While imports are put off, it is read again. */
+    async load(): Promise<ImportProof> {
       const isDue = known === null || (isPutOff(known, clock.now()) && clock.ticks() >= lookAt);
       if (isDue && isStored) {
         lookAt = clock.ticks() + LOOK_AGAIN_MS;
@@ -220,28 +191,36 @@ export function createImportTrial(
       return present();
     },
     known: present,
+    /** Stores the last conclusion. */
     async store() {
       if (isStored || known === null) return;
       const stored = known;
       await ledger.storeImportProof(use, stored);
       isStored = known === stored;
     },
-    sizeMax() {
+    /** The most products that the next import may have; 0 while imports are put off, or only a proof may follow. */
+    sizeMax(): number {
       const proof = present();
       return provings.size > 0 ? provenSize(proof) : nextProofSize(proof, clock.now());
     },
+    /** True while products are sent as a proof, or their list is awaited. */
     isUnderWay: () => provings.size > 0,
+    /**
+     * True while other products should wait for a proof of several products, because larger imports may follow soon.
+     */
     isWorthWaiting: () => [...provings].some(({ waitUntil }) => clock.ticks() < waitUntil),
-    begin(deliveries) {
+    /** Call it when these deliveries are sent as one import. */
+    begin(deliveries: readonly DeliveryName[]) {
       if (deliveries.length <= provenSize(present())) return;
       const awaited = new Map(deliveries.map(({ id, revision }) => [id, { revision, answeredId: null }]));
       prove({ size: deliveries.length, awaited, answersIds: false, form: [], isLost: false });
     },
-    giveBack(deliveries) {
+    giveBack(deliveries: readonly Pick<DeliveryName, 'id'>[]) {
       for (const proving of provings) {
         if (deliveries.some(({ id }) => proving.awaited.has(id))) provings.delete(proving);
       }
     },
+    /** Forgets the products of proofs that a person has settled, because no list is read for them any more. */
     async forgetSettled() {
       for (const proving of provings) {
         for (const [id, { revision }] of proving.awaited) {
@@ -250,9 +229,10 @@ export function createImportTrial(
         if (proving.awaited.size === 0) provings.delete(proving);
       }
     },
-    isProof: ({ members }) => members.some((member) => provingOf(member) !== undefined),
+    isProof: ({ members }: Pick<ClaimedRequest, 'members'>) =>
+      members.some((member) => provingOf(member) !== undefined),
 
-    answered(request, outcome) {
+    answered(request: ClaimedRequest, outcome: Outcome) {
       const begun = new Set(request.members.flatMap((member) => provingOf(member) ?? []));
       for (const proving of begun) provings.delete(proving);
       if (request.operation !== 'product.import') return;
@@ -288,7 +268,8 @@ export function createImportTrial(
       }
     },
 
-    shown(delivery, id) {
+    /** Call it when a complete list has shown a product exactly once, under this id. */
+    shown(delivery: DeliveryName & { name: string }, id: JsonValue) {
       const proving = provingOf(delivery);
       const answeredId = proving?.awaited.get(delivery.id)?.answeredId ?? null;
       if (proving === undefined) return;
@@ -300,19 +281,22 @@ export function createImportTrial(
       seen(proving, delivery);
     },
 
-    taken(delivery) {
+    /** Call it when no list can show the product of a proof, and its answer was taken without proof. */
+    taken(delivery: DeliveryName) {
       const proving = provingOf(delivery);
       if (proving === undefined) return;
       proving.isTaken = true;
       seen(proving, delivery);
     },
 
+    /** Forgets a proof without a list, because a list can be read now. */
     forgetTaken() {
       const proof = present();
       if (proof.state === 'proven' && proof.isTaken === true) conclude(UNTRIED);
     },
 
-    notShown(delivery, message) {
+    /** Call it when no list will show the product of a proof, or not with its content. */
+    notShown(delivery: DeliveryName, message: string) {
       const proving = provingOf(delivery);
       if (proving === undefined) return;
       provings.delete(proving);
@@ -324,6 +308,8 @@ export function createImportTrial(
     fail,
   };
 }
+
+export type ImportTrial = ReturnType<typeof createImportTrial>;
 
 const WORDS: Record<ImportUse, string> = { creates: 'new products', changes: 'changed products' };
 

@@ -11,10 +11,10 @@ import type { Profile } from '../../domain/profile.ts';
 import { remoteIdText } from '../../domain/remote-id.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { AttemptContext, ProofContext } from './decide-context.ts';
-import { REST_MAX_MS, resendDelayMs } from './waits.ts';
+import { REST_MAX_MS, resendDelayMs } from './decide-context.ts';
 
 /** What happens to a delivery whose answer proves too little. */
-export type Weighed =
+type Weighed =
   | { kind: 'done' }
   /** A list is read. */
   | { kind: 'look_up' }

@@ -1,7 +1,8 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { OutcomeDetail } from '../../domain/delivery/outcome.ts';
+import type { OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
-import type { Attempted } from './waits.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { fullJitterMs } from '../../lib/backoff.ts';
 
 /** What every decision about a delivery needs to know. */
 export interface DecideContext extends Attempted {
@@ -47,4 +48,42 @@ export function reasonOf(code: ReasonCode, detail: OutcomeDetail): Reason {
     ...(detail.status === null ? {} : { status: detail.status }),
     ...(detail.fields ? { fields: detail.fields } : {}),
   };
+}
+
+/** How long a write that a list has to show waits for the other writes of the run before the list is read. */
+export const REST_MAX_MS = 900_000;
+
+/** What the waits of a delivery depend on. */
+interface Attempted {
+  /** The attempts that were used before this one. */
+  attempts: number;
+  profile: Profile;
+  /** In [0, 1), for the jitter. */
+  random: number;
+}
+
+/** The wait before the next attempt. */
+export function backoffMs({ attempts, profile, random }: Attempted): number {
+  const { baseMs, capMs } = profile.retry.backoff;
+  return fullJitterMs(attempts + 1, { baseMs, capMs }, random);
+}
+
+/** How long after a request was lost it may still take effect at the API. */
+export function settlingDelayMs(cause: UnconfirmedCause, profile: Profile): number {
+  return cause === 'timeout' ? profile.settlingDelayMs.timeout : profile.settlingDelayMs.reset;
+}
+
+/** The wait after a lost answer before a listing can prove that the write is absent. */
+export function readBackDelayMs(cause: UnconfirmedCause, attempted: Attempted): number {
+  return settlingDelayMs(cause, attempted.profile) + Math.max(backoffMs(attempted), 1);
+}
+
+/**
+ * The wait after a lost answer before the write is sent again. I3: if keys are not honoured, the write that follows may be sent
+ * as soon as the repetition is answered. The lost request must not be able to land after that.
+ */
+export function resendDelayMs(cause: UnconfirmedCause, attempted: Attempted): number {
+  const { profile } = attempted;
+  const settlingMs = profile.idempotency === 'honoured' ? 0 : settlingDelayMs(cause, profile);
+  return Math.max(backoffMs(attempted), settlingMs, 1);
 }

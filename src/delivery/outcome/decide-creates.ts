@@ -11,10 +11,9 @@ import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.t
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { boundedWaitMs, decide } from './decide.ts';
-import { reasonOf, WEIGHED_BY_ROW } from './decide-context.ts';
+import { readBackDelayMs, reasonOf, WEIGHED_BY_ROW } from './decide-context.ts';
 import type { ImportDecision } from './decide-import.ts';
-import { notNamed } from './decide-member.ts';
-import { readBackDelayMs } from './waits.ts';
+import { notNamed } from './decide-import.ts';
 
 export interface CreatesContext {
   profile: Profile;

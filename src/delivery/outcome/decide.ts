@@ -4,9 +4,8 @@ import type { Reason } from '../../domain/delivery/reason.ts';
 import { unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import { decideAccepted } from './decide-accepted.ts';
-import { type AttemptContext, reasonOf } from './decide-context.ts';
+import { type AttemptContext, readBackDelayMs, reasonOf, resendDelayMs } from './decide-context.ts';
 import { decideBusinessRule, decideExists, decideForbidden, decideRefused } from './decide-refusal.ts';
-import { readBackDelayMs, resendDelayMs } from './waits.ts';
 
 /** The state of a delivery after each decision. */
 export const DECISION_STATES: Record<Decision['kind'], DeliveryState> = {

@@ -12,17 +12,6 @@
 
 import { REQUESTS_MAX } from '../../domain/ports/target.ts';
 
-/** Pure: times are ticks of a clock. */
-export interface Concurrency {
-  answered(latencyMs: number, now: number): void;
-  /** @param rate requests per second that the limit allows, or infinity while none is known */
-  bound(rate: number): number;
-  /** The highest recent rate of answers, per second. */
-  peak(): number;
-  /** Lets the bound grow from its start value again. */
-  restart(): void;
-}
-
 const MIN = 4;
 const ROOM = 2.5;
 const SLICE_MS = 50;
@@ -37,7 +26,8 @@ const GROUP_MS = 8;
 /** The assumed latency before the first answer. */
 const UNKNOWN_MS = 100;
 
-export function createConcurrency(): Concurrency {
+/** Pure: times are ticks of a clock. */
+export function createConcurrency() {
   let lowest = { latencyMs: Number.POSITIVE_INFINITY, at: 0 };
   let highest = { rate: 0, at: 0 };
   let slice = { from: Number.NaN, answers: 0 };
@@ -48,7 +38,7 @@ export function createConcurrency(): Concurrency {
     (rate * (Number.isFinite(latencyMs) ? latencyMs : UNKNOWN_MS)) / 1000;
 
   return {
-    answered(latencyMs, now) {
+    answered(latencyMs: number, now: number) {
       grown += 1;
       usualMs = Number.isNaN(usualMs) ? latencyMs : usualMs + LATEST * (latencyMs - usualMs);
       if (latencyMs <= lowest.latencyMs || now - lowest.at > LOWEST_KEPT_MS) lowest = { latencyMs, at: now };
@@ -60,14 +50,60 @@ export function createConcurrency(): Concurrency {
       if (rate >= highest.rate || now - highest.at > PEAK_KEPT_MS) highest = { rate, at: now };
       slice = { from: now, answers: 0 };
     },
-    bound(rate) {
+    /** @param rate requests per second that the limit allows, or infinity while none is known */
+    bound(rate: number): number {
       if (Number.isFinite(rate)) return Math.min(REQUESTS_MAX, MIN + Math.ceil(ROOM * inFlight(rate, usualMs)));
       const room = 2 * MIN + Math.ceil(ROOM * inFlight(highest.rate, Math.max(lowest.latencyMs, GROUP_MS)));
       return Math.min(REQUESTS_MAX, room, FIRST + Math.floor(GROWTH * Math.sqrt(grown)));
     },
+    /** The highest recent rate of answers, per second. */
     peak: () => highest.rate,
+    /** Lets the bound grow from its start value again. */
     restart() {
       grown = 0;
+    },
+  };
+}
+
+const SLOT_MS = 1000;
+const SLOTS = 128;
+
+/** The recent rate of accepted requests. Pure: times are ticks of a clock. */
+export function createGoodput() {
+  const counts = new Uint32Array(SLOTS);
+  let slot = 0;
+  let since = 0;
+
+  const at = (index: number): number => ((index % SLOTS) + SLOTS) % SLOTS;
+
+  function advance(now: number): void {
+    const present = Math.floor(now / SLOT_MS);
+    if (present - slot >= SLOTS) slot = present - SLOTS;
+    while (slot < present) {
+      slot += 1;
+      counts[at(slot)] = 0;
+    }
+  }
+
+  return {
+    accepted(now: number) {
+      advance(now);
+      const index = at(slot);
+      counts[index] = (counts[index] ?? 0) + 1;
+    },
+    /** Drops all counts. After a pause without requests, older counts do not describe the present. */
+    forget(now: number) {
+      counts.fill(0);
+      slot = Math.floor(now / SLOT_MS);
+      since = now;
+    },
+    /** Accepted requests per second over the last `ms` milliseconds, or since the counts begin if that is shorter. */
+    over(ms: number, now: number): number {
+      advance(now);
+      const periodMs = Math.max(1, Math.min(ms, (SLOTS - 2) * SLOT_MS, now - since));
+      let sum = 0;
+      for (let back = 0; back < Math.ceil(periodMs / SLOT_MS); back += 1) sum += counts[at(slot - back)] ?? 0;
+      return (1000 * sum) / periodMs;
     },
   };
 }

@@ -19,32 +19,7 @@
 // other clients after all, more rounds have to agree the next time.
 
 import { acceptedPerSecond, RATE_MIN } from './rate-estimates.ts';
-import type { EndedStop } from './stop-history.ts';
-
-/** Pure: times are ticks of a clock, rates are requests per second. */
-export interface FairShare {
-  /** Counts a refusal at a rate that was accepted before. `steady` is the steady rate at that time. */
-  addEvidence(weight?: number, steady?: number): void;
-  /** A whole steady period at this rate has ended without a refusal. */
-  steadyPeriodPassed(steady: number): void;
-  /** A raise was refused. `accepted` is the highest rate that was accepted before that. */
-  raiseRefused(accepted: number): void;
-  evidence(): number;
-  /** Drops the evidence, because the limit has changed. */
-  reset(): void;
-  /** True if there is enough evidence of other clients. */
-  hasOthers(): boolean;
-  /** Begins to share after this rate was refused. */
-  start(refusedRate: number, now: number): void;
-  /** The rate after its rise so far. It also rises while no request is sent, and then without a bound. */
-  rate(now: number): number;
-  /** The rate was not used for `ms` milliseconds, so it must not rise for this time. */
-  skipUnused(ms: number, now: number): void;
-  /** Continues from this rate without a reduction. */
-  continueFrom(refusedRate: number, now: number): void;
-  /** Reduces the rate. @returns the steady rate if no other client is assumed any more; else null */
-  reduce(refusedRate: number, stop: EndedStop, now: number): number | null;
-}
+import type { EndedStop } from './stop.ts';
 
 const EVIDENCE_NEEDED = 3;
 /**
@@ -75,7 +50,8 @@ const EQUAL = { ratio: 1.04, openMs: 5000, first: 4, max: 32, kept: 0.96 };
 /** What equal rounds have in common: the accepted rates and the lowest refused rate. */
 const NO_ROUNDS = { least: Number.POSITIVE_INFINITY, most: 0, refused: Number.POSITIVE_INFINITY, count: 0 };
 
-export function createFairShare(): FairShare {
+/** Pure: times are ticks of a clock, rates are requests per second. */
+export function createFairShare() {
   let evidence = 0;
   /** The highest steady rate; 0 before there was one. */
   let highest = 0;
@@ -87,6 +63,7 @@ export function createFairShare(): FairShare {
 
   const roundsSince = (now: number): number => (now - from.at) / ROUND_MS;
 
+  /** The rate after its rise so far. It also rises while no request is sent, and then without a bound. */
   function rateAt(now: number): number {
     const ms = now - from.at;
     const usual = GAIN.first * rounds ** 2 * Math.max(1, from.rate) ** GAIN.power;
@@ -95,6 +72,7 @@ export function createFairShare(): FairShare {
     return risen * Math.exp(Math.max(0, ms - FREE.afterMs) / FREE.efoldMs);
   }
 
+  /** Continues from this rate without a reduction. */
   function continueFrom(rate: number, now: number): void {
     from = { rate, at: now };
   }
@@ -108,39 +86,47 @@ export function createFairShare(): FairShare {
   }
 
   return {
-    addEvidence(weight = 1, steady = 0) {
+    /** Counts a refusal at a rate that was accepted before. `steady` is the steady rate at that time. */
+    addEvidence(weight: number = 1, steady: number = 0) {
       evidence += weight;
       highest = Math.max(highest, steady);
     },
-    steadyPeriodPassed(steady) {
+    /** A whole steady period at this rate has ended without a refusal. */
+    steadyPeriodPassed(steady: number) {
       const beyond = highest === 0 ? 0 : (Math.sqrt(highest) * (steady / highest - 1)) / BEYOND.perRoot;
       if (beyond > 1) evidence += 1;
       else if (beyond < 0.5) evidence = Math.max(0, evidence - 1);
       if (beyond > 1 || highest === 0) highest = steady;
       if (evidence === 0) needed = EQUAL.first;
     },
-    raiseRefused(accepted) {
+    /** A raise was refused. `accepted` is the highest rate that was accepted before that. */
+    raiseRefused(accepted: number) {
       if (highest > 0 && accepted > BEYOND.raised * highest) evidence += 1;
     },
     evidence: () => evidence,
+    /** Drops the evidence, because the limit has changed. */
     reset() {
       evidence = 0;
       highest = 0;
       needed = EQUAL.first;
     },
+    /** True if there is enough evidence of other clients. */
     hasOthers: () => evidence >= EVIDENCE_NEEDED,
-    start(refusedRate, now) {
+    /** Begins to share after this rate was refused. */
+    start(refusedRate: number, now: number) {
       evidence = EVIDENCE_NEEDED;
       highest = 0;
       equal = NO_ROUNDS;
       continueFrom(refusedRate * (1 - REDUCTION), now);
     },
     rate: rateAt,
-    skipUnused(ms, now) {
+    /** The rate was not used for `ms` milliseconds, so it must not rise for this time. */
+    skipUnused(ms: number, now: number) {
       from.at = Math.min(now, from.at + ms);
     },
     continueFrom,
-    reduce(refusedRate, stop, now) {
+    /** Reduces the rate. @returns the steady rate if no other client is assumed any more; else null */
+    reduce(refusedRate: number, stop: EndedStop, now: number): number | null {
       rounds = Math.sqrt(rounds * Math.max(GAIN.roundsMin, Math.min(GAIN.roundsMax, roundsSince(now))));
       continueFrom(refusedRate * (1 - REDUCTION), now);
       if (stop.openMs > EQUAL.openMs) addRound(acceptedPerSecond(stop), refusedRate);
@@ -151,3 +137,5 @@ export function createFairShare(): FairShare {
     },
   };
 }
+
+export type FairShare = ReturnType<typeof createFairShare>;

@@ -9,24 +9,8 @@
 
 import { acceptedPerSecond, isLeap, rampRate, rateAfterLongStop, rateAtEndOfWindow } from './rate-estimates.ts';
 import type { LimitEstimate, RateSchedule } from './rate-schedule.ts';
-import type { RefusalStreak } from './refusal-streak.ts';
-import type { EndedStop } from './stop-history.ts';
-import { STEP } from './trial-length.ts';
-
-/** Pure: times are ticks of a clock, rates are requests per second. */
-export interface LongWindow {
-  accepted(sentAt: number): void;
-  /** No answer came for a while, and no stop was the cause. */
-  paused(now: number): void;
-  afterLongStop(stop: EndedStop, refusedRate: number, now: number): void;
-  /**
-   * Handles a short stop while a long window is assumed. Such a stop has one of these causes: the window ends, the window
-   * refills, or there is a second limit.
-   *
-   * @returns false if refusals have continued for so long that the limit cannot have a long window
-   */
-  afterShortStop(stop: EndedStop, refusedRate: number, now: number): boolean;
-}
+import { STEP } from './rate-schedule.ts';
+import type { EndedStop, RefusalStreak } from './stop.ts';
 
 /** If refusals continue for this many windows, the limit has no long window. */
 const STREAK_WINDOWS_MAX = 1.5;
@@ -39,7 +23,8 @@ const REFILLED = 0.9;
  */
 const RAMP_AGAIN = { ofWindow: 0.25, leap: 8, climbed: 0.5 };
 
-export function createLongWindow(limit: LimitEstimate, schedule: RateSchedule, streak: RefusalStreak): LongWindow {
+/** Pure: times are ticks of a clock, rates are requests per second. */
+export function createLongWindow(limit: LimitEstimate, schedule: RateSchedule, streak: RefusalStreak) {
   const cycle = createWindowCycle();
   /** Since when every refusal has come while the window refilled; null if the last refusal did not. */
   let refillingSince: number | null = null;
@@ -61,10 +46,11 @@ export function createLongWindow(limit: LimitEstimate, schedule: RateSchedule, s
   }
 
   return {
-    accepted: (sentAt) => cycle.accepted(sentAt),
-    paused: (now) => cycle.restart(now),
+    accepted: (sentAt: number) => cycle.accepted(sentAt),
+    /** No answer came for a while, and no stop was the cause. */
+    paused: (now: number) => cycle.restart(now),
 
-    afterLongStop(stop, refusedRate, now) {
+    afterLongStop(stop: EndedStop, refusedRate: number, now: number) {
       refillingSince = null;
       const isFirst = limit.windowMs === 0;
       const phase = schedule.phase();
@@ -81,7 +67,13 @@ export function createLongWindow(limit: LimitEstimate, schedule: RateSchedule, s
       schedule.startSteady(now);
     },
 
-    afterShortStop(stop, refusedRate, now) {
+    /**
+     * Handles a short stop while a long window is assumed. Such a stop has one of these causes: the window ends, the window
+     * refills, or there is a second limit.
+     *
+     * @returns false if refusals have continued for so long that the limit cannot have a long window
+     */
+    afterShortStop(stop: EndedStop, refusedRate: number, now: number): boolean {
       const { low, steadyRate, windowMs } = limit;
       const recent = stop.goodput(windowMs);
       const phase = schedule.phase();
@@ -106,36 +98,32 @@ export function createLongWindow(limit: LimitEstimate, schedule: RateSchedule, s
   };
 }
 
-/** Measures a limit with a long window, from the end of one long stop to the end of the next. Pure: times are ticks of a clock. */
-interface WindowCycle {
-  accepted(sentAt: number): void;
-  restart(now: number): void;
-  /**
-   * Ends the cycle when a long stop has ended.
-   *
-   * @returns accepted requests per second in the cycle, and the length of the window as far as it is known
-   */
-  end(stop: EndedStop, now: number): { rate: number; windowMs: number };
-}
-
 /** The lengths that a measured window can have. */
 const MEASURED = { msMin: 8000, msMax: 90_000 };
 /** The assumed length of a window whose beginning was not seen. */
 const DEFAULT_MS = 60_000;
 
-function createWindowCycle(): WindowCycle {
+/**
+ * Measures a limit with a long window, from the end of one long stop to the end of the next. Pure: times are ticks of a clock.
+ */
+function createWindowCycle() {
   let from = Number.NaN;
   let count = 0;
   return {
-    accepted(sentAt) {
+    accepted(sentAt: number) {
       if (Number.isNaN(from)) from = sentAt;
       count += 1;
     },
-    restart(now) {
+    restart(now: number) {
       from = now;
       count = 0;
     },
-    end({ stopMs, goodput }, now) {
+    /**
+     * Ends the cycle when a long stop has ended.
+     *
+     * @returns accepted requests per second in the cycle, and the length of the window as far as it is known
+     */
+    end({ stopMs, goodput }: EndedStop, now: number): { rate: number; windowMs: number } {
       const cycleMs = now - from;
       const isMeasured = cycleMs >= Math.max(MEASURED.msMin, stopMs) && cycleMs <= MEASURED.msMax;
       const rate = isMeasured ? (1000 * count) / cycleMs : goodput(1.25 * DEFAULT_MS);

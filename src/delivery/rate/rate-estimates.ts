@@ -1,6 +1,6 @@
 // Estimates of the rate that a limit allows, made after a refusal. Rates are requests per second.
 
-import type { EndedStop } from './stop-history.ts';
+import type { EndedStop } from './stop.ts';
 
 export const RATE_MIN = 0.2;
 

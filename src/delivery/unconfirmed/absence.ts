@@ -5,24 +5,7 @@ import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import { remoteIdText } from '../../domain/remote-id.ts';
 import type { Clock } from '../../lib/clock.ts';
 
-/**
- * Decides when an absence from the platform is believed. A list may lag: a complete list may not show yet what the API has
- * acknowledged. An absence is believed if the list shows an item of the same kind that was sent after the unconfirmed request had
- * ended. If there is no such item, two complete lists that are `list.lagMs` apart have to agree. Only memory keeps the time of the
- * first list, so the wait begins again after a restart.
- */
-export interface Absence {
-  /** Call it before the list of a kind is read for these deliveries. */
-  watch(kind: ListableKind, deliveries: readonly UnconfirmedDelivery[]): Promise<ListWatch>;
-  /** Call it before the publications are read. Later publications prove nothing there, so two lists always have to agree. */
-  watchPublications(): Pick<ListWatch, 'waitMs'>;
-  /** Whether a list that is read now shows the writes from before this process began. */
-  showsThePast(): boolean;
-  /** Forgets a delivery that is not unconfirmed any more. */
-  forget(deliveryId: number): void;
-}
-
-export interface ListWatch {
+interface ListWatch {
   /** Adds an entry of the list. */
   add(item: RemoteItem): void;
   /**
@@ -45,11 +28,17 @@ interface Remembered {
  */
 export const LOOKED_UP_MAX = 100_000;
 
+/**
+ * Decides when an absence from the platform is believed. A list may lag: a complete list may not show yet what the API has
+ * acknowledged. An absence is believed if the list shows an item of the same kind that was sent after the unconfirmed request had
+ * ended. If there is no such item, two complete lists that are `list.lagMs` apart have to agree. Only memory keeps the time of the
+ * first list, so the wait begins again after a restart.
+ */
 export function createAbsence(options: {
   ledger: Pick<UnconfirmedLedger, 'acknowledgedCreates'>;
   lagMs: number;
   clock: Clock;
-}): Absence {
+}) {
   const { ledger, lagMs, clock } = options;
   const startedAt = { at: clock.now(), ticks: clock.ticks() };
   const remembered = new Map<number, Remembered>();
@@ -75,7 +64,8 @@ export function createAbsence(options: {
   }
 
   return {
-    async watch(kind, deliveries) {
+    /** Call it before the list of a kind is read for these deliveries. */
+    async watch(kind: ListableKind, deliveries: readonly UnconfirmedDelivery[]): Promise<ListWatch> {
       const begunAt = clock.ticks();
       const ended = deliveries.map((delivery) => remember(delivery).endedAt);
       const later =
@@ -100,13 +90,20 @@ export function createAbsence(options: {
       };
     },
 
-    watchPublications() {
+    /**
+     * Call it before the publications are read. Later publications prove nothing there, so two lists always have to agree.
+     */
+    watchPublications(): Pick<ListWatch, 'waitMs'> {
       const begunAt = clock.ticks();
       return { waitMs: (delivery) => (lagMs === 0 ? 0 : confirmedIn(delivery, begunAt)) };
     },
 
+    /** Whether a list that is read now shows the writes from before this process began. */
     showsThePast: () => clock.ticks() >= startedAt.ticks + lagMs,
 
-    forget: (deliveryId) => void remembered.delete(deliveryId),
+    /** Forgets a delivery that is not unconfirmed any more. */
+    forget: (deliveryId: number) => void remembered.delete(deliveryId),
   };
 }
+
+export type Absence = ReturnType<typeof createAbsence>;

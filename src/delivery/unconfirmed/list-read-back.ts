@@ -1,3 +1,5 @@
+import type { Operation } from '../../domain/delivery/operation.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
@@ -7,12 +9,10 @@ import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { eachInSlices } from '../../lib/collections/each-in-slices.ts';
-import type { CreatePause } from '../admission/create-pause.ts';
 import type { BulkImports } from '../imports/bulk-imports.ts';
 import type { Absence } from './absence.ts';
 import type { ListReads } from './list-reads.ts';
 import { createListingMatches, type ListingMatch } from './listing-match.ts';
-import { hasTakenEffect, readPublications } from './publications.ts';
 import type { ListRead, UnconfirmedDecisions } from './unconfirmed-decisions.ts';
 
 export interface ListReadBackOptions {
@@ -30,19 +30,6 @@ export interface ListReadBackOptions {
   settle: (delivery: UnconfirmedDelivery, decision: Decision) => Promise<void>;
 }
 
-/** Reads the platform's lists to find out whether unconfirmed writes have arrived. */
-export interface ListReadBack {
-  /**
-   * Reads the list of a kind once for all unconfirmed deliveries of the kind, and settles them.
-   *
-   * Only a complete listing that began after the settling delay proves an absence. The ledger therefore does not offer a delivery
-   * earlier. If the API refuses the list, nothing is settled until it grants the list again.
-   */
-  items(kind: ListableKind, deliveries: readonly UnconfirmedDelivery[], abort: AbortSignal): Promise<void>;
-  /** Reads the publications once for all unconfirmed passports, and settles them. */
-  publications(deliveries: readonly UnconfirmedDelivery[], abort: AbortSignal): Promise<void>;
-}
-
 /** The match of a delivery that cannot be looked up by a natural key. */
 const NO_MATCH: ListingMatch = { found: [], unclear: null };
 
@@ -55,7 +42,8 @@ function sinceThePast(delivery: UnconfirmedDelivery, now: number): UnconfirmedDe
   return { ...delivery, reason: { ...reason, since: now } };
 }
 
-export function createListReadBack(options: ListReadBackOptions): ListReadBack {
+/** Reads the platform's lists to find out whether unconfirmed writes have arrived. */
+export function createListReadBack(options: ListReadBackOptions) {
   const { ledger, target, reader, reads, decisions, absence, pause, bulk, profile, clock, settle } = options;
 
   /** True if a restored ledger does not know some of these items, or cannot be asked now. The next listing asks again. */
@@ -89,7 +77,13 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
   }
 
   return {
-    async items(kind, deliveries, abort) {
+    /**
+     * Reads the list of a kind once for all unconfirmed deliveries of the kind, and settles them.
+     *
+     * Only a complete listing that began after the settling delay proves an absence. The ledger therefore does not offer a delivery
+     * earlier. If the API refuses the list, nothing is settled until it grants the list again.
+     */
+    async items(kind: ListableKind, deliveries: readonly UnconfirmedDelivery[], abort: AbortSignal) {
       const fields = profile.naturalKeys[kind];
       const matches = createListingMatches(kind, { fields, keys: deliveries.flatMap(({ sentKey }) => sentKey ?? []) });
       // A restored ledger is proven complete by a listing without unknown items.
@@ -120,7 +114,8 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
       });
     },
 
-    async publications(deliveries, abort) {
+    /** Reads the publications once for all unconfirmed passports, and settles them. */
+    async publications(deliveries: readonly UnconfirmedDelivery[], abort: AbortSignal) {
       const watch = absence.watchPublications();
       const begunAt = clock.ticks();
       const read = await readPublications(reader, abort);
@@ -138,3 +133,93 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
     },
   };
 }
+
+/** What the list of publications shows about a passport; `unclear` if the list does not show to whom its entries belong. */
+type Publicity = 'public' | 'not_public' | 'unclear';
+
+type PublicationsRead =
+  | {
+      complete: true;
+      count: number | null;
+      publicityOf(passport: Pick<UnconfirmedDelivery, 'productId' | 'naturalKey'>): Publicity;
+    }
+  | { complete: false; outcome: Outcome };
+
+/** Reads all publications once, for any number of passports. */
+async function readPublications(
+  reader: Pick<PlatformReader, 'publications'>,
+  abort: AbortSignal,
+): Promise<PublicationsRead> {
+  const ids = new Set<string>();
+  const skus = new Set<string>();
+  let hasUnnamed = false;
+  const listing = await reader.publications(
+    (page) => {
+      for (const { isPublic, productId, sku } of page) {
+        if (!isPublic) continue;
+        if (productId !== null) ids.add(String(productId));
+        if (sku !== null) skus.add(sku);
+        if (productId === null && sku === null) hasUnnamed = true;
+      }
+    },
+    { signal: abort },
+  );
+  if (!listing.complete) return listing;
+  return {
+    ...listing,
+    publicityOf({ productId, naturalKey }) {
+      const isSimpleId = typeof productId === 'string' || typeof productId === 'number';
+      if (isSimpleId && ids.has(String(productId))) return 'public';
+      if (naturalKey !== null && skus.has(naturalKey)) return 'public';
+      return hasUnnamed ? 'unclear' : 'not_public';
+    },
+  };
+}
+
+/**
+ * Whether a step of a passport has taken effect, given what is public now; null if the list is unclear. A passport that is
+ * public was initialised.
+ */
+function hasTakenEffect(operation: Operation, publicity: Publicity): boolean | null {
+  if (publicity === 'unclear') return null;
+  return (publicity === 'public') === (operation !== 'passport.unpublish');
+}
+
+/** The next reading has to begin within this time after the list may be read again. Otherwise the creates continue. */
+const LATE_MS = 30_000;
+
+/**
+ * Pauses creates after a list has changed while it was read, so that the next reading finds it unchanged.
+ *
+ * After one reading that failed because entries moved, creates of the kind pause until the next reading is over. If
+ * that reading fails for the same reason, other writers change the list. A pause is then of no use until the list was
+ * read once without a failure.
+ */
+export function createCreatePause(clock: Pick<Clock, 'ticks'>) {
+  /** Kinds whose creates are paused, each with the end of its pause, by `ticks` of the clock. */
+  const restUntil = new Map<ListableKind, number>();
+  const inVain = new Set<ListableKind>();
+  const rests = (kind: ListableKind): boolean => clock.ticks() < (restUntil.get(kind) ?? Number.NEGATIVE_INFINITY);
+
+  return {
+    /** The operations that are paused now. */
+    operations: (): Operation[] => [...restUntil.keys()].filter(rests).map((kind) => `${kind}.create` as const),
+    /** Call it when a reading of this list begins. Paused creates wait until the reading ends. */
+    begin(kind: ListableKind) {
+      if (rests(kind)) restUntil.set(kind, Number.POSITIVE_INFINITY);
+    },
+    /**
+     * Call it when a reading has ended.
+     *
+     * @param end.restMs how long until the list may be read again
+     */
+    end(kind: ListableKind, { complete, moved, restMs }: { complete: boolean; moved: boolean; restMs: number }) {
+      const rested = restUntil.delete(kind);
+      if (complete) inVain.delete(kind);
+      else if (moved && rested) inVain.add(kind);
+      else if (moved && !inVain.has(kind)) restUntil.set(kind, clock.ticks() + restMs + LATE_MS);
+    },
+  };
+}
+
+export type CreatePause = ReturnType<typeof createCreatePause>;

@@ -1,52 +1,9 @@
-import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
-import type { ListAccess } from '../../domain/delivery/scope.ts';
+import { accessOf, type ListName } from '../../domain/delivery/scope.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
-import type { ListableKind, Listing } from '../../domain/ports/target.ts';
+import type { Listing } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
-
-/** Limits how often whole lists of the API are read back. Pure: the caller passes a monotonic time and gets a wait. */
-export interface ReadBudget {
-  /**
-   * Milliseconds to wait before asking again; 0 admits the read.
-   *
-   * @param mayCollect true if all deliveries are refused creates, so that the read may wait for more of them
-   */
-  admit(list: ListName, now: number, mayCollect?: boolean): number;
-  /** A read has ended, completely or not. */
-  ended(list: ListName, time: { begunAt: number; endedAt: number }, complete: boolean): void;
-  /** How many reads of the list in a row were not complete. */
-  failures(list: ListName): number;
-}
-
-export type ListName = ListableKind | 'publications';
-
-/** The access that the API can refuse to reads of this list. */
-export function accessOf(list: ListName): ListAccess {
-  return list === 'publications' ? 'publication.list' : `${list}.list`;
-}
-
-/** The list that shows the effect of a write; null if no list shows it. */
-export function listShowing(operation: Operation): ListName | null {
-  switch (operation) {
-    case 'product.create':
-    case 'product.import':
-      return 'product';
-    case 'material.create':
-    case 'material.update':
-      return 'material';
-    // The publications show a passport only while it is public.
-    case 'passport.init':
-    case 'passport.publish':
-    case 'passport.unpublish':
-      return 'publications';
-    case 'bom_item.create':
-    case 'product.update':
-    case 'bom_item.update':
-      return null;
-  }
-}
 
 /**
  * Refused creates are collected between two reads that serve only them. While more of them come, each pause is twice as long as the
@@ -58,11 +15,13 @@ const COLLECT = { firstMs: 2000, lastMs: 60_000 };
 const AGAIN = { firstMs: 2000, lastMs: 300_000 };
 
 /**
+ * Limits how often whole lists of the API are read back. Pure: the caller passes a monotonic time and gets a wait.
+ *
  * Read-backs have a separate budget, so that read-backs and retries do not slow each other. After each read of a list
  * there is a pause as long as the read took. The next read serves all deliveries that became unconfirmed during the
  * pause. A list that cannot be read is tried less and less often.
  */
-export function createReadBudget(): ReadBudget {
+export function createReadBudget() {
   const pausedUntil = new Map<ListName, number>();
   const failures = new Map<ListName, number>();
   const collected = new Map<ListName, { pauseMs: number; until: number }>();
@@ -75,49 +34,35 @@ export function createReadBudget(): ReadBudget {
   }
 
   return {
-    admit(list, now, mayCollect = false) {
+    /**
+     * Milliseconds to wait before asking again; 0 admits the read.
+     *
+     * @param mayCollect true if all deliveries are refused creates, so that the read may wait for more of them
+     */
+    admit(list: ListName, now: number, mayCollect: boolean = false): number {
       const until = Math.max(pausedUntil.get(list) ?? now, mayCollect ? (collected.get(list)?.until ?? now) : now);
       return Math.max(0, until - now);
     },
-    ended(list, { begunAt, endedAt }, complete) {
+    /** A read has ended, completely or not. */
+    ended(list: ListName, { begunAt, endedAt }: { begunAt: number; endedAt: number }, complete: boolean) {
       const count = complete ? 0 : (failures.get(list) ?? 0) + 1;
       failures.set(list, count);
       if (complete) collect(list, endedAt);
       const againMs = complete ? 0 : Math.min(AGAIN.firstMs * 2 ** Math.min(count - 1, 16), AGAIN.lastMs);
       pausedUntil.set(list, endedAt + Math.max(endedAt - begunAt, againMs));
     },
-    failures: (list) => failures.get(list) ?? 0,
+    /** How many reads of the list in a row were not complete. */
+    failures: (list: ListName) => failures.get(list) ?? 0,
   };
 }
 
 /** A list whose last read failed. `since` is in `ticks` of the clock. */
-export interface UnreadableList {
+interface UnreadableList {
   what: ListName;
   since: number;
   reason: string;
   /** True if a limit of this machine prevented the read, and not the API. */
   local: boolean;
-}
-
-/** Reads of the platform's lists: when they may begin, and what their answers show about the API. */
-export interface ListReads {
-  /** Milliseconds until this list may be read; 0 means at once. @param mayCollect see `ReadBudget.admit` */
-  waitMs(list: ListName, mayCollect?: boolean): number;
-  /**
-   * Reports the result of a read to the API's health and to the counters, like any other answer.
-   *
-   * @returns the result as an outcome
-   */
-  ended(list: ListName, listing: Listing, begunAt: number): Outcome;
-  /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
-  unreadable(): UnreadableList | null;
-  /**
-   * True if the API has answered the last read with something else than a list that can be relied on. It will not answer
-   * otherwise soon.
-   */
-  isUseless(list: ListName): boolean;
-  /** True if the list has failed so often in a row that answers are taken without it, where the profile accepts that. */
-  isGivenUp(list: ListName): boolean;
 }
 
 /** A list that the API does not give is asked for again after this time. */
@@ -126,16 +71,23 @@ const USELESS_MS = 3_600_000;
 /** After so many failed reads in a row, about half a minute apart from the first to the last, a list is given up. */
 const GIVEN_UP_AFTER = 5;
 
-export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; clock: Clock; emit: Emit }): ListReads {
+/** Reads of the platform's lists: when they may begin, and what their answers show about the API. */
+export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; clock: Clock; emit: Emit }) {
   const { health, clock, emit } = options;
   const budget = createReadBudget();
   const failing = new Map<ListName, UnreadableList>();
   const uselessUntil = new Map<ListName, number>();
   return {
     // Whole milliseconds, as the ledger stores them.
-    waitMs: (list, mayCollect = false) => Math.ceil(budget.admit(list, clock.ticks(), mayCollect)),
+    /** Milliseconds until this list may be read; 0 means at once. @param mayCollect see `ReadBudget.admit` */
+    waitMs: (list: ListName, mayCollect: boolean = false) => Math.ceil(budget.admit(list, clock.ticks(), mayCollect)),
 
-    ended(list, listing, begunAt) {
+    /**
+     * Reports the result of a read to the API's health and to the counters, like any other answer.
+     *
+     * @returns the result as an outcome
+     */
+    ended(list: ListName, listing: Listing, begunAt: number): Outcome {
       const outcome: Outcome = listing.complete
         ? { kind: 'accepted', evidence: 'bare', remoteId: null }
         : listing.outcome;
@@ -154,13 +106,23 @@ export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; c
       return outcome;
     },
 
-    isGivenUp: (list) => budget.failures(list) >= GIVEN_UP_AFTER,
+    /**
+     * True if the list has failed so often in a row that answers are taken without it, where the profile accepts that.
+     */
+    isGivenUp: (list: ListName) => budget.failures(list) >= GIVEN_UP_AFTER,
 
-    isUseless: (list) => clock.ticks() < (uselessUntil.get(list) ?? Number.NEGATIVE_INFINITY),
+    /**
+     * True if the API has answered the last read with something else than a list that can be relied on. It will not answer
+     * otherwise soon.
+     */
+    isUseless: (list: ListName) => clock.ticks() < (uselessUntil.get(list) ?? Number.NEGATIVE_INFINITY),
 
-    unreadable: () => [...failing.values()].toSorted((a, b) => a.since - b.since)[0] ?? null,
+    /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
+    unreadable: (): UnreadableList | null => [...failing.values()].toSorted((a, b) => a.since - b.since)[0] ?? null,
   };
 }
+
+export type ListReads = ReturnType<typeof createListReads>;
 
 /** True if the API itself has answered, and reading the list again will give no other answer. */
 function isNoList({ outcome, moved }: Extract<Listing, { complete: false }>): boolean {

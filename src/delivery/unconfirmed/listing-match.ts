@@ -9,15 +9,6 @@ export interface ListingMatch {
   unclear: string | null;
 }
 
-/** Looks for items in a listing. */
-export interface ListingMatches {
-  /** Adds an entry of the listing. @returns whether it may be one of the wanted items */
-  add(item: RemoteItem): boolean;
-  of(key: NaturalKey): ListingMatch;
-  /** Whether any entry shows none of the fields of a natural key. */
-  hidesKeys(): boolean;
-}
-
 interface Wanted {
   /** The entries by the key's value in one Unicode form. A platform may store another form. */
   byValue: Map<string, RemoteItem[]>;
@@ -28,6 +19,8 @@ interface Wanted {
 const SAME_KEY_MAX = 10;
 
 /**
+ * Looks for items in a listing.
+ *
  * A platform may show an item in another form than it was sent: without the field of its natural key, in capitals, or
  * with a code of the platform. Such an entry counts neither as the item nor as another one.
  *
@@ -36,7 +29,7 @@ const SAME_KEY_MAX = 10;
 export function createListingMatches(
   kind: ListableKind,
   { fields, keys }: { fields: readonly string[]; keys: readonly NaturalKey[] },
-): ListingMatches {
+) {
   const wanted = new Map<string, Wanted>();
   for (const { field, value } of keys) {
     const known = wanted.get(nameOf(field, value)) ?? { byValue: new Map(), unclear: null };
@@ -47,7 +40,8 @@ export function createListingMatches(
   let hidesKeys = false;
 
   return {
-    add(item) {
+    /** Adds an entry of the listing. @returns whether it may be one of the wanted items */
+    add(item: RemoteItem): boolean {
       let isWanted = false;
       let preferred: string | null = null;
       for (const field of fields) {
@@ -65,11 +59,12 @@ export function createListingMatches(
       hidesKeys ||= fields.every((field) => !Object.hasOwn(item.fields, field));
       return isWanted;
     },
-    of({ field, value }) {
+    of({ field, value }: NaturalKey): ListingMatch {
       const candidate = wanted.get(nameOf(field, value));
       const found = candidate?.byValue.get(value.normalize('NFC')) ?? [];
       return { found, unclear: hidden.has(field) ? hiddenKey(kind, field) : (candidate?.unclear ?? null) };
     },
+    /** Whether any entry shows none of the fields of a natural key. */
     hidesKeys: () => hidesKeys,
   };
 }

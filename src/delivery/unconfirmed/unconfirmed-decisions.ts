@@ -1,5 +1,6 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, isLookedForOnce, type Reason, wasThereBefore, whenAbsent } from '../../domain/delivery/reason.ts';
+import { type ListName, listShowing } from '../../domain/delivery/scope.ts';
 import type { Decision, Settlement } from '../../domain/ports/decision.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
@@ -12,55 +13,23 @@ import type { RetryBudget } from '../admission/retry-budget.ts';
 import type { Echoes } from '../echoes.ts';
 import { heldReason, withoutList } from '../outcome/decide-accepted.ts';
 import type { DecideContext, ProofContext, Readable } from '../outcome/decide-context.ts';
-import { decideReadBack } from '../outcome/decide-read-back.ts';
 import { blockedByRule } from '../outcome/decide-refusal.ts';
-import { decideResend, type ResendContext } from '../outcome/decide-resend.ts';
-import { type ListName, type ListReads, listShowing } from './list-reads.ts';
-import type { ListingMatch } from './listing-match.ts';
 import {
   absentReason,
+  decideReadBack,
+  decideResend,
   lateReason,
   notFoundReason,
   notShownReason,
   pendingReason,
+  type ResendContext,
   severalReason,
   unclearPublicationsReason,
   unprovenReason,
   withSentence,
-} from './unconfirmed-reasons.ts';
-
-/**
- * Decides the next states of unconfirmed deliveries. Each delivery that is sent again gets a slot in the retry budget.
- */
-export interface UnconfirmedDecisions {
-  /**
-   * Decides after the list was read.
-   *
-   * @param list a list that was not read to its end proves that its items are present, and proves no absence
-   */
-  afterList(delivery: UnconfirmedDelivery, match: ListingMatch, list: ListRead): Decision;
-  /**
-   * Decides after the publications were read.
-   *
-   * @param done whether the write has taken effect; null if the publications do not show it
-   */
-  afterPublications(delivery: UnconfirmedDelivery, done: boolean | null): Decision;
-  /** Decides about a delivery whose answer proves too little, if no list can show its effect. */
-  withoutList(delivery: UnconfirmedDelivery): Decision;
-  /**
-   * Decides after a read that was not complete. The list is read again, unless it has failed so often that an answer is
-   * taken without it.
-   */
-  afterFailedRead(delivery: UnconfirmedDelivery, list: ListName): Decision;
-  /** True if an answer is taken without a read, because the list was given up and is not read for a time. */
-  isTakenBetweenReads(delivery: UnconfirmedDelivery): boolean;
-  /** The delivery stays unconfirmed until the list was read once more, after `waitMs` at the earliest. */
-  readAgain(delivery: UnconfirmedDelivery, list: ListName, waitMs?: number): Decision;
-  /** Decides about a delivery that is safe to send again. */
-  resend(delivery: UnconfirmedDelivery): Decision;
-  /** Decides about all members of an import, in their order. They are sent together, so they share one slot. */
-  resendImport(members: readonly UnconfirmedDelivery[]): Settlement[];
-}
+} from './decide-read-back.ts';
+import { type ListReads } from './list-reads.ts';
+import type { ListingMatch } from './listing-match.ts';
 
 /** A list that was read. */
 export interface ListRead {
@@ -80,7 +49,7 @@ export interface ListRead {
   together: { dueAt: number | null };
 }
 
-export interface UnconfirmedDecisionsOptions {
+interface UnconfirmedDecisionsOptions {
   reads: Pick<ListReads, 'waitMs' | 'isGivenUp'>;
   health: Pick<ApiHealth, 'wasOut'>;
   retries: RetryBudget;
@@ -110,7 +79,10 @@ function restless(reason: Reason): Reason {
   return rest;
 }
 
-export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions): UnconfirmedDecisions {
+/**
+ * Decides the next states of unconfirmed deliveries. Each delivery that is sent again gets a slot in the retry budget.
+ */
+export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions) {
   const { reads, health, retries, echoes, readable, profile, clock, random } = options;
 
   const context = ({ operation, attempts }: UnconfirmedDelivery): DecideContext => ({
@@ -144,6 +116,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     return { ...decision, dueAt: slot() };
   }
 
+  /** The delivery stays unconfirmed until the list was read once more, after `waitMs` at the earliest. */
   function readAgain({ reason }: UnconfirmedDelivery, list: ListName, waitMs = 1): Decision {
     const nextLookAt = clock.now() + Math.max(1, Math.ceil(waitMs), reads.waitMs(list));
     return { kind: 'unconfirmed', nextLookAt, spend: false, reason: restless(reason) };
@@ -165,6 +138,10 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     return profile.answers.withoutProof === 'accept' && isWeak && words === undefined && reads.isGivenUp(list);
   }
 
+  /**
+   * Decides after a read that was not complete. The list is read again, unless it has failed so often that an answer is
+   * taken without it.
+   */
   function afterFailedRead(delivery: UnconfirmedDelivery, list: ListName): Decision {
     if (!isTakenWithout(list, delivery)) return readAgain(delivery, list);
     return withoutProof(delivery, { ...proofOf(delivery), readable: 'no' });
@@ -255,7 +232,16 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
   }
 
   return {
-    afterList(delivery, match, { what, complete, waitMs, mayMakeUntil, together }) {
+    /**
+     * Decides after the list was read.
+     *
+     * @param list a list that was not read to its end proves that its items are present, and proves no absence
+     */
+    afterList(
+      delivery: UnconfirmedDelivery,
+      match: ListingMatch,
+      { what, complete, waitMs, mayMakeUntil, together }: ListRead,
+    ): Decision {
       const { reason, sent } = delivery;
       const { found, unclear } = match;
       if (sent !== null && complete) {
@@ -298,7 +284,12 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       return delivery.isImportedCreate ? notMade(delivery, { what, mayMakeUntil, together }) : absent(delivery);
     },
 
-    afterPublications(delivery, done) {
+    /**
+     * Decides after the publications were read.
+     *
+     * @param done whether the write has taken effect; null if the publications do not show it
+     */
+    afterPublications(delivery: UnconfirmedDelivery, done: boolean | null): Decision {
       if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
       const { code } = delivery.reason;
       if (code === 'conflict') return conflicted(delivery);
@@ -310,21 +301,26 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       return done === null ? leftToPerson(unclearPublicationsReason(delivery.reason)) : absent(delivery);
     },
 
-    withoutList: (delivery) =>
+    /** Decides about a delivery whose answer proves too little, if no list can show its effect. */
+    withoutList: (delivery: UnconfirmedDelivery): Decision =>
       delivery.reason.code === 'conflict' ? conflicted(delivery) : withoutProof(delivery, proofOf(delivery)),
 
     readAgain,
 
     afterFailedRead,
 
-    isTakenBetweenReads(delivery) {
+    /** True if an answer is taken without a read, because the list was given up and is not read for a time. */
+    isTakenBetweenReads(delivery: UnconfirmedDelivery): boolean {
       const list = listShowing(delivery.operation);
       return list !== null && reads.waitMs(list) > 0 && isTakenWithout(list, delivery);
     },
 
-    resend: (delivery) => withSlot(decideResend(resendContext(delivery), delivery.reason, false)),
+    /** Decides about a delivery that is safe to send again. */
+    resend: (delivery: UnconfirmedDelivery): Decision =>
+      withSlot(decideResend(resendContext(delivery), delivery.reason, false)),
 
-    resendImport(members) {
+    /** Decides about all members of an import, in their order. They are sent together, so they share one slot. */
+    resendImport(members: readonly UnconfirmedDelivery[]): Settlement[] {
       const decided = members.map((delivery) => ({
         id: delivery.id,
         revision: delivery.revision,
@@ -338,3 +334,5 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     },
   };
 }
+
+export type UnconfirmedDecisions = ReturnType<typeof createUnconfirmedDecisions>;

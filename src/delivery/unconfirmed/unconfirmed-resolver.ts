@@ -1,5 +1,6 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
+import { accessOf, type ListName, listShowing } from '../../domain/delivery/scope.ts';
 import { showsInListing, unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
@@ -12,19 +13,19 @@ import type { Profile } from '../../domain/profile.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import { eachInSlices } from '../../lib/collections/each-in-slices.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
-import type { CreatePause } from '../admission/create-pause.ts';
+import { suspendedBy } from '../admission/authorization.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
-import { suspendedBy } from '../admission/suspended-work.ts';
 import type { Echoes } from '../echoes.ts';
 import { DECISION_STATES } from '../outcome/decide.ts';
 import type { Readable } from '../outcome/decide-context.ts';
 import { createAbsence, LOOKED_UP_MAX } from './absence.ts';
+import { unreadableReason } from './decide-read-back.ts';
+import type { CreatePause } from './list-read-back.ts';
 import { createListReadBack, type ListReadBackOptions } from './list-read-back.ts';
-import { accessOf, createListReads, type ListName, type ListReads, listShowing } from './list-reads.ts';
+import { createListReads } from './list-reads.ts';
 import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
-import { unreadableReason } from './unconfirmed-reasons.ts';
 
-export interface UnconfirmedResolverOptions {
+interface UnconfirmedResolverOptions {
   ledger: Pick<
     UnconfirmedLedger,
     'unconfirmedDeliveries' | 'endRest' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'acknowledgedCreates'
@@ -47,20 +48,6 @@ export interface UnconfirmedResolverOptions {
   emit: Emit;
 }
 
-/** Resolves unconfirmed deliveries: sends them again if that is safe, or reads them back if the API can be read. */
-export interface UnconfirmedResolver {
-  /**
-   * Resolves the unconfirmed deliveries whose time has come, unless the API is away.
-   *
-   * @returns the number of deliveries that it has handled
-   */
-  resolve(abort: AbortSignal): Promise<number>;
-  /** Whether the list that shows the effect of an operation can be read. */
-  readable: (operation: Operation) => Readable;
-  /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
-  unreadable: ListReads['unreadable'];
-}
-
 /** While only writes fail, one delivery is sent again in each period of this length, because further ones would only wait. */
 const TRY_AGAIN_MS = 30_000;
 
@@ -79,7 +66,8 @@ interface Plan {
   person: UnconfirmedDelivery[];
 }
 
-export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): UnconfirmedResolver {
+/** Resolves unconfirmed deliveries: sends them again if that is safe, or reads them back if the API can be read. */
+export function createUnconfirmedResolver(options: UnconfirmedResolverOptions) {
   const { ledger, health, echoes, bulk, profile, clock, emit } = options;
   const reads = createListReads(options);
   const decisions = createUnconfirmedDecisions({ ...options, reads, readable });
@@ -115,6 +103,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     });
   }
 
+  /** Whether the list that shows the effect of an operation can be read. */
   function readable(operation: Operation): Readable {
     const isCreate = operation === 'product.create' || operation === 'material.create';
     if (isCreate && options.assumesEmpty) return 'assumed_empty';
@@ -205,9 +194,15 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
 
   return {
     readable,
+    /** Of the lists whose last read failed, the one that has failed for the longest time; null if there is none. */
     unreadable: () => reads.unreadable(),
 
-    async resolve(abort) {
+    /**
+     * Resolves the unconfirmed deliveries whose time has come, unless the API is away.
+     *
+     * @returns the number of deliveries that it has handled
+     */
+    async resolve(abort: AbortSignal): Promise<number> {
       await echoes.ready();
       if (!options.isStaging()) for (const operations of RESTING_TOGETHER) await ledger.endRest(operations);
       const suspended = suspendedBy(health.refused().keys(), profile);
@@ -230,6 +225,8 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     },
   };
 }
+
+export type UnconfirmedResolver = ReturnType<typeof createUnconfirmedResolver>;
 
 /** Groups unconfirmed deliveries by the way in which they are resolved. */
 function planFor(deliveries: readonly UnconfirmedDelivery[], profile: Profile): Plan {

@@ -34,3 +34,32 @@ export function accessesOf(scope: Scope): Access[] {
 export function accessWord(access: Access): string {
   return isListAccess(access) ? `the list of ${access.replace('.list', 's')}` : access;
 }
+
+/** A list of the API. */
+export type ListName = 'product' | 'material' | 'publications';
+
+/** The access that the API can refuse to reads of this list. */
+export function accessOf(list: ListName): ListAccess {
+  return list === 'publications' ? 'publication.list' : `${list}.list`;
+}
+
+/** The list that shows the effect of a write; null if no list shows it. */
+export function listShowing(operation: Operation): ListName | null {
+  switch (operation) {
+    case 'product.create':
+    case 'product.import':
+      return 'product';
+    case 'material.create':
+    case 'material.update':
+      return 'material';
+    // The publications show a passport only while it is public.
+    case 'passport.init':
+    case 'passport.publish':
+    case 'passport.unpublish':
+      return 'publications';
+    case 'bom_item.create':
+    case 'product.update':
+    case 'bom_item.update':
+      return null;
+  }
+}

@@ -30,26 +30,7 @@ export interface DueNotice {
   firing: boolean;
 }
 
-export interface AlertBook {
-  /** Stores which conditions are true now. Returns the alerts whose status has changed. */
-  update(
-    holding: readonly Holding[],
-    channels: readonly string[],
-    now: number,
-  ): { fired: KeptAlert[]; resolved: KeptAlert[] };
-  /** The notices that are due, the oldest change of status first. */
-  due(channels: readonly string[], now: number): DueNotice[];
-  /** When the next notice becomes due; null if no notice waits. */
-  nextAt(channels: readonly string[], now: number): number | null;
-  /** Stores whether a notice was sent. */
-  ended(notice: DueNotice, error: string | null, now: number): void;
-  /** False if no such alert is known. */
-  mute(id: string, until: number | null): boolean;
-  view(channels: readonly string[], now: number): AlertView[];
-  kept(): KeptAlert[];
-}
-
-export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
+export function createAlertBook(note: Pick<AlertNote, 'alerts'>) {
   const alerts = new Map<string, KeptAlert>(note.alerts.map((alert) => [alert.id, structuredClone(alert)]));
 
   function forgetOld(channels: readonly string[], now: number): void {
@@ -109,7 +90,12 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
   }
 
   return {
-    update(holding, channels, now) {
+    /** Stores which conditions are true now. Returns the alerts whose status has changed. */
+    update(
+      holding: readonly Holding[],
+      channels: readonly string[],
+      now: number,
+    ): { fired: KeptAlert[]; resolved: KeptAlert[] } {
       const fired: KeptAlert[] = [];
       const resolved: KeptAlert[] = [];
       const held = new Map(holding.map((one) => [one.id, one]));
@@ -131,7 +117,8 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
       forgetOld(channels, now);
       return { fired, resolved };
     },
-    due(channels, now) {
+    /** The notices that are due, the oldest change of status first. */
+    due(channels: readonly string[], now: number): DueNotice[] {
       return pairs(channels, now)
         .filter(({ alert, channel }) => {
           const { nextAt } = noticeOf(alert, channel);
@@ -139,13 +126,15 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
         })
         .map(({ alert, channel }) => ({ alert: viewOf(alert, channels, now), channel, firing: alert.firing }));
     },
-    nextAt(channels, now) {
+    /** When the next notice becomes due; null if no notice waits. */
+    nextAt(channels: readonly string[], now: number): number | null {
       const times = pairs(channels, now).map(({ alert, channel }) => noticeOf(alert, channel).nextAt);
       const mutes = [...alerts.values()].map(({ firing, mutedUntil }) => (firing ? mutedUntil : null));
       const later = [...times, ...mutes].filter((at) => at !== null).filter((at) => at > now);
       return later.length === 0 ? null : Math.min(...later);
     },
-    ended({ alert: { id, since }, channel, firing }, error, now) {
+    /** Stores whether a notice was sent. */
+    ended({ alert: { id, since }, channel, firing }: DueNotice, error: string | null, now: number) {
       const alert = alerts.get(id);
       if (alert === undefined) return;
       const notice = noticeOf(alert, channel);
@@ -159,17 +148,18 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
       const waitMs = RETRY_MS[notice.tries - 1];
       notice.nextAt = error === null || waitMs === undefined ? null : now + waitMs;
     },
-    mute(id, until) {
+    /** False if no such alert is known. */
+    mute(id: string, until: number | null): boolean {
       const alert = alerts.get(id);
       if (alert === undefined) return false;
       alert.mutedUntil = until;
       return true;
     },
-    view(channels, now) {
+    view(channels: readonly string[], now: number): AlertView[] {
       return [...alerts.values()]
         .sort((a, b) => Number(b.firing) - Number(a.firing) || b.since - a.since || (a.id < b.id ? -1 : 1))
         .map((alert) => viewOf(alert, channels, now));
     },
-    kept: () => [...alerts.values()].map((alert) => structuredClone(alert)),
+    kept: (): KeptAlert[] => [...alerts.values()].map((alert) => structuredClone(alert)),
   };
 }

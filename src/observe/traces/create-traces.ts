@@ -36,13 +36,6 @@ export interface TracesOptions {
   log: Pick<Logger, 'warn'>;
 }
 
-export interface Traces {
-  pageStored: OnPageStored;
-  observe(event: ProgressEvent): void;
-  /** Sends the remaining spans, for a second at most. */
-  close(): Promise<void>;
-}
-
 /** States after which a delivery is not sent again automatically. */
 const ENDED = new Set(['delivered', 'rejected', 'parked', 'superseded', 'blocked']);
 const QUEUE_SPANS_MAX = 4096;
@@ -53,7 +46,7 @@ const LOG_EVERY_MS = 600_000;
 /** The most traces whose beginning is remembered. */
 const STARTS_MAX = 10_000;
 
-export function createTraces(options: TracesOptions): Traces {
+export function createTraces(options: TracesOptions) {
   const { sampleRatio, ledger, revisionOf, runBeganAt, now, log } = options;
   const sdk = createSdk(options);
   const { tracer } = sdk;
@@ -137,14 +130,17 @@ export function createTraces(options: TracesOptions): Traces {
   }
 
   return {
-    pageStored: (...page) => safely(() => pageStored(...page)),
-    observe(event) {
+    pageStored: (...page: Parameters<OnPageStored>) => safely(() => pageStored(...page)),
+    observe(event: ProgressEvent) {
       if (event.type === 'settled') safely(() => settled(event));
       else if (event.type === 'run_ended') lastReadAt.clear();
     },
+    /** Sends the remaining spans, for a second at most. */
     close: () => sdk.close(),
   };
 }
+
+export type Traces = ReturnType<typeof createTraces>;
 
 function createSdk({ endpoint, headers, version, now, log }: TracesOptions) {
   const random = new RandomIdGenerator();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readConflict } from '../../../src/delivery/outcome/conflict-words.ts';
 import { decide } from '../../../src/delivery/outcome/decide.ts';
+import { readConflict } from '../../../src/delivery/outcome/decide-refusal.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { nextState, PASSPORT_STATES } from '../../../src/sandbox/items/passports.ts';
 import { covers } from '../../support/docs/reliability.ts';

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Admitted, createAdmission } from '../../../src/delivery/admission/admission.ts';
+import { type Admitted, createAdmission, createSlots } from '../../../src/delivery/admission/admission.ts';
 import { type ApiHealth, createApiHealth } from '../../../src/delivery/admission/api-health.ts';
-import { createLoneWrites } from '../../../src/delivery/admission/lone-writes.ts';
-import { createScopeProbe } from '../../../src/delivery/admission/scope-probe.ts';
-import { createSlots } from '../../../src/delivery/admission/slots.ts';
+import { createLoneWrites, createScopeProbe } from '../../../src/delivery/admission/sent-alone.ts';
 import { createLearntRate, type LearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createReceivedQueue } from '../../../src/delivery/received-queue.ts';
 import { OPERATIONS, type Operation } from '../../../src/domain/delivery/operation.ts';

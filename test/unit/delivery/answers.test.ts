@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Answered, createAnswers } from '../../../src/delivery/answers.ts';
+import { type Answered, createAnswers } from '../../../src/delivery/settling.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
 const answer = (id: number, latencyMs = 0): Answered => ({

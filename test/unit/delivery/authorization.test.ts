@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Authorization, createAuthorization } from '../../../src/delivery/admission/authorization.ts';
+import { type Authorization, createAuthorization, suspendedBy } from '../../../src/delivery/admission/authorization.ts';
 import { createReachability } from '../../../src/delivery/admission/reachability.ts';
-import { suspendedBy } from '../../../src/delivery/admission/suspended-work.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { LIST_ACCESSES } from '../../../src/domain/delivery/scope.ts';
 import { Profile } from '../../../src/domain/profile.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createContactFailures } from '../../../src/delivery/contact-failures.ts';
+import { createContactFailures } from '../../../src/delivery/first-contact.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decideImport } from '../../../src/delivery/outcome/decide-import.ts';
-import { decideReadBack } from '../../../src/delivery/outcome/decide-read-back.ts';
+import { decideReadBack } from '../../../src/delivery/unconfirmed/decide-read-back.ts';
 import type { MemberOutcome, Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { RemoteItem } from '../../../src/domain/ports/target.ts';
 import type { SentContent, UnconfirmedDelivery } from '../../../src/domain/ports/unconfirmed.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../../src/delivery/outcome/decide.ts';
 import type { AttemptContext } from '../../../src/delivery/outcome/decide-context.ts';
-import { decideResend } from '../../../src/delivery/outcome/decide-resend.ts';
+import { decideResend } from '../../../src/delivery/unconfirmed/decide-read-back.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createCreatePause } from '../../../src/delivery/admission/create-pause.ts';
 import { createRetryBudget } from '../../../src/delivery/admission/retry-budget.ts';
+import { createCreatePause } from '../../../src/delivery/unconfirmed/list-read-back.ts';
 import { createUnconfirmedResolver } from '../../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type { Decision } from '../../../src/domain/ports/decision.ts';

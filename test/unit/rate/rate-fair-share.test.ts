@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFairShare } from '../../../src/delivery/rate/fair-share.ts';
-import type { EndedStop } from '../../../src/delivery/rate/stop-history.ts';
+import type { EndedStop } from '../../../src/delivery/rate/stop.ts';
 
 /** A stop after `openMs` milliseconds in which `rate` requests were accepted per second. */
 const stopAfter = (openMs: number, rate: number): EndedStop => ({

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createFairShare } from '../../../src/delivery/rate/fair-share.ts';
 import { createLongWindow } from '../../../src/delivery/rate/long-window.ts';
 import { createRateSchedule, type LimitEstimate } from '../../../src/delivery/rate/rate-schedule.ts';
-import { createRefusalStreak } from '../../../src/delivery/rate/refusal-streak.ts';
-import type { EndedStop } from '../../../src/delivery/rate/stop-history.ts';
+import type { EndedStop } from '../../../src/delivery/rate/stop.ts';
+import { createRefusalStreak } from '../../../src/delivery/rate/stop.ts';
 
 const WINDOW_MS = 60_000;
 

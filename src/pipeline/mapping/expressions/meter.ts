@@ -1,24 +1,5 @@
 import { MappingError } from '../mapping-error.ts';
 
-/**
- * Counts the work of expressions in steps, so that no value can block the daemon. A step takes some nanoseconds. With a
- * limit in time, the same row could be quarantined on a busy machine and mapped on an idle one.
- */
-export interface Meter {
-  /** Resets the count for the next row. */
-  startRow(): void;
-  /**
-   * Runs one evaluation.
-   *
-   * @throws MappingError `expression.costly` if it takes more steps than are left for the row
-   */
-  run(evaluate: () => unknown): unknown;
-  /** Counts steps. Call it before work that may take long. */
-  spend: (steps: number) => void;
-  /** Counts the whole content of a value, repeated parts included: a comparison may read all of it. */
-  weigh(value: unknown): void;
-}
-
 /** The steps for all expressions of one row, about a tenth of a second. */
 export const ROW_STEPS_MAX = 20_000_000;
 /**
@@ -32,11 +13,16 @@ export const OPERATION_STEPS = 16;
 /** The steps of an element of a list or a member of an object. */
 export const ELEMENT_STEPS = 64;
 
-export function createMeter(): Meter {
+/**
+ * Counts the work of expressions in steps, so that no value can block the daemon. A step takes some nanoseconds. With a
+ * limit in time, the same row could be quarantined on a busy machine and mapped on an idle one.
+ */
+export function createMeter() {
   let rowLeft = ROW_STEPS_MAX;
   let left = ROW_STEPS_MAX;
   let exceeded: MappingError | null = null;
 
+  /** Counts steps. Call it before work that may take long. */
   function spend(steps: number): void {
     left -= steps;
     if (left < 0) throw (exceeded ??= costly());
@@ -46,6 +32,7 @@ export function createMeter(): Meter {
     if (exceeded !== null) throw exceeded;
   }
 
+  /** Counts the whole content of a value, repeated parts included: a comparison may read all of it. */
   function weigh(value: unknown): void {
     const open = [value];
     while (open.length > 0) {
@@ -68,10 +55,16 @@ export function createMeter(): Meter {
   return {
     spend,
     weigh,
+    /** Resets the count for the next row. */
     startRow() {
       rowLeft = ROW_STEPS_MAX;
     },
-    run(evaluate) {
+    /**
+     * Runs one evaluation.
+     *
+     * @throws MappingError `expression.costly` if it takes more steps than are left for the row
+     */
+    run(evaluate: () => unknown): unknown {
       const given = Math.max(rowLeft, REMAINDER_STEPS);
       left = given;
       exceeded = null;
@@ -81,14 +74,15 @@ export function createMeter(): Meter {
         return value;
       } finally {
         rowLeft -= given - left;
-        // `all`, `exists`, `&&` and `
-        //
-        // ` continue after an error and may hide it, so the limit is checked again here.
+        // The operators `all`, `exists`, `&&` and `||` continue after an error and may hide it, so the limit is checked
+        // again here.
         assertWithin();
       }
     },
   };
 }
+
+export type Meter = ReturnType<typeof createMeter>;
 
 function costly(): MappingError {
   return new MappingError(

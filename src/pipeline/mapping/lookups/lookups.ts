@@ -19,41 +19,27 @@ export interface FoundValue {
   place: string;
 }
 
-/** Finds entries, and notes which keys a row has used. */
-export interface LookupTables {
-  /** Begins the next row. Without `find` only files can be looked up. */
-  startRow(find?: FindEntry): void;
-  /** Undefined if there is no such table. */
-  named(name: string): NamedTable | undefined;
-  add(name: string, table: NamedTable): void;
-  /** The entry for a key; undefined if it was not read from the ledger. */
-  find(table: LookupTable, key: string): LookupEntry | undefined;
-  /** Notes a value that was found, while `trace` runs. */
-  note(found: FoundValue): void;
-  /** Evaluates an expression once more, and returns the values that it has found. Its result and its errors do not count. */
-  trace: (evaluate: () => unknown) => FoundValue[];
-  /** The keys that the row has used. */
-  uses(): LookupUse[];
-  all(): readonly LookupTable[];
-}
-
 /** Returns the value that a person has given for a key of all tables with this name; undefined if there is none. */
 export type FindValueByHand = (lookup: string, key: string) => string | undefined;
 
-export function createLookupTables(findByHand: FindValueByHand = () => undefined): LookupTables {
+/** Finds entries, and notes which keys a row has used. */
+export function createLookupTables(findByHand: FindValueByHand = () => undefined) {
   const byName = new Map<string, NamedTable>();
   let used = new Map<string, LookupUse>();
   let findEntry: FindEntry | undefined;
   let traced: FoundValue[] | null = null;
 
   return {
-    startRow(find) {
+    /** Begins the next row. Without `find` only files can be looked up. */
+    startRow(find?: FindEntry) {
       findEntry = find;
       if (used.size > 0) used = new Map();
     },
-    named: (name) => byName.get(name),
-    add: (name, table) => void byName.set(name, table),
-    find({ id, name, entries }, key) {
+    /** Undefined if there is no such table. */
+    named: (name: string): NamedTable | undefined => byName.get(name),
+    add: (name: string, table: NamedTable) => void byName.set(name, table),
+    /** The entry for a key; undefined if it was not read from the ledger. */
+    find({ id, name, entries }: LookupTable, key: string): LookupEntry | undefined {
       const byHand = findByHand(name, key);
       const entry =
         byHand !== undefined
@@ -64,10 +50,14 @@ export function createLookupTables(findByHand: FindValueByHand = () => undefined
       if (entry !== undefined) used.set(`${id} ${key}`, { table: id, key, stamp: stampOf(entry) });
       return entry;
     },
-    note(found) {
+    /** Notes a value that was found, while `trace` runs. */
+    note(found: FoundValue) {
       traced?.push(found);
     },
-    trace(evaluate) {
+    /**
+     * Evaluates an expression once more, and returns the values that it has found. Its result and its errors do not count.
+     */
+    trace: (evaluate: () => unknown): FoundValue[] => {
       const found: FoundValue[] = [];
       traced = found;
       try {
@@ -79,10 +69,13 @@ export function createLookupTables(findByHand: FindValueByHand = () => undefined
       }
       return found;
     },
-    uses: () => [...used.values()],
-    all: () => [...byName.values()].map(({ table }) => table),
+    /** The keys that the row has used. */
+    uses: (): LookupUse[] => [...used.values()],
+    all: (): readonly LookupTable[] => [...byName.values()].map(({ table }) => table),
   };
 }
+
+export type LookupTables = ReturnType<typeof createLookupTables>;
 
 function fileEntry(entries: ReadonlyMap<string, JsonValue>, key: string): LookupEntry {
   const value = entries.get(key);

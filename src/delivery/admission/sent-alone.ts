@@ -1,33 +1,26 @@
-import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
-import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
-import type { Received, ReceivedQueue } from '../received-queue.ts';
-import type { Authorization } from './authorization.ts';
+// Writes that are sent alone: a probe of a scope that no answer has granted, and writes that nobody can look up while 503s come.
 
-/**
- * Sends one request of an operation alone before others follow, to learn whether the API grants the operation. A key
- * without the scope then costs one refusal an operation, and not one for each request in flight.
- */
-export interface ScopeProbe {
-  /** Chooses the next probe of each operation that no answer has shown to be granted. Reads the ledger for this. */
-  prepare(queue: ReceivedQueue, now: number): Promise<void>;
-  /**
-   * Milliseconds until the operation of this delivery lets it be sent; 0 means at once. Infinite while the delivery has to
-   * wait for the end of the present probe.
-   */
-  waitMs(one: Received, now: number): number;
-  /** Call it when a request of this operation was claimed. Returns a function that ends the probe. */
-  begin(operation: Operation, now: number): () => void;
-}
+import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
+import { unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
+import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
+import type { Profile } from '../../domain/profile.ts';
+import type { Received, ReceivedQueue } from '../received-queue.ts';
+import type { ApiHealth } from './api-health.ts';
+import type { Authorization } from './authorization.ts';
 
 /** After this time a probe does not hold up other requests any more, because it may be at fault itself. */
 const ANSWER_WITHIN_MS = 1000;
 /** For this long a refused delivery waits for another delivery that could be the probe. */
 const STEP_BACK_MS = 1000;
 
+/**
+ * Sends one request of an operation alone before others follow, to learn whether the API grants the operation. A key
+ * without the scope then costs one refusal an operation, and not one for each request in flight.
+ */
 export function createScopeProbe(options: {
   authorization: Pick<Authorization, 'isTried' | 'allows'>;
   ledger: Pick<DeliveryLedger, 'denialsOf'>;
-}): ScopeProbe {
+}) {
   const { authorization, ledger } = options;
   /** The present probe of each operation, and when it began. */
   const probing = new Map<Operation, { begunAt: number }>();
@@ -67,7 +60,8 @@ export function createScopeProbe(options: {
   }
 
   return {
-    async prepare(queue, now) {
+    /** Chooses the next probe of each operation that no answer has shown to be granted. Reads the ledger for this. */
+    async prepare(queue: ReceivedQueue, now: number) {
       if (chosen.size > 0) chosen = new Map();
       if (!OPERATIONS.some((operation) => isUntried(operation) && queue.has(operation))) {
         steppingBack.clear();
@@ -86,7 +80,11 @@ export function createScopeProbe(options: {
       }
       for (const [operation, waiting] of byOperation) await choose(operation, waiting, now);
     },
-    waitMs(one, now) {
+    /**
+     * Milliseconds until the operation of this delivery lets it be sent; 0 means at once. Infinite while the delivery has to
+     * wait for the end of the present probe.
+     */
+    waitMs(one: Received, now: number): number {
       const { operation } = one;
       if (!isUntried(operation)) return 0;
       const probe = probing.get(operation);
@@ -94,7 +92,8 @@ export function createScopeProbe(options: {
       const next = chosen.get(operation);
       return next?.id === one.id ? Math.max(0, next.from - now) : Number.POSITIVE_INFINITY;
     },
-    begin(operation, now) {
+    /** Call it when a request of this operation was claimed. Returns a function that ends the probe. */
+    begin(operation: Operation, now: number): () => void {
       if (!isUntried(operation) || probing.has(operation)) return () => undefined;
       const probe = { begunAt: now };
       probing.set(operation, probe);
@@ -105,3 +104,37 @@ export function createScopeProbe(options: {
     },
   };
 }
+
+export type ScopeProbe = ReturnType<typeof createScopeProbe>;
+
+/**
+ * While 503s come, sends one at a time of the writes that nobody can look up, such as BOM items. A 503 may hide that the
+ * write took effect, so each one that meets a limit becomes unconfirmed and needs a person.
+ */
+export function createLoneWrites({
+  health,
+  profile,
+}: {
+  health: Pick<ApiHealth, 'sees503s' | 'isStoppedBy503'>;
+  profile: Profile;
+}) {
+  const inFlight = new Set<symbol>();
+  const isUnreadable = (operation: Operation): boolean => unconfirmedPolicy(operation, profile) === 'person';
+  return {
+    /** True if a write with this operation has to wait for the end of another one. */
+    waits: (operation: Operation) => inFlight.size > 0 && isUnreadable(operation) && health.sees503s(),
+    /**
+     * True if the API must first answer a question, because the write would find out whether a limit accepts requests again.
+     */
+    asksFirst: (operation: Operation) => isUnreadable(operation) && health.isStoppedBy503(),
+    /** Call it when a write was admitted. Returns a function that ends it. */
+    begin(operation: Operation): () => void {
+      if (!isUnreadable(operation)) return () => undefined;
+      const one = Symbol(operation);
+      inFlight.add(one);
+      return () => void inFlight.delete(one);
+    },
+  };
+}
+
+export type LoneWrites = ReturnType<typeof createLoneWrites>;

@@ -1,13 +1,16 @@
+import type { Reason } from '../../domain/delivery/reason.ts';
+import { isRepeatable } from '../../domain/delivery/unconfirmed-policy.ts';
 import { foldedKey } from '../../domain/natural-key.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';
 import type { SentContent, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import { remoteIdText } from '../../domain/remote-id.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { ListingMatch } from '../unconfirmed/listing-match.ts';
-import { unprovenReason, withSentence } from '../unconfirmed/unconfirmed-reasons.ts';
-import { isSameId, notUpserted } from './decide-member.ts';
-import { decideResend, type ResendContext } from './decide-resend.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
+import type { DecideContext } from '../outcome/decide-context.ts';
+import { isSameId, notUpserted } from '../outcome/decide-import.ts';
+import type { ListingMatch } from './listing-match.ts';
 
 /**
  * Decides about a member of an import that the answer did not name, or about a change of a material, after a complete
@@ -102,4 +105,100 @@ function isLikeValue(sent: JsonValue, shown: JsonValue): boolean {
   if (sent === null || shown === null || typeof sent === 'object' || typeof shown === 'object') return false;
   const [one, other] = [foldedKey(String(sent)), foldedKey(String(shown))];
   return one === other || (one !== '' && Number(one) === Number(other));
+}
+
+/** An unconfirmed delivery that may be sent again. */
+export interface ResendContext extends DecideContext {
+  /** When the delivery may be sent again; 0 means at once. */
+  dueAt: number;
+  /** Whether the API was away for all requests when the last attempt failed. The attempt does not count then. */
+  refund: boolean;
+}
+
+/**
+ * Decides about an unconfirmed delivery that may be sent again. A delivery whose retry limit is spent is parked if the write is
+ * proven `absent`, or if writing it twice does no harm: a replay or a change of its row may then follow. Any other delivery stays
+ * unconfirmed, and a person has to decide.
+ */
+export function decideResend(context: ResendContext, reason: Reason, absent: boolean): Decision {
+  const { dueAt, refund } = context;
+  const attempts = context.attempts - (refund ? 1 : 0);
+  if (attempts < context.profile.retry.attemptsMax) return { kind: 'resend', dueAt, absent, refund, reason };
+  const message = `${context.attempts} attempts were made and none had a clear answer. The last one: ${reason.message}`;
+  const spent: Reason = { ...reason, code: 'exhausted', message };
+  if (absent) return { kind: 'parked', reason: spent };
+  // I3: the settling delay has passed. The lost request can no longer land after the write that follows.
+  if (isRepeatable(context)) return { kind: 'parked', reason: spent, open: true };
+  return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: spent };
+}
+
+/** The reason of a write that a complete listing does not show. */
+export function absentReason(reason: Reason): Reason {
+  return { ...reason, message: `${reason.message} A complete listing shows that the write did not arrive.` };
+}
+
+/** The reason of a write that a complete listing neither shows nor excludes. */
+export function unprovenReason(reason: Reason, unclear: string): Reason {
+  const sentences = `${unclear} Look at the platform, and record what is there with \`dpp-sync settle\`.`;
+  return { ...reason, message: `${reason.message} ${sentences}` };
+}
+
+const COULD_DOUBLE = 'a second request could create the item twice.';
+
+/** Adds a sentence to a reason, once. */
+export function withSentence(reason: Reason, sentence: string): Reason {
+  return reason.message.endsWith(sentence) ? reason : { ...reason, message: `${reason.message} ${sentence}` };
+}
+
+const NOT_SHOWN = "The platform's list does not show the item to this API key.";
+
+/** The reason of a create that was refused because its item exists, although the list does not show the item. */
+export function notShownReason(reason: Reason): Reason {
+  return withSentence(reason, NOT_SHOWN);
+}
+
+/** The reason of a write whose answer belongs to another request, if the list does not show its item. */
+export function notFoundReason(reason: Reason): Reason {
+  const sentences = `A complete listing does not show the item under its own key. Look at the platform, and record what is there with \`dpp-sync settle\`.`;
+  return { ...reason, message: `${reason.message} ${sentences}` };
+}
+
+/** The reason of a create after which the platform has several items with the key that was sent. */
+export function severalReason(
+  { kind, key }: UnconfirmedDelivery,
+  found: readonly Pick<RemoteItem, 'remoteId'>[],
+): Reason {
+  const ids = found.map(({ remoteId }) => remoteIdText(remoteId)).join(', ');
+  const message = `The platform has made this ${kind} ${found.length} times, with the ids ${ids}. Remove all but one at the platform: the next run finds the one that is left. Or name the right one with \`dpp-sync settle --delivered --id ID ${shellWord(key)}\`.`;
+  return { code: 'made_twice', message };
+}
+
+const MAY_COME = 'The list of products does not show this product, and the import may still make it.';
+
+/** The reason of an imported product that no list shows, if it is unknown how long an import may take. */
+export function lateReason(reason: Reason): Reason {
+  const sentences = `${MAY_COME} The next run looks up the product again. Set \`imports.settlesWithinMs\` in the profile, or record what is there with \`dpp-sync settle\`.`;
+  return withSentence(reason, sentences);
+}
+
+/** The reason of a write that only a person can look up. The sentence is added once. */
+export function unreadableReason(reason: Reason): Reason {
+  if (reason.message.endsWith(COULD_DOUBLE)) return reason;
+  return { ...reason, message: `${reason.message} The API cannot show whether the write arrived, and ${COULD_DOUBLE}` };
+}
+
+/** The reason of a passport whose publications do not show to whom they belong. */
+export function unclearPublicationsReason(reason: Reason): Reason {
+  const sentence =
+    'The list of publications does not show to whom its entries belong, so it is unknown whether the write took effect; see `publications` in the profile.';
+  return { ...reason, message: `${reason.message} ${sentence}` };
+}
+
+/** The reason of a publication or a withdrawal that the publications have not shown for some time. */
+export function pendingReason({ operation, reason }: Pick<UnconfirmedDelivery, 'operation' | 'reason'>): Reason {
+  const shown = operation === 'passport.publish' ? 'do not show the passport' : 'still show the passport';
+  return withSentence(
+    reason,
+    `The publications ${shown}. The next run of the source looks again. Look at the platform, and record what is there with \`dpp-sync settle\`.`,
+  );
 }
