@@ -5,7 +5,7 @@ import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import { openToRead } from './identity/recognise.ts';
 import { assertPresentSchema } from './store/database.ts';
 import type { LedgerHolder } from './store/holder.ts';
-import { createMeta } from './store/meta.ts';
+import { readMeta } from './store/meta.ts';
 import { createViews } from './views/views.ts';
 
 /**
@@ -24,7 +24,7 @@ export function openLedgerViews(options: {
   if (!db) return null;
   assertPresentSchema(db, options.file);
   return {
-    id: createMeta(db).get('id') ?? '',
+    id: readMeta({ db }, 'id') ?? '',
     views: createViews(db, options.passportRules, options.forms),
     async dashboard() {
       // Most commands do not need this view.
@@ -39,7 +39,7 @@ export function readHolder(file: string): LedgerHolder | null {
   const db = openToRead(file);
   if (!db) return null;
   try {
-    const text = createMeta(db).get('holder');
+    const text = readMeta({ db }, 'holder');
     return text === null ? null : (JSON.parse(text) as LedgerHolder);
   } finally {
     db.close();

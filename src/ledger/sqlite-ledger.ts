@@ -9,23 +9,80 @@ import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
-import type { AdoptionByHand } from './contact/adoption-by-hand.ts';
+import { endProof, hasUnbound, unprovenKinds } from './backup/restored.ts';
+import { compareListed, endListing } from './contact/adoption.ts';
+import { acceptAdoptedPage, adoptAs, answerParts, lastStuckItem } from './contact/adoption-by-hand.ts';
+import { contactSteps, startContact } from './contact/contact.ts';
+import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';
 import { noteApiWait } from './deliveries/api-wait.ts';
+import { deadLetter } from './deliveries/dead-letter.ts';
+import { denialsOf, dueByHand, dueDeliveries, isDue, someDueDelivery } from './deliveries/due.ts';
+import { lookUpRefusedCreates } from './deliveries/look-up-refused-creates.ts';
+import { recheckBlocked } from './deliveries/recheck.ts';
+import { countSending, countSuspended, hasSuspended, leftAway, nextDueAt } from './deliveries/remaining.ts';
+import { forceUnconfirmed, replay, replayCandidates } from './deliveries/replay.ts';
+import { replayForm } from './deliveries/replay-form.ts';
+import { claim } from './deliveries/requests/claims.ts';
+import { echoedOperations, storeEcho } from './deliveries/requests/echoes.ts';
+import {
+  importGain,
+  importProofs,
+  isOpenDelivery,
+  lostImports,
+  releaseChanges,
+  storeImportProof,
+} from './deliveries/requests/import-proof.ts';
+import { boundTo, countSelected, deliveriesNamed, selectedDeliveries } from './deliveries/requests/named-deliveries.ts';
+import { followProfile } from './deliveries/settling/follow-profile.ts';
+import { settle } from './deliveries/settling/settles.ts';
+import {
+  acknowledgedCreates,
+  endRest,
+  mayEndRest,
+  unconfirmedDeliveries,
+  voidLeases,
+} from './deliveries/unconfirmed.ts';
 import { createHighWater, type HighWater } from './identity/high-water.ts';
 import { takeIdentity } from './identity/identity.ts';
 import { assertNotGone, assertNotRestored } from './identity/recognise.ts';
+import { acceptMissing } from './items/missing-items.ts';
+import { reconcileGivenIds } from './items/reconcile-given-ids.ts';
 import { storeForms, type WrittenForms } from './items/wire-forms.ts';
-import { createLedgerParts } from './ledger-parts.ts';
+import { evaluatePassports } from './passports/passports.ts';
+import { askForPassports, replayPassports, unpublishedPassports } from './passports/passports-by-hand.ts';
+import {
+  beginAction,
+  endAction,
+  endLeftActions,
+  noteCause,
+  removeLookupValue,
+  setLookupValue,
+  valuesByHand,
+} from './people/people.ts';
 import { readHolder } from './read-ledger.ts';
+import { endStream } from './records/end-stream.ts';
+import { decideReleasedItemsOf } from './records/guarded-items.ts';
+import { acceptGuarded } from './records/guarded-reads.ts';
+import { identifyRecords, itemRecords, storeIdentity } from './records/identities.ts';
+import { comparePage, countPresent, lookUpPage, skipPage } from './records/look-up-page.ts';
+import { defineLookups, findLookups } from './records/lookups.ts';
+import { pendingRecords, recordsByKey } from './records/pending-records.ts';
+import { endRun, remapRecords, startRun } from './records/runs.ts';
+import { settleHeldCreates } from './records/settle-held-creates.ts';
+import { stagePage } from './records/stage-page.ts';
+import { stageRecords } from './records/staging.ts';
 import { writeDaemonNote } from './store/daemon-notes.ts';
 import { openDatabase, type Sqlite } from './store/database.ts';
 import { createFollowClock } from './store/follow-clock.ts';
-import { createGroupCommit, type GroupCommit } from './store/group-commit.ts';
+import { createGroupCommit } from './store/group-commit.ts';
 import { thisHolder } from './store/holder.ts';
 import { fullDiskFault, ledgerFaultOf } from './store/ledger-fault.ts';
 import { watchLedger } from './store/ledger-watch.ts';
 import { acquireLock, type LedgerLock } from './store/lock.ts';
 import { createLogSync, type LogSync } from './store/log-sync.ts';
+import { writeMeta } from './store/meta.ts';
+import { pruneHistory } from './store/prune.ts';
+import type { Reads } from './store/tx.ts';
 import type { UpgradeOptions } from './upgrade/upgrade.ts';
 import { createViews } from './views/views.ts';
 
@@ -109,14 +166,34 @@ function compose(
   { id, forms, highWater, log, lost, lock }: OpenedFile,
   options: SqliteLedgerOptions & { epoch: string },
 ): SqliteLedger {
-  const { clock, profile, passportRules, contactRules, guardOf, epoch, target } = options;
-  const context = { db, clock, profile, forms, passportRules, contactRules, guardOf, epoch, target };
-  const parts = createLedgerParts(context, options);
-  const commit = createGroupCommit(db, { highWater, log, lost, clock });
-  const followClock = createFollowClock({ db, clock, commit });
+  const { clock, profile, passportRules, contactRules, guardOf, encode, encodeImport, epoch, target } = options;
+  const ledger = {
+    db,
+    clock,
+    profile,
+    forms,
+    passportRules,
+    contactRules,
+    guardOf,
+    encode,
+    encodeImport,
+    epoch,
+    target,
+  };
+  const commit = createGroupCommit(ledger, { highWater, log, lost });
+  const followClock = createFollowClock({ clock, commit });
+
+  /** Runs a read, and turns errors of SQLite and the disk into faults of the ledger. */
+  function reading<T>(read: (reads: Reads) => T): T {
+    try {
+      return read(ledger);
+    } catch (error) {
+      throw ledgerFaultOf(error) ?? error;
+    }
+  }
 
   /** Runs a read that compares stored times with the present, after the ledger has followed a changed clock. */
-  async function timely<T>(read: () => T): Promise<T> {
+  async function timely<T>(read: (reads: Reads) => T): Promise<T> {
     await followClock.notice();
     return reading(read);
   }
@@ -126,131 +203,143 @@ function compose(
     views: createViews(db, passportRules, options.forms),
     lost: () => commit.failed() ?? lost(),
     recover: (settlingDelayMs) =>
-      commit.run(() => {
-        followClock.atStart();
-        const voided = parts.unconfirmed.voidLeases(settlingDelayMs);
-        parts.followProfile();
-        parts.importProofs.releaseChanges();
-        parts.reconcileGivenIds();
-        parts.contact.atStart();
-        parts.people.endLeft();
+      commit.run((tx) => {
+        followClock.atStart(tx);
+        const voided = voidLeases(tx, settlingDelayMs);
+        followProfile(tx);
+        releaseChanges(tx);
+        reconcileGivenIds(tx);
+        startContact(tx);
+        endLeftActions(tx);
         return { voided };
       }),
     startRun: (start) =>
-      commit.run(() => {
-        parts.lookUpRefusedCreates(start.source);
-        return parts.runs.startRun(start);
+      commit.run((tx) => {
+        lookUpRefusedCreates(tx, start.source);
+        return startRun(tx, start);
       }),
-    storeIdentity: (request) => commit.run(() => parts.identities.store(request)),
-    identifyRecords: (request) => commit.run(() => parts.identities.identify(request)),
-    itemRecords: async (request) => reading(() => parts.identities.itemRecords(request)),
+    storeIdentity: (request) => commit.run((tx) => storeIdentity(tx, request)),
+    identifyRecords: (request) => commit.run((tx) => identifyRecords(tx, request)),
+    itemRecords: async (request) => reading((reads) => itemRecords(reads, request)),
     async comparePage(page) {
-      const { ids, ...difference } = reading(() => parts.pageLooks.compare(page));
+      const { ids, ...difference } = reading((reads) => comparePage(reads, page));
       for (const id of ids) page.seen.add(id);
       return difference;
     },
-    countPresent: async ({ source, stream }) => reading(() => parts.pageLooks.countPresent(source, stream)),
+    countPresent: async ({ source, stream }) => reading((reads) => countPresent(reads, source, stream)),
     async lookUpPage(page) {
-      const { ids, ...lookUp } = reading(() => parts.pageLooks.lookUp(page));
+      const { ids, ...lookUp } = reading((reads) => lookUpPage(reads, page));
       for (const id of ids) page.seen.add(id);
       return lookUp;
     },
     async stagePage(page) {
-      const skipped = reading(() => parts.pageLooks.skip(page));
+      const skipped = reading((reads) => skipPage(reads, page));
       const { ids, ...stored } =
-        skipped === null ? await commit.run(() => parts.storePage(page)) : { changed: 0, ids: skipped };
+        skipped === null ? await commit.run((tx) => stagePage(tx, page)) : { changed: 0, ids: skipped };
       // The seen ids are added only after the commit. A page that could not be stored is staged again, and its rows
       // must not count as repeated rows then.
       for (const id of ids) page.seen.add(id);
       return { ...stored, counted: skipped === null };
     },
-    remapRecords: (request) => commit.run(() => parts.runs.remapRecords(request)),
-    endStream: (end) => commit.run(() => parts.endStream(end)),
-    endRun: (end) => commit.run(() => parts.runs.endRun(end)),
-    accept: ({ sources }) => commit.run(() => ({ sources, reads: parts.guardedReads.accept(sources) })),
-    defineLookups: (tables, { isAll }) => commit.run(() => parts.lookups.define(tables, isAll)),
-    findLookups: async (keys) => reading(() => parts.lookups.find(keys)),
-    recordsByKey: async (request) => reading(() => parts.recordsByKey(request)),
-    pendingRecords: async (request) => reading(() => parts.pendingRecords(request)),
+    remapRecords: (request) => commit.run((tx) => remapRecords(tx, request)),
+    endStream: (end) => commit.run((tx) => endStream(tx, end)),
+    endRun: (end) => commit.run((tx) => endRun(tx, end)),
+    accept: ({ sources }) => commit.run((tx) => ({ sources, reads: acceptGuarded(tx, sources) })),
+    defineLookups: (tables, { isAll }) => commit.run((tx) => defineLookups(tx, tables, isAll)),
+    findLookups: async (keys) => reading((reads) => findLookups(reads, keys)),
+    recordsByKey: async (request) => reading((reads) => recordsByKey(reads, request)),
+    pendingRecords: async (request) => reading((reads) => pendingRecords(reads, request)),
     stage: (records) =>
-      commit.run(() => {
-        const summary = parts.staging.stage(records);
+      commit.run((tx) => {
+        const summary = stageRecords(tx, records);
         const [first] = records;
-        const held = first === undefined ? [] : parts.guardedItems.decideAfter(first.id);
-        parts.settleHeldCreates.settleAll();
+        const held = first === undefined ? [] : decideReleasedItemsOf(tx, first.id);
+        settleHeldCreates(tx);
         return held.length === 0 ? summary : { ...summary, held };
       }),
-    dueDeliveries: (request) => timely(() => parts.due.list(request)),
-    someDueDelivery: (request) => timely(() => parts.due.some(request)),
-    dueByHand: (request) => timely(() => parts.due.byHand(request)),
-    nextDueAt: (request) => timely(() => parts.remaining.nextAt(request)),
-    leftAway: (request) => timely(() => parts.remaining.leftAway(request)),
-    countSending: async (of) => reading(() => parts.remaining.countSending(of)),
-    hasSuspended: async (of) => reading(() => parts.remaining.hasSuspended(of)),
-    isDue: (deliveryId) => timely(() => parts.due.isDue(deliveryId)),
-    denialsOf: async (deliveryId) => reading(() => parts.due.denialsOf(deliveryId)),
-    countSuspended: async (suspended) => reading(() => parts.remaining.countSuspended(suspended)),
-    claim: (requests) => commit.run(() => parts.claims.claim(requests)),
-    settle: (requests) => commit.run(() => parts.settles.settle(requests)),
-    importProofs: async () => reading(() => parts.importProofs.find()),
-    storeImportProof: (use, proof) => commit.run(() => parts.importProofs.store(use, proof)),
-    lostImports: async (use) => reading(() => parts.importProofs.lostImports(use)),
-    isOpen: async (delivery) => reading(() => parts.importProofs.isOpen(delivery)),
-    importGain: async (request) => reading(() => parts.importProofs.gain(request)),
-    echoedOperations: async () => reading(() => parts.echoes.all()),
-    storeEcho: (operation) => commit.run(() => parts.echoes.add(operation)),
+    dueDeliveries: (request) => timely((reads) => dueDeliveries(reads, request)),
+    someDueDelivery: (request) => timely((reads) => someDueDelivery(reads, request)),
+    dueByHand: (request) => timely((reads) => dueByHand(reads, request)),
+    nextDueAt: (request) => timely((reads) => nextDueAt(reads, request)),
+    leftAway: (request) => timely((reads) => leftAway(reads, request)),
+    countSending: async (of) => reading((reads) => countSending(reads, of)),
+    hasSuspended: async (of) => reading((reads) => hasSuspended(reads, of)),
+    isDue: (deliveryId) => timely((reads) => isDue(reads, deliveryId)),
+    denialsOf: async (deliveryId) => reading((reads) => denialsOf(reads, deliveryId)),
+    countSuspended: async (suspended) => reading((reads) => countSuspended(reads, suspended)),
+    claim: (requests) => commit.run((tx) => claim(tx, requests)),
+    settle: (requests) => commit.run((tx) => settle(tx, requests)),
+    importProofs: async () => reading((reads) => importProofs(reads)),
+    storeImportProof: (use, proof) => commit.run((tx) => storeImportProof(tx, use, proof)),
+    lostImports: async (use) => reading((reads) => lostImports(reads, use)),
+    isOpen: async (delivery) => reading((reads) => isOpenDelivery(reads, delivery)),
+    importGain: async (request) => reading((reads) => importGain(reads, request)),
+    echoedOperations: async () => reading((reads) => echoedOperations(reads)),
+    storeEcho: (operation) => commit.run((tx) => storeEcho(tx, operation)),
     async endRest(operations) {
-      if (reading(() => parts.unconfirmed.restsAt(operations)))
-        await commit.run(() => parts.unconfirmed.endRest(operations));
+      if (reading((reads) => mayEndRest(reads, operations))) await commit.run((tx) => endRest(tx, operations));
     },
-    deadLetter: (request) => commit.run(() => parts.deadLetter(request)),
-    unconfirmedDeliveries: (request) => timely(() => parts.unconfirmed.list(request)),
-    deliveriesNamed: async (name) => reading(() => parts.named.named(name)),
-    countSelected: async (selection) => reading(() => parts.named.count(selection)),
-    selectedDeliveries: async (request) => reading(() => parts.named.selected(request)),
-    acceptMissing: (request) => commit.run(() => parts.acceptMissing(request)),
-    boundTo: async (kind, remoteId) => reading(() => parts.named.boundTo(kind, remoteId)),
-    replayCandidates: async (request) => reading(() => parts.replay.candidates(request)),
-    replay: (request) => commit.run(() => parts.replay.replay(request)),
-    replayForm: (request) => commit.run(() => parts.replayForm(request)),
-    forceUnconfirmed: (request) => commit.run(() => parts.replay.forceUnconfirmed(request)),
-    evaluatePassports: (request) => commit.run(() => parts.passports.evaluate(request)),
-    unpublishedPassports: async (request) => reading(() => parts.passportsByHand.unpublished(request)),
-    askForPassports: (request) => commit.run(() => parts.passportsByHand.ask(request)),
-    replayPassports: (request) => commit.run(() => parts.passportsByHand.replay(request)),
+    deadLetter: (request) => commit.run((tx) => deadLetter(tx, request)),
+    unconfirmedDeliveries: (request) => timely((reads) => unconfirmedDeliveries(reads, request)),
+    deliveriesNamed: async (name) => reading((reads) => deliveriesNamed(reads, name)),
+    countSelected: async (selection) => reading((reads) => countSelected(reads, selection)),
+    selectedDeliveries: async (request) => reading((reads) => selectedDeliveries(reads, request)),
+    acceptMissing: (request) => commit.run((tx) => acceptMissing(tx, request)),
+    boundTo: async (kind, remoteId) => reading((reads) => boundTo(reads, kind, remoteId)),
+    replayCandidates: async (request) => reading((reads) => replayCandidates(reads, request)),
+    replay: (request) => commit.run((tx) => replay(tx, request)),
+    replayForm: (request) => commit.run((tx) => replayForm(tx, request)),
+    forceUnconfirmed: (request) => commit.run((tx) => forceUnconfirmed(tx, request)),
+    evaluatePassports: (request) => commit.run((tx) => evaluatePassports(tx, request)),
+    unpublishedPassports: async (request) => reading((reads) => unpublishedPassports(reads, request)),
+    askForPassports: (request) => commit.run((tx) => askForPassports(tx, request)),
+    replayPassports: (request) => commit.run((tx) => replayPassports(tx, request)),
     async recheckBlocked(request) {
       await followClock.notice();
-      return await commit.run(() => parts.recheck(request));
+      return await commit.run((tx) => recheckBlocked(tx, request));
     },
-    acknowledgedCreates: async (request) => reading(() => parts.unconfirmed.acknowledgedCreates(request)),
-    unprovenKinds: async () => reading(() => parts.restored.unprovenKinds()),
-    hasUnbound: async (kind, naturalKeys) => reading(() => parts.restored.hasUnbound(kind, naturalKeys)),
-    endProof: (kind) => commit.run(() => parts.restored.endProof(kind)),
-    contactSteps: async () => reading(() => parts.contact.contactSteps()),
-    isFreshlyListed: async (list) => reading(() => parts.listings.isFreshlyListed(list)),
-    beginListing: (list) => commit.run(() => parts.listings.beginListing(list)),
-    storeListed: (page) => commit.run(() => parts.listings.storeListed(page)),
-    endListing: (end) => commit.run(() => parts.adoption.endListing(end)),
-    confirmListing: (kind) => commit.run(() => parts.listings.confirmListing(kind)),
-    failListing: (failure) => commit.run(() => parts.listings.failListing(failure)),
-    compareListed: (kind) => commit.run(() => parts.adoption.compare(kind)),
-    acceptAdopted: (source) => acceptAdopted(source, parts.adoptionByHand, commit),
-    answerParts: (answer) => commit.run(() => parts.adoptionByHand.answerParts(answer)),
-    adoptAs: (choice) => commit.run(() => parts.adoptionByHand.adoptAs(choice)),
-    noteApiWait: (wait) => commit.run(() => noteApiWait(parts.meta, wait)),
-    noteDaemon: (name, note) => commit.run(() => writeDaemonNote(parts.meta, name, note)),
-    beginAction: (action) => commit.run(() => parts.people.beginAction(action)),
-    endAction: (id, outcome) => commit.run(() => parts.people.endAction(id, outcome)),
-    noteCause: (cause, note) => commit.run(() => parts.people.noteCause(cause, note)),
-    valuesByHand: async () => reading(() => parts.people.valuesByHand()),
-    setLookupValue: (value) => commit.run(() => ({ records: parts.people.setLookupValue(value) })),
-    removeLookupValue: (lookup, key) => commit.run(() => ({ records: parts.people.removeLookupValue(lookup, key) })),
-    prune: (limits) => commit.run(() => parts.prune(limits)),
+    acknowledgedCreates: async (request) => reading((reads) => acknowledgedCreates(reads, request)),
+    unprovenKinds: async () => reading((reads) => unprovenKinds(reads)),
+    hasUnbound: async (kind, naturalKeys) => reading((reads) => hasUnbound(reads, kind, naturalKeys)),
+    endProof: (kind) => commit.run((tx) => endProof(tx, kind)),
+    contactSteps: async () => reading((reads) => contactSteps(reads)),
+    isFreshlyListed: async (list) => reading((reads) => isFreshlyListed(reads, list)),
+    beginListing: (list) => commit.run((tx) => beginListing(tx, list)),
+    storeListed: (page) => commit.run((tx) => storeListed(tx, page)),
+    endListing: (end) => commit.run((tx) => endListing(tx, end)),
+    confirmListing: (kind) => commit.run((tx) => confirmListing(tx, kind)),
+    failListing: (failure) => commit.run((tx) => failListing(tx, failure)),
+    compareListed: (kind) => commit.run((tx) => compareListed(tx, kind)),
+    async acceptAdopted(source) {
+      const counts: Partial<Record<ItemKind, number>> = {};
+      // Accepts only the items that are blocked now, because the person has not seen later ones.
+      const upTo = reading(lastStuckItem);
+      let afterId: number | null = 0;
+      // Accepts page by page, so that other writes come between two pages.
+      while (afterId !== null) {
+        const from: number = afterId;
+        const page = await commit.run((tx) => acceptAdoptedPage(tx, source, { afterId: from, upTo }));
+        for (const kind of page.kinds) counts[kind] = (counts[kind] ?? 0) + 1;
+        afterId = page.lastId;
+      }
+      return counts;
+    },
+    answerParts: (answer) => commit.run((tx) => answerParts(tx, answer)),
+    adoptAs: (choice) => commit.run((tx) => adoptAs(tx, choice)),
+    noteApiWait: (wait) => commit.run((tx) => noteApiWait(tx, wait)),
+    noteDaemon: (name, note) => commit.run((tx) => writeDaemonNote(tx, name, note)),
+    beginAction: (action) => commit.run((tx) => beginAction(tx, action)),
+    endAction: (id, outcome) => commit.run((tx) => endAction(tx, id, outcome)),
+    noteCause: (cause, note) => commit.run((tx) => noteCause(tx, cause, note)),
+    valuesByHand: async () => reading((reads) => valuesByHand(reads)),
+    setLookupValue: (value) => commit.run((tx) => ({ records: setLookupValue(tx, value) })),
+    removeLookupValue: (lookup, key) => commit.run((tx) => ({ records: removeLookupValue(tx, lookup, key) })),
+    prune: (limits) => commit.run((tx) => pruneHistory(tx, limits)),
     async touch() {
       // A write as small as this one may succeed on a full disk, because the log has room that is used again.
       const refused = commit.refused() ?? fullDiskFault(options.file);
       if (refused !== null) throw refused;
-      await commit.run(() => parts.meta.set('touched', new Date(clock.now()).toISOString()));
+      await commit.run((tx) => writeMeta(tx, 'touched', new Date(clock.now()).toISOString()));
     },
     async close() {
       await commit.close();
@@ -263,32 +352,4 @@ function compose(
       }
     },
   };
-}
-
-/** Runs a read, and turns errors of SQLite and the disk into faults of the ledger. */
-function reading<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw ledgerFaultOf(error) ?? error;
-  }
-}
-
-/** Accepts page by page, so that other writes come between two pages. */
-async function acceptAdopted(
-  source: string,
-  adoption: AdoptionByHand,
-  commit: GroupCommit,
-): Promise<Partial<Record<ItemKind, number>>> {
-  const counts: Partial<Record<ItemKind, number>> = {};
-  // Accepts only the items that are blocked now, because the person has not seen later ones.
-  const upTo = reading(() => adoption.lastStuck());
-  let afterId: number | null = 0;
-  while (afterId !== null) {
-    const from: number = afterId;
-    const page = await commit.run(() => adoption.accept(source, { afterId: from, upTo }));
-    for (const kind of page.kinds) counts[kind] = (counts[kind] ?? 0) + 1;
-    afterId = page.lastId;
-  }
-  return counts;
 }

@@ -12,23 +12,27 @@
 import { randomUUID } from 'node:crypto';
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
+import { fault } from '../../domain/faults.ts';
 import type { SubjectKind } from '../../domain/item.ts';
+import type { PassportRules } from '../../domain/passport.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createAdoptedBom } from '../contact/adopted-bom.ts';
-import { createContact } from '../contact/contact.ts';
-import { createListedEntries } from '../contact/listed.ts';
-import { createListings, forgetListings } from '../contact/listings.ts';
-import { createRequests } from '../deliveries/requests/requests.ts';
-import { createUnconfirmed } from '../deliveries/unconfirmed.ts';
+import { forgetListings } from '../contact/listings.ts';
+import { leaveRequestsOf } from '../deliveries/requests/requests.ts';
+import { voidLeases } from '../deliveries/unconfirmed.ts';
 import { mayHaveArrived } from '../items/item-row.ts';
-import { createItems } from '../items/items.ts';
+import { takeBackDelivery } from '../items/items.ts';
 import { presenceOf } from '../items/known-content.ts';
+import { markUnconfirmed } from '../items/reconcile.ts';
 import { NO_FORMS } from '../items/wire-forms.ts';
-import { createRunAccounts } from '../records/run-accounts.ts';
+import { countPendingRows } from '../records/run-accounts.ts';
+import type { LedgerContext } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
-import { createMeta } from '../store/meta.ts';
-import { beginLookUps, createRestored, RESTORED, type WhyUnconfirmed } from './restored.ts';
+import { removeMeta, writeMeta } from '../store/meta.ts';
+import { column, statement } from '../store/statement.ts';
+import { inTransaction } from '../store/transaction.ts';
+import type { Tx } from '../store/tx.ts';
+import { beginLookUps, RESTORED, type WhyUnconfirmed, whyUnconfirmed } from './restored.ts';
 
 /** How many deliveries have to be looked up, by operation. A person has to look up those that the API cannot list. */
 export type ToLookUp = Partial<Record<Operation, number>>;
@@ -47,6 +51,39 @@ interface BoundRow {
   baseline: string;
 }
 
+const NO_PASSPORTS: PassportRules = {
+  isConfigured: false,
+  init: 'manual',
+  publish: 'manual',
+  sources: [],
+  partSources: [],
+  bomSources: [],
+  withdrawMissingOf: [],
+  mappedFields: [],
+};
+
+const SQL = {
+  open: statement<[], OpenRow>(
+    `SELECT id, revision, operation, state, uncertain FROM items WHERE state IN ('waiting', 'due', 'sending', 'in_doubt')`,
+  ),
+  hasRecord: column<[number], number>(
+    'SELECT 1 FROM items i JOIN records r ON r.id = i.record_id WHERE i.id = ? AND r.missing_since IS NULL',
+  ),
+  bound: statement<[], BoundRow>(
+    `SELECT id, kind, iif(acknowledged = 1, desired, baseline) AS baseline FROM items
+     WHERE kind IN ('product', 'material') AND acknowledged > 0`,
+  ),
+  forget: statement<[string, string, number]>(
+    'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
+  ),
+  streams: column<[], number>('SELECT id FROM streams'),
+  readAgain: statement("UPDATE records SET state = 'stale', version = version + 1"),
+  raise: statement<[{ least: string }]>(
+    `INSERT INTO meta (name, value) VALUES ('generation', @least)
+     ON CONFLICT DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@least AS INTEGER)) + 1 AS TEXT)`,
+  ),
+};
+
 /**
  * Accepts the ledger in the file. All of it is one transaction, so a crash leaves the ledger accepted or unchanged.
  *
@@ -56,87 +93,75 @@ export function acceptRestored(
   db: Sqlite,
   { target, profile, clock, generation }: { target: string; profile: Profile; clock: Clock; generation: number },
 ): ToLookUp {
-  const meta = createMeta(db);
-  const sql = {
-    open: db.prepare<[], OpenRow>(
-      `SELECT id, revision, operation, state, uncertain FROM items WHERE state IN ('waiting', 'due', 'sending', 'in_doubt')`,
-    ),
-    hasRecord: db
-      .prepare<[number], number>(
-        'SELECT 1 FROM items i JOIN records r ON r.id = i.record_id WHERE i.id = ? AND r.missing_since IS NULL',
-      )
-      .pluck(),
-    bound: db.prepare<[], BoundRow>(
-      `SELECT id, kind, iif(acknowledged = 1, desired, baseline) AS baseline FROM items
-       WHERE kind IN ('product', 'material') AND acknowledged > 0`,
-    ),
-    forget: db.prepare<[string, string, number]>(
-      'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
-    ),
-    streams: db.prepare<[], number>('SELECT id FROM streams').pluck(),
-    readAgain: db.prepare("UPDATE records SET state = 'stale', version = version + 1"),
-    raise: db.prepare<[{ least: string }]>(
-      `INSERT INTO meta (name, value) VALUES ('generation', @least)
-       ON CONFLICT DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@least AS INTEGER)) + 1 AS TEXT)`,
-    ),
+  // Nothing is mapped, encoded or guarded here.
+  const context: LedgerContext = {
+    db,
+    clock,
+    profile,
+    forms: NO_FORMS,
+    contactRules: { firstContact: 'assume-empty', bom: 'create' },
+    passportRules: NO_PASSPORTS,
+    guardOf: () => null,
+    encode: notUsed,
+    encodeImport: notUsed,
+    epoch: randomUUID(),
+    target,
   };
+  return inTransaction(context, (tx) => {
+    writeMeta(tx, 'epoch', tx.epoch);
+    removeMeta(tx, 'backup_at');
+    SQL.raise(tx).run({ least: String(generation + 1) });
+    beginLookUps(tx);
+    forgetListings(tx);
+    const toLookUp = lookUpOpen(tx);
+    forgetContents(tx);
+    // No process is sending any more. A delivery that is being sent has a request, so the leases are voided before the
+    // requests are released.
+    voidLeases(tx, profile.settlingDelayMs.reset);
+    leaveRequestsOf(tx, withNewKeys(profile));
+    for (const streamId of SQL.streams(tx).all()) countPendingRows(tx, streamId);
+    SQL.readAgain(tx).run();
+    return toLookUp;
+  });
+}
 
-  return db
-    .transaction((): ToLookUp => {
-      const toLookUp: ToLookUp = {};
-      const epoch = randomUUID();
-      meta.set('epoch', epoch);
-      meta.remove('backup_at');
-      sql.raise.run({ least: String(generation + 1) });
-      beginLookUps(db, clock.now());
-      const restored = createRestored({ db, clock });
-      forgetListings(db);
-      const contactRules = { firstContact: 'assume-empty', bom: 'create' } as const;
-      const listed = createListedEntries({ db, profile });
-      const listings = createListings({ db, clock }, listed);
-      const contact = createContact({ db, profile, contactRules }, { listings, listed, restored });
-      const adoptedBom = createAdoptedBom({ db, contactRules, forms: NO_FORMS });
-      const requests = createRequests(db);
-      const context = { db, clock, profile, forms: NO_FORMS, epoch, target };
-      const items = createItems(context, { restored, contact, adoptedBom, requests });
+/** Makes the writes unconfirmed that may have been sent since the backup. Returns how many, by operation. */
+function lookUpOpen(tx: Tx): ToLookUp {
+  const toLookUp: ToLookUp = {};
+  for (const row of SQL.open(tx).all()) {
+    const { id, operation } = row;
+    // I2: a create that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A waiting
+    // delivery is checked when its refs arrive, because the refs may prove that it is new.
+    const why = row.state === 'waiting' ? null : whyToLookUp(tx, row);
+    if (why) {
+      markUnconfirmed(tx, row, why);
+      toLookUp[operation] = (toLookUp[operation] ?? 0) + 1;
+    } else if (row.state === 'due' && isUpdate(operation) && row.uncertain === 0 && SQL.hasRecord(tx).get(id)) {
+      // The staged content is as old as the backup. The item's record stages the change again after its source was read.
+      takeBackDelivery(tx, id);
+    }
+  }
+  return toLookUp;
+}
 
-      const whyUnconfirmed = (row: OpenRow): WhyUnconfirmed | null => {
-        const wasPublishing = isPublication(row.operation) && mayHaveArrived(row);
-        return wasPublishing
-          ? { reason: RESTORED, lookAt: clock.now() }
-          : restored.whyUnconfirmed(row.id, row.operation);
-      };
+function whyToLookUp(tx: Tx, row: OpenRow): WhyUnconfirmed | null {
+  const wasPublishing = isPublication(row.operation) && mayHaveArrived(row);
+  return wasPublishing ? { reason: RESTORED, lookAt: tx.clock.now() } : whyUnconfirmed(tx, row.id, row.operation);
+}
 
-      for (const row of sql.open.all()) {
-        const { id, operation } = row;
-        // I2: a create that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A
-        // waiting delivery is checked when its refs arrive, because the refs may prove that it is new.
-        const why = row.state === 'waiting' ? null : whyUnconfirmed(row);
-        if (why) {
-          items.markUnconfirmed(row, why);
-          toLookUp[operation] = (toLookUp[operation] ?? 0) + 1;
-        } else if (row.state === 'due' && isUpdate(operation) && row.uncertain === 0 && sql.hasRecord.get(id)) {
-          // The staged content is as old as the backup. The item's record stages the change again after its source was
-          // read.
-          items.takeBack(id);
-        }
-      }
-      for (const { id, kind, baseline } of sql.bound.all()) {
-        // A platform that updates no products would not accept a full write of a product.
-        if (kind === 'product' && profile.productUpdate === 'none') continue;
-        const known = presenceOf(profile, kind, { desired: baseline, before: baseline });
-        sql.forget.run(known.baseline, known.hash, id);
-      }
-      // No process is sending any more. A delivery that is being sent has a request, so the leases are voided before
-      // the requests are released.
-      createUnconfirmed({ db, clock, profile }, items).voidLeases(profile.settlingDelayMs.reset);
-      requests.releaseAll(withNewKeys(profile));
-      const accounts = createRunAccounts(db);
-      for (const streamId of sql.streams.all()) accounts.allPassedBy(streamId);
-      sql.readAgain.run();
-      return toLookUp;
-    })
-    .immediate();
+/** Of products and materials, only their presence at the API is known. */
+function forgetContents(tx: Tx): void {
+  const { profile } = tx;
+  for (const { id, kind, baseline } of SQL.bound(tx).all()) {
+    // A platform that updates no products would not accept a full write of a product.
+    if (kind === 'product' && profile.productUpdate === 'none') continue;
+    const known = presenceOf(profile, kind, { desired: baseline, before: baseline });
+    SQL.forget(tx).run(known.baseline, known.hash, id);
+  }
+}
+
+function notUsed(): never {
+  throw fault('internal', 'Nothing is encoded while a restored ledger is accepted.');
 }
 
 /**

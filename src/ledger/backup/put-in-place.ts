@@ -11,7 +11,8 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { createMeta } from '../store/meta.ts';
+import { readOrWriteMeta } from '../store/meta.ts';
+import { inTransaction } from '../store/transaction.ts';
 
 /**
  * Replaces the ledger's file with a copy of a backup, and keeps the former file beside it. The copy is marked as a
@@ -68,7 +69,7 @@ export function markAsBackup(file: string, now: number): void {
   const db = new Database(file);
   try {
     db.pragma('journal_mode = DELETE');
-    createMeta(db).getOrCreate('backup_at', () => new Date(now).toISOString());
+    inTransaction({ db }, (tx) => readOrWriteMeta(tx, 'backup_at', () => new Date(now).toISOString()));
   } finally {
     db.close();
   }

@@ -10,7 +10,7 @@ import { openDatabase, openDatabaseReadOnly } from '../store/database.ts';
 import { thisHolder } from '../store/holder.ts';
 import { ledgerPath } from '../store/ledger-path.ts';
 import { acquireLock } from '../store/lock.ts';
-import { createMeta } from '../store/meta.ts';
+import { readMeta } from '../store/meta.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 import { acceptRestored, type ToLookUp } from './accept-restored.ts';
 import { putInPlace } from './put-in-place.ts';
@@ -72,7 +72,7 @@ function assertUsable(file: string, target: string): void {
     });
   }
   try {
-    bindTarget(createMeta(db).get('target') ?? target, target, file);
+    bindTarget(readMeta({ db }, 'target') ?? target, target, file);
     const damage = db.pragma('quick_check(1)', { simple: true });
     if (damage !== 'ok') {
       throw fault('ledger.unreadable', `${file} is damaged: ${String(damage)}.`, {

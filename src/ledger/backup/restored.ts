@@ -10,8 +10,9 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import type { LedgerContext } from '../store/context.ts';
-import { createMeta } from '../store/meta.ts';
+import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
+import { column, perDatabase, statement } from '../store/statement.ts';
+import type { Reads, Tx } from '../store/tx.ts';
 
 /**
  * Why a delivery of a restored ledger is unconfirmed. `lookAt` is when a read-back may begin; null if only a person can
@@ -20,24 +21,6 @@ import { createMeta } from '../store/meta.ts';
 export interface WhyUnconfirmed {
   reason: Reason;
   lookAt: number | null;
-}
-
-/** Use it inside a transaction. */
-export interface Restored {
-  /** True if this ledger was ever restored from a backup. */
-  isRestored: boolean;
-  /** Why this write may have been sent since the backup; null if it cannot have been sent. */
-  whyUnconfirmed(itemId: number, operation: Operation): WhyUnconfirmed | null;
-  /**
-   * Call it when it is known that this item was not at the platform at the restore: it has just been created, or a
-   * person has said so. A column of the item stores this, because the item's history is pruned.
-   */
-  wasAbsent(itemId: number): void;
-  /** Call it after a complete read of a source. Rows that come later were not in the source before the restore. */
-  sourceWasRead(runId: number): void;
-  unprovenKinds(): ListableKind[];
-  hasUnbound(kind: ListableKind, naturalKeys: readonly string[]): boolean;
-  endProof(kind: ListableKind): void;
 }
 
 const LISTABLE: readonly ListableKind[] = ['product', 'material'];
@@ -64,63 +47,81 @@ export function mayBeSinceBackup(of: string): string {
       EXISTS (SELECT 1 FROM meta WHERE name = 'unproven:' || ${of}.kind)))`;
 }
 
-export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): Restored {
-  const meta = createMeta(db);
-  // This value does not change later: a restored ledger has to be accepted before this process can open it.
-  const isRestored = meta.get(RESTORED_AT) !== null;
-  const sql = {
-    wasAbsent: db.prepare<[number], number>('SELECT was_absent FROM items WHERE id = ?').pluck(),
-    // Selects 1 for a BOM item that may have been sent since the backup: its row and the items that it refers to are
-    // older than the restore.
-    partToLookUp: db
-      .prepare<[{ itemId: number }], number>(
-        `SELECT 1 FROM items i WHERE i.id = @itemId AND ${partMayBeSinceBackup('i')}`,
-      )
-      .pluck(),
-    setAbsent: db.prepare<[number]>(`UPDATE items SET was_absent = 1 WHERE id = ? AND operation IN (${CREATES})`),
-    sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
-    lastRecord: db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM records').pluck(),
-    unbound: db
-      .prepare<[{ kind: string; keys: string }], number>(
-        `SELECT 1 FROM json_each(@keys) k WHERE NOT EXISTS (
-           SELECT 1 FROM items i WHERE i.kind = @kind AND i.natural_key = k.value AND i.remote_id IS NOT NULL) LIMIT 1`,
-      )
-      .pluck(),
-  };
-  const proofOf = (kind: ListableKind): string => `unproven:${kind}`;
+const SQL = {
+  wasAbsent: column<[number], number>('SELECT was_absent FROM items WHERE id = ?'),
+  // Selects 1 for a BOM item that may have been sent since the backup: its row and the items that it refers to are
+  // older than the restore.
+  partToLookUp: column<[{ itemId: number }], number>(
+    `SELECT 1 FROM items i WHERE i.id = @itemId AND ${partMayBeSinceBackup('i')}`,
+  ),
+  setAbsent: statement<[number]>(`UPDATE items SET was_absent = 1 WHERE id = ? AND operation IN (${CREATES})`),
+  sourceOf: column<[number], string>('SELECT source FROM runs WHERE id = ?'),
+  lastRecord: column<[], number>('SELECT coalesce(max(id), 0) FROM records'),
+  forgetReads: statement("DELETE FROM meta WHERE name LIKE 'restored\\_read:%' ESCAPE '\\'"),
+  forgetAbsent: statement('UPDATE items SET was_absent = 0 WHERE was_absent = 1'),
+  unbound: column<[{ kind: string; keys: string }], number>(
+    `SELECT 1 FROM json_each(@keys) k WHERE NOT EXISTS (
+       SELECT 1 FROM items i WHERE i.kind = @kind AND i.natural_key = k.value AND i.remote_id IS NOT NULL) LIMIT 1`,
+  ),
+};
 
-  return {
-    isRestored,
-    whyUnconfirmed(itemId, operation) {
-      if (!isRestored || sql.wasAbsent.get(itemId) === 1) return null;
-      if (operation === 'bom_item.create') {
-        return sql.partToLookUp.get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
-      }
-      const kind = LISTABLE.find((one) => operation === `${one}.create`);
-      if (kind === undefined || meta.get(proofOf(kind)) === null) return null;
-      return { reason: RESTORED, lookAt: clock.now() };
-    },
-    wasAbsent(itemId) {
-      if (isRestored) sql.setAbsent.run(itemId);
-    },
-    sourceWasRead(runId) {
-      if (!isRestored) return;
-      const name = `restored_read:${sql.sourceOf.get(runId) ?? ''}`;
-      if (meta.get(name) === null) meta.set(name, String(sql.lastRecord.get() ?? 0));
-    },
-    unprovenKinds: () => LISTABLE.filter((kind) => meta.get(proofOf(kind)) !== null),
-    hasUnbound: (kind, naturalKeys) => sql.unbound.get({ kind, keys: JSON.stringify(naturalKeys) }) !== undefined,
-    endProof: (kind) => meta.remove(proofOf(kind)),
-  };
+/** Each create asks, so the answer is kept. It changes only when a restored ledger is accepted. */
+const restored = perDatabase((of) => ({ ever: readMeta(of, RESTORED_AT) !== null }));
+
+/** True if this ledger was ever restored from a backup. */
+export function isRestored(tx: Tx): boolean {
+  return restored(tx).ever;
 }
 
-/** Begins the time in which creates are looked up. Call it inside the transaction that accepts a restored ledger. */
-export function beginLookUps(db: LedgerContext['db'], now: number): void {
-  const meta = createMeta(db);
-  db.prepare("DELETE FROM meta WHERE name LIKE 'restored\\_read:%' ESCAPE '\\'").run();
-  for (const kind of LISTABLE) meta.set(`unproven:${kind}`, '1');
-  db.prepare('UPDATE items SET was_absent = 0 WHERE was_absent = 1').run();
-  meta.set(RESTORED_AT, String(now));
+/** Why this write may have been sent since the backup; null if it cannot have been sent. */
+export function whyUnconfirmed(tx: Tx, itemId: number, operation: Operation): WhyUnconfirmed | null {
+  if (!isRestored(tx) || SQL.wasAbsent(tx).get(itemId) === 1) return null;
+  if (operation === 'bom_item.create') {
+    return SQL.partToLookUp(tx).get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
+  }
+  const kind = LISTABLE.find((one) => operation === `${one}.create`);
+  if (kind === undefined || readMeta(tx, proofOf(kind)) === null) return null;
+  return { reason: RESTORED, lookAt: tx.clock.now() };
+}
+
+/**
+ * Call it when it is known that this item was not at the platform at the restore: it has just been created, or a
+ * person has said so. A column of the item stores this, because the item's history is pruned.
+ */
+export function markAbsent(tx: Tx, itemId: number): void {
+  if (isRestored(tx)) SQL.setAbsent(tx).run(itemId);
+}
+
+/** Call it after a complete read of a source. Rows that come later were not in the source before the restore. */
+export function noteReadAfterRestore(tx: Tx, runId: number): void {
+  if (!isRestored(tx)) return;
+  const name = `restored_read:${SQL.sourceOf(tx).get(runId) ?? ''}`;
+  if (readMeta(tx, name) === null) writeMeta(tx, name, String(SQL.lastRecord(tx).get() ?? 0));
+}
+
+export function unprovenKinds(reads: Reads): ListableKind[] {
+  return LISTABLE.filter((kind) => readMeta(reads, proofOf(kind)) !== null);
+}
+
+export function hasUnbound(reads: Reads, kind: ListableKind, naturalKeys: readonly string[]): boolean {
+  return SQL.unbound(reads).get({ kind, keys: JSON.stringify(naturalKeys) }) !== undefined;
+}
+
+export function endProof(tx: Tx, kind: ListableKind): void {
+  removeMeta(tx, proofOf(kind));
+}
+
+function proofOf(kind: ListableKind): string {
+  return `unproven:${kind}`;
+}
+
+/** Begins the time in which creates are looked up, when a restored ledger is accepted. */
+export function beginLookUps(tx: Tx): void {
+  SQL.forgetReads(tx).run();
+  for (const kind of LISTABLE) writeMeta(tx, proofOf(kind), '1');
+  SQL.forgetAbsent(tx).run();
+  writeMeta(tx, RESTORED_AT, String(tx.clock.now()));
+  restored(tx).ever = true;
 }
 
 export const RESTORED: Reason = {

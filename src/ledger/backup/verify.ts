@@ -5,7 +5,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { assertNotGone } from '../identity/recognise.ts';
 import { isOfPresentVersion, openDatabase, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
-import { createMeta } from '../store/meta.ts';
+import { readMeta } from '../store/meta.ts';
 import { SOUND_CHECKS } from './sound-checks.ts';
 
 /** What a check of the ledger found. */
@@ -47,7 +47,7 @@ export function verifyLedger(file: string, onCheck: (name: string) => void): Ver
     const ofFile = findingsOfFile(db, onCheck);
     // In a damaged file the other checks would only find the same damage again.
     if (ofFile.isDamaged) return { checks: 1, findings: ofFile.findings, backupAt: null };
-    const backupAt = createMeta(db).get('backup_at');
+    const backupAt = readMeta({ db }, 'backup_at');
     const isPresent = isOfPresentVersion(db);
     if (isPresent) ofFile.findings.push(...findingsOfRules(db, onCheck));
     db.exec('COMMIT');

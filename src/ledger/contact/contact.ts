@@ -7,40 +7,26 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { ContactEntry, ContactStep } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Restored } from '../backup/restored.ts';
-import { type LedgerContext, parseJson } from '../store/context.ts';
-import { createMeta } from '../store/meta.ts';
-import type { ListedEntries } from './listed.ts';
-import type { Listings } from './listings.ts';
-
-/** Use it inside a transaction. */
-export interface Contact {
-  /** The next step of each kind; empty if no creates are suspended. */
-  contactSteps(): ContactStep[];
-  /** The create operations that must not be sent now. */
-  suspendedCreates(): Operation[];
-  isSuspended(operation: Operation): boolean;
-  /**
-   * Call it after creates were staged. If the stored list has an entry that may be one of these items, all creates of
-   * the kind are compared before they are sent.
-   */
-  noticeCreates(kind: ListableKind, creates: readonly { itemId: number; desired: string }[]): void;
-  /** Call it at the end of a batch with the creates that the batch has staged, by source and kind. */
-  countCreates(counts: CreateCounts): void;
-  runBegan(source: string): void;
-  /**
-   * Call it when a create has met an item of the platform, with the entries that its list shows. `isRefused` is true if
-   * the platform has refused the create for that reason. Returns true if the create will be compared with these entries
-   * before it is sent again.
-   */
-  metDuplicate(met: { kind: ListableKind; found: readonly ContactEntry[]; isRefused: boolean }): boolean;
-  /** Requests that the list is read again before creates of this kind are sent. */
-  listAgain(kind: ListableKind): void;
-  /** Lifts the suspension of a kind for every source, after all its staged creates were compared. */
-  release(kind: ListableKind): void;
-  /** Applies the config's rules of first contact. Call it once when the ledger is opened. */
-  atStart(): void;
-}
+import { unprovenKinds } from '../backup/restored.ts';
+import { parseJson } from '../store/context.ts';
+import { readMeta, writeMeta } from '../store/meta.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Reads, Tx } from '../store/tx.ts';
+import { isNothingListed } from './listed.ts';
+import {
+  compareListFrom,
+  compareStoredList,
+  contactStepOf,
+  isListNeeded,
+  listReadAt,
+  neededLists,
+  needList,
+  needListAgain,
+  releaseAllLists,
+  releaseList,
+  storeEntries,
+} from './listings.ts';
+import { isListedOrSimilar } from './search-listed.ts';
 
 const LISTABLE: readonly ListableKind[] = ['product', 'material'];
 /**
@@ -50,102 +36,122 @@ const CREATES_MAX = 20;
 /** How many creates a batch has staged, by source and kind. */
 export type CreateCounts = Map<string, { source: string; kind: ListableKind; count: number }>;
 
-export function createContact(
-  { db, profile, contactRules }: Pick<LedgerContext, 'db' | 'profile' | 'contactRules'>,
-  {
-    listings,
-    listed,
-    restored,
-  }: {
-    listings: Listings;
-    listed: Pick<ListedEntries, 'isEmpty' | 'meets'>;
-    restored: Pick<Restored, 'unprovenKinds'>;
-  },
-): Contact {
-  const meta = createMeta(db);
-  const lists = contactRules.firstContact === 'list';
-  const sql = {
-    contacted: db.prepare<[string]>('UPDATE contacts SET contacted = 1, creates = 0 WHERE kind = ?'),
-    count: db.prepare<[string, string, number], { contacted: 0 | 1; creates: number }>(
-      `INSERT INTO contacts (source, kind, creates) VALUES (?, ?, ?)
-       ON CONFLICT DO UPDATE SET creates = creates + excluded.creates RETURNING contacted, creates`,
-    ),
-    takeAsContacted: db.prepare<[string, string]>('UPDATE contacts SET contacted = 1 WHERE source = ? AND kind = ?'),
-    anyContacted: db
-      .prepare<[string], number>('SELECT 1 FROM contacts WHERE kind = ? AND contacted = 1 LIMIT 1')
-      .pluck(),
-    resetCreates: db.prepare<[string]>('UPDATE contacts SET creates = 0 WHERE source = ?'),
-    allContacted: db.prepare('UPDATE contacts SET contacted = 1'),
-    runBeganAt: db
-      .prepare<[string], number>(
-        "SELECT started_at FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
-      )
-      .pluck(),
-  };
+const SQL = {
+  contacted: statement<[string]>('UPDATE contacts SET contacted = 1, creates = 0 WHERE kind = ?'),
+  count: statement<[string, string, number], { contacted: 0 | 1; creates: number }>(
+    `INSERT INTO contacts (source, kind, creates) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET creates = creates + excluded.creates RETURNING contacted, creates`,
+  ),
+  takeAsContacted: statement<[string, string]>('UPDATE contacts SET contacted = 1 WHERE source = ? AND kind = ?'),
+  anyContacted: column<[string], number>('SELECT 1 FROM contacts WHERE kind = ? AND contacted = 1 LIMIT 1'),
+  resetCreates: statement<[string]>('UPDATE contacts SET creates = 0 WHERE source = ?'),
+  allContacted: statement('UPDATE contacts SET contacted = 1'),
+  runBeganAt: column<[string], number>(
+    "SELECT started_at FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
+  ),
+};
 
-  const refusesDuplicates = (kind: ListableKind): boolean =>
-    profile.duplicateKeys === 'refused' || meta.get(duplicatesFact(kind)) !== null;
+/** The next step of each kind; empty if no creates are suspended. */
+export function contactSteps(reads: Reads): ContactStep[] {
+  return comparesLists(reads) ? neededLists(reads).map((kind) => contactStepOf(reads, kind)) : [];
+}
 
-  /** True if these creates of a source have to wait for the list. */
-  function asksForList(
-    source: string,
-    kind: ListableKind,
-    { contacted, creates }: { contacted: 0 | 1; creates: number },
-  ) {
-    // A platform that refuses duplicates needs its list to be read only once, at the first contact.
-    if (refusesDuplicates(kind)) return sql.anyContacted.get(kind) === undefined;
-    if (contacted === 0) return true;
-    const readAt = listings.readAt(kind);
-    return creates > CREATES_MAX && (readAt === null || readAt < (sql.runBeganAt.get(source) ?? 0));
+/** The create operations that must not be sent now. */
+export function suspendedCreates(reads: Reads): Operation[] {
+  return comparesLists(reads) ? neededLists(reads).map((kind): Operation => `${kind}.create`) : [];
+}
+
+/**
+ * Call it after creates were staged. If the stored list has an entry that may be one of these items, all creates of
+ * the kind are compared before they are sent.
+ */
+export function noticeCreates(
+  tx: Tx,
+  kind: ListableKind,
+  creates: readonly { itemId: number; desired: string }[],
+): void {
+  if (!comparesLists(tx) || isNothingListed(tx, kind)) return;
+  if (!isListNeeded(tx, kind)) {
+    const isShown = creates.some(({ desired }) => isListedOrSimilar(tx, kind, parseJson<JsonObject>(desired)));
+    if (!isShown) return;
+    needList(tx, kind);
   }
+  // A new create may begin for an item that was compared before, so the comparison goes back to the lowest id.
+  compareListFrom(tx, kind, Math.min(...creates.map(({ itemId }) => itemId)));
+}
 
-  return {
-    contactSteps: () => (lists ? listings.needed().map((kind) => listings.stepOf(kind)) : []),
-    suspendedCreates: () => (lists ? listings.needed().map((kind): Operation => `${kind}.create`) : []),
-    isSuspended(operation) {
-      const kind = lists ? CREATED_BY.get(operation) : undefined;
-      return kind !== undefined && listings.isNeeded(kind);
-    },
-    noticeCreates(kind, creates) {
-      if (!lists || listed.isEmpty(kind)) return;
-      if (!listings.isNeeded(kind)) {
-        const isShown = creates.some(({ desired }) => listed.meets(kind, parseJson<JsonObject>(desired)));
-        if (!isShown) return;
-        listings.need(kind);
-      }
-      // A new create may begin for an item that was compared before, so the comparison goes back to the lowest id.
-      listings.compareFrom(kind, Math.min(...creates.map(({ itemId }) => itemId)));
-    },
-    countCreates(counts) {
-      const unproven = restored.unprovenKinds();
-      for (const { source, kind, count } of counts.values()) {
-        // A restored ledger looks up each create of an unproven kind before it is sent, so the list is not needed here.
-        if (unproven.includes(kind)) continue;
-        const standing = sql.count.get(source, kind, count) ?? { contacted: 0, creates: count };
-        if (lists && asksForList(source, kind, standing)) listings.need(kind);
-        else if (standing.contacted === 0) sql.takeAsContacted.run(source, kind);
-      }
-    },
-    runBegan: (source) => void sql.resetCreates.run(source),
-    metDuplicate({ kind, found, isRefused }) {
-      if (isRefused) meta.set(duplicatesFact(kind), '1');
-      listings.store(kind, found);
-      if (lists) listings.compareStored(kind);
-      return lists;
-    },
-    listAgain(kind) {
-      if (lists) listings.needAgain(kind);
-    },
-    release(kind) {
-      listings.release(kind);
-      sql.contacted.run(kind);
-    },
-    atStart() {
-      if (lists) return;
-      sql.allContacted.run();
-      listings.releaseAll();
-    },
-  };
+/** Call it at the end of a batch with the creates that the batch has staged, by source and kind. */
+export function countCreates(tx: Tx, counts: CreateCounts): void {
+  const unproven = unprovenKinds(tx);
+  const lists = comparesLists(tx);
+  for (const { source, kind, count } of counts.values()) {
+    // A restored ledger looks up each create of an unproven kind before it is sent, so the list is not needed here.
+    if (unproven.includes(kind)) continue;
+    const standing = SQL.count(tx).get(source, kind, count) ?? { contacted: 0, creates: count };
+    if (lists && asksForList(tx, source, kind, standing)) needList(tx, kind);
+    else if (standing.contacted === 0) SQL.takeAsContacted(tx).run(source, kind);
+  }
+}
+
+export function resetCreateCounts(tx: Tx, source: string): void {
+  SQL.resetCreates(tx).run(source);
+}
+
+/**
+ * Call it when a create has met an item of the platform, with the entries that its list shows. `isRefused` is true if
+ * the platform has refused the create for that reason. Returns true if the create will be compared with these entries
+ * before it is sent again.
+ */
+export function noteDuplicate(
+  tx: Tx,
+  { kind, found, isRefused }: { kind: ListableKind; found: readonly ContactEntry[]; isRefused: boolean },
+): boolean {
+  if (isRefused) writeMeta(tx, duplicatesFact(kind), '1');
+  storeEntries(tx, kind, found);
+  const lists = comparesLists(tx);
+  if (lists) compareStoredList(tx, kind);
+  return lists;
+}
+
+/** Requests that the list is read again before creates of this kind are sent. */
+export function listAgain(tx: Tx, kind: ListableKind): void {
+  if (comparesLists(tx)) needListAgain(tx, kind);
+}
+
+/** Lifts the suspension of a kind for every source, after all its staged creates were compared. */
+export function endFirstContact(tx: Tx, kind: ListableKind): void {
+  releaseList(tx, kind);
+  SQL.contacted(tx).run(kind);
+}
+
+/** Applies the config's rules of first contact. Call it once when the ledger is opened. */
+export function startContact(tx: Tx): void {
+  if (comparesLists(tx)) return;
+  SQL.allContacted(tx).run();
+  releaseAllLists(tx);
+}
+
+/** True if creates are compared with the platform's lists before they are sent. */
+function comparesLists({ contactRules }: Reads): boolean {
+  return contactRules.firstContact === 'list';
+}
+
+function refusesDuplicates(tx: Tx, kind: ListableKind): boolean {
+  return tx.profile.duplicateKeys === 'refused' || readMeta(tx, duplicatesFact(kind)) !== null;
+}
+
+/** True if these creates of a source have to wait for the list. */
+function asksForList(
+  tx: Tx,
+  source: string,
+  kind: ListableKind,
+  { contacted, creates }: { contacted: 0 | 1; creates: number },
+) {
+  // A platform that refuses duplicates needs its list to be read only once, at the first contact.
+  if (refusesDuplicates(tx, kind)) return SQL.anyContacted(tx).get(kind) === undefined;
+  if (contacted === 0) return true;
+  const readAt = listReadAt(tx, kind);
+  return creates > CREATES_MAX && (readAt === null || readAt < (SQL.runBeganAt(tx).get(source) ?? 0));
 }
 
 const CREATED_BY: ReadonlyMap<Operation, ListableKind> = new Map(

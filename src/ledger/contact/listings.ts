@@ -5,45 +5,10 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { ContactEntry, ContactList, ContactStep } from '../../domain/ports/first-contact.ts';
 import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import { type LedgerContext, parseJson } from '../store/context.ts';
-import type { ListedEntries } from './listed.ts';
-
-/** Use it inside a transaction. */
-export interface Listings
-  extends Sync<
-    Pick<ContactLedger, 'isFreshlyListed' | 'beginListing' | 'storeListed' | 'confirmListing' | 'failListing'>
-  > {
-  /** The kinds whose lists have to be read or compared before creates are sent. */
-  needed(): ListableKind[];
-  isNeeded(kind: ListableKind): boolean;
-  /**
-   * Requests that staged creates are compared with the list, and that the list is read first unless the stored entries
-   * are fresh.
-   */
-  need(kind: ListableKind): void;
-  /** Requests that the list is read and compared, even if the stored entries are fresh. */
-  needAgain(kind: ListableKind): void;
-  /** Requests that staged creates are compared with the stored list, however old the list is. */
-  compareStored(kind: ListableKind): void;
-  /** Moves the comparison back to this item if the comparison is already past the item. Items are compared in the order of their ids. */
-  compareFrom(kind: ListableKind, itemId: number): void;
-  /** Stores entries that were not read as part of the whole list. */
-  store(list: ContactList, entries: readonly ContactEntry[]): void;
-  /** The next step of first contact for this kind. Call it only while the list of the kind is needed. */
-  stepOf(kind: ListableKind): ContactStep;
-  /** When the list was read to its end; null if it was not. */
-  readAt(kind: ListableKind): number | null;
-  /** Ends the reading of a list. The stored entries that remain belong to no item of this ledger. */
-  ended(list: ContactList, count: number | null): void;
-  standing(list: ContactList): { matchedTo: number; shown: string[]; hides: boolean };
-  matchedTo(kind: ListableKind, itemId: number): void;
-  /** Call it when all staged creates of the kind were compared. */
-  release(kind: ListableKind): void;
-  /** Call it when the config no longer needs any list. */
-  releaseAll(): void;
-}
-
-type Sync<T> = { [K in keyof T]: T[K] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never };
+import { parseJson } from '../store/context.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Reads, Tx } from '../store/tx.ts';
+import { clearListed, countListed, listedIds, pruneListed, storeListedEntries } from './listed.ts';
 
 interface ListingRow {
   kind: ContactList;
@@ -62,132 +27,181 @@ const FRESH_MS = 600_000;
 /** A reading that was interrupted for longer than this starts again, because its pages are outdated. */
 const RESUME_MS = 3_600_000;
 
-export function createListings({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>, listed: ListedEntries): Listings {
-  const sql = {
-    listing: db.prepare<[string], ListingRow>(
-      `SELECT kind, needed, position, stored_at AS storedAt, read_at AS readAt, surplus, shown, hides,
-         matched_to AS matchedTo FROM listings WHERE kind = ?`,
-    ),
-    needed: db.prepare<[], ListableKind>('SELECT kind FROM listings WHERE needed > 0').pluck(),
-    isNeeded: db.prepare<[string], number>('SELECT needed FROM listings WHERE kind = ?').pluck(),
-    need: db.prepare<[string]>('UPDATE listings SET needed = 1, failure = NULL WHERE kind = ? AND needed <> 1'),
-    // The stored list is good enough for this comparison, however old it is: it has the entry in question.
-    compare: db.prepare<[string]>('UPDATE listings SET needed = 2, failure = NULL WHERE kind = ? AND needed = 0'),
-    age: db.prepare<[string]>('UPDATE listings SET read_at = NULL, surplus = NULL WHERE kind = ?'),
-    begin: db.prepare<[string]>(
-      `UPDATE listings SET position = NULL, stored_at = NULL, read_at = NULL, surplus = NULL, shown = '[]', hides = 0,
-         matched_to = 0, failure = NULL WHERE kind = ?`,
-    ),
-    shows: db.prepare<[{ kind: string; shown: string; hides: 0 | 1 }]>(
-      'UPDATE listings SET shown = @shown, hides = max(hides, @hides) WHERE kind = @kind',
-    ),
-    reached: db.prepare<[{ kind: string; position: string | null; now: number }]>(
-      'UPDATE listings SET position = @position, stored_at = @now WHERE kind = @kind',
-    ),
-    end: db.prepare<[{ kind: string; now: number; surplus: number | null }]>(
-      `UPDATE listings SET position = NULL, stored_at = NULL, read_at = @now, surplus = @surplus, matched_to = 0,
-         failure = NULL WHERE kind = @kind`,
-    ),
-    confirm: db.prepare<[number, string]>('UPDATE listings SET read_at = ?, failure = NULL WHERE kind = ?'),
-    fail: db.prepare<[string, string]>('UPDATE listings SET failure = ? WHERE kind = ?'),
-    forgetPosition: db.prepare<[string]>(
-      'UPDATE listings SET position = NULL, read_at = NULL, surplus = NULL WHERE kind = ?',
-    ),
-    matched: db.prepare<[number, string]>('UPDATE listings SET matched_to = ? WHERE kind = ?'),
-    compareFrom: db.prepare<[{ kind: string; itemId: number }]>(
-      'UPDATE listings SET matched_to = @itemId - 1 WHERE kind = @kind AND matched_to >= @itemId',
-    ),
-    release: db.prepare<[string]>('UPDATE listings SET needed = 0, failure = NULL WHERE kind = ?'),
-    noneNeeded: db.prepare('UPDATE listings SET needed = 0 WHERE needed > 0'),
-    sending: db
-      .prepare<[Operation], number>("SELECT 1 FROM items WHERE state = 'sending' AND operation = ? LIMIT 1")
-      .pluck(),
-    bound: db.prepare<[string], number>("SELECT count(*) FROM items WHERE kind = ? AND remote_id <> 'null'").pluck(),
-  };
+const SQL = {
+  listing: statement<[string], ListingRow>(
+    `SELECT kind, needed, position, stored_at AS storedAt, read_at AS readAt, surplus, shown, hides,
+       matched_to AS matchedTo FROM listings WHERE kind = ?`,
+  ),
+  needed: column<[], ListableKind>('SELECT kind FROM listings WHERE needed > 0'),
+  isNeeded: column<[string], number>('SELECT needed FROM listings WHERE kind = ?'),
+  need: statement<[string]>('UPDATE listings SET needed = 1, failure = NULL WHERE kind = ? AND needed <> 1'),
+  // The stored list is good enough for this comparison, however old it is: it has the entry in question.
+  compare: statement<[string]>('UPDATE listings SET needed = 2, failure = NULL WHERE kind = ? AND needed = 0'),
+  age: statement<[string]>('UPDATE listings SET read_at = NULL, surplus = NULL WHERE kind = ?'),
+  begin: statement<[string]>(
+    `UPDATE listings SET position = NULL, stored_at = NULL, read_at = NULL, surplus = NULL, shown = '[]', hides = 0,
+       matched_to = 0, failure = NULL WHERE kind = ?`,
+  ),
+  shows: statement<[{ kind: string; shown: string; hides: 0 | 1 }]>(
+    'UPDATE listings SET shown = @shown, hides = max(hides, @hides) WHERE kind = @kind',
+  ),
+  reached: statement<[{ kind: string; position: string | null; now: number }]>(
+    'UPDATE listings SET position = @position, stored_at = @now WHERE kind = @kind',
+  ),
+  end: statement<[{ kind: string; now: number; surplus: number | null }]>(
+    `UPDATE listings SET position = NULL, stored_at = NULL, read_at = @now, surplus = @surplus, matched_to = 0,
+       failure = NULL WHERE kind = @kind`,
+  ),
+  confirm: statement<[number, string]>('UPDATE listings SET read_at = ?, failure = NULL WHERE kind = ?'),
+  fail: statement<[string, string]>('UPDATE listings SET failure = ? WHERE kind = ?'),
+  forgetPosition: statement<[string]>(
+    'UPDATE listings SET position = NULL, read_at = NULL, surplus = NULL WHERE kind = ?',
+  ),
+  matched: statement<[number, string]>('UPDATE listings SET matched_to = ? WHERE kind = ?'),
+  compareFrom: statement<[{ kind: string; itemId: number }]>(
+    'UPDATE listings SET matched_to = @itemId - 1 WHERE kind = @kind AND matched_to >= @itemId',
+  ),
+  release: statement<[string]>('UPDATE listings SET needed = 0, failure = NULL WHERE kind = ?'),
+  noneNeeded: statement('UPDATE listings SET needed = 0 WHERE needed > 0'),
+  sending: column<[Operation], number>("SELECT 1 FROM items WHERE state = 'sending' AND operation = ? LIMIT 1"),
+  bound: column<[string], number>("SELECT count(*) FROM items WHERE kind = ? AND remote_id <> 'null'"),
+};
 
-  function rowOf(list: ContactList): ListingRow {
-    const row = sql.listing.get(list);
-    if (row === undefined) throw new Error(`The ledger has no row for the list of ${list}.`);
-    return row;
+/** The kinds whose lists have to be read or compared before creates are sent. */
+export function neededLists(reads: Reads): ListableKind[] {
+  return SQL.needed(reads).all();
+}
+
+export function isListNeeded(tx: Tx, kind: ListableKind): boolean {
+  return (SQL.isNeeded(tx).get(kind) ?? 0) > 0;
+}
+
+/**
+ * Requests that staged creates are compared with the list, and that the list is read first unless the stored entries
+ * are fresh.
+ */
+export function needList(tx: Tx, kind: ListableKind): void {
+  SQL.need(tx).run(kind);
+}
+
+/** Requests that the list is read and compared, even if the stored entries are fresh. */
+export function needListAgain(tx: Tx, kind: ListableKind): void {
+  SQL.age(tx).run(kind);
+  SQL.need(tx).run(kind);
+}
+
+/** Requests that staged creates are compared with the stored list, however old the list is. */
+export function compareStoredList(tx: Tx, kind: ListableKind): void {
+  SQL.compare(tx).run(kind);
+}
+
+/** Moves the comparison back to this item if the comparison is already past the item. Items are compared in the order of their ids. */
+export function compareListFrom(tx: Tx, kind: ListableKind, itemId: number): void {
+  SQL.compareFrom(tx).run({ kind, itemId });
+}
+
+/** Stores entries that were not read as part of the whole list. */
+export function storeEntries(tx: Tx, list: ContactList, entries: readonly ContactEntry[]): void {
+  const before = parseJson<string[]>(rowOf(tx, list).shown);
+  const { shown, hides } = storeListedEntries(tx, list, entries);
+  const all = [...new Set([...before, ...shown])];
+  SQL.shows(tx).run({ kind: list, shown: JSON.stringify(all), hides: hides ? 1 : 0 });
+}
+
+/** The next step of first contact for this kind. Call it only while the list of the kind is needed. */
+export function contactStepOf(reads: Reads, kind: ListableKind): ContactStep {
+  const row = rowOf(reads, kind);
+  if (row.position !== null && isWithin(reads, RESUME_MS, row.storedAt)) {
+    return { kind, step: 'read', from: { position: row.position, ids: listedIds(reads, kind) }, expected: null };
   }
+  if (row.needed === 2 || isFresh(reads, row)) return { kind, step: 'compare' };
+  if (SQL.sending(reads).get(`${kind}.create`) !== undefined) return { kind, step: 'wait' };
+  const expected = row.readAt === null || row.surplus === null ? null : ours(reads, kind) + row.surplus;
+  return { kind, step: 'read', from: null, expected };
+}
 
-  /**
-   * True if the time is less than `ms` ago. False for a time in the future, which was stored before the clock was set
-   * back.
-   */
-  function isWithin(ms: number, at: number | null): boolean {
-    const age = clock.now() - (at ?? Number.NEGATIVE_INFINITY);
-    return age >= 0 && age < ms;
-  }
+/** When the list was read to its end; null if it was not. */
+export function listReadAt(tx: Tx, kind: ListableKind): number | null {
+  return rowOf(tx, kind).readAt;
+}
 
-  const isFresh = ({ readAt }: ListingRow): boolean => isWithin(FRESH_MS, readAt);
-  const ours = (kind: ListableKind): number => (sql.bound.get(kind) ?? 0) + listed.count(kind);
+export function isFreshlyListed(reads: Reads, list: ContactList): boolean {
+  return isFresh(reads, rowOf(reads, list));
+}
 
-  function store(list: ContactList, entries: readonly ContactEntry[]): void {
-    const before = parseJson<string[]>(rowOf(list).shown);
-    const { shown, hides } = listed.store(list, entries);
-    const all = [...new Set([...before, ...shown])];
-    sql.shows.run({ kind: list, shown: JSON.stringify(all), hides: hides ? 1 : 0 });
-  }
+export function beginListing(tx: Tx, list: ContactList): void {
+  clearListed(tx, list);
+  SQL.begin(tx).run(list);
+}
 
-  function stepOf(kind: ListableKind): ContactStep {
-    const row = rowOf(kind);
-    if (row.position !== null && isWithin(RESUME_MS, row.storedAt)) {
-      return { kind, step: 'read', from: { position: row.position, ids: listed.ids(kind) }, expected: null };
-    }
-    if (row.needed === 2 || isFresh(row)) return { kind, step: 'compare' };
-    if (sql.sending.get(`${kind}.create`) !== undefined) return { kind, step: 'wait' };
-    const expected = row.readAt === null || row.surplus === null ? null : ours(kind) + row.surplus;
-    return { kind, step: 'read', from: null, expected };
-  }
+export function storeListed(tx: Tx, { list, entries, position }: Parameters<ContactLedger['storeListed']>[0]): void {
+  storeEntries(tx, list, entries);
+  SQL.reached(tx).run({ kind: list, position, now: tx.clock.now() });
+}
 
-  return {
-    needed: () => sql.needed.all(),
-    isNeeded: (kind) => (sql.isNeeded.get(kind) ?? 0) > 0,
-    need: (kind) => void sql.need.run(kind),
-    needAgain(kind) {
-      sql.age.run(kind);
-      sql.need.run(kind);
-    },
-    compareStored: (kind) => void sql.compare.run(kind),
-    compareFrom: (kind, itemId) => void sql.compareFrom.run({ kind, itemId }),
-    store,
-    stepOf,
-    readAt: (kind) => rowOf(kind).readAt,
-    isFreshlyListed: (list) => isFresh(rowOf(list)),
-    beginListing(list) {
-      listed.clear(list);
-      sql.begin.run(list);
-    },
-    storeListed({ list, entries, position }) {
-      store(list, entries);
-      sql.reached.run({ kind: list, position, now: clock.now() });
-    },
-    ended(list, count) {
-      if (list !== 'publication') listed.prune(list);
-      const surplus = count === null || list === 'publication' ? null : count - ours(list);
-      sql.end.run({ kind: list, now: clock.now(), surplus });
-    },
-    confirmListing: (kind) => void sql.confirm.run(clock.now(), kind),
-    failListing({ kind, reason, fromStart }) {
-      if (fromStart) sql.forgetPosition.run(kind);
-      sql.fail.run(JSON.stringify(reason), kind);
-    },
-    standing(list) {
-      const { matchedTo, shown, hides } = rowOf(list);
-      return { matchedTo, shown: parseJson<string[]>(shown), hides: hides === 1 };
-    },
-    matchedTo: (kind, itemId) => void sql.matched.run(itemId, kind),
-    release: (kind) => void sql.release.run(kind),
-    releaseAll: () => void sql.noneNeeded.run(),
-  };
+/** Ends the reading of a list. The stored entries that remain belong to no item of this ledger. */
+export function setListEnded(tx: Tx, list: ContactList, count: number | null): void {
+  if (list !== 'publication') pruneListed(tx, list);
+  const surplus = count === null || list === 'publication' ? null : count - ours(tx, list);
+  SQL.end(tx).run({ kind: list, now: tx.clock.now(), surplus });
+}
+
+export function confirmListing(tx: Tx, kind: ContactList): void {
+  SQL.confirm(tx).run(tx.clock.now(), kind);
+}
+
+export function failListing(tx: Tx, { kind, reason, fromStart }: Parameters<ContactLedger['failListing']>[0]): void {
+  if (fromStart) SQL.forgetPosition(tx).run(kind);
+  SQL.fail(tx).run(JSON.stringify(reason), kind);
+}
+
+export function listStanding(tx: Tx, list: ContactList): { matchedTo: number; shown: string[]; hides: boolean } {
+  const { matchedTo, shown, hides } = rowOf(tx, list);
+  return { matchedTo, shown: parseJson<string[]>(shown), hides: hides === 1 };
+}
+
+export function setMatchedTo(tx: Tx, kind: ListableKind, itemId: number): void {
+  SQL.matched(tx).run(itemId, kind);
+}
+
+/** Call it when all staged creates of the kind were compared. */
+export function releaseList(tx: Tx, kind: ListableKind): void {
+  SQL.release(tx).run(kind);
+}
+
+/** Call it when the config no longer needs any list. */
+export function releaseAllLists(tx: Tx): void {
+  SQL.noneNeeded(tx).run();
+}
+
+function rowOf(reads: Reads, list: ContactList): ListingRow {
+  const row = SQL.listing(reads).get(list);
+  if (row === undefined) throw new Error(`The ledger has no row for the list of ${list}.`);
+  return row;
+}
+
+/**
+ * True if the time is less than `ms` ago. False for a time in the future, which was stored before the clock was set
+ * back.
+ */
+function isWithin(reads: Reads, ms: number, at: number | null): boolean {
+  const age = reads.clock.now() - (at ?? Number.NEGATIVE_INFINITY);
+  return age >= 0 && age < ms;
+}
+
+function isFresh(reads: Reads, { readAt }: ListingRow): boolean {
+  return isWithin(reads, FRESH_MS, readAt);
+}
+
+function ours(reads: Reads, kind: ListableKind): number {
+  return (SQL.bound(reads).get(kind) ?? 0) + countListed(reads, kind);
 }
 
 /**
  * Deletes all stored entries of the lists. A restored ledger calls this, because its entries are as old as the backup.
  */
-export function forgetListings(db: LedgerContext['db']): void {
-  db.exec(`DELETE FROM listed; DELETE FROM listed_keys;
+export function forgetListings(tx: Tx): void {
+  tx.db.exec(`DELETE FROM listed; DELETE FROM listed_keys;
     UPDATE listings SET position = NULL, stored_at = NULL, read_at = NULL, surplus = NULL, shown = '[]', hides = 0,
       matched_to = 0`);
 }

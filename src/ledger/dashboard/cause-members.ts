@@ -13,13 +13,13 @@ import { limitOf, placeOf, placeText } from './list-page.ts';
 import {
   FIRST_CODE,
   FIRST_FIELD,
+  findStuckGroup,
   IS_QUARANTINED,
   type ItemGroup,
   NEEDS_PERSON,
   type RecordGroup,
   SHAPE,
   type StuckGroup,
-  type StuckGroups,
 } from './stuck-groups.ts';
 
 interface RecordRow {
@@ -47,9 +47,9 @@ type Bounds = { after: number; limit: number };
 /** The members of a cause, in the order of their ids. */
 export function createCauseMembers(
   db: Sqlite,
-  parts: { groups: StuckGroups; failedRuns: () => FailedRuns[]; run: (id: number) => RunView | null },
+  parts: { failedRuns: () => FailedRuns[]; run: (id: number) => RunView | null },
 ): Pick<DashboardViews, 'causeMembers'> {
-  const { groups, failedRuns, run } = parts;
+  const { failedRuns, run } = parts;
   const sql = {
     records: db.prepare<[Pick<RecordGroup, 'streamId' | 'code' | 'field'> & Bounds], RecordRow>(
       `SELECT r.id, r.key, r.place, r.raw, r.issues FROM records r INDEXED BY records_by_issue
@@ -71,7 +71,7 @@ export function createCauseMembers(
   let lastFound: StuckGroup | null = null;
   function groupOf(id: string, after: number): StuckGroup | null {
     if (after > 0 && lastFound?.id === id) return lastFound;
-    lastFound = groups.find(id);
+    lastFound = findStuckGroup({ db }, id);
     return lastFound;
   }
 

@@ -7,14 +7,14 @@ import type { Sqlite } from '../store/database.ts';
 import { cureOfReason, titleOfIssue, titleOfReason } from './cause-text.ts';
 import type { FailedRuns } from './failed-runs.ts';
 import { createHeldPassports, newBudget } from './held-passports.ts';
-import type { ItemGroup, RecordGroup, StuckGroups } from './stuck-groups.ts';
+import { type ItemGroup, type RecordGroup, stuckGroups } from './stuck-groups.ts';
 
 const EXAMPLE_MAX = 200;
 
 /** Groups stuck items and records by cause. `now` gives milliseconds of a clock that is never set back. */
 export function createCauses(
   db: Sqlite,
-  { groups, failedRuns }: { groups: StuckGroups; failedRuns: () => FailedRuns[] },
+  failedRuns: () => FailedRuns[],
   now: () => number,
 ): Pick<DashboardViews, 'causes' | 'cause'> {
   const held = createHeldPassports(db, now);
@@ -50,7 +50,7 @@ export function createCauses(
   function all(): Cause[] {
     const notes = new Map(sql.notes.all().map(({ cause, ...note }) => [cause, note]));
     const budget = newBudget();
-    const stuck = groups.all().map((group): Cause => {
+    const stuck = stuckGroups({ db }).map((group): Cause => {
       const cause = group.type === 'quarantine' ? ofRecords(group) : ofItems(group);
       return { ...cause, passportsHeld: held(group, budget), note: notes.get(cause.id) ?? null };
     });

@@ -22,7 +22,6 @@ import { createPassportPhases } from './passport-phases.ts';
 import { createPeopleViews } from './people-views.ts';
 import { createQuarantinedRows } from './quarantined-rows.ts';
 import { createRunLists } from './run-lists.ts';
-import { createStuckGroups } from './stuck-groups.ts';
 import { createPassportWaits } from './why/passport-waits.ts';
 import { createStoredDeliverySteps } from './why/stored-delivery-steps.ts';
 import { createWhy } from './why/why.ts';
@@ -49,7 +48,6 @@ export function createDashboard(
   clock: Pick<Clock, 'ticks'> = systemClock,
 ): Dashboard {
   const catalog = createCatalog(db);
-  const groups = createStuckGroups(db);
   const failedRuns = createFailedRuns(db);
   const phases = createPassportPhases(db, catalog);
   const totals = createTotals(db, catalog);
@@ -78,12 +76,12 @@ export function createDashboard(
       otherForms: ofLedger.otherForms(),
       paddedKeys: ofLedger.paddedKeys(sources),
     }),
-    ...createItemLists(db, rules, { catalog, groups, incomplete }),
+    ...createItemLists(db, rules, { catalog, incomplete }),
     ...createItemDetail(db, rules, forms),
     why: createWhy(db, rules, ofLedger),
     ...createQuarantinedRows(db),
-    ...createCauses(db, { groups, failedRuns }, () => clock.ticks()),
-    ...createCauseMembers(db, { groups, failedRuns, run: (id) => runs.run(id) }),
+    ...createCauses(db, failedRuns, () => clock.ticks()),
+    ...createCauseMembers(db, { failedRuns, run: (id) => runs.run(id) }),
     ...createPassportLists(db, rules, { catalog, phases, counts, waitOf: (key) => passportWaits.waitOf(key) }),
     ...runs,
     ...createPeopleViews(db),

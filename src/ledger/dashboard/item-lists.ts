@@ -6,7 +6,7 @@ import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import { countIds, type Phase, pageOfIds } from './id-list.ts';
 import { createItemPhases } from './item-phases.ts';
-import type { StuckGroups } from './stuck-groups.ts';
+import { findStuckGroup } from './stuck-groups.ts';
 
 /** When the present state began: the last decision about its delivery, or else when it was sent or staged. */
 export const SINCE = 'coalesce(i.settled_at, i.sent_at, i.staged_at)';
@@ -24,9 +24,9 @@ type Accepts = ((ids: readonly number[]) => ReadonlySet<number>) | null;
 export function createItemLists(
   db: Sqlite,
   rules: PassportRules,
-  parts: { catalog: Catalog; groups: StuckGroups; incomplete: Incomplete },
+  parts: { catalog: Catalog; incomplete: Incomplete },
 ): Pick<DashboardViews, 'items'> {
-  const { catalog, groups, incomplete } = parts;
+  const { catalog, incomplete } = parts;
   const phases = createItemPhases(db, rules, catalog);
   const sql = {
     rows: db.prepare<[string], SummaryRow & { since: number | null }>(
@@ -41,7 +41,7 @@ export function createItemLists(
 
   function phasesOf({ cause, run, state, search, source, kind }: ItemListFilter): Phase[] {
     if (cause !== undefined) {
-      const group = groups.find(cause);
+      const group = findStuckGroup({ db }, cause);
       return group === null ? [] : phases.ofGroup(group);
     }
     if (run !== undefined) return phases.ofRun(run);

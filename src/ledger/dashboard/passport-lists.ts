@@ -4,7 +4,7 @@ import type { DashboardViews, PassportFilter, PassportRow } from '../../domain/p
 import type { PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
-import { createCompleteness, type EvaluatedProduct } from '../passports/completeness.ts';
+import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
 import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { Catalog } from './catalog/catalog.ts';
@@ -40,7 +40,7 @@ export function createPassportLists(
   },
 ): Pick<DashboardViews, 'passports' | 'passportCounts'> {
   const { catalog, phases, counts, waitOf } = parts;
-  const completeness = createCompleteness(db, rules);
+  const reads = { db, passportRules: rules };
   const columns = `p.id, p.key, p.appeared_at AS appearedAt, p.natural_key AS naturalKey, p.desired ->> '$.name' AS name, p.source,
     p.remote_id AS remoteId, ${IS_PRESENT} AS isPresent, iif(q.id IS NULL, NULL, ${STANDING}) AS standing,
     iif(${isOpen('q')}, q.reason, NULL) AS reason,
@@ -57,10 +57,10 @@ export function createPassportLists(
   }
 
   /** The blockers of a passport. If it has none, the text of `why` about what the passport waits for. */
-  function blockersOf(row: StoredPassport, state: PassportState, common: () => string[]): string[] {
+  function reasonsOf(row: StoredPassport, state: PassportState, common: () => string[]): string[] {
     const isMoving = row.standing !== null && standingOf(row.standing).delivery === 'moves';
     if (state !== 'incomplete' && !isMoving) return [];
-    const blockers = state === 'incomplete' ? [...common(), ...completeness.blockersOf(row, BLOCKERS_MAX)] : [];
+    const blockers = state === 'incomplete' ? [...common(), ...blockersOf(reads, row, BLOCKERS_MAX)] : [];
     if (blockers.length > 0 || row.reason !== null) return blockers;
     const wait = waitOf(row.key);
     return wait === null ? [] : [wait];
@@ -69,7 +69,7 @@ export function createPassportLists(
   function passportRow(row: StoredPassport, common: () => string[]): PassportRow {
     const { key, naturalKey, name, source, remoteId, reason, since } = row;
     const state = stateOf(row);
-    const blockers = blockersOf(row, state, common);
+    const blockers = reasonsOf(row, state, common);
     return {
       product: key,
       remoteId: parseJsonOrNull<JsonValue>(remoteId),
@@ -116,8 +116,8 @@ export function createPassportLists(
       catalog.refresh();
       const { ids, next } = pageOfIds(phasesOf(filter), page, conditionOf(filter));
       let common: string[] | null = null;
-      const commonBlockers = () => (common ??= completeness.commonBlockers(BLOCKERS_MAX));
-      const rows = rowsOf.all(JSON.stringify(ids)).map((row) => passportRow(row, commonBlockers));
+      const commonOnce = () => (common ??= commonBlockers(reads, BLOCKERS_MAX));
+      const rows = rowsOf.all(JSON.stringify(ids)).map((row) => passportRow(row, commonOnce));
       return { rows, next, total: totalOf(filter) };
     },
 

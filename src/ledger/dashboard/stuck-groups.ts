@@ -3,6 +3,7 @@
 
 import { sha256Hex } from '../../lib/hash.ts';
 import type { Sqlite } from '../store/database.ts';
+import { statement } from '../store/statement.ts';
 
 /** SQL condition on the items table `i`: true if the item needs a person. */
 export const NEEDS_PERSON =
@@ -69,39 +70,36 @@ export function causeOfRecords({
   return causeId('quarantine', source, stream, code, field);
 }
 
-export interface StuckGroups {
-  all(): StuckGroup[];
-  find(id: string): StuckGroup | null;
-}
-
-/**
- * Groups the stuck items and records. A hundred thousand stuck rows take some milliseconds, because both indexes have
- * all columns that the statements read.
- */
-export function createStuckGroups(db: Sqlite): StuckGroups {
-  const records = db.prepare<[], Omit<RecordGroup, 'id' | 'type'>>(
+const SQL = {
+  records: statement<[], Omit<RecordGroup, 'id' | 'type'>>(
     `SELECT g.streamId, s.source, s.name AS stream, g.code, g.field, g.count, g.since, g.until, g.firstId FROM (
        SELECT r.stream_id AS streamId, ${FIRST_CODE} AS code, ${FIRST_FIELD} AS field, count(*) AS count,
          min(r.quarantined_at) AS since, max(r.quarantined_at) AS until, min(r.id) AS firstId
        FROM records r INDEXED BY records_by_issue WHERE ${IS_QUARANTINED} GROUP BY 1, 2, 3) g
      JOIN streams s ON s.id = g.streamId`,
-  );
-  const items = db.prepare<[], Omit<ItemGroup, 'id' | 'type'>>(
+  ),
+  items: statement<[], Omit<ItemGroup, 'id' | 'type'>>(
     `SELECT i.state, ${SHAPE} AS shape, i.source, count(*) AS count, min(i.settled_at) AS since,
        max(i.settled_at) AS until, min(i.id) AS firstId
      FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} GROUP BY 1, 2, 3`,
-  );
+  ),
+};
 
-  function all(): StuckGroup[] {
-    const ofRecords = records
-      .all()
-      .map((group): RecordGroup => ({ type: 'quarantine', id: causeOfRecords(group), ...group }));
-    const ofItems = items.all().map((group): ItemGroup => {
-      const type = TYPES[group.state];
-      return { type, id: causeId(type, group.source, group.shape), ...group };
-    });
-    return [...ofRecords, ...ofItems];
-  }
+/**
+ * Groups the stuck items and records. A hundred thousand stuck rows take some milliseconds, because both indexes have
+ * all columns that the statements read.
+ */
+export function stuckGroups(reads: { db: Sqlite }): StuckGroup[] {
+  const records = SQL.records(reads).all();
+  const ofRecords = records.map((group): RecordGroup => ({ type: 'quarantine', id: causeOfRecords(group), ...group }));
+  const items = SQL.items(reads).all();
+  const ofItems = items.map((group): ItemGroup => {
+    const type = TYPES[group.state];
+    return { type, id: causeId(type, group.source, group.shape), ...group };
+  });
+  return [...ofRecords, ...ofItems];
+}
 
-  return { all, find: (id) => all().find((group) => group.id === id) ?? null };
+export function findStuckGroup(reads: { db: Sqlite }, id: string): StuckGroup | null {
+  return stuckGroups(reads).find((group) => group.id === id) ?? null;
 }

@@ -1,21 +1,16 @@
 // Finds deliveries that are due now, without those that are suspended. remaining.ts finds all other deliveries that are
 // left.
+//
+// The deliveries are read by operation. Those of a refused scope may be a million, and must not be read to find the few
+// deliveries of other scopes.
 
 import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
 import type { Denials, DueDelivery, SuspendedWork } from '../../domain/ports/due.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
-import type { Contact } from '../contact/contact.ts';
-import type { LedgerContext } from '../store/context.ts';
+import { suspendedCreates } from '../contact/contact.ts';
+import { statement } from '../store/statement.ts';
+import type { Reads } from '../store/tx.ts';
 import { reasonHas } from './reason-conditions.ts';
-
-/** Finds deliveries that are due now. Each function is one read. */
-export interface Due {
-  list(request: Parameters<DeliveryLedger['dueDeliveries']>[0]): DueDelivery[];
-  some(request: Parameters<DeliveryLedger['someDueDelivery']>[0]): DueDelivery | null;
-  byHand(request: Parameters<DeliveryLedger['dueByHand']>[0]): DueDelivery[];
-  isDue(itemId: number): boolean;
-  denialsOf(itemId: number): Denials;
-}
 
 export const NOTHING_SUSPENDED: SuspendedWork = {
   operations: [],
@@ -50,87 +45,82 @@ export function suspendedUnconfirmed({ unconfirmed }: SuspendedWork = NOTHING_SU
 
 export const DUE_COLUMNS = 'i.id, i.kind, i.key, i.revision, i.operation, i.source';
 
-type Creates = Pick<Contact, 'suspendedCreates'>;
-
 /** The operations that are not sent now: those of refused scopes, and creates that wait for a list. */
-export function suspendedOperations({ operations }: SuspendedWork, contact: Creates): Operation[] {
-  return [...operations, ...contact.suspendedCreates()];
+export function suspendedOperations(reads: Reads, { operations }: SuspendedWork): Operation[] {
+  return [...operations, ...suspendedCreates(reads)];
 }
 
 /** The operations that may be sent now. */
-export function freeOperations(suspended: SuspendedWork, contact: Creates): Operation[] {
-  const stays = suspendedOperations(suspended, contact);
+export function freeOperations(reads: Reads, suspended: SuspendedWork): Operation[] {
+  const stays = suspendedOperations(reads, suspended);
   return OPERATIONS.filter((operation) => !stays.includes(operation));
 }
 
-/**
- * Looks for due deliveries by operation. The deliveries of a refused scope may be a million, and must not be read to
- * find the few deliveries of other scopes.
- */
-export function createDue({ db, clock }: LedgerContext, contact: Creates): Due {
-  const sql = {
-    due: db.prepare<[Operation, number, number, number], DueDelivery>(
-      `SELECT ${DUE_COLUMNS} FROM items i
-       WHERE i.state = 'due' AND i.operation = +? AND i.id > +? AND i.due_at <= +? ORDER BY i.id LIMIT +?`,
-    ),
-    span: db.prepare<[Operation], { least: number | null; most: number | null }>(
-      "SELECT min(id) AS least, max(id) AS most FROM items WHERE state = 'due' AND operation = +?",
-    ),
-    byHand: db.prepare<[{ now: number; limit: number; operations: string }], DueDelivery>(
-      `SELECT ${DUE_COLUMNS} FROM items i
-       WHERE i.by_hand = 1 AND i.state = 'due' AND i.due_at <= @now
-         AND i.operation NOT IN (SELECT value FROM json_each(@operations)) ORDER BY i.id LIMIT @limit`,
-    ),
-    isDue: db.prepare<[number, number], { id: number }>(
-      "SELECT id FROM items WHERE id = ? AND state = 'due' AND due_at <= ?",
-    ),
-    denials: db.prepare<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
-      `SELECT iif(${reasonHas('i', 'scope_denied')}, i.settled_at, NULL) AS at,
-         ifnull((SELECT h.operation = i.operation AND ${reasonHas('h', 'item_forbidden')} FROM history h
-           WHERE h.item_id = i.id AND h.revision < i.revision ORDER BY h.revision DESC LIMIT 1), 0) AS isAskedAgain
-       FROM items i WHERE i.id = ?`,
-    ),
-  };
+const SQL = {
+  due: statement<[Operation, number, number, number], DueDelivery>(
+    `SELECT ${DUE_COLUMNS} FROM items i
+     WHERE i.state = 'due' AND i.operation = +? AND i.id > +? AND i.due_at <= +? ORDER BY i.id LIMIT +?`,
+  ),
+  span: statement<[Operation], { least: number | null; most: number | null }>(
+    "SELECT min(id) AS least, max(id) AS most FROM items WHERE state = 'due' AND operation = +?",
+  ),
+  byHand: statement<[{ now: number; limit: number; operations: string }], DueDelivery>(
+    `SELECT ${DUE_COLUMNS} FROM items i
+     WHERE i.by_hand = 1 AND i.state = 'due' AND i.due_at <= @now
+       AND i.operation NOT IN (SELECT value FROM json_each(@operations)) ORDER BY i.id LIMIT @limit`,
+  ),
+  isDue: statement<[number, number], { id: number }>(
+    "SELECT id FROM items WHERE id = ? AND state = 'due' AND due_at <= ?",
+  ),
+  denials: statement<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
+    `SELECT iif(${reasonHas('i', 'scope_denied')}, i.settled_at, NULL) AS at,
+       ifnull((SELECT h.operation = i.operation AND ${reasonHas('h', 'item_forbidden')} FROM history h
+         WHERE h.item_id = i.id AND h.revision < i.revision ORDER BY h.revision DESC LIMIT 1), 0) AS isAskedAgain
+     FROM items i WHERE i.id = ?`,
+  ),
+};
 
-  const free = (suspended: SuspendedWork): Operation[] => freeOperations(suspended, contact);
+export function dueDeliveries(
+  reads: Reads,
+  { afterId, limit, suspended = NOTHING_SUSPENDED }: Parameters<DeliveryLedger['dueDeliveries']>[0],
+): DueDelivery[] {
+  const now = reads.clock.now();
+  const found = freeOperations(reads, suspended).flatMap((operation) =>
+    SQL.due(reads).all(operation, afterId, now, limit),
+  );
+  return found.toSorted((a, b) => a.id - b.id).slice(0, limit);
+}
 
-  function list({
-    afterId,
+export function someDueDelivery(
+  reads: Reads,
+  { place, suspended = NOTHING_SUSPENDED }: Parameters<DeliveryLedger['someDueDelivery']>[0],
+): DueDelivery | null {
+  const ids = freeOperations(reads, suspended).flatMap((operation) => {
+    const { least = null, most = null } = SQL.span(reads).get(operation) ?? {};
+    return least === null || most === null ? [] : [least, most];
+  });
+  if (ids.length === 0) return null;
+  const least = Math.min(...ids);
+  const afterId = least - 1 + Math.floor(place * (Math.max(...ids) - least + 1));
+  return dueDeliveries(reads, { afterId, limit: 1, suspended })[0] ?? null;
+}
+
+export function dueByHand(
+  reads: Reads,
+  { limit, suspended = NOTHING_SUSPENDED }: Parameters<DeliveryLedger['dueByHand']>[0],
+): DueDelivery[] {
+  return SQL.byHand(reads).all({
+    now: reads.clock.now(),
     limit,
-    suspended = NOTHING_SUSPENDED,
-  }: Parameters<DeliveryLedger['dueDeliveries']>[0]): DueDelivery[] {
-    const now = clock.now();
-    const found = free(suspended).flatMap((operation) => sql.due.all(operation, afterId, now, limit));
-    return found.toSorted((a, b) => a.id - b.id).slice(0, limit);
-  }
+    operations: JSON.stringify(suspendedOperations(reads, suspended)),
+  });
+}
 
-  return {
-    list,
+export function isDue(reads: Reads, itemId: number): boolean {
+  return SQL.isDue(reads).get(itemId, reads.clock.now()) !== undefined;
+}
 
-    some({ place, suspended = NOTHING_SUSPENDED }) {
-      const ids = free(suspended).flatMap((operation) => {
-        const { least = null, most = null } = sql.span.get(operation) ?? {};
-        return least === null || most === null ? [] : [least, most];
-      });
-      if (ids.length === 0) return null;
-      const least = Math.min(...ids);
-      const afterId = least - 1 + Math.floor(place * (Math.max(...ids) - least + 1));
-      return list({ afterId, limit: 1, suspended })[0] ?? null;
-    },
-
-    byHand({ limit, suspended = NOTHING_SUSPENDED }) {
-      return sql.byHand.all({
-        now: clock.now(),
-        limit,
-        operations: JSON.stringify(suspendedOperations(suspended, contact)),
-      });
-    },
-
-    isDue: (itemId) => sql.isDue.get(itemId, clock.now()) !== undefined,
-
-    denialsOf(itemId) {
-      const { at, isAskedAgain } = sql.denials.get(itemId) ?? { at: null, isAskedAgain: 0 };
-      return { at, isAskedAgain: isAskedAgain === 1 };
-    },
-  };
+export function denialsOf(reads: Reads, itemId: number): Denials {
+  const { at, isAskedAgain } = SQL.denials(reads).get(itemId) ?? { at: null, isAskedAgain: 0 };
+  return { at, isAskedAgain: isAskedAgain === 1 };
 }

@@ -1,3 +1,5 @@
+// The unconfirmed deliveries: it is unknown whether they arrived.
+
 import { transition } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
@@ -7,9 +9,11 @@ import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-le
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { revisionContent } from '../items/item-row.ts';
-import type { Items } from '../items/items.ts';
+import { noteEvent } from '../items/items.ts';
 import { sentContent } from '../items/known-content.ts';
-import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Reads, Tx } from '../store/tx.ts';
 import {
   type DeliveryRow,
   dueDelivery,
@@ -20,30 +24,6 @@ import {
 } from './delivery-row.ts';
 import { IS_SUSPENDED_UNCONFIRMED, suspendedUnconfirmed } from './due.ts';
 import { reasonText } from './stored-reason.ts';
-
-/** The unconfirmed deliveries: it is unknown whether they arrived. */
-export interface Unconfirmed {
-  /**
-   * Marks as unconfirmed the deliveries that an earlier process was sending when it ended. Call it inside a
-   * transaction.
-   *
-   * @returns their number
-   */
-  voidLeases(settlingDelayMs: number): number;
-  /** The unconfirmed deliveries whose read-back may begin now. One read. */
-  list(request: { limit: number; suspended?: SuspendedWork }): UnconfirmedDelivery[];
-  /**
-   * True if unconfirmed deliveries of these operations wait for the end of the run's other writes, and no write of the
-   * operations is due or being sent. One read.
-   */
-  restsAt(operations: readonly Operation[]): boolean;
-  /** Makes the deliveries due that wait for the end of the run's other writes. Call it inside a transaction. */
-  endRest(operations: readonly Operation[]): void;
-  /** Acknowledged creates that were sent after a time, among the items near one item. One read. */
-  acknowledgedCreates(
-    request: Parameters<UnconfirmedLedger['acknowledgedCreates']>[0],
-  ): { remoteId: JsonValue; sentAt: number }[];
-}
 
 /**
  * How many items before an unconfirmed one are searched for later creates. Creates are sent roughly in the order of
@@ -56,104 +36,113 @@ const AROUND_MAX = 20_000;
 const RESTS = `i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.due_at > +@now
   AND i.operation IN (SELECT value FROM json_each(@operations)) AND i.reason ->> '$.atRest' = 1`;
 
-export function createUnconfirmed(
-  { db, clock, profile }: Pick<LedgerContext, 'db' | 'clock' | 'profile'>,
-  items: Pick<Items, 'note'>,
-): Unconfirmed {
-  const sql = {
-    list: db.prepare<[ReturnType<typeof suspendedUnconfirmed> & { now: number; limit: number }], DeliveryRow>(
-      `${SELECT_DELIVERIES} WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'
-       AND i.due_at <= +@now AND ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE ORDER BY i.due_at LIMIT +@limit`,
-    ),
-    creates: db.prepare<
-      [{ operation: string; afterId: number; sentAfter: number; now: number }],
-      { remoteId: string; sentAt: number }
-    >(
-      // An item that was created and then changed has its create in the history. A time in the future is from before the
-      // clock was set back, and proves nothing.
-      `WITH i AS (SELECT id, remote_id, operation, state, sent_at FROM items WHERE id > @afterId ORDER BY id LIMIT ${AROUND_MAX})
-       SELECT i.remote_id AS remoteId, i.sent_at AS sentAt FROM i
-       WHERE i.operation = @operation AND i.state = 'delivered' AND i.sent_at > @sentAfter AND i.sent_at <= @now AND i.remote_id IS NOT NULL
-       UNION ALL SELECT i.remote_id, h.sent_at FROM i CROSS JOIN history h ON h.item_id = i.id
-       WHERE h.operation = @operation AND h.state = 'delivered' AND h.sent_at > @sentAfter AND h.sent_at <= @now AND i.remote_id IS NOT NULL`,
-    ),
-    // These statements use the indexes of due, of sending and of scheduled items.
-    isMoving: db
-      .prepare<[{ operations: string }], number>(
-        `SELECT EXISTS (SELECT 1 FROM json_each(@operations) o CROSS JOIN items i ON i.state = 'due' AND i.operation = o.value)
-           OR EXISTS (SELECT 1 FROM items i WHERE i.state = 'sending'
-             AND i.operation IN (SELECT value FROM json_each(@operations)))`,
-      )
-      .pluck(),
-    hasResting: db
-      .prepare<[{ operations: string; now: number }], number>(`SELECT 1 FROM items i WHERE ${RESTS} LIMIT 1`)
-      .pluck(),
-    endRest: db.prepare<[{ operations: string; now: number }]>(`UPDATE items AS i SET due_at = @now WHERE ${RESTS}`),
-    sending: db.prepare<[], { id: number; revision: number }>("SELECT id, revision FROM items WHERE state = 'sending'"),
-    unconfirmed: db.prepare<[string, number, string, number, number]>(
-      'UPDATE items SET state = ?, due_at = ?, uncertain = 1, reason = ?, settled_at = ? WHERE id = ?',
-    ),
-    refs: db.prepare<[string], RefRow>(SELECT_LISTED_REFS),
+const SQL = {
+  list: statement<[ReturnType<typeof suspendedUnconfirmed> & { now: number; limit: number }], DeliveryRow>(
+    `${SELECT_DELIVERIES} WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'
+     AND i.due_at <= +@now AND ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE ORDER BY i.due_at LIMIT +@limit`,
+  ),
+  creates: statement<
+    [{ operation: string; afterId: number; sentAfter: number; now: number }],
+    { remoteId: string; sentAt: number }
+  >(
+    // An item that was created and then changed has its create in the history. A time in the future is from before the
+    // clock was set back, and proves nothing.
+    `WITH i AS (SELECT id, remote_id, operation, state, sent_at FROM items WHERE id > @afterId ORDER BY id LIMIT ${AROUND_MAX})
+     SELECT i.remote_id AS remoteId, i.sent_at AS sentAt FROM i
+     WHERE i.operation = @operation AND i.state = 'delivered' AND i.sent_at > @sentAfter AND i.sent_at <= @now AND i.remote_id IS NOT NULL
+     UNION ALL SELECT i.remote_id, h.sent_at FROM i CROSS JOIN history h ON h.item_id = i.id
+     WHERE h.operation = @operation AND h.state = 'delivered' AND h.sent_at > @sentAfter AND h.sent_at <= @now AND i.remote_id IS NOT NULL`,
+  ),
+  // These statements use the indexes of due, of sending and of scheduled items.
+  isMoving: column<[{ operations: string }], number>(
+    `SELECT EXISTS (SELECT 1 FROM json_each(@operations) o CROSS JOIN items i ON i.state = 'due' AND i.operation = o.value)
+       OR EXISTS (SELECT 1 FROM items i WHERE i.state = 'sending'
+         AND i.operation IN (SELECT value FROM json_each(@operations)))`,
+  ),
+  hasResting: column<[{ operations: string; now: number }], number>(`SELECT 1 FROM items i WHERE ${RESTS} LIMIT 1`),
+  endRest: statement<[{ operations: string; now: number }]>(`UPDATE items AS i SET due_at = @now WHERE ${RESTS}`),
+  sending: statement<[], { id: number; revision: number }>("SELECT id, revision FROM items WHERE state = 'sending'"),
+  unconfirmed: statement<[string, number, string, number, number]>(
+    'UPDATE items SET state = ?, due_at = ?, uncertain = 1, reason = ?, settled_at = ? WHERE id = ?',
+  ),
+  refs: statement<[string], RefRow>(SELECT_LISTED_REFS),
+};
+
+/**
+ * Marks as unconfirmed the deliveries that an earlier process was sending when it ended.
+ *
+ * @returns their number
+ */
+export function voidLeases(tx: Tx, settlingDelayMs: number): number {
+  const now = tx.clock.now();
+  const reason: Reason = {
+    code: 'crash',
+    message: 'The process ended after it had sent this request and before it received the answer.',
+    since: now,
   };
-
-  /** The natural key that was sent; it may differ from the present one. */
-  function sentKeyOf(row: DeliveryRow): NaturalKey | null {
-    return naturalKeyOf(profile, row.kind, parseJson<JsonObject>(revisionContent(row).text));
+  const rows = SQL.sending(tx).all();
+  for (const { id, revision } of rows) {
+    SQL.unconfirmed(tx).run(transition('sending', 'unconfirmed'), now + settlingDelayMs, reasonText(reason), now, id);
+    noteEvent(tx, id, revision, 'unconfirmed', reason);
   }
+  return rows.length;
+}
 
-  function productIdOf(itemId: number): JsonValue {
-    const product = sql.refs.all(JSON.stringify([itemId])).find(({ role }) => role === 'product');
-    return parseJsonOrNull<JsonValue>(product?.remoteId ?? null);
-  }
+/**
+ * True if unconfirmed deliveries of these operations wait for the end of the run's other writes, and no write of the
+ * operations is due or being sent.
+ */
+export function mayEndRest(reads: Reads, operations: readonly Operation[]): boolean {
+  const request = { operations: JSON.stringify(operations), now: reads.clock.now() };
+  return SQL.hasResting(reads).get(request) !== undefined && SQL.isMoving(reads).get(request) === 0;
+}
 
-  return {
-    voidLeases(settlingDelayMs) {
-      const now = clock.now();
-      const reason: Reason = {
-        code: 'crash',
-        message: 'The process ended after it had sent this request and before it received the answer.',
-        since: now,
-      };
-      const rows = sql.sending.all();
-      for (const { id, revision } of rows) {
-        sql.unconfirmed.run(transition('sending', 'unconfirmed'), now + settlingDelayMs, reasonText(reason), now, id);
-        items.note(id, revision, 'unconfirmed', reason);
-      }
-      return rows.length;
-    },
+/** Makes the deliveries due that wait for the end of the run's other writes. */
+export function endRest(tx: Tx, operations: readonly Operation[]): void {
+  SQL.endRest(tx).run({ operations: JSON.stringify(operations), now: tx.clock.now() });
+}
 
-    restsAt(operations) {
-      const request = { operations: JSON.stringify(operations), now: clock.now() };
-      return sql.hasResting.get(request) !== undefined && sql.isMoving.get(request) === 0;
-    },
+/** Acknowledged creates that were sent after a time, among the items near one item. */
+export function acknowledgedCreates(
+  reads: Reads,
+  { kind, sentAfter, besideId }: Parameters<UnconfirmedLedger['acknowledgedCreates']>[0],
+): { remoteId: JsonValue; sentAt: number }[] {
+  const around = { operation: `${kind}.create`, afterId: besideId - BEFORE_MAX, sentAfter, now: reads.clock.now() };
+  return SQL.creates(reads)
+    .all(around)
+    .map(({ remoteId, sentAt }) => ({ remoteId: parseJson<JsonValue>(remoteId), sentAt }));
+}
 
-    endRest(operations) {
-      sql.endRest.run({ operations: JSON.stringify(operations), now: clock.now() });
-    },
+/** The unconfirmed deliveries whose read-back may begin now. */
+export function unconfirmedDeliveries(
+  reads: Reads,
+  { limit, suspended }: { limit: number; suspended?: SuspendedWork },
+): UnconfirmedDelivery[] {
+  // The rows have the content of the items and of their requests, so they are read one by one.
+  const rows = SQL.list(reads).iterate({ ...suspendedUnconfirmed(suspended), now: reads.clock.now(), limit });
+  return Array.from(rows, (row) => ({
+    ...dueDelivery(row),
+    naturalKey: row.naturalKey,
+    sentKey: sentKeyOf(reads, row),
+    productId: row.kind === 'passport' ? productIdOf(reads, row.id) : null,
+    reason: storedReason(row.reason) ?? NO_REASON,
+    since: row.settledAt ?? 0,
+    sentAt: row.sentAt ?? 0,
+    attempts: row.attempts,
+    importId: row.operation === 'product.import' ? row.requestId : null,
+    isImportedCreate: isImportedCreate(row),
+    sent: sentContent(row),
+  }));
+}
 
-    acknowledgedCreates({ kind, sentAfter, besideId }) {
-      const around = { operation: `${kind}.create`, afterId: besideId - BEFORE_MAX, sentAfter, now: clock.now() };
-      return sql.creates
-        .all(around)
-        .map(({ remoteId, sentAt }) => ({ remoteId: parseJson<JsonValue>(remoteId), sentAt }));
-    },
+/** The natural key that was sent; it may differ from the present one. */
+function sentKeyOf(reads: Reads, row: DeliveryRow): NaturalKey | null {
+  return naturalKeyOf(reads.profile, row.kind, parseJson<JsonObject>(revisionContent(row).text));
+}
 
-    list({ limit, suspended }) {
-      // The rows have the content of the items and of their requests, so they are read one by one.
-      const rows = sql.list.iterate({ ...suspendedUnconfirmed(suspended), now: clock.now(), limit });
-      return Array.from(rows, (row) => ({
-        ...dueDelivery(row),
-        naturalKey: row.naturalKey,
-        sentKey: sentKeyOf(row),
-        productId: row.kind === 'passport' ? productIdOf(row.id) : null,
-        reason: storedReason(row.reason) ?? NO_REASON,
-        since: row.settledAt ?? 0,
-        sentAt: row.sentAt ?? 0,
-        attempts: row.attempts,
-        importId: row.operation === 'product.import' ? row.requestId : null,
-        isImportedCreate: isImportedCreate(row),
-        sent: sentContent(row),
-      }));
-    },
-  };
+function productIdOf(reads: Reads, itemId: number): JsonValue {
+  const product = SQL.refs(reads)
+    .all(JSON.stringify([itemId]))
+    .find(({ role }) => role === 'product');
+  return parseJsonOrNull<JsonValue>(product?.remoteId ?? null);
 }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { fault } from '../../domain/faults.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { LedgerHolder } from '../store/holder.ts';
-import { createMeta } from '../store/meta.ts';
+import { readOrWriteMeta, writeMeta } from '../store/meta.ts';
+import { inTransaction } from '../store/transaction.ts';
 
 /** What identifies a ledger. */
 export interface Identity {
@@ -22,18 +23,12 @@ export function takeIdentity(
   db: Sqlite,
   { file, target, holder }: { file: string; target: string; holder: LedgerHolder },
 ): Identity {
-  const meta = createMeta(db);
-  return db
-    .transaction(() => {
-      bindTarget(
-        meta.getOrCreate('target', () => target),
-        target,
-        file,
-      );
-      meta.set('holder', JSON.stringify(holder));
-      return { id: meta.getOrCreate('id', randomUUID), epoch: meta.getOrCreate('epoch', randomUUID) };
-    })
-    .immediate();
+  return inTransaction({ db }, (tx) => {
+    const bound = readOrWriteMeta(tx, 'target', () => target);
+    bindTarget(bound, target, file);
+    writeMeta(tx, 'holder', JSON.stringify(holder));
+    return { id: readOrWriteMeta(tx, 'id', randomUUID), epoch: readOrWriteMeta(tx, 'epoch', randomUUID) };
+  });
 }
 
 /** @throws Fault `ledger.target` */

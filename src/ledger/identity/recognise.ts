@@ -7,7 +7,7 @@ import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
 import { assertOneName, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
 import { assertLocalDisk } from '../store/local-disk.ts';
-import { createMeta } from '../store/meta.ts';
+import { readMeta } from '../store/meta.ts';
 import { type Mark, markOf, readMark } from './mark.ts';
 
 /**
@@ -16,12 +16,11 @@ import { type Mark, markOf, readMark } from './mark.ts';
  * @throws Fault `ledger.restored`
  */
 export function assertNotRestored(db: Sqlite, file: string): void {
-  const meta = createMeta(db);
-  const backupAt = meta.get('backup_at');
+  const backupAt = readMeta({ db }, 'backup_at');
   if (backupAt !== null) throw restoredFault(`The ledger ${file} is a backup of ${backupAt}`);
   const mark = readMark(file);
   if (mark === null) return;
-  if (meta.get('id') === null) {
+  if (readMeta({ db }, 'id') === null) {
     throw restoredFault(
       `The ledger ${file} is empty, but the mark beside it shows that the ledger had content: the ledger has lost its -wal file, or was created again`,
     );
@@ -31,9 +30,8 @@ export function assertNotRestored(db: Sqlite, file: string): void {
 
 /** Refuses a ledger that has another id than its mark, or fewer commits. */
 function assertIsMarked(db: Sqlite, file: string, mark: Mark): void {
-  const meta = createMeta(db);
-  if (meta.get('id') !== mark.ledgerId) throw foreignFault(file);
-  const generation = Number(meta.get('generation') ?? '0');
+  if (readMeta({ db }, 'id') !== mark.ledgerId) throw foreignFault(file);
+  const generation = Number(readMeta({ db }, 'generation') ?? '0');
   if (generation >= mark.generation) return;
   throw restoredFault(`The ledger ${file} is older than the ledger that was here, or has lost its -wal file`);
 }
@@ -63,7 +61,7 @@ export function openToRead(file: string): Sqlite | null {
   const db = openDatabaseReadOnly(file);
   if (mark === null) return db;
   try {
-    if (db === null || createMeta(db).get('id') === null) throw goneFault(file);
+    if (db === null || readMeta({ db }, 'id') === null) throw goneFault(file);
     assertIsMarked(db, file, mark);
     return db;
   } catch (error) {

@@ -1,5 +1,5 @@
 import { type DeliveryState, IN_FLIGHT_STATES } from '../../domain/delivery/delivery.ts';
-import { type Operation } from '../../domain/delivery/operation.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { statusAfter } from '../../domain/passport.ts';
 import { sha256Url } from '../../lib/hash.ts';

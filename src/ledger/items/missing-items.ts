@@ -2,8 +2,9 @@ import type { MissingGroup } from '../../domain/missing-items.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { MissingSelection } from '../../domain/ports/unconfirmed.ts';
-import type { LedgerContext } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
 import { neverArrived } from './never-arrived.ts';
 
 /** SQL condition on a missing product: true if a person or the config wanted its passport to be withdrawn. */
@@ -34,26 +35,30 @@ export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
   AND i.missing_accepted IS NOT i.missing_since
   AND NOT (i.kind = 'product' AND ${isWithdrawn('i')}) AND NOT ${IS_OF_WITHDRAWN} AND NOT ${neverArrived('i')})`;
 
+/** SQL condition on the items table `i`: true if a person has selected the item. */
+const IS_SELECTED = `i.missing_since IS NOT NULL AND i.kind <> 'passport'
+  AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
+  AND CASE WHEN @name IS NULL THEN ${IS_MISSING} ELSE i.key = @name OR i.natural_key = @name END`;
+
+type Parameters = MissingSelection & { withdrawing: string };
+
+const SQL = {
+  count: column<[Parameters], number>(`SELECT count(*) FROM items i WHERE ${IS_SELECTED}`),
+  accept: statement<[Parameters]>(`UPDATE items AS i SET missing_accepted = i.missing_since WHERE ${IS_SELECTED}`),
+};
+
 /**
- * Marks missing items as accepted by a person, or only counts them. Call it inside a transaction. Without a name it takes the
- * items about which nobody has decided. A named item is accepted whatever was decided before, so that a person may accept
- * it again, or after its passport was withdrawn.
+ * Marks missing items as accepted by a person, or only counts them. Without a name it takes the items about which nobody
+ * has decided. A named item is accepted whatever was decided before, so that a person may accept it again, or after its
+ * passport was withdrawn.
  */
-export function createAcceptMissing({
-  db,
-  passportRules,
-}: Pick<LedgerContext, 'db' | 'passportRules'>): (request: MissingSelection & { dryRun?: boolean }) => number {
-  const selected = `i.missing_since IS NOT NULL AND i.kind <> 'passport'
-    AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
-    AND CASE WHEN @name IS NULL THEN ${IS_MISSING} ELSE i.key = @name OR i.natural_key = @name END`;
-  type Parameters = MissingSelection & { withdrawing: string };
-  const count = db.prepare<[Parameters], number>(`SELECT count(*) FROM items i WHERE ${selected}`).pluck();
-  const accept = db.prepare<[Parameters]>(`UPDATE items AS i SET missing_accepted = i.missing_since WHERE ${selected}`);
-  return ({ dryRun = false, name, kind, source }) => {
-    const withdrawing = JSON.stringify(passportRules.withdrawMissingOf);
-    const parameters = { name, kind, source, withdrawing };
-    return dryRun ? (count.get(parameters) ?? 0) : accept.run(parameters).changes;
-  };
+export function acceptMissing(
+  tx: Tx,
+  { dryRun = false, name, kind, source }: MissingSelection & { dryRun?: boolean },
+): number {
+  const withdrawing = JSON.stringify(tx.passportRules.withdrawMissingOf);
+  const parameters = { name, kind, source, withdrawing };
+  return dryRun ? (SQL.count(tx).get(parameters) ?? 0) : SQL.accept(tx).run(parameters).changes;
 }
 
 /** SQL expression on the items table `i`, for an item that its source no longer has: its `MissingOutcome`. */

@@ -1,22 +1,17 @@
-import type { LedgerContext } from '../store/context.ts';
-import { createMeta } from '../store/meta.ts';
-import type { Items } from './items.ts';
+import { readMeta, writeMeta } from '../store/meta.ts';
+import type { Tx } from '../store/tx.ts';
+import { idsGivenAway } from './given-ids.ts';
+import { reconcile } from './reconcile.ts';
 
 /** The name under which the ledger stores that this work is done. */
 const DONE = 'given_ids_reconciled';
 
 /**
  * Reconciles the items whose remote ids other items took over under an earlier version, which did not reconcile them.
- * Reads all items, but only once in the life of a ledger. Call it inside a transaction.
+ * Reads all items, but only once in the life of a ledger.
  */
-export function createReconcileGivenIds(
-  { db }: Pick<LedgerContext, 'db'>,
-  items: Pick<Items, 'idsGivenAway' | 'reconcile'>,
-): () => void {
-  const meta = createMeta(db);
-  return () => {
-    if (meta.get(DONE) !== null) return;
-    for (const itemId of items.idsGivenAway()) items.reconcile(itemId);
-    meta.set(DONE, '1');
-  };
+export function reconcileGivenIds(tx: Tx): void {
+  if (readMeta(tx, DONE) !== null) return;
+  for (const itemId of idsGivenAway(tx)) reconcile(tx, itemId);
+  writeMeta(tx, DONE, '1');
 }

@@ -5,6 +5,8 @@ import { fieldsInOtherForm, type WireForm, type WireForms } from '../../domain/d
 import { ITEM_KINDS, type ItemKind, type SubjectKind } from '../../domain/item.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { Sqlite } from '../store/database.ts';
+import { column, statement } from '../store/statement.ts';
+import { inTransaction, type Transaction } from '../store/transaction.ts';
 
 /** A form as items store it: the id of its row, or null for the first form of the kind. */
 export type FormId = number | null;
@@ -17,22 +19,26 @@ export interface OtherForm {
   fields: string[];
 }
 
-/** Reads the stored forms that differ from the present ones. */
-export function createOtherForms(db: Sqlite, present: WireForms): () => OtherForm[] {
-  const stored = db.prepare<[], { id: number; kind: ItemKind; fields: string }>(
+const SQL = {
+  stored: statement<[], { id: number; kind: ItemKind; fields: string }>(
     'SELECT id, kind, fields FROM wire_forms ORDER BY id',
-  );
-  return () => {
-    const others: OtherForm[] = [];
-    const kinds = new Set<ItemKind>();
-    for (const { id, kind, fields } of stored.all()) {
-      const form = kinds.has(kind) ? id : null;
-      kinds.add(kind);
-      const differing = fieldsInOtherForm(JSON.parse(fields) as WireForm, present[kind]);
-      if (differing.length > 0) others.push({ kind, form, fields: differing });
-    }
-    return others;
-  };
+  ),
+  insert: statement<[ItemKind, string]>('INSERT INTO wire_forms (kind, fields) VALUES (?, ?)'),
+  find: column<[ItemKind, string], number>('SELECT id FROM wire_forms WHERE kind = ? AND fields = ?'),
+  first: column<[ItemKind], number>('SELECT min(id) FROM wire_forms WHERE kind = ?'),
+};
+
+/** Reads the stored forms that differ from the present ones. */
+export function otherForms(reads: { db: Sqlite }, present: WireForms): OtherForm[] {
+  const others: OtherForm[] = [];
+  const kinds = new Set<ItemKind>();
+  for (const { id, kind, fields } of SQL.stored(reads).all()) {
+    const form = kinds.has(kind) ? id : null;
+    kinds.add(kind);
+    const differing = fieldsInOtherForm(JSON.parse(fields) as WireForm, present[kind]);
+    if (differing.length > 0) others.push({ kind, form, fields: differing });
+  }
+  return others;
 }
 
 /** The forms of a process that writes. The present forms do not change while it has the ledger open. */
@@ -50,28 +56,19 @@ export const NO_FORMS: WrittenForms = { presentOf: () => null, isPresent: () => 
 
 /** Stores the present forms, if the ledger does not have them yet. One transaction. */
 export function storeForms(db: Sqlite, present: WireForms): WrittenForms {
-  const insert = db.prepare<[ItemKind, string]>('INSERT INTO wire_forms (kind, fields) VALUES (?, ?)');
-  const find = db
-    .prepare<[ItemKind, string], number>('SELECT id FROM wire_forms WHERE kind = ? AND fields = ?')
-    .pluck();
-  const first = db.prepare<[ItemKind], number>('SELECT min(id) FROM wire_forms WHERE kind = ?').pluck();
+  return inTransaction({ db }, (tx) => {
+    const ids = new Map<SubjectKind, FormId>(ITEM_KINDS.map((kind) => [kind, storeForm(tx, kind, present[kind])]));
+    const others = otherForms(tx, present);
+    return {
+      others,
+      presentOf: (kind) => ids.get(kind) ?? null,
+      isPresent: (kind, form) => !others.some((other) => other.kind === kind && other.form === form),
+    };
+  });
+}
 
-  function store(kind: ItemKind): FormId {
-    const fields = canonicalJson(present[kind]);
-    const id = find.get(kind, fields) ?? Number(insert.run(kind, fields).lastInsertRowid);
-    return id === first.get(kind) ? null : id;
-  }
-
-  return db
-    .transaction(() => {
-      const ids = new Map<SubjectKind, FormId>(ITEM_KINDS.map((kind) => [kind, store(kind)]));
-      const others = createOtherForms(db, present)();
-      return {
-        others,
-        presentOf: (kind: SubjectKind) => ids.get(kind) ?? null,
-        isPresent: (kind: SubjectKind, form: FormId) =>
-          !others.some((other) => other.kind === kind && other.form === form),
-      };
-    })
-    .immediate();
+function storeForm(tx: Transaction, kind: ItemKind, form: WireForm): FormId {
+  const fields = canonicalJson(form);
+  const id = SQL.find(tx).get(kind, fields) ?? Number(SQL.insert(tx).run(kind, fields).lastInsertRowid);
+  return id === SQL.first(tx).get(kind) ? null : id;
 }

@@ -7,13 +7,13 @@ import { storedReason } from '../../domain/delivery/reason.ts';
 import { guardAdvice } from '../../domain/guard-advice.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
-import type { PassportRules } from '../../domain/passport.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
 import { kindWord } from '../../domain/words.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
-import type { Sqlite } from '../store/database.ts';
+import { statement } from '../store/statement.ts';
+import type { Reads } from '../store/tx.ts';
 
 /** The columns of a product that its completeness depends on. */
 export interface EvaluatedProduct {
@@ -22,14 +22,8 @@ export interface EvaluatedProduct {
   appearedAt: number;
 }
 
-export interface Completeness {
-  /** The blockers of the passports of all products, as at most `limit` sentences. */
-  commonBlockers(limit: number): string[];
-  /** The other blockers of this product's passport, as about `limit` sentences. */
-  blockersOf(product: EvaluatedProduct, limit: number): string[];
-  /** True if nothing blocks the passport of this product. */
-  isComplete(product: EvaluatedProduct): boolean;
-}
+/** A database with the rules for passports. A reload of the config may change the rules. */
+export type PassportReads = Pick<Reads, 'db' | 'passportRules'>;
 
 interface PartRow {
   key: string;
@@ -74,96 +68,99 @@ function guardBlocker(source: string, { message, acceptedAt, isLeft, isOlder }: 
   return `${held} ${guardAdvice({ source, isLeft: isLeft === 1, isOlder: isOlder === 1 })}`;
 }
 
-/** @param rules read at each call, because a reload of the config may change them */
-export function createCompleteness(db: Sqlite, rules: PassportRules): Completeness {
-  const quarantined = `SELECT r.place, r.issues FROM holds h JOIN records r ON r.id = h.record_id
-     JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
-     WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND`;
-  const sql = {
-    product: db.prepare<[number], PartRow & { missing: number; released: number }>(
-      `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, ${WAITS_FOR}, i.missing_since IS NOT NULL AS missing,
-         i.missing_since IS NULL AND i.record_id IS NULL AS released
-       FROM items i LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
-    ),
-    // A BOM item that its source no longer has and that never reached the API does not count.
-    parts: db.prepare<[string, number], PartRow>(
-      `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, ${WAITS_FOR} FROM refs f JOIN items i ON i.id = f.item_id
-       LEFT JOIN records r ON r.id = i.record_id
-       WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND (
-         (${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
-         OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL AND NOT ${IS_PARTIAL}))
-       ORDER BY i.id LIMIT ?`,
-    ),
-    anyPart: db.prepare<[string], { found: number }>(
-      `SELECT 1 AS found FROM refs f JOIN items i ON i.id = f.item_id
-       WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' LIMIT 1`,
-    ),
-    rowsOf: db.prepare<[{ sources: string; key: string; limit: number }], QuarantinedRow>(
-      `${quarantined} h.product_key = @key ORDER BY r.id LIMIT @limit`,
-    ),
-    rowsOfAny: db.prepare<[{ sources: string; limit: number }], QuarantinedRow>(
-      `${quarantined} h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
-    ),
-    lastRun: db.prepare<[string], { result: string | null; endedAt: number | null }>(
-      "SELECT result, ended_at AS endedAt FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
-    ),
-    // An accepted read still blocks, because only the next run marks its missing records.
-    guarded: db.prepare<[string], OpenGuard>(GUARD_OF_SOURCE),
-    // A missing row stays stale after a change of the mapping. It is mapped when it comes back.
-    unmapped: db.prepare<[string], { found: number }>(
-      `SELECT 1 AS found FROM streams s WHERE s.source = ?
-       AND (EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')
-            OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'stale'
-              AND r.missing_since IS NULL)) LIMIT 1`,
-    ),
-  };
+const QUARANTINED = `SELECT r.place, r.issues FROM holds h JOIN records r ON r.id = h.record_id
+   JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
+   WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND`;
 
-  function sourceBlocker(source: string): string | null {
-    const run = sql.lastRun.get(source);
-    if (!run) return `The source ${source} gives parts and has never been read.`;
-    if (run.result === null) return `The source ${source} gives parts and is being read.`;
-    if (run.result !== 'complete')
-      return `The last read of the source ${source}, which gives parts, ${ENDINGS[run.result] ?? run.result}.`;
-    const guarded = sql.guarded.get(source);
-    if (guarded !== undefined) return guardBlocker(source, guarded);
-    return sql.unmapped.get(source) ? `Not all rows of the source ${source}, which gives parts, are mapped yet.` : null;
-  }
+const SQL = {
+  product: statement<[number], PartRow & { missing: number; released: number }>(
+    `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, ${WAITS_FOR}, i.missing_since IS NOT NULL AS missing,
+       i.missing_since IS NULL AND i.record_id IS NULL AS released
+     FROM items i LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
+  ),
+  // A BOM item that its source no longer has and that never reached the API does not count.
+  parts: statement<[string, number], PartRow>(
+    `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, ${WAITS_FOR} FROM refs f JOIN items i ON i.id = f.item_id
+     LEFT JOIN records r ON r.id = i.record_id
+     WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND (
+       (${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
+       OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL AND NOT ${IS_PARTIAL}))
+     ORDER BY i.id LIMIT ?`,
+  ),
+  anyPart: statement<[string], { found: number }>(
+    `SELECT 1 AS found FROM refs f JOIN items i ON i.id = f.item_id
+     WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' LIMIT 1`,
+  ),
+  rowsOf: statement<[{ sources: string; key: string; limit: number }], QuarantinedRow>(
+    `${QUARANTINED} h.product_key = @key ORDER BY r.id LIMIT @limit`,
+  ),
+  rowsOfAny: statement<[{ sources: string; limit: number }], QuarantinedRow>(
+    `${QUARANTINED} h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
+  ),
+  lastRun: statement<[string], { result: string | null; endedAt: number | null }>(
+    "SELECT result, ended_at AS endedAt FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
+  ),
+  // An accepted read still blocks, because only the next run marks its missing records.
+  guarded: statement<[string], OpenGuard>(GUARD_OF_SOURCE),
+  // A missing row stays stale after a change of the mapping. It is mapped when it comes back.
+  unmapped: statement<[string], { found: number }>(
+    `SELECT 1 AS found FROM streams s WHERE s.source = ?
+     AND (EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')
+          OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'stale'
+            AND r.missing_since IS NULL)) LIMIT 1`,
+  ),
+};
 
-  function commonBlockers(limit: number): string[] {
-    const listed = JSON.stringify(rules.sources);
-    const unread = rules.partSources.map(sourceBlocker).filter((blocker) => blocker !== null);
-    const rows = sql.rowsOfAny
-      .all({ sources: listed, limit })
-      .map((row) => `A quarantined row may belong to the product: ${rowText(row)}`);
-    return [...unread, ...rows].slice(0, limit);
-  }
+/** The blockers of the passports of all products, as at most `limit` sentences. */
+export function commonBlockers(reads: PassportReads, limit: number): string[] {
+  const listed = JSON.stringify(reads.passportRules.sources);
+  const unread = reads.passportRules.partSources
+    .map((source) => sourceBlocker(reads, source))
+    .filter((blocker) => blocker !== null);
+  const rows = SQL.rowsOfAny(reads)
+    .all({ sources: listed, limit })
+    .map((row) => `A quarantined row may belong to the product: ${rowText(row)}`);
+  return [...unread, ...rows].slice(0, limit);
+}
 
-  function blockersOf({ id, key, appearedAt }: EvaluatedProduct, limit: number): string[] {
-    const found: string[] = [];
-    const listed = JSON.stringify(rules.sources);
-    const product = sql.product.get(id);
-    if (product?.missing === 1) found.push('The source no longer has the product.');
-    if (product?.released === 1) found.push('No row of the source makes the product any more.');
-    if (product) found.push(...partBlockers('The product', product));
-    for (const row of sql.rowsOf.all({ sources: listed, key, limit }))
-      found.push(`A row of the product is quarantined: ${rowText(row)}`);
-    for (const part of sql.parts.all(key, limit)) found.push(...partBlockers(`Its BOM item ${part.key}`, part));
-    if (!sql.anyPart.get(key)) {
-      for (const source of rules.bomSources) {
-        if ((sql.lastRun.get(source)?.endedAt ?? 0) >= appearedAt) continue;
-        found.push(
-          `No BOM item of the product is known, and the source ${source} has not been read since the product was first read.`,
-        );
-      }
+/** The other blockers of this product's passport, as about `limit` sentences. */
+export function blockersOf(reads: PassportReads, { id, key, appearedAt }: EvaluatedProduct, limit: number): string[] {
+  const found: string[] = [];
+  const listed = JSON.stringify(reads.passportRules.sources);
+  const product = SQL.product(reads).get(id);
+  if (product?.missing === 1) found.push('The source no longer has the product.');
+  if (product?.released === 1) found.push('No row of the source makes the product any more.');
+  if (product) found.push(...partBlockers('The product', product));
+  for (const row of SQL.rowsOf(reads).all({ sources: listed, key, limit }))
+    found.push(`A row of the product is quarantined: ${rowText(row)}`);
+  for (const part of SQL.parts(reads).all(key, limit)) found.push(...partBlockers(`Its BOM item ${part.key}`, part));
+  if (!SQL.anyPart(reads).get(key)) {
+    for (const source of reads.passportRules.bomSources) {
+      if ((SQL.lastRun(reads).get(source)?.endedAt ?? 0) >= appearedAt) continue;
+      found.push(
+        `No BOM item of the product is known, and the source ${source} has not been read since the product was first read.`,
+      );
     }
-    return found.slice(0, limit);
   }
+  return found.slice(0, limit);
+}
 
-  return {
-    commonBlockers,
-    blockersOf,
-    isComplete: (product) => commonBlockers(1).length === 0 && blockersOf(product, 1).length === 0,
-  };
+/** True if nothing blocks the passport of this product. */
+export function isComplete(reads: PassportReads, product: EvaluatedProduct): boolean {
+  return commonBlockers(reads, 1).length === 0 && blockersOf(reads, product, 1).length === 0;
+}
+
+function sourceBlocker(reads: PassportReads, source: string): string | null {
+  const run = SQL.lastRun(reads).get(source);
+  if (!run) return `The source ${source} gives parts and has never been read.`;
+  if (run.result === null) return `The source ${source} gives parts and is being read.`;
+  if (run.result !== 'complete')
+    return `The last read of the source ${source}, which gives parts, ${ENDINGS[run.result] ?? run.result}.`;
+  const guarded = SQL.guarded(reads).get(source);
+  if (guarded !== undefined) return guardBlocker(source, guarded);
+  return SQL.unmapped(reads).get(source)
+    ? `Not all rows of the source ${source}, which gives parts, are mapped yet.`
+    : null;
 }
 
 const ENDINGS: Record<string, string> = { failed: 'failed', interrupted: 'was interrupted' };

@@ -1,23 +1,13 @@
+// Stores notes, values of lookup tables, and the audit log.
+
 import type { PeopleLedger, ValueByHand } from '../../domain/ports/ledger/people-ledger.ts';
-import type { Lookups } from '../records/lookups.ts';
-import type { LedgerContext } from '../store/context.ts';
+import { changeByHand } from '../records/lookups.ts';
+import { statement } from '../store/statement.ts';
+import type { Reads, Tx } from '../store/tx.ts';
 
 type BeginAction = Parameters<PeopleLedger['beginAction']>[0];
 type NoteCause = Parameters<PeopleLedger['noteCause']>[1];
 type SetLookupValue = Parameters<PeopleLedger['setLookupValue']>[0];
-
-/** Stores notes, values of lookup tables, and the audit log. Run each function as one transaction. */
-export interface People {
-  beginAction(action: BeginAction): number;
-  endAction(id: number, outcome: string): void;
-  noteCause(cause: string, note: NoteCause): void;
-  /** Stores a value. Returns how many records wait for the mapping because of it. */
-  setLookupValue(value: SetLookupValue): number;
-  /** Ends the actions of a process that was killed. */
-  endLeft(): void;
-  valuesByHand(): ValueByHand[];
-  removeLookupValue(lookup: string, key: string): number;
-}
 
 /**
  * The outcome of an action that its process did not finish. Its writes are in the ledger and are delivered without a
@@ -26,46 +16,53 @@ export interface People {
 const LEFT =
   'The process ended before this action was complete. dpp-sync continues the part that was stored. Look at what is left, and start the action again.';
 
-export function createPeople(
-  { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  lookups: Pick<Lookups, 'setByHand'>,
-): People {
-  const sql = {
-    begin: db.prepare<[{ at: number; who: string; via: string; action: string; detail: string }]>(
-      'INSERT INTO actions (at, who, via, action, detail) VALUES (@at, @who, @via, @action, @detail)',
-    ),
-    end: db.prepare<[number, string, number]>('UPDATE actions SET ended_at = ?, outcome = ? WHERE id = ?'),
-    endLeft: db.prepare<[number, string]>('UPDATE actions SET ended_at = ?, outcome = ? WHERE outcome IS NULL'),
-    note: db.prepare<[NoteCause & { cause: string; at: number }]>(
-      `INSERT INTO cause_notes (cause, text, owner, noted_by, noted_at) VALUES (@cause, @text, @owner, @by, @at)
-       ON CONFLICT (cause) DO UPDATE SET text = @text, owner = @owner, noted_by = @by, noted_at = @at`,
-    ),
-    dropNote: db.prepare<[string]>('DELETE FROM cause_notes WHERE cause = ?'),
-    setValue: db.prepare<[SetLookupValue & { at: number }]>(
-      `INSERT INTO lookup_values (lookup, key, value, set_by, set_at) VALUES (@lookup, @key, @value, @by, @at)
-       ON CONFLICT (lookup, key) DO UPDATE SET value = @value, set_by = @by, set_at = @at`,
-    ),
-    values: db.prepare<[], ValueByHand>('SELECT lookup, key, value FROM lookup_values'),
-    removeValue: db.prepare<[string, string]>('DELETE FROM lookup_values WHERE lookup = ? AND key = ?'),
-  };
+const SQL = {
+  begin: statement<[{ at: number; who: string; via: string; action: string; detail: string }]>(
+    'INSERT INTO actions (at, who, via, action, detail) VALUES (@at, @who, @via, @action, @detail)',
+  ),
+  end: statement<[number, string, number]>('UPDATE actions SET ended_at = ?, outcome = ? WHERE id = ?'),
+  endLeft: statement<[number, string]>('UPDATE actions SET ended_at = ?, outcome = ? WHERE outcome IS NULL'),
+  note: statement<[NoteCause & { cause: string; at: number }]>(
+    `INSERT INTO cause_notes (cause, text, owner, noted_by, noted_at) VALUES (@cause, @text, @owner, @by, @at)
+     ON CONFLICT (cause) DO UPDATE SET text = @text, owner = @owner, noted_by = @by, noted_at = @at`,
+  ),
+  dropNote: statement<[string]>('DELETE FROM cause_notes WHERE cause = ?'),
+  setValue: statement<[SetLookupValue & { at: number }]>(
+    `INSERT INTO lookup_values (lookup, key, value, set_by, set_at) VALUES (@lookup, @key, @value, @by, @at)
+     ON CONFLICT (lookup, key) DO UPDATE SET value = @value, set_by = @by, set_at = @at`,
+  ),
+  values: statement<[], ValueByHand>('SELECT lookup, key, value FROM lookup_values'),
+  removeValue: statement<[string, string]>('DELETE FROM lookup_values WHERE lookup = ? AND key = ?'),
+};
 
-  return {
-    beginAction({ detail, ...action }) {
-      const begun = sql.begin.run({ ...action, detail: JSON.stringify(detail), at: clock.now() });
-      return Number(begun.lastInsertRowid);
-    },
-    endLeft: () => void sql.endLeft.run(clock.now(), LEFT),
-    endAction: (id, outcome) => void sql.end.run(clock.now(), outcome, id),
-    noteCause(cause, note) {
-      if (note.text === '' && note.owner === '') sql.dropNote.run(cause);
-      else sql.note.run({ cause, ...note, at: clock.now() });
-    },
-    valuesByHand: () => sql.values.all(),
-    setLookupValue(value) {
-      return lookups.setByHand(value, () => void sql.setValue.run({ ...value, at: clock.now() }));
-    },
-    removeLookupValue(lookup, key) {
-      return lookups.setByHand({ lookup, key }, () => void sql.removeValue.run(lookup, key));
-    },
-  };
+export function beginAction(tx: Tx, { detail, ...action }: BeginAction): number {
+  const begun = SQL.begin(tx).run({ ...action, detail: JSON.stringify(detail), at: tx.clock.now() });
+  return Number(begun.lastInsertRowid);
+}
+
+/** Ends the actions of a process that was killed. */
+export function endLeftActions(tx: Tx): void {
+  SQL.endLeft(tx).run(tx.clock.now(), LEFT);
+}
+
+export function endAction(tx: Tx, id: number, outcome: string): void {
+  SQL.end(tx).run(tx.clock.now(), outcome, id);
+}
+
+export function noteCause(tx: Tx, cause: string, note: NoteCause): void {
+  if (note.text === '' && note.owner === '') SQL.dropNote(tx).run(cause);
+  else SQL.note(tx).run({ cause, ...note, at: tx.clock.now() });
+}
+
+export function valuesByHand(reads: Reads): ValueByHand[] {
+  return SQL.values(reads).all();
+}
+
+/** Stores a value. Returns how many records wait for the mapping because of it. */
+export function setLookupValue(tx: Tx, value: SetLookupValue): number {
+  return changeByHand(tx, value, () => void SQL.setValue(tx).run({ ...value, at: tx.clock.now() }));
+}
+
+export function removeLookupValue(tx: Tx, lookup: string, key: string): number {
+  return changeByHand(tx, { lookup, key }, () => void SQL.removeValue(tx).run(lookup, key));
 }

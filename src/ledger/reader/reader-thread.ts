@@ -13,7 +13,7 @@ import { openToRead } from '../identity/recognise.ts';
 import { assertPresentSchema } from '../store/database.ts';
 import { watchFile } from '../store/file-watch.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
-import { createMeta } from '../store/meta.ts';
+import { readMeta } from '../store/meta.ts';
 import { type Answer, type EndRequest, type Question, type ReaderData, toSent } from './reader-messages.ts';
 
 /** With this value, this thread gets a quarter of a core that it shares with one busy thread. */
@@ -38,7 +38,7 @@ function open(passportRules: PassportRules): Opened {
   const db = openToRead(file);
   if (db === null) throw lostFault('was removed');
   assertPresentSchema(db, file);
-  if (createMeta(db).get('id') !== ledgerId) {
+  if (readMeta({ db }, 'id') !== ledgerId) {
     db.close();
     throw lostFault('was replaced by another ledger');
   }

@@ -6,9 +6,9 @@
 import type { ItemKind } from '../../domain/item.ts';
 import type { HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
 import { kindWord } from '../../domain/words.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { HeldCreates } from '../items/held-creates.ts';
-import type { Sqlite } from '../store/database.ts';
+import { countHeldCreates, heldKeysOf } from '../items/held-creates.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
 import {
   countEnough,
   exceeds,
@@ -21,29 +21,6 @@ import {
 } from './guard-limits.ts';
 import { releasedNames } from './lost-records.ts';
 
-/** Decides whether released items are missing. Call each function inside a transaction. */
-export interface GuardedItems {
-  /**
-   * Returns why the guard takes a complete read of a stream for broken because of released items, and stores the
-   * reason. Null if few items are released, if a person has accepted as many, or if records of the stream wait for the
-   * mapping.
-   *
-   * @param gone the ids of the records that this read does not have
-   */
-  check(streamId: number, read: { runId: number; guard: MissingGuard; gone: readonly number[] }): string | null;
-  /**
-   * Decides about the released items of every stream whose source is at rest: its last run is complete, no record of it
-   * waits for the mapping, and no source that it looks up is being read. Marks the items as missing, or keeps them
-   * until a person decides.
-   *
-   * @param source the source to decide about; null for all
-   * @returns the streams for which the guard began to hold items in this call
-   */
-  decide(source: string | null): HeldStream[];
-  /** Decides about the source of a record, as `decide` does. */
-  decideAfter(recordId: number): HeldStream[];
-}
-
 /** The released items of one kind, and those that the records of the stream make. */
 interface KindFigures {
   kind: ItemKind;
@@ -54,162 +31,163 @@ interface KindFigures {
   fresh: number;
 }
 
-export function createGuardedItems(
-  { db, clock, guardOf }: { db: Sqlite; clock: Clock; guardOf: (source: string) => MissingGuard | null },
-  heldCreates: Pick<HeldCreates, 'count' | 'keys'>,
-): GuardedItems {
-  const sql = {
-    released: db.prepare<[number], { kind: ItemKind; released: number }>(
-      `SELECT i.kind, count(*) AS released FROM released l CROSS JOIN items i ON i.id = l.item_id
-       WHERE l.stream_id = ? GROUP BY i.kind`,
-    ),
-    // Only as many records are read as the limit says, so that few rows are read if few items are released.
-    made: db
-      .prepare<[{ streamId: number; kind: ItemKind; limit: number }], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM records r CROSS JOIN items i ON i.record_id = r.id
-           WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND i.kind = @kind LIMIT @limit)`,
-      )
-      .pluck(),
-    pending: db
-      .prepare<[number], number>("SELECT 1 FROM records WHERE stream_id = ? AND state = 'pending' LIMIT 1")
-      .pluck(),
-    stale: db
-      .prepare<[number], number>(
-        "SELECT id FROM records WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL",
-      )
-      .pluck(),
-    atRest: db.prepare<[{ source: string | null }], { id: number; source: string; name: string; runId: number }>(
-      `SELECT s.id, s.source, s.name, r.id AS runId FROM streams s
-       CROSS JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE source = s.source AND cause <> 'upload')
-       WHERE (@source IS NULL OR s.source = @source) AND r.result = 'complete'
-         AND (EXISTS (SELECT 1 FROM released l WHERE l.stream_id = s.id)
-           OR EXISTS (SELECT 1 FROM guarded_items g WHERE g.stream_id = s.id))
-         -- An acceptance is about the next run.
-         AND NOT EXISTS (SELECT 1 FROM guarded_items g
-           WHERE g.stream_id = s.id AND g.run_id = r.id AND g.accepted_at IS NOT NULL)
-         -- Of a read that the guard holds, missing records are not marked before the next read.
-         AND NOT EXISTS (SELECT 1 FROM guarded_reads g WHERE g.stream_id = s.id AND g.accepted_at IS NULL)
-         AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.stream_id = s.id
-           AND a.guarded IS NOT NULL AND a.missing > 0)
-         AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND (
-           EXISTS (SELECT 1 FROM records w WHERE w.stream_id = a.stream_id AND w.state = 'pending')
-           OR EXISTS (SELECT 1 FROM records w WHERE w.stream_id = a.stream_id AND w.state = 'stale'
-             AND w.missing_since IS NULL)))
-         AND NOT EXISTS (SELECT 1 FROM lookups t JOIN runs o ON o.id = (SELECT max(id) FROM runs WHERE source = t.source AND cause <> 'upload')
-           WHERE t.owner = s.source AND t.source <> s.source AND o.result IS NULL)
-       ORDER BY s.id`,
-    ),
-    accepted: db
-      .prepare<[number, number], number>(
-        'SELECT 1 FROM guarded_items WHERE stream_id = ? AND accepted_at IS NOT NULL AND ? <= released',
-      )
-      .pluck(),
-    isHeld: db
-      .prepare<[number, number], number>(
-        'SELECT 1 FROM guarded_items WHERE stream_id = ? AND run_id = ? AND accepted_at IS NULL',
-      )
-      .pluck(),
-    hold: db.prepare<[HoldRow]>(
-      `INSERT INTO guarded_items (stream_id, run_id, since, released, message, holds_creates)
-       VALUES (@streamId, @runId, @now, @released, @message, @holdsCreates)
-       ON CONFLICT DO UPDATE SET run_id = @runId, released = @released, message = @message,
-         holds_creates = @holdsCreates, accepted_at = NULL`,
-    ),
-    releasedKeys: db
-      .prepare<[number, string, number], string>(
-        `SELECT i.key FROM released l CROSS JOIN items i ON i.id = l.item_id
-         WHERE l.stream_id = ? AND i.kind = ? ORDER BY i.id LIMIT ?`,
-      )
-      .pluck(),
-    releasedNames: db.prepare<[number, number], string>(releasedNames('?', '?')).pluck(),
-    miss: db.prepare<[number, number]>(
-      'UPDATE items SET missing_since = ? WHERE id IN (SELECT item_id FROM released WHERE stream_id = ?)',
-    ),
-    forget: db.prepare<[number]>('DELETE FROM released WHERE stream_id = ?'),
-    pass: db.prepare<[number]>('DELETE FROM guarded_items WHERE stream_id = ?'),
-    sourceOf: db
-      .prepare<[number], string>('SELECT s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?')
-      .pluck(),
-  };
+const SQL = {
+  released: statement<[number], { kind: ItemKind; released: number }>(
+    `SELECT i.kind, count(*) AS released FROM released l CROSS JOIN items i ON i.id = l.item_id
+     WHERE l.stream_id = ? GROUP BY i.kind`,
+  ),
+  // Only as many records are read as the limit says, so that few rows are read if few items are released.
+  made: column<[{ streamId: number; kind: ItemKind; limit: number }], number>(
+    `SELECT count(*) FROM (SELECT 1 FROM records r CROSS JOIN items i ON i.record_id = r.id
+       WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND i.kind = @kind LIMIT @limit)`,
+  ),
+  pending: column<[number], number>("SELECT 1 FROM records WHERE stream_id = ? AND state = 'pending' LIMIT 1"),
+  stale: column<[number], number>(
+    "SELECT id FROM records WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL",
+  ),
+  atRest: statement<[{ source: string | null }], { id: number; source: string; name: string; runId: number }>(
+    `SELECT s.id, s.source, s.name, r.id AS runId FROM streams s
+     CROSS JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE source = s.source AND cause <> 'upload')
+     WHERE (@source IS NULL OR s.source = @source) AND r.result = 'complete'
+       AND (EXISTS (SELECT 1 FROM released l WHERE l.stream_id = s.id)
+         OR EXISTS (SELECT 1 FROM guarded_items g WHERE g.stream_id = s.id))
+       -- An acceptance is about the next run.
+       AND NOT EXISTS (SELECT 1 FROM guarded_items g
+         WHERE g.stream_id = s.id AND g.run_id = r.id AND g.accepted_at IS NOT NULL)
+       -- Of a read that the guard holds, missing records are not marked before the next read.
+       AND NOT EXISTS (SELECT 1 FROM guarded_reads g WHERE g.stream_id = s.id AND g.accepted_at IS NULL)
+       AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.stream_id = s.id
+         AND a.guarded IS NOT NULL AND a.missing > 0)
+       AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND (
+         EXISTS (SELECT 1 FROM records w WHERE w.stream_id = a.stream_id AND w.state = 'pending')
+         OR EXISTS (SELECT 1 FROM records w WHERE w.stream_id = a.stream_id AND w.state = 'stale'
+           AND w.missing_since IS NULL)))
+       AND NOT EXISTS (SELECT 1 FROM lookups t JOIN runs o ON o.id = (SELECT max(id) FROM runs WHERE source = t.source AND cause <> 'upload')
+         WHERE t.owner = s.source AND t.source <> s.source AND o.result IS NULL)
+     ORDER BY s.id`,
+  ),
+  accepted: column<[number, number], number>(
+    'SELECT 1 FROM guarded_items WHERE stream_id = ? AND accepted_at IS NOT NULL AND ? <= released',
+  ),
+  isHeld: column<[number, number], number>(
+    'SELECT 1 FROM guarded_items WHERE stream_id = ? AND run_id = ? AND accepted_at IS NULL',
+  ),
+  hold: statement<[HoldRow]>(
+    `INSERT INTO guarded_items (stream_id, run_id, since, released, message, holds_creates)
+     VALUES (@streamId, @runId, @now, @released, @message, @holdsCreates)
+     ON CONFLICT DO UPDATE SET run_id = @runId, released = @released, message = @message,
+       holds_creates = @holdsCreates, accepted_at = NULL`,
+  ),
+  releasedKeys: column<[number, string, number], string>(
+    `SELECT i.key FROM released l CROSS JOIN items i ON i.id = l.item_id
+     WHERE l.stream_id = ? AND i.kind = ? ORDER BY i.id LIMIT ?`,
+  ),
+  releasedNames: column<[number, number], string>(releasedNames('?', '?')),
+  miss: statement<[number, number]>(
+    'UPDATE items SET missing_since = ? WHERE id IN (SELECT item_id FROM released WHERE stream_id = ?)',
+  ),
+  forget: statement<[number]>('DELETE FROM released WHERE stream_id = ?'),
+  pass: statement<[number]>('DELETE FROM guarded_items WHERE stream_id = ?'),
+  sourceOf: column<[number], string>(
+    'SELECT s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?',
+  ),
+};
 
-  /** The kinds of which more items are released than the guard allows, and how many items are released in all. */
-  function excessOf(streamId: number, guard: MissingGuard): { excess: KindFigures[]; all: number } {
-    const found = sql.released.all(streamId);
-    const excess: KindFigures[] = [];
-    for (const { kind, released } of found) {
-      const fresh = heldCreates.count(streamId, kind);
-      const enough = countEnough(released, guard);
-      const made = (sql.made.get({ streamId, kind, limit: enough < 0 ? enough : enough + fresh }) ?? 0) - fresh;
-      if (!exceeds({ lost: released, known: made + released }, guard)) continue;
-      excess.push({ kind, released, made, fresh });
-    }
-    return { excess, all: found.reduce((sum, { released }) => sum + released, 0) };
+/**
+ * Returns why the guard takes a complete read of a stream for broken because of released items, and stores the
+ * reason. Null if few items are released, if a person has accepted as many, or if records of the stream wait for the
+ * mapping.
+ *
+ * @param gone the ids of the records that this read does not have
+ */
+export function checkReleasedItems(
+  tx: Tx,
+  streamId: number,
+  { runId, guard, gone }: { runId: number; guard: MissingGuard; gone: readonly number[] },
+): string | null {
+  if (SQL.released(tx).get(streamId) === undefined || waits(tx, streamId, gone)) return null;
+  return hold(tx, streamId, runId, guard);
+}
+
+/**
+ * Decides about the released items of every stream whose source is at rest: its last run is complete, no record of it
+ * waits for the mapping, and no source that it looks up is being read. Marks the items as missing, or keeps them
+ * until a person decides.
+ *
+ * @param source the source to decide about; null for all
+ * @returns the streams for which the guard began to hold items in this call
+ */
+export function decideReleasedItems(tx: Tx, source: string | null): HeldStream[] {
+  const held: HeldStream[] = [];
+  for (const stream of SQL.atRest(tx).all({ source })) {
+    const guard = tx.guardOf(stream.source);
+    // The source may be missing from the config by mistake, so it must lose nothing.
+    if (guard === null) continue;
+    const wasHeld = SQL.isHeld(tx).get(stream.id, stream.runId) !== undefined;
+    const message = hold(tx, stream.id, stream.runId, guard);
+    if (message === null) markMissing(tx, stream.id);
+    else if (!wasHeld) held.push({ source: stream.source, stream: stream.name, message });
   }
+  return held;
+}
 
-  /**
-   * Returns why the guard holds the released items of a stream, and stores the reason; null if the guard does not hold
-   * them.
-   */
-  function hold(streamId: number, runId: number, guard: MissingGuard): string | null {
-    const { excess, all } = excessOf(streamId, guard);
-    if (excess.length === 0 || sql.accepted.get(streamId, all) !== undefined) return null;
-    const holdsCreates = excess.some(isMostOf) ? 1 : 0;
-    const gone = goneSentence(sql.releasedNames.all(streamId, KEYS_NAMED), all);
-    const message = `${messageOf(excess, guard)}${holdsCreates === 1 ? newWords(streamId, excess) : ''}${gone}`;
-    sql.hold.run({ streamId, runId, now: clock.now(), released: all, message, holdsCreates });
-    return message;
+/** Decides about the source of a record, as `decide` does. */
+export function decideReleasedItemsOf(tx: Tx, recordId: number): HeldStream[] {
+  const source = SQL.sourceOf(tx).get(recordId);
+  return source === undefined ? [] : decideReleasedItems(tx, source);
+}
+
+/** The kinds of which more items are released than the guard allows, and how many items are released in all. */
+function excessOf(tx: Tx, streamId: number, guard: MissingGuard): { excess: KindFigures[]; all: number } {
+  const found = SQL.released(tx).all(streamId);
+  const excess: KindFigures[] = [];
+  for (const { kind, released } of found) {
+    const fresh = countHeldCreates(tx, streamId, kind);
+    const enough = countEnough(released, guard);
+    const made = (SQL.made(tx).get({ streamId, kind, limit: enough < 0 ? enough : enough + fresh }) ?? 0) - fresh;
+    if (!exceeds({ lost: released, known: made + released }, guard)) continue;
+    excess.push({ kind, released, made, fresh });
   }
+  return { excess, all: found.reduce((sum, { released }) => sum + released, 0) };
+}
 
-  /** What is new in place of the released items, and whether its keys only have another form. */
-  function newWords(streamId: number, excess: readonly KindFigures[]): string {
-    const most = excess.filter((figures) => isMostOf(figures) && figures.fresh > 0);
-    const [first] = most.toSorted((a, b) => b.fresh - a.fresh);
-    if (first === undefined) return '';
-    const counts = most.map(({ kind, fresh }) => `${fresh} ${kindWord(kind)}${fresh === 1 ? '' : 's'}`).join(' and ');
-    const former = sql.releasedKeys.all(streamId, first.kind, KEYS_COMPARED);
-    const fresh = heldCreates.keys(streamId, first.kind, KEYS_COMPARED);
-    const isAll = first.released <= KEYS_COMPARED && first.fresh <= KEYS_COMPARED;
-    return ` New are ${counts}, and none of them is created.${formSentence({ former, fresh, isAll })}`;
-  }
+/**
+ * Returns why the guard holds the released items of a stream, and stores the reason; null if the guard does not hold
+ * them.
+ */
+function hold(tx: Tx, streamId: number, runId: number, guard: MissingGuard): string | null {
+  const { excess, all } = excessOf(tx, streamId, guard);
+  if (excess.length === 0 || SQL.accepted(tx).get(streamId, all) !== undefined) return null;
+  const holdsCreates = excess.some(isMostOf) ? 1 : 0;
+  const gone = goneSentence(SQL.releasedNames(tx).all(streamId, KEYS_NAMED), all);
+  const message = `${messageOf(excess, guard)}${holdsCreates === 1 ? newWords(tx, streamId, excess) : ''}${gone}`;
+  SQL.hold(tx).run({ streamId, runId, now: tx.clock.now(), released: all, message, holdsCreates });
+  return message;
+}
 
-  function waits(streamId: number, gone: readonly number[]): boolean {
-    if (sql.pending.get(streamId) !== undefined) return true;
-    const isGone = new Set(gone);
-    for (const id of sql.stale.iterate(streamId)) if (!isGone.has(id)) return true;
-    return false;
-  }
+/** What is new in place of the released items, and whether its keys only have another form. */
+function newWords(tx: Tx, streamId: number, excess: readonly KindFigures[]): string {
+  const most = excess.filter((figures) => isMostOf(figures) && figures.fresh > 0);
+  const [first] = most.toSorted((a, b) => b.fresh - a.fresh);
+  if (first === undefined) return '';
+  const counts = most.map(({ kind, fresh }) => `${fresh} ${kindWord(kind)}${fresh === 1 ? '' : 's'}`).join(' and ');
+  const former = SQL.releasedKeys(tx).all(streamId, first.kind, KEYS_COMPARED);
+  const fresh = heldKeysOf(tx, streamId, first.kind, KEYS_COMPARED);
+  const isAll = first.released <= KEYS_COMPARED && first.fresh <= KEYS_COMPARED;
+  return ` New are ${counts}, and none of them is created.${formSentence({ former, fresh, isAll })}`;
+}
 
-  function markMissing(streamId: number): void {
-    sql.miss.run(clock.now(), streamId);
-    sql.forget.run(streamId);
-    sql.pass.run(streamId);
-  }
+function waits(tx: Tx, streamId: number, gone: readonly number[]): boolean {
+  if (SQL.pending(tx).get(streamId) !== undefined) return true;
+  const isGone = new Set(gone);
+  for (const id of SQL.stale(tx).iterate(streamId)) if (!isGone.has(id)) return true;
+  return false;
+}
 
-  function decide(source: string | null): HeldStream[] {
-    const held: HeldStream[] = [];
-    for (const stream of sql.atRest.all({ source })) {
-      const guard = guardOf(stream.source);
-      // The source may be missing from the config by mistake, so it must lose nothing.
-      if (guard === null) continue;
-      const wasHeld = sql.isHeld.get(stream.id, stream.runId) !== undefined;
-      const message = hold(stream.id, stream.runId, guard);
-      if (message === null) markMissing(stream.id);
-      else if (!wasHeld) held.push({ source: stream.source, stream: stream.name, message });
-    }
-    return held;
-  }
-
-  return {
-    check(streamId, { runId, guard, gone }) {
-      if (sql.released.get(streamId) === undefined || waits(streamId, gone)) return null;
-      return hold(streamId, runId, guard);
-    },
-    decide,
-    decideAfter(recordId) {
-      const source = sql.sourceOf.get(recordId);
-      return source === undefined ? [] : decide(source);
-    },
-  };
+function markMissing(tx: Tx, streamId: number): void {
+  SQL.miss(tx).run(tx.clock.now(), streamId);
+  SQL.forget(tx).run(streamId);
+  SQL.pass(tx).run(streamId);
 }
 
 interface HoldRow {

@@ -1,14 +1,16 @@
+// The reads that the guard takes for broken exports because of missing records.
+
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type { MissingGuard } from '../../domain/ports/intake.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { parseJson } from '../store/context.ts';
-import type { Sqlite } from '../store/database.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
 import { exceeds, goneSentence, isMost, KEYS_NAMED, limitWords, percent } from './guard-limits.ts';
-import { createLostRecords, lostNames, releasedNames } from './lost-records.ts';
+import { lostNames, namesOfLost, releasedNames, replaceLostRecords } from './lost-records.ts';
 
 /** The figures of a complete read. */
 interface CompleteRead {
-  /** How many records count that the stream had before, and which of these are lost. See `Losses`. */
+  /** How many records count that the stream had before, and which of these are lost. See losses.ts. */
   present: number;
   lost: readonly number[];
   /** How many new records the export has, and a sentence about their keys. */
@@ -28,22 +30,6 @@ interface CompleteRead {
    * for the next read.
    */
   isHeld?: boolean;
-}
-
-/** The reads that the guard takes for broken exports because of missing records. Call each function inside a transaction. */
-export interface GuardedReads {
-  /**
-   * Returns why a complete read counts as a broken export, and stores the reason until a complete export comes. Null
-   * for a whole read. A read that misses no more than a person has accepted counts as whole.
-   */
-  check(streamId: number, read: CompleteRead & { runId: number }): string | null;
-  /** Stores that the guard holds a read before its first row. */
-  hold(streamId: number, read: { runId: number; message: string }): void;
-  /**
-   * Accepts the missing records and the released items that the guard holds in reads of these sources. Returns these
-   * reads.
-   */
-  accept(sources: readonly string[]): GuardedRead[];
 }
 
 /** True if the run in which the guard has decided about a read `g` did not have its stream, because the config has it no more. */
@@ -108,62 +94,70 @@ interface GuardRow extends Pick<GuardedRead, 'runId' | 'missing' | 'read' | 'mes
   now: number;
 }
 
-export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }): GuardedReads {
-  const lostRecords = createLostRecords(db);
-  const sql = {
-    accepted: db
-      .prepare<[{ streamId: number; missing: number; read: number }], number>(
-        `SELECT 1 FROM guarded_reads WHERE stream_id = @streamId AND accepted_at IS NOT NULL
-         AND @missing <= missing AND @read >= read`,
-      )
-      .pluck(),
-    guard: db.prepare<[GuardRow]>(
-      `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message, holds_creates)
-       VALUES (@streamId, @runId, @now, @missing, @read, @message, @holdsCreates)
-       ON CONFLICT DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message,
-         holds_creates = @holdsCreates, accepted_at = NULL`,
+const SQL = {
+  accepted: column<[{ streamId: number; missing: number; read: number }], number>(
+    `SELECT 1 FROM guarded_reads WHERE stream_id = @streamId AND accepted_at IS NOT NULL
+     AND @missing <= missing AND @read >= read`,
+  ),
+  guard: statement<[GuardRow]>(
+    `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message, holds_creates)
+     VALUES (@streamId, @runId, @now, @missing, @read, @message, @holdsCreates)
+     ON CONFLICT DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message,
+       holds_creates = @holdsCreates, accepted_at = NULL`,
+  ),
+  release: statement<[number, 0 | 1]>(
+    'DELETE FROM guarded_reads WHERE stream_id = ? AND (accepted_at IS NULL OR ? = 0)',
+  ),
+  open: statement<[{ sources: string }], OpenGuardedRead>(OPEN_GUARDED_READS),
+  accept: ['guarded_reads', 'guarded_items'].map((table) =>
+    statement<[{ sources: string; now: number }]>(
+      `UPDATE ${table} SET accepted_at = @now WHERE accepted_at IS NULL
+       AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))`,
     ),
-    release: db.prepare<[number, 0 | 1]>(
-      'DELETE FROM guarded_reads WHERE stream_id = ? AND (accepted_at IS NULL OR ? = 0)',
-    ),
-    open: db.prepare<[{ sources: string }], OpenGuardedRead>(OPEN_GUARDED_READS),
-    accept: ['guarded_reads', 'guarded_items'].map((table) =>
-      db.prepare<[{ sources: string; now: number }]>(
-        `UPDATE ${table} SET accepted_at = @now WHERE accepted_at IS NULL
-         AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))`,
-      ),
-    ),
-  };
+  ),
+};
 
-  return {
-    check(streamId, { runId, ...complete }) {
-      const { lost, read, isHeld = false } = complete;
-      const missing = lost.length;
-      const reason = guardAgainst(complete);
-      if (reason === null || sql.accepted.get({ streamId, missing, read }) !== undefined) {
-        sql.release.run(streamId, isHeld ? 1 : 0);
-        lostRecords.replace(streamId, []);
-        return null;
-      }
-      lostRecords.replace(streamId, lost);
-      const message = `${reason}${goneSentence(lostRecords.names(streamId, KEYS_NAMED), missing)}`;
-      const holdsCreates = isMost({ lost: missing, known: complete.present }) ? 1 : 0;
-      sql.guard.run({ streamId, runId, message, missing, read, holdsCreates, now: clock.now() });
-      return message;
-    },
-    hold(streamId, { runId, message }) {
-      lostRecords.replace(streamId, []);
-      sql.guard.run({ streamId, runId, message, missing: 0, read: 0, holdsCreates: 0, now: clock.now() });
-    },
-    accept(sources) {
-      // An empty list stands for all sources in the query, but for no source here.
-      if (sources.length === 0) return [];
-      const listed = JSON.stringify(sources);
-      const reads = sql.open.all({ sources: listed }).map(guardedReadOf);
-      for (const accept of sql.accept) accept.run({ sources: listed, now: clock.now() });
-      return reads;
-    },
-  };
+/**
+ * Returns why a complete read counts as a broken export, and stores the reason until a complete export comes. Null
+ * for a whole read. A read that misses no more than a person has accepted counts as whole.
+ */
+export function checkRead(
+  tx: Tx,
+  streamId: number,
+  { runId, ...complete }: CompleteRead & { runId: number },
+): string | null {
+  const { lost, read, isHeld = false } = complete;
+  const missing = lost.length;
+  const reason = guardAgainst(complete);
+  if (reason === null || SQL.accepted(tx).get({ streamId, missing, read }) !== undefined) {
+    SQL.release(tx).run(streamId, isHeld ? 1 : 0);
+    replaceLostRecords(tx, streamId, []);
+    return null;
+  }
+  replaceLostRecords(tx, streamId, lost);
+  const message = `${reason}${goneSentence(namesOfLost(tx, streamId, KEYS_NAMED), missing)}`;
+  const holdsCreates = isMost({ lost: missing, known: complete.present }) ? 1 : 0;
+  SQL.guard(tx).run({ streamId, runId, message, missing, read, holdsCreates, now: tx.clock.now() });
+  return message;
+}
+
+/** Stores that the guard holds a read before its first row. */
+export function holdRead(tx: Tx, streamId: number, { runId, message }: { runId: number; message: string }): void {
+  replaceLostRecords(tx, streamId, []);
+  SQL.guard(tx).run({ streamId, runId, message, missing: 0, read: 0, holdsCreates: 0, now: tx.clock.now() });
+}
+
+/**
+ * Accepts the missing records and the released items that the guard holds in reads of these sources. Returns these
+ * reads.
+ */
+export function acceptGuarded(tx: Tx, sources: readonly string[]): GuardedRead[] {
+  // An empty list stands for all sources in the query, but for no source here.
+  if (sources.length === 0) return [];
+  const listed = JSON.stringify(sources);
+  const reads = SQL.open(tx).all({ sources: listed }).map(guardedReadOf);
+  for (const accept of SQL.accept) accept(tx).run({ sources: listed, now: tx.clock.now() });
+  return reads;
 }
 
 /**

@@ -1,3 +1,5 @@
+// Finds the rows of a page that differ from the ledger, without writing.
+
 import type {
   PageDifference,
   PageLookUp,
@@ -6,27 +8,10 @@ import type {
   PageToStage,
 } from '../../domain/ports/intake.ts';
 import { recordKey } from '../../domain/record.ts';
-import type { Sqlite } from '../store/database.ts';
-import { createKnownRecords, isUnchanged } from './known-records.ts';
-import { createSkipUnchanged } from './skip-unchanged.ts';
-import type { Streams } from './streams.ts';
-
-/** Finds the rows of a page that differ from the ledger, without writing. */
-export interface PageLooks {
-  /**
-   * Looks up the rows of a page. `ids` are the records of a page that can be skipped; the caller adds them to `seen`.
-   */
-  lookUp(page: PageToLookUp): PageLookUp & { ids: readonly number[] };
-  /**
-   * Compares the contents of rows, whatever their mapping is. `ids` are the present records of the page; the caller adds
-   * them to `seen`.
-   */
-  compare(page: PageToCompare): PageDifference & { ids: ReadonlySet<number> };
-  /** How many records a stream has that are not missing. */
-  countPresent(source: string, stream: string): number;
-  /** Returns the records of a page that changes nothing and needs no write; null for any other page. */
-  skip(page: PageToStage): readonly number[] | null;
-}
+import type { Reads } from '../store/tx.ts';
+import { findKnownRecords, identifyRow, isUnchanged } from './known-records.ts';
+import { skipUnchanged } from './skip-unchanged.ts';
+import { countPresentRecords, streamNamed } from './streams.ts';
 
 /**
  * After at most this many unchanged records, their count is written to the ledger, so that the progress of a run can be
@@ -34,53 +19,62 @@ export interface PageLooks {
  */
 const UNCOUNTED_MAX = 20_000;
 
-export function createPageLooks(db: Sqlite, streams: Streams): PageLooks {
-  const skipUnchanged = createSkipUnchanged(db);
-  const knownRecords = createKnownRecords(db);
+/**
+ * Looks up the rows of a page. `ids` are the records of a page that can be skipped; the caller adds them to `seen`.
+ */
+export function lookUpPage(reads: Reads, page: PageToLookUp): PageLookUp & { ids: readonly number[] } {
+  const { source, stream, records, seen } = page;
+  const { id: streamId } = streamNamed(reads, source, stream);
+  const ids = skipUnchanged(reads, { streamId, records, seen });
+  if (ids !== null) return mayBeCountedLater(page) ? { skipped: true, ids } : { skipped: false, toMap: [], ids: [] };
+  const known = findKnownRecords(reads, streamId, records);
+  const keys = new Set<string>();
+  const toMap: number[] = [];
+  for (const [at, row] of records.entries()) {
+    const key = recordKey(row.identity, 1);
+    const stored = known.get(key);
+    // A repeated row is mapped in any case, because only the staging of the page decides to which record it belongs.
+    const isRepeated = keys.has(key) || (stored !== undefined && seen.has(stored.id));
+    keys.add(key);
+    if (isRepeated || stored === undefined || !isUnchanged(stored, row)) toMap.push(at);
+  }
+  return { skipped: false, toMap, ids: [] };
+}
 
-  return {
-    lookUp(page) {
-      const { source, stream, records, seen } = page;
-      const { id: streamId } = streams.get(source, stream);
-      const ids = skipUnchanged({ streamId, records, seen });
-      if (ids !== null)
-        return mayBeCountedLater(page) ? { skipped: true, ids } : { skipped: false, toMap: [], ids: [] };
-      const known = knownRecords.findAll(streamId, records);
-      const keys = new Set<string>();
-      const toMap: number[] = [];
-      for (const [at, row] of records.entries()) {
-        const key = recordKey(row.identity, 1);
-        const stored = known.get(key);
-        // A repeated row is mapped in any case, because only the staging of the page decides to which record it belongs.
-        const isRepeated = keys.has(key) || (stored !== undefined && seen.has(stored.id));
-        keys.add(key);
-        if (isRepeated || stored === undefined || !isUnchanged(stored, row)) toMap.push(at);
-      }
-      return { skipped: false, toMap, ids: [] };
-    },
-    countPresent: (source, stream) => streams.countPresent(streams.get(source, stream).id),
-    compare({ source, stream, records, seen: before }) {
-      const { id: streamId } = streams.get(source, stream);
-      const ids = new Set<number>();
-      const seen = { has: (id: number) => ids.has(id) || before.has(id) };
-      let changed = 0;
-      let fresh = 0;
-      for (const row of records) {
-        const { known } = knownRecords.identify(row, streamId, seen);
-        if (known === undefined || known.missing === 1) fresh += 1;
-        else {
-          ids.add(known.id);
-          if (known.hash !== row.hash) changed += 1;
-        }
-      }
-      return { changed, fresh, ids };
-    },
-    skip(page) {
-      if (page.mapped !== undefined || page.uncounted === undefined || !mayBeCountedLater(page)) return null;
-      const { source, stream, records, seen } = page;
-      return skipUnchanged({ streamId: streams.get(source, stream).id, records, seen });
-    },
-  };
+/** How many records a stream has that are not missing. */
+export function countPresent(reads: Reads, source: string, stream: string): number {
+  return countPresentRecords(reads, streamNamed(reads, source, stream).id);
+}
+
+/**
+ * Compares the contents of rows, whatever their mapping is. `ids` are the present records of the page; the caller adds
+ * them to `seen`.
+ */
+export function comparePage(
+  reads: Reads,
+  { source, stream, records, seen: before }: PageToCompare,
+): PageDifference & { ids: ReadonlySet<number> } {
+  const { id: streamId } = streamNamed(reads, source, stream);
+  const ids = new Set<number>();
+  const seen = { has: (id: number) => ids.has(id) || before.has(id) };
+  let changed = 0;
+  let fresh = 0;
+  for (const row of records) {
+    const { known } = identifyRow(reads, row, streamId, seen);
+    if (known === undefined || known.missing === 1) fresh += 1;
+    else {
+      ids.add(known.id);
+      if (known.hash !== row.hash) changed += 1;
+    }
+  }
+  return { changed, fresh, ids };
+}
+
+/** Returns the records of a page that changes nothing and needs no write; null for any other page. */
+export function skipPage(reads: Reads, page: PageToStage): readonly number[] | null {
+  if (page.mapped !== undefined || page.uncounted === undefined || !mayBeCountedLater(page)) return null;
+  const { source, stream, records, seen } = page;
+  return skipUnchanged(reads, { streamId: streamNamed(reads, source, stream).id, records, seen });
 }
 
 /**

@@ -13,205 +13,212 @@ import {
   stampOf,
 } from '../../domain/lookup.ts';
 import { parseJsonOrNull } from '../store/context.ts';
-import type { Sqlite } from '../store/database.ts';
-import { createLookupEntries, type LookedUpRecord, type StoredTable } from './lookup-entries.ts';
-import type { RunAccounts } from './run-accounts.ts';
-
-/** Call each function inside a transaction. */
-export interface Lookups {
-  /**
-   * Stores the lookup tables of sources, and the present rows of their files. A table that a source does not have any
-   * more is removed. With `isAll`, the tables of all other sources are removed as well.
-   */
-  define(tables: ReadonlyMap<string, readonly LookupTable[]>, isAll: boolean): void;
-  find(keys: readonly LookupKey[]): (LookupEntry & LookupKey)[];
-  /**
-   * Changes a value that a person has given for all tables of this name, by calling `change`. Returns how many records
-   * wait for the mapping because of it.
-   *
-   * @throws Fault `lookup.unknown` where a value is given, and no table has this name or takes a plain value
-   */
-  setByHand(value: { lookup: string; key: string; value?: string }, change: () => void): number;
-  /** True if mappings look up records of this stream. */
-  isLookedUp(streamId: number): boolean;
-  /** Stores the lookup entries of new or changed records of a stream. */
-  recordsChanged(streamId: number, records: readonly LookedUpRecord[], isNew: boolean): void;
-  recordGone(recordId: number): void;
-  /** Call it when a read of a stream was complete. */
-  streamWasRead(streamId: number): void;
-  /** False if one of the entries has changed since it was used. */
-  areCurrent(uses: readonly LookupUse[] | undefined): boolean;
-  /**
-   * True if a record has looked up a key in its own stream and found nothing. A later record of the stream may have the
-   * key.
-   */
-  waitsForOwnStream(streamId: number, uses: readonly LookupUse[] | undefined): boolean;
-  /** Stores the lookup entries that the mapping of a record has used. */
-  storeUses(recordId: number, uses: readonly LookupUse[] | undefined, isNew: boolean): void;
-}
+import { column, perDatabase, statement } from '../store/statement.ts';
+import type { Reads, Tx } from '../store/tx.ts';
+import {
+  fillEntries,
+  findEntry,
+  type LookedUpRecord,
+  putEntries,
+  removeEntries,
+  replaceFileEntries,
+  type StoredTable,
+} from './lookup-entries.ts';
+import { countRows } from './run-accounts.ts';
 
 interface TableRow extends Omit<StoredTable, 'columns'> {
   title: string | null;
   columns: string | null;
 }
 
-export function createLookups(db: Sqlite, accounts: Pick<RunAccounts, 'count'>): Lookups {
-  const entries = createLookupEntries(db);
-  const sql = {
-    tables: db.prepare<[], TableRow>('SELECT id, name, owner, title, columns FROM lookups'),
-    tablesOfStream: db.prepare<[number], TableRow>(
-      `SELECT l.id, l.name, l.owner, l.title, l.columns FROM lookups l JOIN streams s ON s.source = l.source AND s.name = l.stream
-       WHERE s.id = ?`,
-    ),
-    insert: db.prepare<[string, string, string | null, string | null, string | null]>(
-      'INSERT INTO lookups (name, owner, source, stream, columns) VALUES (?, ?, ?, ?, ?)',
-    ),
-    setTitle: db.prepare<[string, number]>('UPDATE lookups SET title = ? WHERE id = ?'),
-    keysByHand: db.prepare<[string], string>('SELECT key FROM lookup_values WHERE lookup = ?').pluck(),
-    remove: db.prepare<[number]>('DELETE FROM lookups WHERE id = ?'),
-    streamId: db.prepare<[string, string], number>('SELECT id FROM streams WHERE source = ? AND name = ?').pluck(),
-    wasRead: db.prepare<[number]>('UPDATE streams SET was_read = 1 WHERE id = ? AND was_read = 0'),
-    requeueKey: db.prepare<[number, string], Requeued>(requeueUsers('lookup_id = ? AND key = ?')),
-    requeueAbsent: db.prepare<[number], Requeued>(
-      requeueUsers(`lookup_id = ? AND NOT EXISTS (SELECT 1 FROM lookup_entries e
-        WHERE e.lookup_id = lookup_uses.lookup_id AND e.key = lookup_uses.key)`),
-    ),
-    insertUse: db.prepare<[number, number, string]>(
-      'INSERT OR IGNORE INTO lookup_uses (record_id, lookup_id, key) VALUES (?, ?, ?)',
-    ),
-    dropUses: db.prepare<[number]>('DELETE FROM lookup_uses WHERE record_id = ?'),
-  };
-  /** The ids of the tables by name, and the tables of streams by stream. Read again after each change. */
-  let ids = new Map(sql.tables.all().map(({ name, id }) => [name, id]));
-  const ofStream = new Map<number, readonly StoredTable[]>();
+const SQL = {
+  tables: statement<[], TableRow>('SELECT id, name, owner, title, columns FROM lookups'),
+  tablesOfStream: statement<[number], TableRow>(
+    `SELECT l.id, l.name, l.owner, l.title, l.columns FROM lookups l JOIN streams s ON s.source = l.source AND s.name = l.stream
+     WHERE s.id = ?`,
+  ),
+  insert: statement<[string, string, string | null, string | null, string | null]>(
+    'INSERT INTO lookups (name, owner, source, stream, columns) VALUES (?, ?, ?, ?, ?)',
+  ),
+  setTitle: statement<[string, number]>('UPDATE lookups SET title = ? WHERE id = ?'),
+  keysByHand: column<[string], string>('SELECT key FROM lookup_values WHERE lookup = ?'),
+  remove: statement<[number]>('DELETE FROM lookups WHERE id = ?'),
+  streamId: column<[string, string], number>('SELECT id FROM streams WHERE source = ? AND name = ?'),
+  wasRead: statement<[number]>('UPDATE streams SET was_read = 1 WHERE id = ? AND was_read = 0'),
+  requeueKey: statement<[number, string], Requeued>(requeueUsers('lookup_id = ? AND key = ?')),
+  requeueAbsent: statement<[number], Requeued>(
+    requeueUsers(`lookup_id = ? AND NOT EXISTS (SELECT 1 FROM lookup_entries e
+      WHERE e.lookup_id = lookup_uses.lookup_id AND e.key = lookup_uses.key)`),
+  ),
+  insertUse: statement<[number, number, string]>(
+    'INSERT OR IGNORE INTO lookup_uses (record_id, lookup_id, key) VALUES (?, ?, ?)',
+  ),
+  dropUses: statement<[number]>('DELETE FROM lookup_uses WHERE record_id = ?'),
+};
 
-  function tablesOf(streamId: number): readonly StoredTable[] {
-    if (ids.size === 0) return [];
-    const known = ofStream.get(streamId);
-    if (known !== undefined) return known;
-    const tables = sql.tablesOfStream.all(streamId).map(storedTable);
-    ofStream.set(streamId, tables);
-    return tables;
+/** The ids of the tables by name, and the tables of streams by stream. Each record asks. Read again after each change. */
+const known = perDatabase((of) => ({
+  ids: idsByName(SQL.tables(of).all()),
+  ofStream: new Map<number, readonly StoredTable[]>(),
+}));
+
+function idsByName(tables: readonly Pick<TableRow, 'id' | 'name'>[]): Map<string, number> {
+  return new Map(tables.map(({ name, id }) => [name, id]));
+}
+
+/**
+ * Stores the lookup tables of sources, and the present rows of their files. A table that a source does not have any
+ * more is removed. With `isAll`, the tables of all other sources are removed as well.
+ */
+export function defineLookups(tx: Tx, tables: ReadonlyMap<string, readonly LookupTable[]>, isAll: boolean): void {
+  const wanted = new Set([...tables.values()].flat().map(({ id }) => id));
+  for (const { id, name, owner } of SQL.tables(tx).all()) {
+    if ((isAll || tables.has(owner)) && !wanted.has(name)) SQL.remove(tx).run(id);
   }
-
-  function add({ id: name, stream }: LookupTable, owner: string): void {
-    const { source = null, stream: of = null, key, value } = stream ?? {};
-    const columns = stream === null ? null : { key: key ?? [], value: value ?? [] };
-    const text = columns === null ? null : JSON.stringify(columns);
-    const id = Number(sql.insert.run(name, owner, source, of, text).lastInsertRowid);
-    const streamId = source === null || of === null ? undefined : sql.streamId.get(source, of);
-    if (streamId !== undefined) entries.fill({ id, name, owner, columns }, streamId);
+  const present = idsByName(SQL.tables(tx).all());
+  for (const [owner, own] of tables) {
+    for (const table of own) if (!present.has(table.id)) addTable(tx, table, owner);
   }
-
-  /** Takes records out of the count of quarantined rows that wait for another mapping, which counts them again. */
-  function recount(requeued: readonly Requeued[]): number {
-    for (const { runId, streamId } of requeued) {
-      if (runId !== null) accounts.count({ runId, streamId, ...ONE_LESS_QUARANTINED });
-    }
-    return requeued.length;
+  nameTables(tx, [...tables.values()].flat());
+  const stored = SQL.tables(tx).all().map(storedTable);
+  known(tx).ids = idsByName(stored);
+  known(tx).ofStream.clear();
+  const files = new Map([...tables.values()].flat().map(({ id, entries: rows }) => [id, rows]));
+  for (const table of stored) {
+    const rows = files.get(table.name) ?? null;
+    if (rows !== null) requeue(tx, table.id, replaceFileEntries(tx, table, rows));
   }
+}
 
-  function requeue(lookupId: number, keys: readonly string[]): number {
-    return keys.reduce((count, key) => count + recount(sql.requeueKey.all(lookupId, key)), 0);
+export function findLookups(reads: Reads, keys: readonly LookupKey[]): (LookupEntry & LookupKey)[] {
+  const { ids } = known(reads);
+  return keys.map(({ table, key }) => {
+    const id = ids.get(table);
+    const entry = id === undefined ? { values: [], isRead: false } : findEntry(reads, id, key);
+    return { table, key, ...entry };
+  });
+}
+
+/**
+ * Changes a value that a person has given for all tables of this name, by calling `change`. Returns how many records
+ * wait for the mapping because of it.
+ *
+ * @throws Fault `lookup.unknown` where a value is given, and no table has this name or takes a plain value
+ */
+export function changeByHand(
+  tx: Tx,
+  { lookup, key, value }: { lookup: string; key: string; value?: string },
+  change: () => void,
+): number {
+  const all = SQL.tables(tx).all();
+  const named = all.filter(({ title }) => title === lookup);
+  if (value !== undefined) assertTakesValue(lookup, { named, all });
+  const before = named.map(({ id }) => stampOf(findEntry(tx, id, key)));
+  change();
+  return named
+    .filter(({ id }, at) => stampOf(findEntry(tx, id, key)) !== before[at])
+    .reduce((count, { id }) => count + requeue(tx, id, [key]), 0);
+}
+
+/** True if mappings look up records of this stream. */
+export function isLookedUp(tx: Tx, streamId: number): boolean {
+  return tablesOf(tx, streamId).length > 0;
+}
+
+/** Stores the lookup entries of new or changed records of a stream. */
+export function storeLookupEntries(tx: Tx, streamId: number, records: readonly LookedUpRecord[], isNew: boolean): void {
+  for (const table of tablesOf(tx, streamId)) {
+    for (const record of records) requeue(tx, table.id, putEntries(tx, table, record, isNew));
   }
+}
 
-  /**
-   * Stores the names of tables. The values that people give belong to a name, and a changed config may give the name to
-   * another table.
-   */
-  function nameTables(tables: readonly LookupTable[]): void {
-    const named = new Map(sql.tables.all().map((row) => [row.name, row]));
-    for (const { id: name, name: title } of tables) {
-      const row = named.get(name);
-      // A config may give two names to one definition. The first name counts.
-      named.delete(name);
-      if (row === undefined || row.title === title) continue;
-      const before = row.title === null ? [] : sql.keysByHand.all(row.title);
-      sql.setTitle.run(title, row.id);
-      requeue(row.id, [...before, ...sql.keysByHand.all(title)]);
-    }
+export function dropLookupEntries(tx: Tx, recordId: number): void {
+  if (known(tx).ids.size === 0) return;
+  for (const { lookupId, key } of removeEntries(tx, recordId)) requeue(tx, lookupId, [key]);
+}
+
+/** Call it when a read of a stream was complete. */
+export function noteStreamRead(tx: Tx, streamId: number): void {
+  if (SQL.wasRead(tx).run(streamId).changes === 0) return;
+  for (const { id } of tablesOf(tx, streamId)) recount(tx, SQL.requeueAbsent(tx).all(id));
+}
+
+/** False if one of the entries has changed since it was used. */
+export function areUsesCurrent(tx: Tx, uses: readonly LookupUse[] = []): boolean {
+  return uses.every(({ table, key, stamp }) => {
+    const id = known(tx).ids.get(table);
+    return id === undefined || stampOf(findEntry(tx, id, key)) === stamp;
+  });
+}
+
+/**
+ * True if a record has looked up a key in its own stream and found nothing. A later record of the stream may have the
+ * key.
+ */
+export function waitsForOwnStream(tx: Tx, streamId: number, uses: readonly LookupUse[] = []): boolean {
+  const open = uses.filter(foundNothing);
+  if (open.length === 0) return false;
+  const own = new Set(tablesOf(tx, streamId).map(({ name }) => name));
+  return open.some(({ table }) => own.has(table));
+}
+
+/** Stores the lookup entries that the mapping of a record has used. */
+export function storeUses(tx: Tx, recordId: number, uses: readonly LookupUse[] = [], isNew: boolean): void {
+  const { ids } = known(tx);
+  if (!isNew && ids.size > 0) SQL.dropUses(tx).run(recordId);
+  for (const { table, key } of uses) {
+    const id = ids.get(table);
+    if (id !== undefined) SQL.insertUse(tx).run(recordId, id, key);
   }
+}
 
-  return {
-    define(tables, isAll) {
-      const wanted = new Set([...tables.values()].flat().map(({ id }) => id));
-      for (const { id, name, owner } of sql.tables.all()) {
-        if ((isAll || tables.has(owner)) && !wanted.has(name)) sql.remove.run(id);
-      }
-      const present = new Map(sql.tables.all().map((row) => [row.name, row]));
-      for (const [owner, own] of tables) {
-        for (const table of own) if (!present.has(table.id)) add(table, owner);
-      }
-      nameTables([...tables.values()].flat());
-      const stored = sql.tables.all().map(storedTable);
-      ids = new Map(stored.map(({ name, id }) => [name, id]));
-      ofStream.clear();
-      const files = new Map([...tables.values()].flat().map(({ id, entries: rows }) => [id, rows]));
-      for (const table of stored) {
-        const rows = files.get(table.name) ?? null;
-        if (rows !== null) requeue(table.id, entries.replaceFile(table, rows));
-      }
-    },
+function tablesOf(tx: Tx, streamId: number): readonly StoredTable[] {
+  const { ids, ofStream } = known(tx);
+  if (ids.size === 0) return [];
+  const found = ofStream.get(streamId);
+  if (found !== undefined) return found;
+  const tables = SQL.tablesOfStream(tx).all(streamId).map(storedTable);
+  ofStream.set(streamId, tables);
+  return tables;
+}
 
-    find(keys) {
-      return keys.map(({ table, key }) => {
-        const id = ids.get(table);
-        const entry = id === undefined ? { values: [], isRead: false } : entries.find(id, key);
-        return { table, key, ...entry };
-      });
-    },
+function addTable(tx: Tx, { id: name, stream }: LookupTable, owner: string): void {
+  const { source = null, stream: of = null, key, value } = stream ?? {};
+  const columns = stream === null ? null : { key: key ?? [], value: value ?? [] };
+  const text = columns === null ? null : JSON.stringify(columns);
+  const id = Number(SQL.insert(tx).run(name, owner, source, of, text).lastInsertRowid);
+  const streamId = source === null || of === null ? undefined : SQL.streamId(tx).get(source, of);
+  if (streamId !== undefined) fillEntries(tx, { id, name, owner, columns }, streamId);
+}
 
-    setByHand({ lookup, key, value }, change) {
-      const all = sql.tables.all();
-      const named = all.filter(({ title }) => title === lookup);
-      if (value !== undefined) assertTakesValue(lookup, { named, all });
-      const before = named.map(({ id }) => stampOf(entries.find(id, key)));
-      change();
-      return named
-        .filter(({ id }, at) => stampOf(entries.find(id, key)) !== before[at])
-        .reduce((count, { id }) => count + requeue(id, [key]), 0);
-    },
+/** Takes records out of the count of quarantined rows that wait for another mapping, which counts them again. */
+function recount(tx: Tx, requeued: readonly Requeued[]): number {
+  for (const { runId, streamId } of requeued) {
+    if (runId !== null) countRows(tx, { runId, streamId, ...ONE_LESS_QUARANTINED });
+  }
+  return requeued.length;
+}
 
-    isLookedUp: (streamId) => tablesOf(streamId).length > 0,
+function requeue(tx: Tx, lookupId: number, keys: readonly string[]): number {
+  return keys.reduce((count, key) => count + recount(tx, SQL.requeueKey(tx).all(lookupId, key)), 0);
+}
 
-    recordsChanged(streamId, records, isNew) {
-      for (const table of tablesOf(streamId)) {
-        for (const record of records) requeue(table.id, entries.put(table, record, isNew));
-      }
-    },
-
-    recordGone(recordId) {
-      if (ids.size === 0) return;
-      for (const { lookupId, key } of entries.remove(recordId)) requeue(lookupId, [key]);
-    },
-
-    streamWasRead(streamId) {
-      if (sql.wasRead.run(streamId).changes === 0) return;
-      for (const { id } of tablesOf(streamId)) recount(sql.requeueAbsent.all(id));
-    },
-
-    areCurrent(uses = []) {
-      return uses.every(({ table, key, stamp }) => {
-        const id = ids.get(table);
-        return id === undefined || stampOf(entries.find(id, key)) === stamp;
-      });
-    },
-
-    waitsForOwnStream(streamId, uses = []) {
-      const open = uses.filter(foundNothing);
-      if (open.length === 0) return false;
-      const own = new Set(tablesOf(streamId).map(({ name }) => name));
-      return open.some(({ table }) => own.has(table));
-    },
-
-    storeUses(recordId, uses = [], isNew) {
-      if (!isNew && ids.size > 0) sql.dropUses.run(recordId);
-      for (const { table, key } of uses) {
-        const id = ids.get(table);
-        if (id !== undefined) sql.insertUse.run(recordId, id, key);
-      }
-    },
-  };
+/**
+ * Stores the names of tables. The values that people give belong to a name, and a changed config may give the name to
+ * another table.
+ */
+function nameTables(tx: Tx, tables: readonly LookupTable[]): void {
+  const rows = SQL.tables(tx).all();
+  const named = new Map(rows.map((row) => [row.name, row]));
+  for (const { id: name, name: title } of tables) {
+    const row = named.get(name);
+    // A config may give two names to one definition. The first name counts.
+    named.delete(name);
+    if (row === undefined || row.title === title) continue;
+    const before = row.title === null ? [] : SQL.keysByHand(tx).all(row.title);
+    SQL.setTitle(tx).run(title, row.id);
+    requeue(tx, row.id, [...before, ...SQL.keysByHand(tx).all(title)]);
+  }
 }
 
 /** A record that waits for another mapping. `runId` is the run that counts its result; null if the result is not counted. */

@@ -1,12 +1,7 @@
-import type { Sqlite } from '../store/database.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
 
-/** The records that a read lacks while the guard holds it. Call each function inside a transaction. */
-export interface LostRecords {
-  /** Stores which records the last read of a stream lacks. An empty list removes them. */
-  replace(streamId: number, recordIds: readonly number[]): void;
-  /** The names of the first lost records of a stream. */
-  names(streamId: number, limit: number): string[];
-}
+// The records that a read lacks while the guard holds it.
 
 /**
  * The name of a lost record `l`, as people know it: its first item, else its key in a lookup table, else the key of its
@@ -32,17 +27,19 @@ export function releasedNames(streamId: string, limit: string): string {
 export const IS_HELD = `(i.record_id IN (SELECT record_id FROM lost_records)
   OR i.id IN (SELECT l.item_id FROM released l JOIN guarded_items g ON g.stream_id = l.stream_id))`;
 
-export function createLostRecords(db: Sqlite): LostRecords {
-  const sql = {
-    remove: db.prepare<[number]>('DELETE FROM lost_records WHERE stream_id = ?'),
-    add: db.prepare<[number, number]>('INSERT INTO lost_records (record_id, stream_id) VALUES (?, ?)'),
-    names: db.prepare<[number, number], string>(lostNames('?', '?')).pluck(),
-  };
-  return {
-    replace(streamId, recordIds) {
-      sql.remove.run(streamId);
-      for (const id of recordIds) sql.add.run(id, streamId);
-    },
-    names: (streamId, limit) => sql.names.all(streamId, limit),
-  };
+const SQL = {
+  remove: statement<[number]>('DELETE FROM lost_records WHERE stream_id = ?'),
+  add: statement<[number, number]>('INSERT INTO lost_records (record_id, stream_id) VALUES (?, ?)'),
+  names: column<[number, number], string>(lostNames('?', '?')),
+};
+
+/** Stores which records the last read of a stream lacks. An empty list removes them. */
+export function replaceLostRecords(tx: Tx, streamId: number, recordIds: readonly number[]): void {
+  SQL.remove(tx).run(streamId);
+  for (const id of recordIds) SQL.add(tx).run(id, streamId);
+}
+
+/** The names of the first lost records of a stream. */
+export function namesOfLost(tx: Tx, streamId: number, limit: number): string[] {
+  return SQL.names(tx).all(streamId, limit);
 }

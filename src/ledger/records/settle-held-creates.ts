@@ -3,19 +3,10 @@
 
 import { transition } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { addCreates, type Contact, type CreateCounts, kindCreatedBy } from '../contact/contact.ts';
-import type { Items } from '../items/items.ts';
-import type { Sqlite } from '../store/database.ts';
-
-/** Call each function inside a transaction. */
-export interface SettleHeldCreates {
-  /** The stream is being read from now on, or its records are mapped again. Its new items wait if it was read before. */
-  began(streamId: number, what: 'read' | 'mapping'): void;
-  /** The read of the stream has ended. Lets its creates be sent, if the guard does not hold them. */
-  readEnded(streamId: number): void;
-  /** Lets the creates of all streams be sent that are read and mapped, if the guard does not hold them. */
-  settleAll(): void;
-}
+import { addCreates, type CreateCounts, countCreates, kindCreatedBy } from '../contact/contact.ts';
+import { markUnconfirmedIfRestored } from '../items/reconcile.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
 
 interface HeldRow {
   id: number;
@@ -24,66 +15,65 @@ interface HeldRow {
   source: string;
 }
 
-export function createSettleHeldCreates(
-  db: Sqlite,
-  { items, contact }: { items: Pick<Items, 'markUnconfirmedIfRestored'>; contact: Pick<Contact, 'countCreates'> },
-): SettleHeldCreates {
-  const sql = {
-    began: db.prepare<[{ streamId: number; at: number }]>(
-      `UPDATE streams SET holds_creates = max(holds_creates, @at) WHERE id = @streamId AND (complete_read IS NOT NULL OR holds_creates > 0)`,
-    ),
-    ended: db.prepare<[number]>('UPDATE streams SET holds_creates = 1 WHERE id = ? AND holds_creates = 2'),
-    // A stream without released items and without waiting records is decided. An acceptance counts in the next run.
-    decided: db
-      .prepare<[{ streamId: number | null }], number>(
-        `SELECT s.id FROM streams s WHERE s.holds_creates = 1 AND (@streamId IS NULL OR s.id = @streamId)
-         AND NOT EXISTS (SELECT 1 FROM guarded_reads g WHERE g.stream_id = s.id AND g.holds_creates = 1)
-         AND NOT EXISTS (SELECT 1 FROM guarded_items g WHERE g.stream_id = s.id AND g.holds_creates = 1)
-         AND (NOT EXISTS (SELECT 1 FROM released l WHERE l.stream_id = s.id)
-           OR EXISTS (SELECT 1 FROM guarded_items g WHERE g.stream_id = s.id))
-         AND NOT EXISTS (SELECT 1 FROM records w WHERE w.stream_id = s.id AND w.state = 'pending')
-         AND NOT EXISTS (SELECT 1 FROM records w WHERE w.stream_id = s.id AND w.state = 'stale' AND w.missing_since IS NULL)`,
-      )
-      .pluck(),
-    pass: db.prepare<[number]>('UPDATE streams SET holds_creates = 0 WHERE id = ?'),
-    held: db.prepare<[number], HeldRow>(
-      `SELECT i.id, i.revision, i.operation, i.source FROM held_creates h CROSS JOIN items i ON i.id = h.item_id
-       WHERE h.stream_id = ? AND i.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM refs f
-         LEFT JOIN items t ON t.kind = f.kind AND t.key = f.key
-         WHERE f.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL)`,
-    ),
-    clearReasons: db.prepare<[number]>(
-      `UPDATE items SET reason = NULL WHERE state = 'waiting' AND id IN (SELECT item_id FROM held_creates WHERE stream_id = ?)`,
-    ),
-    forget: db.prepare<[number]>('DELETE FROM held_creates WHERE stream_id = ?'),
-    setDue: db.prepare<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
-  };
-  const due = transition('waiting', 'refs_arrived');
+const SQL = {
+  began: statement<[{ streamId: number; at: number }]>(
+    `UPDATE streams SET holds_creates = max(holds_creates, @at) WHERE id = @streamId AND (complete_read IS NOT NULL OR holds_creates > 0)`,
+  ),
+  ended: statement<[number]>('UPDATE streams SET holds_creates = 1 WHERE id = ? AND holds_creates = 2'),
+  // A stream without released items and without waiting records is decided. An acceptance counts in the next run.
+  decided: column<[{ streamId: number | null }], number>(
+    `SELECT s.id FROM streams s WHERE s.holds_creates = 1 AND (@streamId IS NULL OR s.id = @streamId)
+     AND NOT EXISTS (SELECT 1 FROM guarded_reads g WHERE g.stream_id = s.id AND g.holds_creates = 1)
+     AND NOT EXISTS (SELECT 1 FROM guarded_items g WHERE g.stream_id = s.id AND g.holds_creates = 1)
+     AND (NOT EXISTS (SELECT 1 FROM released l WHERE l.stream_id = s.id)
+       OR EXISTS (SELECT 1 FROM guarded_items g WHERE g.stream_id = s.id))
+     AND NOT EXISTS (SELECT 1 FROM records w WHERE w.stream_id = s.id AND w.state = 'pending')
+     AND NOT EXISTS (SELECT 1 FROM records w WHERE w.stream_id = s.id AND w.state = 'stale' AND w.missing_since IS NULL)`,
+  ),
+  pass: statement<[number]>('UPDATE streams SET holds_creates = 0 WHERE id = ?'),
+  held: statement<[number], HeldRow>(
+    `SELECT i.id, i.revision, i.operation, i.source FROM held_creates h CROSS JOIN items i ON i.id = h.item_id
+     WHERE h.stream_id = ? AND i.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM refs f
+       LEFT JOIN items t ON t.kind = f.kind AND t.key = f.key
+       WHERE f.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL)`,
+  ),
+  clearReasons: statement<[number]>(
+    `UPDATE items SET reason = NULL WHERE state = 'waiting' AND id IN (SELECT item_id FROM held_creates WHERE stream_id = ?)`,
+  ),
+  forget: statement<[number]>('DELETE FROM held_creates WHERE stream_id = ?'),
+  setDue: statement<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
+};
 
-  function pass(streamId: number): void {
-    const ready = sql.held.all(streamId);
-    sql.clearReasons.run(streamId);
-    sql.forget.run(streamId);
-    sql.pass.run(streamId);
-    if (ready.length === 0) return;
-    sql.setDue.run(due, JSON.stringify(ready.map(({ id }) => id)));
-    const creates: CreateCounts = new Map();
-    for (const { source, ...delivery } of ready) {
-      const kind = kindCreatedBy(delivery.operation);
-      if (kind !== undefined) addCreates(creates, source, kind);
-      items.markUnconfirmedIfRestored(delivery);
-    }
-    contact.countCreates(creates);
+const due = transition('waiting', 'refs_arrived');
+
+/** The stream is being read from now on, or its records are mapped again. Its new items wait if it was read before. */
+export function holdCreates(tx: Tx, streamId: number, what: 'read' | 'mapping'): void {
+  SQL.began(tx).run({ streamId, at: what === 'read' ? 2 : 1 });
+}
+
+/** The read of the stream has ended. Lets its creates be sent, if the guard does not hold them. */
+export function settleCreatesOfRead(tx: Tx, streamId: number): void {
+  SQL.ended(tx).run(streamId);
+  for (const id of SQL.decided(tx).all({ streamId })) passCreates(tx, id);
+}
+
+/** Lets the creates of all streams be sent that are read and mapped, if the guard does not hold them. */
+export function settleHeldCreates(tx: Tx): void {
+  for (const id of SQL.decided(tx).all({ streamId: null })) passCreates(tx, id);
+}
+
+function passCreates(tx: Tx, streamId: number): void {
+  const ready = SQL.held(tx).all(streamId);
+  SQL.clearReasons(tx).run(streamId);
+  SQL.forget(tx).run(streamId);
+  SQL.pass(tx).run(streamId);
+  if (ready.length === 0) return;
+  SQL.setDue(tx).run(due, JSON.stringify(ready.map(({ id }) => id)));
+  const creates: CreateCounts = new Map();
+  for (const { source, ...delivery } of ready) {
+    const kind = kindCreatedBy(delivery.operation);
+    if (kind !== undefined) addCreates(creates, source, kind);
+    markUnconfirmedIfRestored(tx, delivery);
   }
-
-  return {
-    began: (streamId, what) => void sql.began.run({ streamId, at: what === 'read' ? 2 : 1 }),
-    readEnded(streamId) {
-      sql.ended.run(streamId);
-      for (const id of sql.decided.all({ streamId })) pass(id);
-    },
-    settleAll() {
-      for (const id of sql.decided.all({ streamId: null })) pass(id);
-    },
-  };
+  countCreates(tx, creates);
 }

@@ -2,18 +2,18 @@ import { fault } from '../../domain/faults.ts';
 import type { MapResult } from '../../domain/mapping.ts';
 import type { PageToStage, StageSummary } from '../../domain/ports/intake.ts';
 import { type IncomingRecord, recordKey } from '../../domain/record.ts';
-import type { Contact } from '../contact/contact.ts';
-import type { Items } from '../items/items.ts';
+import { countCreates } from '../contact/contact.ts';
 import { hasPart } from '../items/part-refs.ts';
-import type { LedgerContext } from '../store/context.ts';
-import { createKnownRecords, isUnchanged, type KnownRecords } from './known-records.ts';
-import type { Lookups } from './lookups.ts';
-import { createStageNewRecords, type NewRecord, type StageNewRecords } from './new-records.ts';
-import { createPageNames, itemsIn } from './page-names.ts';
-import { createRecordStore, type RecordStore, type RecordsTo } from './record-store.ts';
-import type { RunAccounts } from './run-accounts.ts';
-import type { RecordState, Staging, Tally } from './staging.ts';
-import type { Streams } from './streams.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
+import { findKnownRecords, identifyRow, isUnchanged } from './known-records.ts';
+import { areUsesCurrent, isLookedUp, waitsForOwnStream } from './lookups.ts';
+import { type NewRecord, stageNewRecords } from './new-records.ts';
+import { itemsIn, pageNames } from './page-names.ts';
+import { movePlaces, type RecordsTo, storeRecord } from './record-store.ts';
+import { countRows } from './run-accounts.ts';
+import { type RecordState, stageRecord, type Tally } from './staging.ts';
+import { streamNamed } from './streams.ts';
 
 /** The result of storing a page. `ids` are the page's records, which are added to `seen` after the commit. */
 export interface StoredPage {
@@ -22,88 +22,66 @@ export interface StoredPage {
   summary?: StageSummary;
 }
 
-/** Stores a page and stages the results of its mapping. Run it as one transaction. Does not change `seen`. */
-export type StagePage = (page: PageToStage) => StoredPage;
-
-interface Parts {
-  items: Items;
-  staging: Staging;
-  streams: Streams;
-  accounts: RunAccounts;
-  contact: Pick<Contact, 'countCreates'>;
-  lookups: Lookups;
-}
+const SQL = {
+  isRunning: column<[number], number>('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL'),
+  setCursor: statement<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
+};
 
 /**
+ * Stores a page and stages the results of its mapping. Does not change `seen`.
+ *
  * Stages rows in their order, so that pages of any size lead to the same ledger. New rows without contenders are
  * gathered and staged together. Any other row is staged alone, after all rows that were gathered before it.
  */
-export function createStagePage({ db, clock, profile }: LedgerContext, parts: Parts): StagePage {
-  const { items, staging, streams, accounts, contact, lookups } = parts;
-  const knownRecords = createKnownRecords(db);
-  const recordStore = createRecordStore(db, accounts, lookups);
-  const stageNewRecords = createStageNewRecords({ db, clock }, items, lookups);
-  const namesOf = createPageNames(db, profile);
-  const isRunning = db.prepare<[number], number>('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL').pluck();
-  const setCursor = db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?');
+export function stagePage(tx: Tx, page: PageToStage): StoredPage {
+  const { runId, source, records, seen, deferMapping, cursor, mapped, uncounted = 0 } = page;
+  const stream = streamNamed(tx, source, page.stream);
+  if (SQL.isRunning(tx).get(runId) === undefined) throw lateFault(page);
+  // If the mapping has changed since the page was mapped, its rows wait to be mapped again.
+  const isCurrent = mapped?.mappingRevision === stream.revision && !deferMapping;
+  const results = isCurrent ? mapped.results : NO_RESULTS;
+  const to: RecordsTo = { source, streamId: stream.id, runId, waiting: deferMapping ? 'stale' : 'pending' };
+  const rows = createPageRows(tx, to, seen);
 
-  /** True if a result can only be staged after the rows that come before it on the same page. */
-  const needsOrder = (result: MapResult | undefined, streamId: number): boolean =>
-    result !== undefined &&
-    (itemsIn(result).some(hasPart) || (result.uses !== undefined && lookups.isLookedUp(streamId)));
-
-  return (page) => {
-    const { runId, source, records, seen, deferMapping, cursor, mapped, uncounted = 0 } = page;
-    const stream = streams.get(source, page.stream);
-    if (isRunning.get(runId) === undefined) throw lateFault(page);
-    // If the mapping has changed since the page was mapped, its rows wait to be mapped again.
-    const isCurrent = mapped?.mappingRevision === stream.revision && !deferMapping;
-    const results = isCurrent ? mapped.results : NO_RESULTS;
-    const to: RecordsTo = { source, streamId: stream.id, runId, waiting: deferMapping ? 'stale' : 'pending' };
-    const rows = createPageRows({ knownRecords, recordStore, stageNewRecords, staging, lookups }, to, seen);
-
-    const known = knownRecords.findAll(stream.id, records);
-    const names = namesOf(results.values());
-    for (const [at, row] of records.entries()) {
-      const key = recordKey(row.identity, 1);
-      const stored = known.get(key);
-      const isFirst = !rows.has(key);
-      if (stored && isFirst && isUnchanged(stored, row) && !seen.has(stored.id)) {
-        rows.passUnchanged(row, { key, id: stored.id });
-        continue;
-      }
-      const result = results.get(at);
-      const made = result === undefined ? [] : names.take(result);
-      if (stored || !isFirst || made === null || needsOrder(result, stream.id)) rows.stageAlone(row, result);
-      else if (result === undefined || !lookups.areCurrent(result.uses)) rows.gather({ row, key, mapped: null });
-      else rows.gather({ row, key, mapped: { result, items: made } });
+  const known = findKnownRecords(tx, stream.id, records);
+  const names = pageNames(tx, results.values());
+  for (const [at, row] of records.entries()) {
+    const key = recordKey(row.identity, 1);
+    const stored = known.get(key);
+    const isFirst = !rows.has(key);
+    if (stored && isFirst && isUnchanged(stored, row) && !seen.has(stored.id)) {
+      rows.passUnchanged(row, { key, id: stored.id });
+      continue;
     }
-    const { changed, ids, states, tally } = rows.end();
+    const result = results.get(at);
+    const made = result === undefined ? [] : names.take(result);
+    if (stored || !isFirst || made === null || needsOrder(tx, result, stream.id)) rows.stageAlone(row, result);
+    else if (result === undefined || !areUsesCurrent(tx, result.uses)) rows.gather({ row, key, mapped: null });
+    else rows.gather({ row, key, mapped: { result, items: made } });
+  }
+  const { changed, ids, states, tally } = rows.end();
 
-    contact.countCreates(tally.creates);
-    const read = records.length + uncounted;
-    accounts.count({ runId, streamId: stream.id, read, unchanged: read - changed, ...states });
-    // I1: the cursor moves only with its page.
-    if (cursor !== undefined) setCursor.run(JSON.stringify(cursor), stream.id);
-    if (mapped === undefined) return { changed, ids };
-    const { due, waiting, blocked } = tally;
-    return { changed, ids, summary: { ...states, due, waiting, blocked } };
-  };
+  countCreates(tx, tally.creates);
+  const read = records.length + uncounted;
+  countRows(tx, { runId, streamId: stream.id, read, unchanged: read - changed, ...states });
+  // I1: the cursor moves only with its page.
+  if (cursor !== undefined) SQL.setCursor(tx).run(JSON.stringify(cursor), stream.id);
+  if (mapped === undefined) return { changed, ids };
+  const { due, waiting, blocked } = tally;
+  return { changed, ids, summary: { ...states, due, waiting, blocked } };
+}
+
+/** True if a result can only be staged after the rows that come before it on the same page. */
+function needsOrder(tx: Tx, result: MapResult | undefined, streamId: number): boolean {
+  return (
+    result !== undefined && (itemsIn(result).some(hasPart) || (result.uses !== undefined && isLookedUp(tx, streamId)))
+  );
 }
 
 const NO_RESULTS: ReadonlyMap<number, MapResult> = new Map();
 
-interface RowParts {
-  knownRecords: KnownRecords;
-  recordStore: RecordStore;
-  stageNewRecords: StageNewRecords;
-  staging: Staging;
-  lookups: Lookups;
-}
-
-/** Stores the rows of one page in their order. Call it inside a transaction. */
-function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage['seen']) {
-  const { knownRecords, recordStore, stageNewRecords, staging, lookups } = parts;
+/** Stores the rows of one page in their order. */
+function createPageRows(tx: Tx, to: RecordsTo, seenBefore: PageToStage['seen']) {
   const tally: Tally = { due: 0, waiting: 0, blocked: 0, creates: new Map() };
   const states: Record<RecordState, number> = { mapped: 0, excluded: 0, quarantined: 0 };
   const ids = new Set<number>();
@@ -120,9 +98,9 @@ function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage[
   }
 
   function stageGathered(): void {
-    recordStore.movePlaces(unchanged);
+    movePlaces(tx, unchanged);
     unchanged = [];
-    if (gathered.length > 0) for (const id of stageNewRecords(gathered, to, tally)) ids.add(id);
+    if (gathered.length > 0) for (const id of stageNewRecords(tx, gathered, to, tally)) ids.add(id);
     gathered = [];
   }
 
@@ -140,7 +118,7 @@ function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage[
     /** Stages a known, repeated or contested row separately. */
     stageAlone(row: IncomingRecord, result: MapResult | undefined): void {
       stageGathered();
-      const identified = knownRecords.identify(row, to.streamId, seen);
+      const identified = identifyRow(tx, row, to.streamId, seen);
       const { key, known } = identified;
       if (known && isUnchanged(known, row)) {
         passUnchanged(row, { key, id: known.id });
@@ -148,13 +126,13 @@ function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage[
       }
       keys.add(key);
       changed += 1;
-      const waits = lookups.waitsForOwnStream(to.streamId, result?.uses);
-      const id = recordStore.store(row, identified, waits ? { ...to, waiting: 'stale' } : to);
+      const waits = waitsForOwnStream(tx, to.streamId, result?.uses);
+      const id = storeRecord(tx, row, identified, waits ? { ...to, waiting: 'stale' } : to);
       ids.add(id);
       // If a lookup entry has changed since the mapping used it, the record waits for another mapping.
-      if (result === undefined || waits || !lookups.areCurrent(result.uses)) return;
+      if (result === undefined || waits || !areUsesCurrent(tx, result.uses)) return;
       const record = { id, source: to.source, missingSince: null, isNew: known === undefined };
-      states[staging.apply(record, result, { again: false, tally })] += 1;
+      states[stageRecord(tx, record, result, { again: false, tally })] += 1;
     },
     end() {
       stageGathered();

@@ -1,4 +1,6 @@
-import type { Sqlite } from '../store/database.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Reads, Tx } from '../store/tx.ts';
+// Looks up streams by name.
 
 export interface StreamRow {
   id: number;
@@ -15,33 +17,30 @@ export interface StreamRow {
   identity: string | null;
 }
 
-/** Looks up streams by name. Call it inside a transaction. */
-export interface Streams {
-  find(source: string, name: string): StreamRow | undefined;
-  /** @throws if no run ever had this stream */
-  get(source: string, name: string): StreamRow;
-  /** How many records a stream has that are not missing. */
-  countPresent(streamId: number): number;
+const SQL = {
+  byName: statement<[string, string], StreamRow>(
+    `SELECT id, cursor, mapping_revision AS revision, complete_read AS completeRead, snapshot_at AS snapshotAt,
+       read_as_of AS asOf, identity FROM streams WHERE source = ? AND name = ?`,
+  ),
+  // Counted in two indexes, without reading the records.
+  present: column<[{ streamId: number }], number>(
+    `SELECT (SELECT count(*) FROM records WHERE stream_id = @streamId)
+     - (SELECT count(*) FROM records WHERE stream_id = @streamId AND missing_since IS NOT NULL)`,
+  ),
+};
+
+/** How many records a stream has that are not missing. */
+export function countPresentRecords(reads: Reads, streamId: number): number {
+  return SQL.present(reads).get({ streamId }) ?? 0;
 }
 
-export function createStreams(db: Sqlite): Streams {
-  const byName = db.prepare<[string, string], StreamRow>(
-    'SELECT id, cursor, mapping_revision AS revision, complete_read AS completeRead, snapshot_at AS snapshotAt, read_as_of AS asOf, identity FROM streams WHERE source = ? AND name = ?',
-  );
-  // Counted in two indexes, without reading the records.
-  const present = db
-    .prepare<[{ streamId: number }], number>(
-      `SELECT (SELECT count(*) FROM records WHERE stream_id = @streamId)
-       - (SELECT count(*) FROM records WHERE stream_id = @streamId AND missing_since IS NOT NULL)`,
-    )
-    .pluck();
-  return {
-    countPresent: (streamId) => present.get({ streamId }) ?? 0,
-    find: (source, name) => byName.get(source, name),
-    get(source, name) {
-      const row = byName.get(source, name);
-      if (!row) throw new Error(`The stream ${source}/${name} was never started.`);
-      return row;
-    },
-  };
+export function findStream(tx: Tx, source: string, name: string): StreamRow | undefined {
+  return SQL.byName(tx).get(source, name);
+}
+
+/** @throws if no run ever had this stream */
+export function streamNamed(reads: Reads, source: string, name: string): StreamRow {
+  const row = SQL.byName(reads).get(source, name);
+  if (!row) throw new Error(`The stream ${source}/${name} was never started.`);
+  return row;
 }

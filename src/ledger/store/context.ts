@@ -1,4 +1,5 @@
 import type { PassportRules } from '../../domain/passport.ts';
+import type { Encode, EncodeImport } from '../../domain/ports/claim.ts';
 import type { ContactRules } from '../../domain/ports/first-contact.ts';
 import type { MissingGuard } from '../../domain/ports/intake.ts';
 import type { Profile } from '../../domain/profile.ts';
@@ -16,6 +17,8 @@ export interface LedgerContext {
   clock: Clock;
   profile: Profile;
   forms: WrittenForms;
+  encode: Encode;
+  encodeImport: EncodeImport;
   passportRules: PassportRules;
   contactRules: ContactRules;
   /** The guard of a source; null for a source that the config does not have. */

@@ -1,23 +1,24 @@
 import type { DaemonNotes } from '../../domain/ports/daemon-notes.ts';
 import { parseJson } from './context.ts';
-import type { Meta } from './meta.ts';
+import { readMeta, removeMeta, writeMeta } from './meta.ts';
+import type { Reads, Tx } from './tx.ts';
 
 const nameOf = (name: keyof DaemonNotes): string => `daemon_${name}`;
 
-/** Stores a note of the daemon; null removes it. Call it inside a transaction. */
+/** Stores a note of the daemon; null removes it. */
 export function writeDaemonNote<Name extends keyof DaemonNotes>(
-  meta: Pick<Meta, 'set' | 'remove'>,
+  tx: Tx,
   name: Name,
   note: DaemonNotes[Name] | null,
 ): void {
-  if (note === null) meta.remove(nameOf(name));
-  else meta.set(nameOf(name), JSON.stringify(note));
+  if (note === null) removeMeta(tx, nameOf(name));
+  else writeMeta(tx, nameOf(name), JSON.stringify(note));
 }
 
 export function readDaemonNote<Name extends keyof DaemonNotes>(
-  meta: Pick<Meta, 'get'>,
+  reads: Pick<Reads, 'db'>,
   name: Name,
 ): DaemonNotes[Name] | null {
-  const text = meta.get(nameOf(name));
+  const text = readMeta(reads, nameOf(name));
   return text === null ? null : parseJson<DaemonNotes[Name]>(text);
 }

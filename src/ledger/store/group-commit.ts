@@ -1,11 +1,11 @@
 import { fault } from '../../domain/faults.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { HighWater } from '../identity/high-water.ts';
-import type { Sqlite } from './database.ts';
+import type { LedgerContext } from './context.ts';
 import { createGroupTransaction, type GroupedWrite } from './group-transaction.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import type { LogSync } from './log-sync.ts';
+import type { Tx } from './tx.ts';
 
 /**
  * Runs several writes in one transaction, so that they share one fsync. While one group is written to the disk, the
@@ -17,7 +17,7 @@ export interface GroupCommit {
    * that write is undone, and the other writes of its group are run again. So `write` may change nothing but the
    * database.
    */
-  run<T>(write: () => T): Promise<T>;
+  run<T>(write: (tx: Tx) => T): Promise<T>;
   /** Why a write was refused in the last seconds: the disk is full, read-only or locked. Null if none was. */
   refused(): Fault | null;
   /** Why nothing can be written any more, or null. The disk has failed to store a commit. */
@@ -41,17 +41,17 @@ interface GroupCommitOptions {
   log: Pick<LogSync, 'sync'>;
   /** Asked before each transaction: why this process may not write any more, or null. */
   lost: () => Fault | null;
-  clock: Pick<Clock, 'ticks'>;
 }
 
-export function createGroupCommit(db: Sqlite, { highWater, log, lost, clock }: GroupCommitOptions): GroupCommit {
+export function createGroupCommit(context: LedgerContext, { highWater, log, lost }: GroupCommitOptions): GroupCommit {
+  const { clock } = context;
   let waiting: Waiting[] = [];
   let scheduled: NodeJS.Immediate | null = null;
   let underWay: Promise<void> | null = null;
   let failed: Fault | null = null;
   let refused: { by: Fault; at: number } | null = null;
   let closed = false;
-  const commitGroup = createGroupTransaction(db, { highWater, refusal: () => failed ?? lost() });
+  const commitGroup = createGroupTransaction(context, { highWater, refusal: () => failed ?? lost() });
 
   function schedule(): void {
     if (underWay !== null) return;
@@ -107,7 +107,7 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost, clock }: G
   }
 
   return {
-    run<T>(write: () => T): Promise<T> {
+    run<T>(write: (tx: Tx) => T): Promise<T> {
       if (closed) return Promise.reject(fault('internal', 'The ledger is closed.'));
       return new Promise<T>((resolve, reject) => {
         waiting.push({ write, resolve: resolve as (value: unknown) => void, reject });

@@ -1,10 +1,11 @@
 import type { Fault } from '../../lib/errors.ts';
 import type { HighWater } from '../identity/high-water.ts';
-import type { Sqlite } from './database.ts';
+import type { LedgerContext } from './context.ts';
+import type { Tx } from './tx.ts';
 
 /** A write of a group. It may change nothing but the database, because it may run twice. */
 export interface GroupedWrite {
-  write: () => unknown;
+  write: (tx: Tx) => unknown;
 }
 
 type Result = { ok: true; value: unknown } | { ok: false; error: unknown };
@@ -27,9 +28,12 @@ interface GroupTransactionOptions {
  * function throws if the group is not committed; then all of its writes are undone.
  */
 export function createGroupTransaction(
-  db: Sqlite,
+  context: LedgerContext,
   { highWater, refusal }: GroupTransactionOptions,
 ): (group: readonly GroupedWrite[]) => CommittedGroup {
+  const { db } = context;
+  // A write runs only between BEGIN and COMMIT.
+  const tx = context as Tx;
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
@@ -40,7 +44,7 @@ export function createGroupTransaction(
   /** Runs the writes of a group in order. If one throws, all are undone and the result is null. */
   function writeAll(group: readonly GroupedWrite[]): Result[] | null {
     try {
-      return group.map(({ write }) => ({ ok: true, value: write() }));
+      return group.map(({ write }) => ({ ok: true, value: write(tx) }));
     } catch (error) {
       if (!db.inTransaction) throw error;
       rollback.run();
@@ -53,7 +57,7 @@ export function createGroupTransaction(
   function writeApart({ write }: GroupedWrite): Result {
     savepoint.run();
     try {
-      const value = write();
+      const value = write(tx);
       release.run();
       return { ok: true, value };
     } catch (error) {

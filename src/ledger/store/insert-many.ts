@@ -1,48 +1,38 @@
-import type { Statement } from 'better-sqlite3';
-import type { Sqlite } from './database.ts';
+import { column, statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
 
 type Value = string | number | null;
 
-/** The most rows in one statement. A larger statement is not faster for each row. */
-const ROWS_MAX = 64;
+/** How many rows one statement inserts. A larger statement is not faster for each row. */
+const SIZES = [64, 32, 16, 8, 4, 2, 1];
 
-/**
- * Inserts many rows with few statements. The number of rows in a statement is a power of two, so only a few statements
- * are prepared. Call it inside a transaction.
- */
-export function createInsertMany(
-  db: Sqlite,
-  { into, columns }: { into: string; columns: readonly string[] },
-): (rows: readonly (readonly Value[])[]) => void {
+/** Returns a function that inserts many rows with few statements. */
+export function insertMany({
+  into,
+  columns,
+}: {
+  into: string;
+  columns: readonly string[];
+}): (tx: Transaction, rows: readonly (readonly Value[])[]) => void {
   const row = `(${columns.map(() => '?').join(', ')})`;
-  const statements = new Map<number, Statement<[Value[]]>>();
-
-  function statementOf(count: number): Statement<[Value[]]> {
-    const known = statements.get(count);
-    if (known !== undefined) return known;
-    const values = Array.from({ length: count }, () => row).join(', ');
-    const statement = db.prepare<[Value[]]>(`INSERT INTO ${into} (${columns.join(', ')}) VALUES ${values}`);
-    statements.set(count, statement);
-    return statement;
-  }
-
-  return (rows) => {
+  const statements = SIZES.map((size) => {
+    const values = Array.from({ length: size }, () => row).join(', ');
+    return { size, insert: statement<[Value[]]>(`INSERT INTO ${into} (${columns.join(', ')}) VALUES ${values}`) };
+  });
+  return (tx, rows) => {
     let at = 0;
-    while (at < rows.length) {
-      let count = ROWS_MAX;
-      while (count > rows.length - at) count /= 2;
-      const values: Value[] = [];
-      for (const end = at + count; at < end; at += 1) for (const value of rows[at] ?? []) values.push(value);
-      statementOf(count).run(values);
+    for (const { size, insert } of statements) {
+      for (; rows.length - at >= size; at += size) insert(tx).run(rows.slice(at, at + size).flat());
     }
   };
 }
+
+const sequenceOf = column<[string], number>('SELECT seq FROM sqlite_sequence WHERE name = ?');
 
 /**
  * Returns an id that no row of this AUTOINCREMENT table has ever had. The caller inserts rows with this id and the
  * following ones in the same transaction, which raises the table's sequence.
  */
-export function createNextId(db: Sqlite, table: 'items' | 'records' | 'requests'): () => number {
-  const sequence = db.prepare<[string], number>('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck();
-  return () => (sequence.get(table) ?? 0) + 1;
+export function nextId(tx: Transaction, table: 'items' | 'records' | 'requests'): number {
+  return (sequenceOf(tx).get(table) ?? 0) + 1;
 }

@@ -1,32 +1,34 @@
-import type Database from 'better-sqlite3';
+// Facts about the ledger itself, by name.
 
-/** Facts about the ledger itself, by name. */
-export interface Meta {
-  get(name: string): string | null;
-  set(name: string, value: string): void;
-  remove(name: string): void;
-  getOrCreate(name: string, create: () => string): string;
+import type { Database } from 'better-sqlite3';
+import { column, statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
+
+const SQL = {
+  read: column<[string], string>('SELECT value FROM meta WHERE name = ?'),
+  write: statement<[string, string]>(
+    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+  ),
+  remove: statement<[string]>('DELETE FROM meta WHERE name = ?'),
+};
+
+export function readMeta(of: { db: Database }, name: string): string | null {
+  return SQL.read(of).get(name) ?? null;
 }
 
-export function createMeta(db: Database.Database): Meta {
-  const read = db.prepare<[string], { value: string }>('SELECT value FROM meta WHERE name = ?');
-  const get = (name: string) => read.get(name)?.value ?? null;
-  const set = (name: string, value: string) =>
-    void db
-      .prepare<[string, string]>(
-        'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
-      )
-      .run(name, value);
-  return {
-    get,
-    set,
-    remove: (name) => void db.prepare<[string]>('DELETE FROM meta WHERE name = ?').run(name),
-    getOrCreate(name, create) {
-      const found = get(name);
-      if (found !== null) return found;
-      const value = create();
-      set(name, value);
-      return value;
-    },
-  };
+export function writeMeta(tx: Transaction, name: string, value: string): void {
+  SQL.write(tx).run(name, value);
+}
+
+export function removeMeta(tx: Transaction, name: string): void {
+  SQL.remove(tx).run(name);
+}
+
+/** Returns the fact, which is created if the ledger does not have it. */
+export function readOrWriteMeta(tx: Transaction, name: string, create: () => string): string {
+  const found = readMeta(tx, name);
+  if (found !== null) return found;
+  const value = create();
+  writeMeta(tx, name, value);
+  return value;
 }

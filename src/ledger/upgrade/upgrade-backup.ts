@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import { markAsBackup, removePartial, syncFile } from '../backup/put-in-place.ts';
-import { createMeta } from '../store/meta.ts';
+import { readMeta } from '../store/meta.ts';
 import { hasSameRows } from './same-rows.ts';
 
 /** The copy of a ledger that is made before an upgrade. */
@@ -79,10 +79,11 @@ export function backUpBeforeUpgrade(
 function isCopyOf(db: Database.Database, file: string, writtenAt: Date | null): boolean {
   let copy: Database.Database | null = null;
   try {
-    copy = new Database(file, { readonly: true });
-    const there = createMeta(copy);
-    const here = createMeta(db);
-    const isSame = ['id', 'epoch', 'generation'].every((name) => there.get(name) === here.get(name));
+    const there = new Database(file, { readonly: true });
+    copy = there;
+    const isSame = ['id', 'epoch', 'generation'].every(
+      (name) => readMeta({ db: there }, name) === readMeta({ db }, name),
+    );
     if (!isSame || versionOf(copy) !== versionOf(db)) return false;
     const isSameTime = writtenAt !== null && Math.abs(statSync(file).mtimeMs - writtenAt.getTime()) <= SAME_MS;
     return isSameTime || hasSameRows(db, copy);

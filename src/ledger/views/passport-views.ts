@@ -7,7 +7,7 @@ import type {
   SourceCounts,
 } from '../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
-import { createCompleteness, type EvaluatedProduct } from '../passports/completeness.ts';
+import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
 import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createItemTotals } from './item-totals.ts';
@@ -84,7 +84,7 @@ export function createPassportViews(
   db: Sqlite,
   rules: PassportRules,
 ): Pick<LedgerViews, 'passport' | 'passportBlockers' | 'passportCounts'> {
-  const completeness = createCompleteness(db, rules);
+  const reads = { db, passportRules: rules };
   const totals = createItemTotals(db);
   const sql = {
     // Two statements, each with its own index: a single statement with OR would read all products.
@@ -105,7 +105,7 @@ export function createPassportViews(
       const wanted = wantedByPolicy(rules);
       const row = byKey?.get({ name: product, wanted }) ?? byNaturalKey?.get({ name: product, wanted });
       if (!row) return null;
-      const blockers = [...completeness.commonBlockers(BLOCKERS_MAX), ...completeness.blockersOf(row, BLOCKERS_MAX)];
+      const blockers = [...commonBlockers(reads, BLOCKERS_MAX), ...blockersOf(reads, row, BLOCKERS_MAX)];
       return {
         state: row.state,
         acknowledged: row.acknowledged,
@@ -115,7 +115,7 @@ export function createPassportViews(
       };
     },
 
-    passportBlockers: () => completeness.commonBlockers(BLOCKERS_MAX),
+    passportBlockers: () => commonBlockers(reads, BLOCKERS_MAX),
 
     // All counts are made in one transaction, so that they are of the same moment.
     passportCounts: db.transaction((sources: readonly string[] = []) => {

@@ -27,7 +27,6 @@ import { createStreamAccounts } from '../records/stream-accounts.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { readDaemonNote } from '../store/daemon-notes.ts';
 import type { Sqlite } from '../store/database.ts';
-import { createMeta } from '../store/meta.ts';
 import { createAccessRefusal } from './access-refusal.ts';
 import { findCycles } from './bom-cycles.ts';
 import { createContactViews } from './contact-views.ts';
@@ -143,7 +142,6 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
   const listed = (sources?: readonly string[]): Listed => ({ sources: JSON.stringify(sources ?? []) });
   const withStreams = (row: RunRow): RunView => ({ ...row, streams: accounts(row.id) });
 
-  const meta = createMeta(db);
   const rowsNaming = createNamedRows(db);
   return {
     ...createItemViews(db, rules, forms),
@@ -152,9 +150,9 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     ...createContactViews(db),
     ...createDuplicateViews(db),
     ...createAccessRefusal(db),
-    apiWait: () => readApiWait(meta),
-    daemonNote: (name) => readDaemonNote(meta, name),
-    importProofs: () => readImportProofs(meta),
+    apiWait: () => readApiWait({ db }),
+    daemonNote: (name) => readDaemonNote({ db }, name),
+    importProofs: () => readImportProofs({ db }),
     itemCounts: createItemCounts(db, createItemTotals(db)),
     openDeliveries: () => sql.open.get() ?? { left: 0, waiting: 0 },
     ...createMissingViews(db, rules),

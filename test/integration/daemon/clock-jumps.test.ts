@@ -9,9 +9,12 @@ import type { Decision } from '../../../src/domain/ports/decision.ts';
 import { readMark } from '../../../src/ledger/identity/mark.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createFollowClock } from '../../../src/ledger/store/follow-clock.ts';
+import { inTransaction } from '../../../src/ledger/store/transaction.ts';
+import type { Tx } from '../../../src/ledger/store/tx.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createHealth } from '../../../src/observe/health.ts';
 import { covers, ORACLE } from '../../support/docs/reliability.ts';
+import { ledgerContext } from '../../support/ledger/context.ts';
 import { claimOne, delivered, settleOne } from '../../support/ledger/deliveries.ts';
 import { allSkus, evidenceOf, violations } from '../../support/ledger/invariants.ts';
 import { items, material, product } from '../../support/ledger/items.ts';
@@ -112,8 +115,11 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
       const db = new Database(fixture.file);
       const full = fault('ledger.unwritable', 'The ledger cannot be written.');
       const answers = [() => Promise.reject(full)];
-      const commit = { run: async <T>(write: () => T): Promise<T> => (await answers.pop()?.()) ?? write() };
-      const followClock = createFollowClock({ db, clock: fixture.clock, commit });
+      const context = ledgerContext({ db, clock: fixture.clock });
+      const commit = {
+        run: async <T>(write: (tx: Tx) => T): Promise<T> => (await answers.pop()?.()) ?? inTransaction(context, write),
+      };
+      const followClock = createFollowClock({ clock: fixture.clock, commit });
       fixture.clock.jump(ms);
       await expect(followClock.notice()).rejects.toBe(full);
       await followClock.notice();

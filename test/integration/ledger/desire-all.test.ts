@@ -8,45 +8,24 @@ import { expect, it } from 'vitest';
 import { contentOf, type Item } from '../../../src/domain/item.ts';
 import { naturalKeyOf } from '../../../src/domain/natural-key.ts';
 import { Profile } from '../../../src/domain/profile.ts';
-import { createRestored } from '../../../src/ledger/backup/restored.ts';
-import { createAdoptedBom } from '../../../src/ledger/contact/adopted-bom.ts';
-import { createContact } from '../../../src/ledger/contact/contact.ts';
-import { createListedEntries } from '../../../src/ledger/contact/listed.ts';
-import { createListings } from '../../../src/ledger/contact/listings.ts';
-import { createRequests } from '../../../src/ledger/deliveries/requests/requests.ts';
+import { desireItem, desireItems } from '../../../src/ledger/items/desire.ts';
 import type { OwnedDesire } from '../../../src/ledger/items/desired-item.ts';
 import { nameOf } from '../../../src/ledger/items/item-name.ts';
-import { createItems, type Items } from '../../../src/ledger/items/items.ts';
-import { NO_FORMS } from '../../../src/ledger/items/wire-forms.ts';
-import { openDatabase, type Sqlite } from '../../../src/ledger/store/database.ts';
+import { findItems } from '../../../src/ledger/items/items.ts';
+import { openDatabase } from '../../../src/ledger/store/database.ts';
+import { inTransaction } from '../../../src/ledger/store/transaction.ts';
+import type { Tx } from '../../../src/ledger/store/tx.ts';
+import { ledgerContext } from '../../support/ledger/context.ts';
 import { bomItem, material, product } from '../../support/ledger/items.ts';
-import { NO_CONTACT } from '../../support/ledger/ledger.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
 const PROFILE = Profile.parse({});
 
-function openItems(db: Sqlite): Items {
-  const context = {
-    db,
-    clock: createManualClock(1_000),
-    profile: PROFILE,
-    forms: NO_FORMS,
-    epoch: 'e',
-    target: 't',
-    contactRules: NO_CONTACT,
-  };
-  const restored = createRestored(context);
-  const listed = createListedEntries(context);
-  const contact = createContact(context, { listings: createListings(context, listed), listed, restored });
-  const adoptedBom = createAdoptedBom(context);
-  return createItems(context, { restored, contact, adoptedBom, requests: createRequests(db) });
-}
-
 const owner = { id: 1, source: 'erp', missingSince: null };
 
 /** The desired items of a page, with the items that the ledger has when the page is staged. */
-function desired(items: Items, page: readonly Item[]): OwnedDesire[] {
-  const known = items.findAll(page);
+function desired(tx: Tx, page: readonly Item[]): OwnedDesire[] {
+  const known = findItems(tx, page);
   return page.map((item) => ({
     item,
     content: contentOf(item),
@@ -57,13 +36,13 @@ function desired(items: Items, page: readonly Item[]): OwnedDesire[] {
 }
 
 /** Stages pages in a separate ledger. Returns the content of the ledger, and the result for each item. */
-function stage(pages: readonly (readonly Item[])[], stagePage: (items: Items, page: readonly Item[]) => unknown[]) {
+function stage(pages: readonly (readonly Item[])[], stagePage: (tx: Tx, page: readonly Item[]) => unknown[]) {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-desire-'));
   const db = openDatabase(join(folder, 'ledger.db'));
   try {
-    const items = openItems(db);
+    const context = ledgerContext({ db, clock: createManualClock(1_000), profile: PROFILE });
     const staged = pages.map((page) => {
-      const result = db.transaction(() => stagePage(items, page))();
+      const result = inTransaction(context, (tx) => stagePage(tx, page));
       // The first product arrives, and the first material is being sent.
       db.exec(`UPDATE items SET state = 'delivered', acknowledged = 1, remote_id = '1' WHERE kind = 'product' AND key = '0';
         UPDATE items SET state = 'sending' WHERE kind = 'material' AND key = '0' AND state = 'due'`);
@@ -89,15 +68,15 @@ it('a page of items is staged at once as one item after the other, with repeats,
   const pages = fc.array(fc.array(item, { maxLength: 12 }), { minLength: 1, maxLength: 3 });
   fc.assert(
     fc.property(pages, (given) => {
-      const atOnce = stage(given, (items, page) => items.desireAll(desired(items, page), false));
+      const atOnce = stage(given, (tx, page) => desireItems(tx, desired(tx, page), false));
       // New items are inserted first, so that their ids are the same.
-      const oneByOne = stage(given, (items, page) => {
-        const wanted = desired(items, page);
+      const oneByOne = stage(given, (tx, page) => {
+        const wanted = desired(tx, page);
         const isFresh = (at: number) =>
           wanted[at]?.known === undefined && page.findIndex((one) => nameOf(one) === nameOf(page[at]!)) === at;
         const order = [...page.keys()].toSorted((a, b) => Number(isFresh(b)) - Number(isFresh(a)) || a - b);
         const staged: unknown[] = [];
-        for (const at of order) staged[at] = items.desire(desired(items, [page[at]!])[0]!, owner, false);
+        for (const at of order) staged[at] = desireItem(tx, desired(tx, [page[at]!])[0]!, owner, false);
         return staged;
       });
       expect(atOnce).toEqual(oneByOne);

@@ -2,13 +2,26 @@
 // item, page or request may read all of them.
 
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { items, product } from '../../support/ledger/items.ts';
 import { createLedgerFixture, FORMS, type LedgerFixture, NO_PASSPORTS } from '../../support/ledger/ledger.ts';
 import { stageRows } from '../../support/ledger/records.ts';
+
+/** The statements that are constants of the ledger's files, also those that nothing has used yet. */
+const constants = vi.hoisted(() => new Set<string>());
+vi.mock(import('../../../src/ledger/store/statement.ts'), async (load) => {
+  const { statement, column, ...others } = await load();
+  const listed =
+    <Make extends typeof statement>(make: Make) =>
+    (text: string) => {
+      constants.add(text);
+      return make(text);
+    };
+  return { ...others, statement: listed(statement) as typeof statement, column: listed(column) as typeof column };
+});
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
 const LIST_STATES: readonly ItemListFilter['state'][] = [
@@ -93,6 +106,7 @@ describe('the statements of the ledger', () => {
     const before = new Set(statements);
     askEverything(createDashboard(db, RULES, FORMS).views);
     for (const sql of statements) if (!before.has(sql)) ofDashboard.add(sql);
+    for (const sql of constants) db.prepare(sql);
     Object.defineProperty(Database.prototype, 'prepare', original);
   });
   afterAll(async () => {
@@ -151,6 +165,7 @@ describe('the statements of the ledger', () => {
     ["WHERE remote_id = 'null' AND kind IN", 'once in the life of a ledger'],
     ['WHERE request_id IS NOT NULL AND operation IN', 'once when a restored ledger is accepted'],
     ['DELETE FROM requests WHERE id NOT IN', 'once when a restored ledger is accepted'],
+    ['SET was_absent = 0', 'once when a restored ledger is accepted'],
     ["SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1", 'up to the first one'],
     ["SET state = 'stale'", 'once for a changed mapping'],
     ["SET state = iif(missing_since IS NULL, 'pending', 'stale')", 'once for a changed mapping'],

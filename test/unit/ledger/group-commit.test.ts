@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fault } from '../../../src/domain/faults.ts';
 import type { Sqlite } from '../../../src/ledger/store/database.ts';
 import { createGroupCommit } from '../../../src/ledger/store/group-commit.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { covers } from '../../support/docs/reliability.ts';
+import { ledgerContext } from '../../support/ledger/context.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
 describe('the group commit', () => {
@@ -43,11 +43,10 @@ describe('the group commit', () => {
         if (isFull) throw failure('disk I/O error');
         return 1;
       };
-      const commit = createGroupCommit(failing as Sqlite, {
+      const commit = createGroupCommit(ledgerContext({ db: failing as Sqlite, clock }), {
         highWater: { raise, mirror: () => undefined },
         log: { sync: () => Promise.resolve() },
         lost: () => null,
-        clock,
       });
       const insert = db.prepare<[string]>('INSERT INTO facts VALUES (?)');
       const write = (name: string) => commit.run(() => insert.run(name).changes);
@@ -70,7 +69,7 @@ describe('the group commit', () => {
     const syncs: PromiseWithResolvers<void>[] = [];
     const marks: number[] = [];
     let generation = 0;
-    const commit = createGroupCommit(db, {
+    const commit = createGroupCommit(ledgerContext({ db }), {
       highWater: { raise: () => ++generation, mirror: (at) => void marks.push(at) },
       log: {
         sync() {
@@ -80,7 +79,6 @@ describe('the group commit', () => {
         },
       },
       lost: () => null,
-      clock: systemClock,
     });
     const told: string[] = [];
     const write = (name: string) => {

@@ -1,17 +1,20 @@
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { Profile } from '../../../src/domain/profile.ts';
-import { createStoredEchoes } from '../../../src/ledger/deliveries/requests/echoes.ts';
-import type { Meta } from '../../../src/ledger/store/meta.ts';
+import { echoedOperations, storeEcho } from '../../../src/ledger/deliveries/requests/echoes.ts';
+import { inTransaction } from '../../../src/ledger/store/transaction.ts';
+import { ledgerContext } from '../../support/ledger/context.ts';
 
 /** The operations that the ledger knows under another profile than the one under which they have echoed. */
 function keptUnder(changed: object): readonly string[] {
-  const stored = new Map<string, string>();
-  const meta = {
-    get: (name: string) => stored.get(name) ?? null,
-    set: (name: string, value: string) => void stored.set(name, value),
-  } as Meta;
-  createStoredEchoes({ profile: Profile.parse({}) }, meta).add('bom_item.create');
-  return createStoredEchoes({ profile: Profile.parse(changed) }, meta).all();
+  const db = new Database(':memory:');
+  try {
+    db.exec('CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)');
+    inTransaction(ledgerContext({ db }), (tx) => storeEcho(tx, 'bom_item.create'));
+    return echoedOperations(ledgerContext({ db, profile: Profile.parse(changed) }));
+  } finally {
+    db.close();
+  }
 }
 
 describe('the operations whose answers have repeated what was sent', () => {

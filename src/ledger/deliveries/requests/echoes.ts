@@ -1,10 +1,13 @@
+// The operations whose answers have repeated what was sent.
+
 import type { Operation } from '../../../domain/delivery/operation.ts';
 import type { Profile } from '../../../domain/profile.ts';
 import { canonicalJson } from '../../../lib/canonical-json.ts';
 import { sha256Url } from '../../../lib/hash.ts';
 import type { JsonValue } from '../../../lib/json.ts';
-import { type LedgerContext, parseJsonOrNull } from '../../store/context.ts';
-import type { Meta } from '../../store/meta.ts';
+import { parseJsonOrNull } from '../../store/context.ts';
+import { readMeta, writeMeta } from '../../store/meta.ts';
+import type { Reads, Tx } from '../../store/tx.ts';
 
 const NAME = 'echoes';
 
@@ -14,27 +17,15 @@ interface Stored {
   operations: Operation[];
 }
 
-/** The operations whose answers have repeated what was sent. Use it inside a transaction. */
-export interface StoredEchoes {
-  all(): Operation[];
-  add(operation: Operation): void;
+export function echoedOperations(reads: Reads): Operation[] {
+  const stored = parseJsonOrNull<Stored>(readMeta(reads, NAME));
+  return stored?.under === formOf(reads.profile) ? stored.operations : [];
 }
 
-export function createStoredEchoes({ profile }: Pick<LedgerContext, 'profile'>, meta: Meta): StoredEchoes {
-  const under = formOf(profile);
-
-  function all(): Operation[] {
-    const stored = parseJsonOrNull<Stored>(meta.get(NAME));
-    return stored?.under === under ? stored.operations : [];
-  }
-
-  return {
-    all,
-    add(operation) {
-      const operations = [...new Set([...all(), operation])];
-      meta.set(NAME, JSON.stringify({ under, operations } satisfies Stored));
-    },
-  };
+/** Notes an operation whose answer has repeated what was sent. */
+export function storeEcho(tx: Tx, operation: Operation): void {
+  const operations = [...new Set([...echoedOperations(tx), operation])];
+  writeMeta(tx, NAME, JSON.stringify({ under: formOf(tx.profile), operations } satisfies Stored));
 }
 
 /** A hash of the settings that say where an answer repeats the request. If one of them changes, answers are learnt again. */

@@ -1,3 +1,5 @@
+// The proofs that bulk imports may be used.
+
 import {
   type ImportProof,
   type ImportProofs,
@@ -13,8 +15,11 @@ import type { Profile } from '../../../domain/profile.ts';
 import { canonicalJson } from '../../../lib/canonical-json.ts';
 import { sha256Url } from '../../../lib/hash.ts';
 import type { JsonValue } from '../../../lib/json.ts';
-import { type LedgerContext, parseJson } from '../../store/context.ts';
-import type { Meta } from '../../store/meta.ts';
+import { reconcile } from '../../items/reconcile.ts';
+import { parseJson } from '../../store/context.ts';
+import { readMeta, writeMeta } from '../../store/meta.ts';
+import { column, perDatabase, statement } from '../../store/statement.ts';
+import type { Reads, Tx } from '../../store/tx.ts';
 import { isOpen, isStuck } from '../delivery-states.ts';
 
 const NAME = 'import_proof';
@@ -31,91 +36,79 @@ interface StoredBefore {
   proof: Exclude<ImportProof, { state: 'proven' }> | { state: 'proven'; answersIds: boolean };
 }
 
-/** The proofs that bulk imports may be used. Use it inside a transaction. */
-export interface ProofsOfImports {
-  find(): ImportProofs;
-  store(use: ImportUse, proof: ImportProof): void;
-  /** Call it when a person asks for another import of a blocked change: imports of changes have to be proven again. */
-  tryChangesAgain(): void;
-  /** Stages the changes that were blocked while imports were not used, if imports may be used again. */
-  releaseChanges(): void;
-  /**
-   * The most changed products that a new import may have. `blocked` is the reason if no change may be imported, except
-   * a change that may have arrived; else null.
-   */
-  changesMax(): { countMax: number; blocked: Reason | null };
-  lostImports(use: ImportUse): DeliveryName[][];
-  isOpen(delivery: DeliveryName): boolean;
-  gain(request: { use: ImportUse; dueMax: number }): { due: number; listed: number };
+/** The hashes under which proofs are stored. Each import asks for them, and another profile needs another process. */
+const formsOf = perDatabase(({ profile }: Reads) => ({ form: formOf(profile), before: formBefore(profile) }));
+
+const SQL = {
+  due: column<[Operation, number], number>(
+    "SELECT count(*) FROM (SELECT 1 FROM items WHERE state = 'due' AND operation = ? LIMIT +?)",
+  ),
+  // The index of the unconfirmed deliveries that are looked up.
+  lost: statement<[Operation], DeliveryName & { importId: number }>(
+    `SELECT i.id, i.revision, i.request_id AS importId FROM items i
+     WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.operation = ?
+       AND i.request_place IS NOT NULL`,
+  ),
+  open: column<[{ id: number; revision: number }], number>(
+    `SELECT 1 FROM items i WHERE i.id = @id AND i.revision = @revision AND ${isOpen('i')}`,
+  ),
+  bound: column<[], number>("SELECT count(*) FROM items WHERE kind = 'product' AND remote_id <> 'null'"),
+  others: column<[], number>("SELECT count(*) FROM listed WHERE kind = 'product'"),
+  blocked: column<[], number>(
+    `SELECT id FROM items i WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = 'product.import'
+       AND i.reason ->> '$.code' = 'import_unproven'`,
+  ),
+};
+
+export function importProofs(reads: Reads): ImportProofs {
+  const stored = readStored(reads);
+  const { form, before } = formsOf(reads);
+  return stored?.under === form || stored?.under === before ? stored.proofs : NOTHING_PROVEN;
 }
 
-export function createImportProofs(
-  { db, profile, clock }: Pick<LedgerContext, 'db' | 'profile' | 'clock'>,
-  { meta, reconcile }: { meta: Meta; reconcile: (itemId: number, again: boolean) => void },
-): ProofsOfImports {
-  const under = formOf(profile);
-  const underBefore = formBefore(profile);
-  const sql = {
-    due: db
-      .prepare<[Operation, number], number>(
-        "SELECT count(*) FROM (SELECT 1 FROM items WHERE state = 'due' AND operation = ? LIMIT +?)",
-      )
-      .pluck(),
-    // The index of the unconfirmed deliveries that are looked up.
-    lost: db.prepare<[Operation], DeliveryName & { importId: number }>(
-      `SELECT i.id, i.revision, i.request_id AS importId FROM items i
-       WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.operation = ?
-         AND i.request_place IS NOT NULL`,
-    ),
-    open: db
-      .prepare<[{ id: number; revision: number }], number>(
-        `SELECT 1 FROM items i WHERE i.id = @id AND i.revision = @revision AND ${isOpen('i')}`,
-      )
-      .pluck(),
-    bound: db.prepare<[], number>("SELECT count(*) FROM items WHERE kind = 'product' AND remote_id <> 'null'").pluck(),
-    others: db.prepare<[], number>("SELECT count(*) FROM listed WHERE kind = 'product'").pluck(),
-    blocked: db
-      .prepare<[], number>(
-        `SELECT id FROM items i WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = 'product.import'
-           AND i.reason ->> '$.code' = 'import_unproven'`,
-      )
-      .pluck(),
-  };
+export function storeImportProof(tx: Tx, use: ImportUse, proof: ImportProof): void {
+  const stored: Stored = { under: formsOf(tx).form, proofs: { ...importProofs(tx), [use]: proof } };
+  writeMeta(tx, NAME, JSON.stringify(stored));
+  if (use === 'changes') releaseChanges(tx);
+}
 
-  function find(): ImportProofs {
-    const stored = readStored(meta);
-    return stored?.under === under || stored?.under === underBefore ? stored.proofs : NOTHING_PROVEN;
-  }
+/** Call it when a person asks for another import of a blocked change: imports of changes have to be proven again. */
+export function tryChangesAgain(tx: Tx): void {
+  if (isPutOff(importProofs(tx).changes, tx.clock.now())) storeImportProof(tx, 'changes', UNTRIED);
+}
 
-  function store(use: ImportUse, proof: ImportProof): void {
-    meta.set(NAME, JSON.stringify({ under, proofs: { ...find(), [use]: proof } } satisfies Stored));
-    if (use === 'changes') releaseChanges();
-  }
+/** Stages the changes that were blocked while imports were not used, if imports may be used again. */
+export function releaseChanges(tx: Tx): void {
+  if (isPutOff(importProofs(tx).changes, tx.clock.now())) return;
+  for (const id of SQL.blocked(tx).all()) reconcile(tx, id, true);
+}
 
-  function releaseChanges(): void {
-    if (isPutOff(find().changes, clock.now())) return;
-    for (const id of sql.blocked.all()) reconcile(id, true);
-  }
+/**
+ * The most changed products that a new import may have. `blocked` is the reason if no change may be imported, except
+ * a change that may have arrived; else null.
+ */
+export function changesMax(tx: Tx): { countMax: number; blocked: Reason | null } {
+  const { changes } = importProofs(tx);
+  const size = nextProofSize(changes, tx.clock.now());
+  if (size > 0 || !('message' in changes)) return { countMax: Math.max(1, size), blocked: null };
+  return { countMax: 1, blocked: { code: 'import_unproven', message: `${changes.message} ${CHANGES_CURE}` } };
+}
 
+export function lostImports(reads: Reads, use: ImportUse): DeliveryName[][] {
+  return [...Map.groupBy(SQL.lost(reads).all(OPERATION_OF[use]), ({ importId }) => importId).values()];
+}
+
+export function isOpenDelivery(reads: Reads, { id, revision }: DeliveryName): boolean {
+  return SQL.open(reads).get({ id, revision }) !== undefined;
+}
+
+export function importGain(
+  reads: Reads,
+  { use, dueMax }: { use: ImportUse; dueMax: number },
+): { due: number; listed: number } {
   return {
-    find,
-    store,
-    tryChangesAgain() {
-      if (isPutOff(find().changes, clock.now())) store('changes', UNTRIED);
-    },
-    releaseChanges,
-    changesMax() {
-      const { changes } = find();
-      const size = nextProofSize(changes, clock.now());
-      if (size > 0 || !('message' in changes)) return { countMax: Math.max(1, size), blocked: null };
-      return { countMax: 1, blocked: { code: 'import_unproven', message: `${changes.message} ${CHANGES_CURE}` } };
-    },
-    lostImports: (use) => [...Map.groupBy(sql.lost.all(OPERATION_OF[use]), ({ importId }) => importId).values()],
-    isOpen: ({ id, revision }) => sql.open.get({ id, revision }) !== undefined,
-    gain: ({ use, dueMax }) => ({
-      due: sql.due.get(OPERATION_OF[use], dueMax) ?? 0,
-      listed: (sql.bound.get() ?? 0) + (sql.others.get() ?? 0),
-    }),
+    due: SQL.due(reads).get(OPERATION_OF[use], dueMax) ?? 0,
+    listed: (SQL.bound(reads).get() ?? 0) + (SQL.others(reads).get() ?? 0),
   };
 }
 
@@ -127,12 +120,12 @@ const OPERATION_OF: Record<ImportUse, Operation> = { creates: 'product.create', 
 const NOTHING_PROVEN: ImportProofs = { creates: UNTRIED, changes: UNTRIED };
 
 /** The proofs that were stored last, even if the profile has changed since. */
-export function readImportProofs(meta: Pick<Meta, 'get'>): ImportProofs {
-  return readStored(meta)?.proofs ?? NOTHING_PROVEN;
+export function readImportProofs(reads: Pick<Reads, 'db'>): ImportProofs {
+  return readStored(reads)?.proofs ?? NOTHING_PROVEN;
 }
 
-function readStored(meta: Pick<Meta, 'get'>): Stored | null {
-  const text = meta.get(NAME);
+function readStored(reads: Pick<Reads, 'db'>): Stored | null {
+  const text = readMeta(reads, NAME);
   if (text === null) return null;
   const stored = parseJson<Stored | StoredBefore>(text);
   return 'proofs' in stored

@@ -12,13 +12,15 @@
 import { idempotencyKey } from '../../../domain/delivery/delivery.ts';
 import { wholePayload } from '../../../domain/delivery/reconcile.ts';
 import { naturalKeyOf } from '../../../domain/natural-key.ts';
-import type { ClaimedDelivery, EncodeImport } from '../../../domain/ports/claim.ts';
+import type { ClaimedDelivery } from '../../../domain/ports/claim.ts';
 import { sha256Url } from '../../../lib/hash.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import { acknowledgedContent, revisionContent } from '../../items/item-row.ts';
-import { type LedgerContext, parseJson } from '../../store/context.ts';
+import { parseJson } from '../../store/context.ts';
+import { column, statement } from '../../store/statement.ts';
+import type { Tx } from '../../store/tx.ts';
 import { claimedDelivery, type DeliveryRow, SELECT_DELIVERIES } from '../delivery-row.ts';
-import type { RequestRow, Requests } from './requests.ts';
+import { findRequest, leaveRequest, type RequestRow } from './requests.ts';
 
 /** An import that is sent next, with its members in the order of its body. */
 export interface GatheredImport {
@@ -28,109 +30,108 @@ export interface GatheredImport {
   rows: readonly DeliveryRow[];
 }
 
-/** Call each function inside a transaction. */
-export interface Imports {
-  /**
-   * Chooses the import to send: the kept import of the first delivery with all its members, or a new one of as many due
-   * deliveries as fit. Stores no import. Returns null if a member of a kept import is due later. All of its members are then
-   * due at that time. A new import has at most `countMax` members.
-   */
-  gather(due: readonly DeliveryRow[], newId: number, countMax: number): GatheredImport | null;
-  /**
-   * Makes one import of these new products, with as many of them as it can hold. Returns null if the first has to be sent alone.
-   * A product that was sent alone keeps its request, and with it the key of its revision (I2). Stores nothing.
-   */
-  gatherNew(due: readonly [DeliveryRow, ...DeliveryRow[]], newId: number): GatheredImport | null;
-  /** A member as the claim returns it. */
-  claimedMember(row: DeliveryRow, isKept: boolean): ClaimedDelivery;
-  /** The members of an import, in the order of its body. */
-  members(requestId: number): number[];
-  /** Limits the size of the imports that the members of this request may share later. */
-  limitGroup(requestId: number, groupMax: number): void;
-}
-
 const IS_MEMBER = 'i.request_place IS NOT NULL AND i.request_id = +?';
 
-export function createImports(
-  { db, clock, profile, epoch, target }: Pick<LedgerContext, 'db' | 'clock' | 'profile' | 'epoch' | 'target'>,
-  requests: Requests,
-  encode: EncodeImport,
-): Imports {
-  const sql = {
-    members: db.prepare<[number], DeliveryRow>(`${SELECT_DELIVERIES} WHERE ${IS_MEMBER} ORDER BY i.request_place`),
-    memberIds: db
-      .prepare<[number], number>(`SELECT i.id FROM items i WHERE ${IS_MEMBER} ORDER BY i.request_place`)
-      .pluck(),
-    limitGroup: db.prepare<[number, number]>(`UPDATE items AS i SET group_max = ? WHERE ${IS_MEMBER}`),
-    putOff: db.prepare<[number, number]>(`UPDATE items AS i SET due_at = ? WHERE ${IS_MEMBER}`),
-  };
+const SQL = {
+  members: statement<[number], DeliveryRow>(`${SELECT_DELIVERIES} WHERE ${IS_MEMBER} ORDER BY i.request_place`),
+  memberIds: column<[number], number>(`SELECT i.id FROM items i WHERE ${IS_MEMBER} ORDER BY i.request_place`),
+  limitGroup: statement<[number, number]>(`UPDATE items AS i SET group_max = ? WHERE ${IS_MEMBER}`),
+  putOff: statement<[number, number]>(`UPDATE items AS i SET due_at = ? WHERE ${IS_MEMBER}`),
+};
 
-  /** The kept import of a delivery; null if there is none, or if a member of it is not due. */
-  function kept(first: DeliveryRow): GatheredImport | null {
-    const request = first.requestId === null ? undefined : requests.find(first.requestId);
-    if (request === undefined) return null;
-    const rows = sql.members.all(request.id);
-    if (rows.every(({ state }) => state === 'due')) return { request, isKept: true, rows };
-    requests.release(first);
-    return null;
-  }
+/**
+ * Chooses the import to send: the kept import of the first delivery with all its members, or a new one of as many due
+ * deliveries as fit. Stores no import. Returns null if a member of a kept import is due later. All of its members are then
+ * due at that time. A new import has at most `countMax` members.
+ */
+export function gatherImport(
+  tx: Tx,
+  due: readonly DeliveryRow[],
+  newId: number,
+  countMax: number,
+): GatheredImport | null {
+  const [first] = due;
+  if (first === undefined) return null;
+  const found = kept(tx, first);
+  if (found !== null) return putOff(tx, found) ? null : found;
+  // Members of an import that was refused as a whole may share an import only with each other. Otherwise they could
+  // cause the refusal of other deliveries.
+  const members = due.filter((row) => row.groupMax === first.groupMax && row.requestId === first.requestId);
+  return assembled(tx, members.slice(0, countMax), newId);
+}
 
-  /** Each member may have its own wait. The members are sent together, so all wait for the longest time. */
-  function putOff({ request, rows }: GatheredImport): boolean {
-    const dueAt = Math.max(...rows.map((row) => row.dueAt));
-    if (dueAt <= clock.now()) return false;
-    sql.putOff.run(dueAt, request.id);
-    return true;
-  }
+/**
+ * Makes one import of these new products, with as many of them as it can hold. Returns null if the first has to be sent alone.
+ * A product that was sent alone keeps its request, and with it the key of its revision (I2). Stores nothing.
+ */
+export function gatherNewImport(
+  tx: Tx,
+  due: readonly [DeliveryRow, ...DeliveryRow[]],
+  newId: number,
+): GatheredImport | null {
+  const [{ groupMax, requestId }] = due;
+  if (groupMax === 1 || requestId !== null) return null;
+  return assembled(
+    tx,
+    due.filter((row) => row.groupMax === groupMax && row.requestId === null),
+    newId,
+  );
+}
 
-  /** Makes a new import of as many deliveries as fit. */
-  function assembled(due: readonly DeliveryRow[], id: number): GatheredImport {
-    const candidates = due.slice(0, Math.min(profile.imports.membersMax, due[0]?.groupMax ?? due.length));
-    const { path, body, memberCount } = encode(candidates.map(payloadOf));
-    const rows = candidates.slice(0, memberCount);
-    const key = idempotencyKey({
-      epoch,
-      target,
-      operation: 'product.import',
-      // After a released import the same members make a new request, with a new key.
-      subject: id,
-      naturalKey: rows.map((row) => `${row.id}.${row.revision}`).join(' '),
-      payloadHash: sha256Url(body ?? ''),
-      revision: 1,
-    });
-    return {
-      request: { id, operation: 'product.import', idempotencyKey: key, path, body, sends: 0 },
-      isKept: false,
-      rows,
-    };
-  }
+/** A member as the claim returns it. */
+export function claimedMember(tx: Tx, row: DeliveryRow, isKept: boolean): ClaimedDelivery {
+  const payload = parseJson<JsonObject>(revisionContent(row).text);
+  const naturalKey = naturalKeyOf(tx.profile, 'product', payload)?.value ?? null;
+  return { ...claimedDelivery(row), naturalKey, uncertain: isKept, busySince: null };
+}
 
+/** The members of an import, in the order of its body. */
+export function importMembers(tx: Tx, requestId: number): number[] {
+  return SQL.memberIds(tx).all(requestId);
+}
+
+/** Limits the size of the imports that the members of this request may share later. */
+export function limitImport(tx: Tx, requestId: number, groupMax: number): void {
+  SQL.limitGroup(tx).run(groupMax, requestId);
+}
+
+/** The kept import of a delivery; null if there is none, or if a member of it is not due. */
+function kept(tx: Tx, first: DeliveryRow): GatheredImport | null {
+  const request = first.requestId === null ? undefined : findRequest(tx, first.requestId);
+  if (request === undefined) return null;
+  const rows = SQL.members(tx).all(request.id);
+  if (rows.every(({ state }) => state === 'due')) return { request, isKept: true, rows };
+  leaveRequest(tx, first);
+  return null;
+}
+
+/** Each member may have its own wait. The members are sent together, so all wait for the longest time. */
+function putOff(tx: Tx, { request, rows }: GatheredImport): boolean {
+  const dueAt = Math.max(...rows.map((row) => row.dueAt));
+  if (dueAt <= tx.clock.now()) return false;
+  SQL.putOff(tx).run(dueAt, request.id);
+  return true;
+}
+
+/** Makes a new import of as many deliveries as fit. */
+function assembled(tx: Tx, due: readonly DeliveryRow[], id: number): GatheredImport {
+  const candidates = due.slice(0, Math.min(tx.profile.imports.membersMax, due[0]?.groupMax ?? due.length));
+  const { path, body, memberCount } = tx.encodeImport(candidates.map(payloadOf));
+  const rows = candidates.slice(0, memberCount);
+  const key = idempotencyKey({
+    epoch: tx.epoch,
+    target: tx.target,
+    operation: 'product.import',
+    // After a released import the same members make a new request, with a new key.
+    subject: id,
+    naturalKey: rows.map((row) => `${row.id}.${row.revision}`).join(' '),
+    payloadHash: sha256Url(body ?? ''),
+    revision: 1,
+  });
   return {
-    gather(due, newId, countMax) {
-      const [first] = due;
-      if (first === undefined) return null;
-      const found = kept(first);
-      if (found !== null) return putOff(found) ? null : found;
-      // Members of an import that was refused as a whole may share an import only with each other. Otherwise they could
-      // cause the refusal of other deliveries.
-      const members = due.filter((row) => row.groupMax === first.groupMax && row.requestId === first.requestId);
-      return assembled(members.slice(0, countMax), newId);
-    },
-    gatherNew(due, newId) {
-      const [{ groupMax, requestId }] = due;
-      if (groupMax === 1 || requestId !== null) return null;
-      return assembled(
-        due.filter((row) => row.groupMax === groupMax && row.requestId === null),
-        newId,
-      );
-    },
-    claimedMember(row, isKept) {
-      const payload = parseJson<JsonObject>(revisionContent(row).text);
-      const naturalKey = naturalKeyOf(profile, 'product', payload)?.value ?? null;
-      return { ...claimedDelivery(row), naturalKey, uncertain: isKept, busySince: null };
-    },
-    members: (requestId) => sql.memberIds.all(requestId),
-    limitGroup: (requestId, groupMax) => void sql.limitGroup.run(groupMax, requestId),
+    request: { id, operation: 'product.import', idempotencyKey: key, path, body, sends: 0 },
+    isKept: false,
+    rows,
   };
 }
 

@@ -1,3 +1,5 @@
+// Finds the deliveries that a manual resolution names.
+
 import { SETTLE_STATES, type SettleState } from '../../../domain/delivery/manual-resolution.ts';
 import type { Operation } from '../../../domain/delivery/operation.ts';
 import { NO_REASON, storedReason } from '../../../domain/delivery/reason.ts';
@@ -7,16 +9,10 @@ import type { ListableKind } from '../../../domain/ports/target.ts';
 import type { NamedDelivery, NamedSelection } from '../../../domain/ports/unconfirmed.ts';
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import { type ItemRow, itemColumns, revisionContent } from '../../items/item-row.ts';
-import { type LedgerContext, parseJson } from '../../store/context.ts';
+import { parseJson } from '../../store/context.ts';
+import { column, statement } from '../../store/statement.ts';
+import type { Reads } from '../../store/tx.ts';
 import { isStuck } from '../delivery-states.ts';
-
-/** Finds the deliveries that a manual resolution names. Each function is one read. */
-export interface NamedDeliveries {
-  named(name: string): NamedDelivery[];
-  count(selection: NamedSelection): number;
-  selected(request: NamedSelection & { afterId: number; limit: number }): NamedDelivery[];
-  boundTo(kind: ListableKind, remoteId: JsonValue): string | null;
-}
 
 interface Row extends ItemRow {
   operation: Operation;
@@ -28,58 +24,63 @@ const IS_SELECTED = `i.state = @state AND (@kind IS NULL OR i.kind = @kind) AND 
 /** Open deliveries are few, so each condition uses the index of its state. */
 const SELECTED = [`${isStuck('i')} AND ${IS_SELECTED}`, `i.state = 'waiting' AND ${IS_SELECTED}`];
 
-export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>): NamedDeliveries {
-  const named = (column: string) =>
-    db.prepare<[{ kind: SubjectKind; name: string }], Row>(
-      `SELECT ${itemColumns('i')} FROM items i WHERE i.kind = @kind AND i.${column} = @name AND ${IS_SETTLEABLE} ORDER BY i.id`,
-    );
-  const sql = {
-    byKey: named('key'),
-    byNaturalKey: named('natural_key'),
-    count: SELECTED.map((selected) =>
-      db.prepare<[NamedSelection], number>(`SELECT count(*) FROM items i WHERE ${selected}`).pluck(),
-    ),
-    selected: SELECTED.map((selected) =>
-      db.prepare<[NamedSelection & { afterId: number; limit: number }], Row>(
-        `SELECT ${itemColumns('i')} FROM items i WHERE ${selected} AND i.id > @afterId ORDER BY i.id LIMIT @limit`,
-      ),
-    ),
-    bound: db
-      .prepare<[string, string], string>(
-        "SELECT key FROM items WHERE kind = +? AND remote_id = +? AND remote_id <> 'null' LIMIT 1",
-      )
-      .pluck(),
-  };
+const named = (by: 'key' | 'natural_key') =>
+  statement<[{ kind: SubjectKind; name: string }], Row>(
+    `SELECT ${itemColumns('i')} FROM items i WHERE i.kind = @kind AND i.${by} = @name AND ${IS_SETTLEABLE} ORDER BY i.id`,
+  );
 
-  function namedDelivery(row: Row): NamedDelivery {
-    const { id, kind, key, revision, operation, source, state, sentAt } = row;
-    // The comparison uses the natural key that was sent, not the present one.
-    const sent =
-      kind === 'passport' ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(revisionContent(row).text));
-    return {
-      id,
-      kind,
-      key,
-      revision,
-      operation,
-      source,
-      state,
-      sentAt,
-      uncertain: row.uncertain === 1,
-      naturalKey: kind === 'passport' ? row.naturalKey : (sent?.value ?? null),
-      reason: storedReason(row.reason) ?? NO_REASON,
-    };
-  }
+const SQL = {
+  byKey: named('key'),
+  byNaturalKey: named('natural_key'),
+  count: SELECTED.map((selected) => column<[NamedSelection], number>(`SELECT count(*) FROM items i WHERE ${selected}`)),
+  selected: SELECTED.map((selected) =>
+    statement<[NamedSelection & { afterId: number; limit: number }], Row>(
+      `SELECT ${itemColumns('i')} FROM items i WHERE ${selected} AND i.id > @afterId ORDER BY i.id LIMIT @limit`,
+    ),
+  ),
+  bound: column<[string, string], string>(
+    "SELECT key FROM items WHERE kind = +? AND remote_id = +? AND remote_id <> 'null' LIMIT 1",
+  ),
+};
 
+export function deliveriesNamed(reads: Reads, name: string): NamedDelivery[] {
+  const byKey = SUBJECT_KINDS.flatMap((kind) => SQL.byKey(reads).all({ kind, name }));
+  const found = byKey.length > 0 ? byKey : SUBJECT_KINDS.flatMap((kind) => SQL.byNaturalKey(reads).all({ kind, name }));
+  return found.map((row) => namedDelivery(reads, row));
+}
+
+export function countSelected(reads: Reads, selection: NamedSelection): number {
+  return SQL.count.reduce((sum, count) => sum + (count(reads).get(selection) ?? 0), 0);
+}
+
+export function selectedDeliveries(
+  reads: Reads,
+  request: NamedSelection & { afterId: number; limit: number },
+): NamedDelivery[] {
+  // A selection has one state, so only one of the two statements finds rows.
+  return SQL.selected.flatMap((selected) => selected(reads).all(request)).map((row) => namedDelivery(reads, row));
+}
+
+export function boundTo(reads: Reads, kind: ListableKind, remoteId: JsonValue): string | null {
+  return SQL.bound(reads).get(kind, JSON.stringify(remoteId)) ?? null;
+}
+
+function namedDelivery(reads: Reads, row: Row): NamedDelivery {
+  const { id, kind, key, revision, operation, source, state, sentAt } = row;
+  // The comparison uses the natural key that was sent, not the present one.
+  const sent =
+    kind === 'passport' ? null : naturalKeyOf(reads.profile, kind, parseJson<JsonObject>(revisionContent(row).text));
   return {
-    named(name) {
-      const byKey = SUBJECT_KINDS.flatMap((kind) => sql.byKey.all({ kind, name }));
-      const found = byKey.length > 0 ? byKey : SUBJECT_KINDS.flatMap((kind) => sql.byNaturalKey.all({ kind, name }));
-      return found.map(namedDelivery);
-    },
-    count: (selection) => sql.count.reduce((sum, statement) => sum + (statement.get(selection) ?? 0), 0),
-    // A selection has one state, so only one of the two statements finds rows.
-    selected: (request) => sql.selected.flatMap((statement) => statement.all(request)).map(namedDelivery),
-    boundTo: (kind, remoteId) => sql.bound.get(kind, JSON.stringify(remoteId)) ?? null,
+    id,
+    kind,
+    key,
+    revision,
+    operation,
+    source,
+    state,
+    sentAt,
+    uncertain: row.uncertain === 1,
+    naturalKey: kind === 'passport' ? row.naturalKey : (sent?.value ?? null),
+    reason: storedReason(row.reason) ?? NO_REASON,
   };
 }

@@ -4,29 +4,39 @@ import { type UnconfirmedPolicy, unconfirmedPolicy } from '../../../domain/deliv
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Profile } from '../../../domain/profile.ts';
 import type { ItemRow } from '../../items/item-row.ts';
-import type { Items } from '../../items/items.ts';
-import type { LedgerContext } from '../../store/context.ts';
-import { createMeta } from '../../store/meta.ts';
+import { markUnconfirmed, reconcile } from '../../items/reconcile.ts';
+import { readMeta, writeMeta } from '../../store/meta.ts';
+import { column, statement } from '../../store/statement.ts';
+import type { Tx } from '../../store/tx.ts';
 import { isStuck } from '../delivery-states.ts';
 
-/** For each value of `productUpdate`: the items whose change was staged under another value, and is not in flight. */
-const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
-  import: `SELECT id FROM items WHERE ${isStuck('items')}
-    AND state = 'blocked' AND operation = 'product.update'`,
-  none: `SELECT id FROM items WHERE state = 'due' AND operation = 'product.import' AND uncertain = 0
-    UNION ALL SELECT id FROM items WHERE ${isStuck('items')}
-    AND state = 'rejected' AND operation = 'product.import'`,
+const SQL = {
+  /** For each value of `productUpdate`: the items whose change was staged under another value, and is not in flight. */
+  stagedOtherwise: {
+    import: column<[], number>(
+      `SELECT id FROM items WHERE ${isStuck('items')} AND state = 'blocked' AND operation = 'product.update'`,
+    ),
+    none: column<[], number>(
+      `SELECT id FROM items WHERE state = 'due' AND operation = 'product.import' AND uncertain = 0
+       UNION ALL SELECT id FROM items WHERE ${isStuck('items')}
+         AND state = 'rejected' AND operation = 'product.import'`,
+    ),
+  },
+  /**
+   * The items that a person wanted to have sent again in the form of the profile: their content is at the API, and they
+   * have an open delivery.
+   */
+  sentAgain: column<[], number>(
+    `SELECT id FROM items WHERE state = 'due' AND operation IN ('material.update', 'product.import')
+       AND acknowledged = 1 AND sent_hash IS NULL
+     UNION ALL SELECT id FROM items WHERE ${isStuck('items')}
+       AND operation IN ('material.update', 'product.import', 'product.update', 'bom_item.update')
+       AND acknowledged = 1 AND sent_hash IS NULL`,
+  ),
+  resent: statement<[string], Pick<ItemRow, 'id' | 'revision' | 'reason'>>(
+    "SELECT id, revision, reason FROM items WHERE state = 'due' AND operation = ? AND uncertain = 1",
+  ),
 };
-
-/**
- * The items that a person wanted to have sent again in the form of the profile: their content is at the API, and they
- * have an open delivery.
- */
-const SENT_AGAIN = `SELECT id FROM items WHERE state = 'due' AND operation IN ('material.update', 'product.import')
-    AND acknowledged = 1 AND sent_hash IS NULL
-    UNION ALL SELECT id FROM items WHERE ${isStuck('items')}
-    AND operation IN ('material.update', 'product.import', 'product.update', 'bom_item.update')
-    AND acknowledged = 1 AND sent_hash IS NULL`;
 
 /** The names under which the policies and the forms of the last process are stored. */
 const POLICIES = 'unconfirmed_policies';
@@ -36,57 +46,45 @@ const FORMS = 'present_forms';
 const EARLIER_ATTEMPT: Reason = { code: 'timeout', message: 'An earlier attempt had no clear answer.' };
 
 /**
- * Brings the deliveries in line with a profile that was changed since the last process. Call it inside a transaction,
- * before anything is claimed.
+ * Brings the deliveries in line with a profile that was changed since the last process, before anything is claimed.
  */
-export function createFollowProfile(
-  { db, clock, profile, forms }: Pick<LedgerContext, 'db' | 'clock' | 'profile' | 'forms'>,
-  items: Pick<Items, 'reconcile' | 'markUnconfirmed'>,
-): () => void {
-  const meta = createMeta(db);
-  const stagedOtherwise = db.prepare<[], number>(STAGED_OTHERWISE[profile.productUpdate]).pluck();
-  const sentAgain = db.prepare<[], number>(SENT_AGAIN).pluck();
-  const resent = db.prepare<[string], Pick<ItemRow, 'id' | 'revision' | 'reason'>>(
-    "SELECT id, revision, reason FROM items WHERE state = 'due' AND operation = ? AND uncertain = 1",
-  );
+export function followProfile(tx: Tx): void {
+  const before = readMeta(tx, POLICIES);
+  const policies = policiesOf(tx.profile);
+  if (JSON.stringify(policies) !== before)
+    followPolicies(tx, policies, JSON.parse(before ?? '{}') as Partial<Policies>);
+  for (const itemId of SQL.stagedOtherwise[tx.profile.productUpdate](tx).all()) reconcile(tx, itemId);
+  followForms(tx);
+}
 
-  /**
-   * I6: a delivery that was to be sent again, although it may have arrived, becomes unconfirmed if the profile does not
-   * allow that any more. The delivery keeps its request: if the write is proven to be absent, the same bytes are sent
-   * under the same key (I2).
-   */
-  function lookUpResent(operation: Operation): void {
-    for (const { id, revision, reason: text } of resent.all(operation)) {
-      const stored = storedReason(text);
-      const reason = stored !== null && mayExplain(stored.code, 'in_doubt') ? stored : EARLIER_ATTEMPT;
-      items.markUnconfirmed({ id, revision, state: 'due' }, { reason, lookAt: clock.now() });
-    }
+/**
+ * I6: a delivery that was to be sent again, although it may have arrived, becomes unconfirmed if the profile does not
+ * allow that any more. The delivery keeps its request: if the write is proven to be absent, the same bytes are sent
+ * under the same key (I2).
+ */
+function lookUpResent(tx: Tx, operation: Operation): void {
+  for (const { id, revision, reason: text } of SQL.resent(tx).all(operation)) {
+    const stored = storedReason(text);
+    const reason = stored !== null && mayExplain(stored.code, 'in_doubt') ? stored : EARLIER_ATTEMPT;
+    markUnconfirmed(tx, { id, revision, state: 'due' }, { reason, lookAt: tx.clock.now() });
   }
+}
 
-  function followPolicies(policies: Policies, before: Partial<Policies>): void {
-    for (const operation of OPERATIONS) {
-      const policy = policies[operation];
-      if (policy !== 'resend' && policy !== before[operation]) lookUpResent(operation);
-    }
-    meta.set(POLICIES, JSON.stringify(policies));
+function followPolicies(tx: Tx, policies: Policies, before: Partial<Policies>): void {
+  for (const operation of OPERATIONS) {
+    const policy = policies[operation];
+    if (policy !== 'resend' && policy !== before[operation]) lookUpResent(tx, operation);
   }
+  writeMeta(tx, POLICIES, JSON.stringify(policies));
+}
 
-  /** After another change of the profile, an item may be at the platform in the right form already. */
-  function followForms(): void {
-    const present = JSON.stringify(ITEM_KINDS.map((kind) => forms.presentOf(kind)));
-    const before = meta.get(FORMS);
-    if (before === present) return;
-    for (const itemId of before === null ? [] : sentAgain.all()) items.reconcile(itemId);
-    meta.set(FORMS, present);
-  }
-
-  return () => {
-    const before = meta.get(POLICIES);
-    const policies = policiesOf(profile);
-    if (JSON.stringify(policies) !== before) followPolicies(policies, JSON.parse(before ?? '{}') as Partial<Policies>);
-    for (const itemId of stagedOtherwise.all()) items.reconcile(itemId);
-    followForms();
-  };
+/** After another change of the profile, an item may be at the platform in the right form already. */
+function followForms(tx: Tx): void {
+  const present = JSON.stringify(ITEM_KINDS.map((kind) => tx.forms.presentOf(kind)));
+  const before = readMeta(tx, FORMS);
+  if (before === present) return;
+  for (const itemId of before === null ? [] : SQL.sentAgain(tx).all()) reconcile(tx, itemId);
+  writeMeta(tx, FORMS, present);
 }
 
 type Policies = Record<Operation, UnconfirmedPolicy>;

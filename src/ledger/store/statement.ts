@@ -1,0 +1,38 @@
+import type { Database, Statement } from 'better-sqlite3';
+
+interface Of {
+  readonly db: Database;
+}
+
+type Prepared<P extends unknown[] | {}, R> = P extends unknown[] ? Statement<P, R> : Statement<[P], R>;
+
+const KEPT = Symbol('kept');
+
+/**
+ * A value that is made at its first use and kept beside the database that it belongs to. It ends with the database, so
+ * no module has a state.
+ */
+export function perDatabase<T extends object, From extends Of = Of>(make: (of: From) => T): (of: From) => T {
+  return (of) => {
+    const db: Database & { [KEPT]?: Map<unknown, unknown> } = of.db;
+    db[KEPT] ??= new Map();
+    const known = db[KEPT].get(make);
+    if (known !== undefined) return known as T;
+    const made = make(of);
+    db[KEPT].set(make, made);
+    return made;
+  };
+}
+
+/**
+ * A statement that SQLite compiles at its first use, and that is kept for each database. The ledger has several hundred
+ * statements, and a command uses a few of them: compiling all would take most of the time to open a ledger.
+ */
+export function statement<P extends unknown[] | {} = unknown[], R = unknown>(text: string): (of: Of) => Prepared<P, R> {
+  return perDatabase(({ db }) => db.prepare<P, R>(text) as Prepared<P, R>);
+}
+
+/** A statement whose rows are the values of their first column. */
+export function column<P extends unknown[] | {} = unknown[], R = unknown>(text: string): (of: Of) => Prepared<P, R> {
+  return perDatabase(({ db }) => db.prepare<P, R>(text).pluck() as Prepared<P, R>);
+}
