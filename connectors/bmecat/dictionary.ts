@@ -24,27 +24,14 @@ export const DICTIONARY_PATHS = [
 const ENTRIES_MAX = 1_000_000;
 
 /** The template of a feature. All texts may be empty. */
-export interface Template {
+interface Template {
   id: string;
   name: string;
   unit: string;
 }
 
 /** What a catalogue says about the features, values and units to which its products refer by ids. */
-export interface Dictionary {
-  /**
-   * Adds the element of a record; returns false for any other element. A catalogue has its systems before its products.
-   *
-   * @throws a `sourceFault` if the catalogue has too many entries
-   */
-  add(record: XmlRecord, fields: JsonObject): boolean;
-  /** The template to which a feature refers, or which it contains; null for a feature with a name only. */
-  templateOf(feature: JsonObject, system: string): Template | null;
-  /** The names of the values to which a feature refers; the id of a value that the catalogue does not declare. */
-  valuesOf(feature: JsonObject, system: string): JsonValue[];
-}
-
-export function createDictionary(file: string): Dictionary {
+export function createDictionary(file: string) {
   const templates = new Map<string, Template & { unitId: string }>();
   const values = new Map<string, string>();
   const units = new Map<string, string>();
@@ -60,7 +47,12 @@ export function createDictionary(file: string): Dictionary {
   };
 
   return {
-    add({ name }, fields) {
+    /**
+     * Adds the element of a record; returns false for any other element. A catalogue has its systems before its products.
+     *
+     * @throws a `sourceFault` if the catalogue has too many entries
+     */
+    add({ name }: XmlRecord, fields: JsonObject): boolean {
       switch (name) {
         case 'CLASSIFICATION_SYSTEM_NAME':
           current = xmlTextOf(fields);
@@ -77,7 +69,8 @@ export function createDictionary(file: string): Dictionary {
           return false;
       }
     },
-    templateOf(feature, system) {
+    /** The template to which a feature refers, or which it contains; null for a feature with a name only. */
+    templateOf(feature: JsonObject, system: string): Template | null {
       const reference = xmlTextOf(feature['FT_IDREF']);
       const own = templateIn(xmlObjectOf(feature['FTEMPLATE']));
       const id = reference || own.id;
@@ -90,13 +83,16 @@ export function createDictionary(file: string): Dictionary {
         unit: own.unit || declared?.unit || (units.get(entry(system, unitId)) ?? unitId),
       };
     },
-    valuesOf: (feature, system) =>
+    /** The names of the values to which a feature refers; the id of a value that the catalogue does not declare. */
+    valuesOf: (feature: JsonObject, system: string): JsonValue[] =>
       xmlListOf(feature['VALUE_IDREF']).map((one) => {
         const id = xmlTextOf(one);
         return values.get(entry(system, id)) || id;
       }),
   };
 }
+
+export type Dictionary = ReturnType<typeof createDictionary>;
 
 /** The unit is in the template, or in the description of its content. */
 function templateIn(fields: JsonObject): Template & { unitId: string } {

@@ -1,5 +1,7 @@
 import {
+  isJsonObject,
   type JsonObject,
+  type JsonValue,
   type OpenFile,
   type Page,
   readXmlPages,
@@ -12,8 +14,6 @@ import {
   xmlTextOf,
 } from '../../src/sdk/index.ts';
 import { createDictionary, DICTIONARY_PATHS, type Dictionary } from './dictionary.ts';
-import { type Header, headerOf, inLanguage } from './header.ts';
-import { withNamesOf2005 } from './names.ts';
 import { classesOf, featuresOf, pricesOf, referencesOf } from './parts.ts';
 import { productRow } from './product-row.ts';
 import type { Options, Records } from './schema.ts';
@@ -31,7 +31,7 @@ const PATHS: Record<Records, string> = {
   'group-members': '/BMECAT/T_*/PRODUCT_TO_CATALOGGROUP_MAP | /BMECAT/T_*/ARTICLE_TO_CATALOGGROUP_MAP',
 };
 
-export interface CatalogRequest {
+interface CatalogRequest {
   options: Options;
   stream: { records: Records; contents: 'snapshot' | 'changes' };
   signal: AbortSignal;
@@ -147,4 +147,64 @@ function assertTransaction(file: string, transaction: string, contents: 'snapsho
   throw sourceFault(`${file} is a ${transaction}, which has only changes and not the whole catalogue.`, {
     suggestion: 'Set `contents: changes` for the stream, or set its path to the files of whole catalogues.',
   });
+}
+
+/** The values of a catalogue's header that are needed to read its products. */
+interface Header {
+  /** The language that is used if a text exists in several; undefined if the header names none. */
+  language: string | undefined;
+}
+
+/** @throws a `sourceFault` if the file is not the catalogue that the config names */
+function headerOf(fields: JsonObject, file: string, options: Options): Header {
+  const catalog = xmlObjectOf(fields['CATALOG']);
+  const id = xmlTextOf(catalog['CATALOG_ID']);
+  if (options.catalog !== undefined && id !== options.catalog) {
+    throw sourceFault(`${file} is the catalogue ${id === '' ? 'without an id' : id}, not ${options.catalog}.`, {
+      suggestion: 'Check whether this is the right file. If the supplier has renamed the catalogue, change `catalog`.',
+    });
+  }
+  const languages = xmlListOf(catalog['LANGUAGE']);
+  const preset = languages.find((language) => xmlTextOf(xmlObjectOf(language)['@default']).toLowerCase() === 'true');
+  return { language: xmlTextOf(preset ?? languages[0]) || undefined };
+}
+
+/** If a text exists in several languages, puts the text of the given language first. */
+function inLanguage(fields: JsonObject, language: string | undefined): JsonObject {
+  if (language === undefined) return fields;
+  const wanted = language.toLowerCase();
+  const chosen = Object.entries(fields).map(([name, value]): [string, JsonValue] => {
+    const all = fields[`${name}@lang`];
+    const spoken = isJsonObject(all) ? Object.entries(all).find(([code]) => code.toLowerCase() === wanted) : undefined;
+    return [name, spoken?.[1] ?? inner(value, language)];
+  });
+  return Object.fromEntries(chosen);
+}
+
+function inner(value: JsonValue, language: string): JsonValue {
+  if (Array.isArray(value)) return value.map((one) => inner(one, language));
+  return isJsonObject(value) ? inLanguage(value, language) : value;
+}
+
+/** Names of BMEcat 1.01 and 1.2 whose name of 2005 does not follow from a rule. */
+const RENAMED = new Map([
+  ['ART_ID_TO', 'PROD_ID_TO'],
+  ['ART_ID', 'PROD_ID'],
+]);
+
+/** The name that an element has in BMEcat 2005: `ARTICLE_DETAILS` is `PRODUCT_DETAILS`, `SUPPLIER_AID` is `SUPPLIER_PID`. */
+function nameOf2005(name: string): string {
+  return RENAMED.get(name) ?? name.replace(/^ARTICLE(?=_|$)/, 'PRODUCT').replace(/_AID(?=_|@|$)/, '_PID');
+}
+
+/** Converts all names in a value to those of BMEcat 2005. User-defined extensions keep their names. */
+function withNamesOf2005(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withNamesOf2005);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      nameOf2005(name),
+      name === 'USER_DEFINED_EXTENSIONS' ? inner : withNamesOf2005(inner),
+    ]),
+  );
 }

@@ -63,7 +63,8 @@ export async function readColumnNames(file: OpenFile, request: CsvRequest): Prom
 function namesOf(first: RecordScanner, file: OpenFile, request: CsvRequest, piece: TextPiece): string[] {
   const { dialect, onColumns } = request;
   const below = () => firstRows(dialect, piece, (line) => line > first.recordLine);
-  assertSeparator(first, { file: file.name, text: piece.text, dialect, below });
+  const { values, recordLine } = first;
+  assertSeparator({ values, recordLine, file: file.name, text: piece.text, dialect, below });
   const names = columnNames(first, dialect, file.name, piece.encoding);
   const isNamedByFile = dialect.header && dialect.columns === undefined;
   const filled = names.filter((name) => name !== '');

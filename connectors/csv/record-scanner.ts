@@ -1,5 +1,6 @@
 import { byteOrderMarksAt, withoutTextFormula } from '../../src/sdk/index.ts';
 import type { Dialect } from './schema.ts';
+import { SEPARATOR_LINE_MAX, separatorLineOf } from './separator-line.ts';
 
 /** Why a row could not be split into values. */
 export type Defect =
@@ -14,15 +15,6 @@ export type Defect =
 
 const RAW_CHARACTERS_MAX = 1_000;
 const BLANKS = ' \t';
-/** A first line such as `sep=;`, with which Excel and its readers name the delimiter. Some programs write it in quotes. */
-const SEPARATOR_LINE = /^("?)sep=([^\r\n"])\1(?:\r?\n|\r|$)/i;
-const SEPARATOR_LINE_MAX = '"sep=;"\r\n'.length;
-
-/** The line of a text that names the delimiter, and the delimiter; null if the text begins with another line. */
-export function separatorLineOf(text: string): { line: string; delimiter: string } | null {
-  const [line, , delimiter] = SEPARATOR_LINE.exec(text.slice(0, SEPARATOR_LINE_MAX)) ?? [];
-  return line === undefined || delimiter === undefined ? null : { line, delimiter };
-}
 
 /**
  * Splits text into rows and rows into values.

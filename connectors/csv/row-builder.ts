@@ -14,7 +14,7 @@ import type { Dialect } from './schema.ts';
 const NO_DECIMAL =
   'Correct the value, or remove the column from `decimalColumns` if not all its values have that notation.';
 
-export interface RowContext {
+interface RowContext {
   file: string;
   /** Column names in order; empty for a column without a name. */
   names: readonly string[];

@@ -1,8 +1,20 @@
 import { type HeaderCandidate, sourceFault } from '../../src/sdk/index.ts';
-import { type RecordScanner, separatorLineOf } from './record-scanner.ts';
 import type { Dialect } from './schema.ts';
 
+/** A first line such as `sep=;`, with which Excel and its readers name the delimiter. Some programs write it in quotes. */
+const SEPARATOR_LINE = /^("?)sep=([^\r\n"])\1(?:\r?\n|\r|$)/i;
+export const SEPARATOR_LINE_MAX = '"sep=;"\r\n'.length;
+
+/** The line of a text that names the delimiter, and the delimiter; null if the text begins with another line. */
+export function separatorLineOf(text: string): { line: string; delimiter: string } | null {
+  const [line, , delimiter] = SEPARATOR_LINE.exec(text.slice(0, SEPARATOR_LINE_MAX)) ?? [];
+  return line === undefined || delimiter === undefined ? null : { line, delimiter };
+}
+
 interface Separated {
+  /** The values of the header, and the number of its line. */
+  values: readonly string[];
+  recordLine: number;
   file: string;
   /** The text of the file from its beginning. */
   text: string;
@@ -18,10 +30,7 @@ const SHOWN_MAX = 100;
  *
  * @throws a `sourceFault` if the first line names a delimiter, and the rows are divided by another one
  */
-export function assertSeparator(
-  { values, recordLine }: RecordScanner,
-  { file, text, dialect, below }: Separated,
-): void {
+export function assertSeparator({ values, recordLine, file, text, dialect, below }: Separated): void {
   const [header = '', ...others] = values;
   const named = separatorLineOf(text);
   if (named === null || others.length > 0 || named.delimiter === dialect.quote) return;

@@ -10,7 +10,7 @@ import { RecordScanner } from './record-scanner.ts';
 import { createRowBuilder } from './row-builder.ts';
 import type { Layout } from './schema.ts';
 
-export interface FixedWidthRequest {
+interface FixedWidthRequest {
   layout: Layout;
   signal: AbortSignal;
   onColumns: (found: FoundColumns) => void;

@@ -11,7 +11,7 @@ export interface RawRecord {
   isTooLong: boolean;
 }
 
-export interface RecordScannerOptions {
+interface RecordScannerOptions {
   recordLength: number | undefined;
   max: number;
 }

@@ -13,7 +13,7 @@ import { type Column, endOf, type Layout } from './schema.ts';
 
 const NO_DECIMAL = 'Correct the value, the position of the column, or `decimalMark`.';
 
-export interface RowContext {
+interface RowContext {
   file: string;
   /** The encoding in use, for messages. */
   encoding: string;

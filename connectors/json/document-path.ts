@@ -41,7 +41,7 @@ export function formatDocumentPath(steps: readonly PathStep[]): string {
 }
 
 /** The path of records: they are in a list, or in lists within the elements of a list. */
-export interface RecordPath {
+interface RecordPath {
   /** The path to the list whose elements are read one by one. */
   outer: readonly (string | number)[];
   /** The path from such an element to the list of records in it; null if the element itself is the record. */

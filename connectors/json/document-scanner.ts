@@ -38,7 +38,7 @@ interface Level {
   names: string[];
 }
 
-export interface DocumentScannerOptions {
+interface DocumentScannerOptions {
   file: OpenFile;
   steps: readonly PathStep[];
   maxRecordBytes: number;

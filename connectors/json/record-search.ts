@@ -7,7 +7,7 @@ const TEXTS_SHOWN = 12;
 const TEXT_SHOWN = 60;
 
 /** Why a file gives no record although it has elements. */
-export interface NoRecords {
+interface NoRecords {
   /** What is missing, and what the file has in its place, in two sentences. */
   message: string;
   /** The option that may have to be corrected. */

@@ -47,7 +47,7 @@ export interface Explanation {
 }
 
 /** A selection of rows of a query, for which every dialect has its own form. */
-export interface Selection {
+interface Selection {
   query: string;
   columns: readonly Column[];
   where: string;

@@ -1,8 +1,8 @@
 import { defineConnector, type StreamTarget } from '../../src/sdk/index.ts';
-import { loadDialect } from './load-dialect.ts';
+import type { Dialect } from './dialect.ts';
 import { type Plan, planStream } from './plan.ts';
 import { readChanges, readSnapshot } from './read.ts';
-import { OPTIONS, STREAM_OPTIONS } from './schema.ts';
+import { OPTIONS, type Options, STREAM_OPTIONS } from './schema.ts';
 import { createSession } from './session.ts';
 
 const COLUMNS_SHOWN = 12;
@@ -43,4 +43,19 @@ function announceColumns({ columns }: Plan, { name, onColumns }: StreamTarget<un
   const names = columns.map((column) => column.name);
   onColumns?.({ names, where: name });
   return names;
+}
+
+/** Loads a dialect with its driver. Unused drivers are not loaded. */
+export async function loadDialect(name: Options['dialect']): Promise<Dialect> {
+  switch (name) {
+    case 'postgresql':
+      return (await import('./postgresql.ts')).postgresql;
+    case 'mysql':
+    case 'mariadb':
+      return (await import('./mysql.ts')).mysql;
+    case 'sqlserver':
+      return (await import('./sqlserver.ts')).sqlserver;
+    case 'sqlite':
+      return (await import('./sqlite.ts')).sqlite;
+  }
 }

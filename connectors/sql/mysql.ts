@@ -11,9 +11,8 @@ import {
   selectWithLimit,
 } from './dialect.ts';
 import { codeOf, LOST, messageOf } from './faults.ts';
-import { createRowGatherer } from './found-rows.ts';
+import { createRowGatherer, jsonOf, singleText, textOf } from './found-rows.ts';
 import type { Options } from './schema.ts';
-import { jsonOf, singleText, textOf } from './values.ts';
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 const exact = (expression: string): string => expression;

@@ -10,9 +10,8 @@ import {
   selectWithLimit,
 } from './dialect.ts';
 import { codeOf, LOST, messageOf } from './faults.ts';
-import { createRowGatherer } from './found-rows.ts';
+import { createRowGatherer, jsonOf } from './found-rows.ts';
 import type { Options } from './schema.ts';
-import { jsonOf } from './values.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const exact = (expression: string): string => expression;

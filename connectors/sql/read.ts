@@ -12,15 +12,13 @@ import {
   sourceFault,
   withoutTextFormula,
 } from '../../src/sdk/index.ts';
-import { type Cursor, cursorOf } from './cursor.ts';
 import type { Column } from './dialect.ts';
-import { bytesOf } from './found-rows.ts';
+import { bytesOf, jsonOf, textOf } from './found-rows.ts';
 import type { Plan } from './plan.ts';
 import type { Session } from './session.ts';
-import { jsonOf, textOf } from './values.ts';
-import { assertOneZone, earlierBy } from './watermark.ts';
+import { assertOneZone, type Cursor, cursorOf, earlierBy } from './watermark.ts';
 
-export interface Read {
+interface Read {
   stream: string;
   plan: Plan;
   session: Session;

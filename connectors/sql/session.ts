@@ -10,21 +10,17 @@ import type { Options } from './schema.ts';
  */
 const GRACE_MS = 5_000;
 
-/** The one connection of a source: opened by the first statement, and closed with the source. */
-export interface Session {
-  columns(text: string, signal: AbortSignal): Promise<Column[]>;
-  rows(statement: Statement, columns: readonly Column[], signal: AbortSignal): Promise<FoundRows>;
-  close(): Promise<void>;
-}
-
 interface SessionSetup {
   dialect: Dialect;
   options: Options;
   resolvePath: (path: string) => string;
 }
 
-/** Statements end with a `sourceFault`, or with the reason of the signal when it stops them. */
-export function createSession({ dialect, options, resolvePath }: SessionSetup): Session {
+/**
+ * The one connection of a source: opened by the first statement, and closed with the source. Statements end with a
+ * `sourceFault`, or with the reason of the signal when it stops them.
+ */
+export function createSession({ dialect, options, resolvePath }: SessionSetup) {
   let connection: Connection | null = null;
   let cancelling: Promise<void> = Promise.resolve();
 
@@ -67,9 +63,10 @@ export function createSession({ dialect, options, resolvePath }: SessionSetup): 
   }
 
   return {
-    columns: (text, signal) => run((opened) => opened.columns(text), signal),
-    rows: (statement, columns, signal) => run((opened) => opened.rows(statement, columns), signal),
-    async close() {
+    columns: (text: string, signal: AbortSignal): Promise<Column[]> => run((opened) => opened.columns(text), signal),
+    rows: (statement: Statement, columns: readonly Column[], signal: AbortSignal): Promise<FoundRows> =>
+      run((opened) => opened.rows(statement, columns), signal),
+    async close(): Promise<void> {
       await cancelling;
       const left = connection;
       connection = null;
@@ -78,6 +75,8 @@ export function createSession({ dialect, options, resolvePath }: SessionSetup): 
     },
   };
 }
+
+export type Session = ReturnType<typeof createSession>;
 
 const OVERDUE = new Error('The statement took too long.');
 

@@ -2,8 +2,7 @@ import Database from 'better-sqlite3';
 import type { JsonValue } from '../../src/sdk/index.ts';
 import { type ColumnKind, type Connection, type Dialect, type KeyValue, selectWithLimit } from './dialect.ts';
 import { codeOf, messageOf } from './faults.ts';
-import { createRowGatherer } from './found-rows.ts';
-import { textOf } from './values.ts';
+import { createRowGatherer, textOf } from './found-rows.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const exact = (expression: string): string => expression;

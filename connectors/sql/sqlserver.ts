@@ -10,9 +10,8 @@ import {
   type Statement,
 } from './dialect.ts';
 import { codeOf, LOST, messageOf } from './faults.ts';
-import { createRowGatherer } from './found-rows.ts';
+import { createRowGatherer, textOf } from './found-rows.ts';
 import type { Options } from './schema.ts';
-import { textOf } from './values.ts';
 
 const quote = (name: string): string => `[${name.replaceAll(']', ']]')}]`;
 

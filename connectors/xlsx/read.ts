@@ -9,8 +9,7 @@ import {
   type SpreadsheetContext,
   sourceFault,
 } from '../../src/sdk/index.ts';
-import { type Archive, openArchive } from './archive.ts';
-import { assertWorkbook } from './assert-workbook.ts';
+import { type Archive, assertWorkbook, openArchive } from './archive.ts';
 import {
   columnNames,
   createMergedCellFinder,
@@ -34,7 +33,7 @@ import {
   type Workbook,
 } from './workbook.ts';
 
-export interface XlsxRequest {
+interface XlsxRequest {
   layout: Layout;
   signal: AbortSignal;
   onColumns: (found: FoundColumns) => void;

@@ -11,7 +11,7 @@ import {
 import { unnamedColumn } from './header.ts';
 import type { RawRow } from './sheet-scanner.ts';
 
-export interface RowContext extends SpreadsheetContext {
+interface RowContext extends SpreadsheetContext {
   file: string;
   sheet: string;
   /** The names by column; undefined for a column without a name so far. */

@@ -1,6 +1,6 @@
 import type { SpreadsheetCell } from '../../src/sdk/index.ts';
-import { createTextGatherer } from './text-gatherer.ts';
 import type { PartHandlers } from './xml-part.ts';
+import { createTextGatherer } from './xml-part.ts';
 
 /** A row of the sheet. */
 export interface RawRow {
@@ -9,12 +9,6 @@ export interface RawRow {
   hidden: boolean;
   /** The cells in the file, in their order. */
   cells: readonly SpreadsheetCell[];
-}
-
-export interface SheetScanner {
-  part: PartHandlers;
-  /** True for a hidden column, from 0. This is known before the first row. */
-  isHidden(column: number): boolean;
 }
 
 const LETTERS_MAX = 3;
@@ -31,7 +25,7 @@ export function createSheetScanner(options: {
   /** Called with a cell beyond `columnsMax` that has text or a formula. The cell is not in its row. */
   onBeyond: (row: number, cell: SpreadsheetCell) => void;
   onRow: (row: RawRow) => void;
-}): SheetScanner {
+}) {
   const { cellMax, columnsMax, onBeyond, onRow } = options;
   const inline = createTextGatherer(cellMax);
   const hiddenColumns: { from: number; to: number }[] = [];
@@ -89,8 +83,13 @@ export function createSheetScanner(options: {
       else if (cell.type === 'inlineStr') inline.close(name);
     },
   };
-  return { part, isHidden: (at) => hiddenColumns.some(({ from, to }) => at >= from && at <= to) };
+  return {
+    part /** True for a hidden column, from 0. This is known before the first row. */,
+    isHidden: (at: number): boolean => hiddenColumns.some(({ from, to }) => at >= from && at <= to),
+  };
 }
+
+export type SheetScanner = ReturnType<typeof createSheetScanner>;
 
 function emptyCell(): SpreadsheetCell {
   return { column: 0, type: 'n', style: 0, text: null, formula: false };

@@ -1,8 +1,7 @@
 // Decides the outcome of a lost request, or of a request with a lost answer.
 
 import type { Outcome, UnconfirmedCause } from '../domain/delivery/outcome.ts';
-import { messageOf, systemCodeOf } from '../lib/errors.ts';
-import { localTroubleOf } from '../lib/local-trouble.ts';
+import { localTroubleOf, messageOf, systemCodeOf } from '../lib/errors.ts';
 import type { CleanText } from './answers/clean-text.ts';
 import type { Exchange, Loss } from './transport.ts';
 

@@ -1,6 +1,6 @@
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Fault } from '../lib/errors.ts';
-import { describeNpmNode } from '../lib/npm-node.ts';
+import { describeNpmNode } from '../lib/package.ts';
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts';
 
 export interface RunDaemonOptions extends DaemonOptions {

@@ -1,5 +1,5 @@
 /** Bounds of an exponential backoff, in milliseconds. */
-export interface BackoffLimits {
+interface BackoffLimits {
   baseMs: number;
   capMs: number;
 }

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { sentence } from './text/sentence.ts';
 
 /** The parts of a thrown error besides its message. */
@@ -62,4 +63,72 @@ export function fileReasonOf(error: unknown): string {
 export function systemCodeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/**
+ * A limit of this machine or process that was reached, so that no other system is at fault. `what` and `cure` are full sentences.
+ */
+export interface LocalTrouble {
+  what: string;
+  cure: string;
+}
+
+// Texts by error code. Sources: "Common system errors" in the documentation of Node, and errno(3).
+const TROUBLES: Readonly<Record<string, LocalTrouble>> = {
+  EMFILE: {
+    what: 'This process has as many files and connections open as it may (EMFILE).',
+    cure: 'Raise its limit: `ulimit -n`, `LimitNOFILE=` of a systemd unit, or `--ulimit nofile=` of a container.',
+  },
+  ENFILE: {
+    what: 'This machine has as many files open as it can (ENFILE).',
+    cure: 'Raise `fs.file-max`, or find the program that has so many files open.',
+  },
+  ENOBUFS: {
+    what: 'This machine has no memory left for network buffers (ENOBUFS).',
+    cure: 'Find the program that has so many connections open, or give the machine more memory.',
+  },
+  ENOMEM: { what: 'This machine has no memory left (ENOMEM).', cure: 'Free memory, or give the machine more memory.' },
+  EADDRNOTAVAIL: {
+    what: 'This machine has no local address or port left for a connection (EADDRNOTAVAIL).',
+    cure: 'Find the program that has so many connections open, or widen `net.ipv4.ip_local_port_range`.',
+  },
+};
+
+/** The limit of this machine that an error reports; null for every other error. */
+export function localTroubleOf(error: unknown): LocalTrouble | null {
+  const code = systemCodeOf(error);
+  return code !== undefined && Object.hasOwn(TROUBLES, code) ? (TROUBLES[code] ?? null) : null;
+}
+
+/**
+ * Why a module could not be imported: a clause without a full stop. For a mistake in the text of a module, the clause
+ * has the file and the line.
+ */
+export function importReasonOf(error: unknown): string {
+  const reason = messageOf(error).replace(/\.$/, '');
+  const place = error instanceof SyntaxError ? placeOf(error) : null;
+  return place === null ? reason : `${place}: ${reason}`;
+}
+
+/**
+ * True if Node read an ES module as CommonJS, because of the nearest package.json, such as the one that `npm init`
+ * makes.
+ */
+export function isEsModuleReadAsCommonJs(error: unknown): boolean {
+  return (
+    error instanceof SyntaxError &&
+    /^(?:Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside a module)$/.test(
+      error.message,
+    )
+  );
+}
+
+/**
+ * Node writes the file and the line before the message in the stack; for an ES module Node shows them only on the
+ * terminal.
+ */
+function placeOf({ stack }: Error): string | null {
+  const [, file, line] = /^(file:.+|\/.+|[A-Za-z]:\\.+):(\d+)\n/.exec(stack ?? '') ?? [];
+  if (file === undefined || line === undefined) return null;
+  return `${file.startsWith('file:') ? fileURLToPath(file) : file}, line ${line}`;
 }

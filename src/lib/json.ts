@@ -1,3 +1,5 @@
+import { normalizeDecimal } from './decimal.ts';
+
 /** Any value that JSON can carry. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 
@@ -24,4 +26,30 @@ export function setMember(fields: JsonObject, name: string, value: JsonValue): v
 /** True for a plain object, false for null and arrays. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Matches a number that a double may not be able to hold: 16 digits, or an exponent. A match within a text only costs
+ * time.
+ */
+const NUMBER_AT_RISK = /(?:^|[\s:,[])-?(?:[\d.]{16}|[\d.]+[eE])/;
+
+const INTEGER = /^-?\d+$/;
+
+/**
+ * Parses JSON text so that no number changes unnoticed. A number becomes the text in the source if a double cannot hold its
+ * decimal value (`1e400`), if it takes more than 200 digits to write out, or if it is an integer above 2^53: some of those
+ * happen to have a double, and their neighbours have none. Every other number stays a number.
+ *
+ * @throws SyntaxError like `JSON.parse`
+ */
+export function parseExactly(text: string): JsonValue {
+  return (NUMBER_AT_RISK.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text)) as JsonValue;
+}
+
+function exactNumber(_name: string, value: JsonValue, context?: { source?: string }): JsonValue {
+  if (typeof value !== 'number' || context?.source === undefined) return value;
+  const exact = normalizeDecimal(context.source);
+  if (exact === null || exact !== normalizeDecimal(String(value))) return context.source;
+  return !Number.isSafeInteger(value) && INTEGER.test(context.source) ? context.source : value;
 }

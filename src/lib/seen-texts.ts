@@ -4,16 +4,7 @@ import { sha256Hex } from './hash.ts';
  * What is known of a name: whether it came before with the same content or with another one. `unknown` is a new name beyond the
  * bound, which is not remembered.
  */
-export type Seen = 'new' | 'same' | 'other' | 'unknown';
-
-/** Names with the content that each had first. */
-export interface SeenTexts {
-  look(name: string, content: string): Seen;
-  /** Remembers a new name, within the bound. */
-  add(name: string, content: string): void;
-  /** Looks, and remembers a new name. */
-  note(name: string, content: string): Seen;
-}
+type Seen = 'new' | 'same' | 'other' | 'unknown';
 
 const SLOTS_AT_FIRST = 1_024;
 /** The table has at least this many slots for each text, so that a free slot is near. */
@@ -23,12 +14,13 @@ const SLOTS_PER_TEXT = 2;
 const WORDS = 3;
 
 /**
- * Remembers names and contents. It keeps 64 bits of the SHA-256 of a name and 32 bits of that of its content, which take 24 to 48
- * bytes. Of two million names two have the same 64 bits with a probability of one in ten million.
+ * Names with the content that each had first. Remembers names and contents. It keeps 64 bits of the SHA-256 of a name
+ * and 32 bits of that of its content, which take 24 to 48 bytes. Of two million names two have the same 64 bits with a
+ * probability of one in ten million.
  *
  * @param max how many different names are remembered (I9)
  */
-export function createSeenTexts(max: number): SeenTexts {
+export function createSeenTexts(max: number) {
   // A slot whose name is two zeros is free.
   let slots = new Uint32Array(WORDS * SLOTS_AT_FIRST);
   let count = 0;
@@ -67,9 +59,11 @@ export function createSeenTexts(max: number): SeenTexts {
   }
 
   return {
-    look: (name, content) => note(name, content, { adds: false }),
-    add: (name, content) => void note(name, content, { adds: true }),
-    note: (name, content) => note(name, content, { adds: true }),
+    look: (name: string, content: string): Seen => note(name, content, { adds: false }),
+    /** Remembers a new name, within the bound. */
+    add: (name: string, content: string): void => void note(name, content, { adds: true }),
+    /** Looks, and remembers a new name. */
+    note: (name: string, content: string): Seen => note(name, content, { adds: true }),
   };
 }
 

@@ -11,7 +11,7 @@ const TIMING: StallTiming = { lockMs: 30_000, stalledCheckMs: 30_000 };
 /** BullMQ separates the parts of a key by colons, and Redis Cluster reads braces as hash tags. */
 const PREFIX = /^[A-Za-z0-9_.-]{1,64}$/;
 
-export interface QueuesOptions {
+interface QueuesOptions {
   /** The configured queue: `embedded`, `redis://…` or `rediss://…`. */
   url: string;
   /**

@@ -104,7 +104,7 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
 }
 
 /** The result of a probe of Redis, which changes nothing there. */
-export interface RedisProbe {
+interface RedisProbe {
   /** The URL of Redis without credentials and parameters. */
   place: string;
   /** Null if Redis does not report it. */

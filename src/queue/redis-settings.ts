@@ -4,7 +4,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 
 const RECOMMENDED_VERSION = [6, 2] as const;
 
-export interface RedisSettings {
+interface RedisSettings {
   /** Null if Redis does not report it. */
   version: string | null;
   warnings: RedisWarning[];

@@ -1,9 +1,8 @@
-import { messageOf, systemCodeOf } from '../lib/errors.ts';
-import { localTroubleOf } from '../lib/local-trouble.ts';
+import { localTroubleOf, messageOf, systemCodeOf } from '../lib/errors.ts';
 import { sentence } from '../lib/text/sentence.ts';
 
 /** Describes for an operator what is wrong with Redis. */
-export interface RedisTrouble {
+interface RedisTrouble {
   /** The same text for all errors with one cause. */
   kind: string;
   /** The end of a sentence that begins with "Redis cannot be used: ". */

@@ -16,7 +16,7 @@ import { createPassportExport } from './pdf/passport-pdf.ts';
 import type { SandboxSettings } from './settings/settings.ts';
 
 /** The parts that the operations use. */
-export interface OperationParts {
+interface OperationParts {
   collections: Collections;
   ids: IdScheme;
   keys: KeyStore;

@@ -7,12 +7,11 @@ export type { Item, ItemKind, ItemRef } from '../domain/item.ts';
 export type { Place } from '../domain/place.ts';
 export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
-export { parseExactly } from '../lib/exact-json.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
-export { isJsonObject } from '../lib/json.ts';
+export { isJsonObject, parseExactly } from '../lib/json.ts';
 export type { Logger } from '../lib/logging/logging.ts';
-export { isMisspelt } from '../lib/text/misspelt.ts';
 export { findOddCharacter } from '../lib/text/odd-character.ts';
+export { isMisspelt } from '../lib/text/suggest.ts';
 export type {
   Connector,
   ConnectorDefinition,
@@ -30,22 +29,17 @@ export type {
   StreamTarget,
 } from './connector.ts';
 export { defineConnector, SDK_VERSION } from './connector.ts';
-export type { NotANumber } from './decimal-notation.ts';
-export { createDecimalReader } from './decimal-notation.ts';
 export { sourceFault } from './faults.ts';
 export type { FileConnectorDefinition, FileRequest } from './files/file-connector.ts';
 export { defineFileConnector } from './files/file-connector.ts';
 export { CHANGES_BY_DEFAULT } from './files/file-options.ts';
-export type { TextPiece } from './files/file-text.ts';
-export { readFileText } from './files/file-text.ts';
 export type { FileQuery } from './files/find-files.ts';
 export { findFiles, formatFiles } from './files/find-files.ts';
-export type { OpenFile } from './files/open-file.ts';
-export { openLocalFile } from './files/open-file.ts';
+export type { OpenFile, TextPiece } from './files/open-file.ts';
+export { openLocalFile, readFileText } from './files/open-file.ts';
 export type { ContentKind } from './files/recognise.ts';
 export { assertContent, contentFault, recogniseContent } from './files/recognise.ts';
 export type { SourceFile } from './files/source-file.ts';
-export { withoutTextFormula } from './formula-text.ts';
 export type { MappingModule, MappingTools } from './mapping.ts';
 export { defineMapping } from './mapping.ts';
 export { installCommandOf } from './optional-package.ts';
@@ -54,18 +48,23 @@ export { createPageBuffer, PAGE_BYTES_MAX, PAGE_ROWS_MAX } from './page-buffer.t
 export { createRowNumbering } from './row-numbering.ts';
 export { secret } from './secret.ts';
 export type { CellProblem, SpreadsheetCell, SpreadsheetContext } from './spreadsheet/cell-value.ts';
-export { cellValue } from './spreadsheet/cell-value.ts';
+export { cellValue, unescapeCellText } from './spreadsheet/cell-value.ts';
 export { columnLettersOf, columnOfLetters } from './spreadsheet/column-letters.ts';
-export { unescapeCellText } from './spreadsheet/escaped-text.ts';
 export type { NumberFormat } from './spreadsheet/number-format.ts';
 export { builtInNumberFormat, PLAIN_NUMBER_FORMAT, parseNumberFormat } from './spreadsheet/number-format.ts';
 export type { FileDecoder } from './text-decoder.ts';
 export { byteOrderMarksAt, createFileDecoder, Encoding, isEncoding } from './text-decoder.ts';
-export type { TextRow } from './text-issues.ts';
-export { damagedFields, damageIssue, decimalIssue, encodingIssues } from './text-issues.ts';
+export type { NotANumber, TextRow } from './text-values.ts';
+export {
+  createDecimalReader,
+  damagedFields,
+  damageIssue,
+  decimalIssue,
+  encodingIssues,
+  withoutTextFormula,
+} from './text-values.ts';
 export { isValuePath } from './xml/ancestor-values.ts';
-export { XML_FILE_OPTIONS } from './xml/file-options.ts';
 export { isRecordPath } from './xml/record-path.ts';
 export { readXmlPages, readXmlRecords } from './xml/records.ts';
-export { xmlListOf, xmlObjectOf, xmlObjectsOf, xmlTextOf } from './xml/values.ts';
 export type { XmlRecord, XmlRecordOptions } from './xml/xml-record.ts';
+export { XML_FILE_OPTIONS, xmlListOf, xmlObjectOf, xmlObjectsOf, xmlTextOf } from './xml/xml-record.ts';

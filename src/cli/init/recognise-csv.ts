@@ -1,5 +1,6 @@
-import { RecordScanner, separatorLineOf } from '../../../connectors/csv/record-scanner.ts';
+import { RecordScanner } from '../../../connectors/csv/record-scanner.ts';
 import type { Dialect } from '../../../connectors/csv/schema.ts';
+import { separatorLineOf } from '../../../connectors/csv/separator-line.ts';
 import { type FoundHeader, firstRowOf, headerOf, type Table, unevenHeaderOf } from './csv-header.ts';
 
 /** The dialect of a delimited text, as options of the connector `csv`, and the evidence for it. */

@@ -1,4 +1,4 @@
-import { separatorLineOf } from '../../../connectors/csv/record-scanner.ts';
+import { separatorLineOf } from '../../../connectors/csv/separator-line.ts';
 import { fault } from '../../domain/faults.ts';
 import { contentFault, recogniseContent } from '../../sdk/files/recognise.ts';
 import type { FileHead } from './file-head.ts';

@@ -1,8 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { fault } from '../../domain/faults.ts';
-import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
-import { type LocalTrouble, localTroubleOf } from '../../lib/local-trouble.ts';
+import { type Fault, type LocalTrouble, localTroubleOf, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { FULL_BYTES, freeBytesBeside } from './free-space.ts';
 
 /** The last part of a cure: the fault does not know whether a daemon or another command reports it. */

@@ -1,17 +1,10 @@
 /** A growing set of non-negative integers, one bit each. */
-export interface Bitmap {
-  has(index: number): boolean;
-  add(index: number): void;
-  /** How many integers the set has. */
-  size(): number;
-}
-
-export function createBitmap(): Bitmap {
+export function createBitmap() {
   let bytes = new Uint8Array(1024);
   let size = 0;
   return {
-    has: (index) => ((bytes[index >>> 3] ?? 0) & (1 << (index & 7))) !== 0,
-    add(index) {
+    has: (index: number): boolean => ((bytes[index >>> 3] ?? 0) & (1 << (index & 7))) !== 0,
+    add(index: number): void {
       const at = index >>> 3;
       if (at >= bytes.length) {
         const grown = new Uint8Array(Math.max(at + 1, bytes.length * 2));
@@ -23,6 +16,7 @@ export function createBitmap(): Bitmap {
       if (after !== before) size += 1;
       bytes[at] = after;
     },
-    size: () => size,
+    /** How many integers the set has. */
+    size: (): number => size,
   };
 }

@@ -1,14 +1,10 @@
 /** Locks keys. Each key has one holder at a time, and further callers wait in the order of their calls. */
-export interface KeyedLock {
-  /** Returns the function that releases the key, or null if the signal aborts first. */
-  acquire(key: string, abort: AbortSignal): Promise<(() => void) | null>;
-}
-
-export function createKeyedLock(): KeyedLock {
+export function createKeyedLock() {
   /** For each key, a promise that resolves when all present holders and waiting callers have released the key. */
   const tails = new Map<string, Promise<void>>();
   return {
-    async acquire(key, abort) {
+    /** Returns the function that releases the key, or null if the signal aborts first. */
+    async acquire(key: string, abort: AbortSignal): Promise<(() => void) | null> {
       const before = tails.get(key);
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
       const tail = Promise.all([before, released]).then(() => {

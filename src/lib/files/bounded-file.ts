@@ -4,7 +4,7 @@ import { systemCodeOf } from '../errors.ts';
 import { err, ok, type Result } from '../result.ts';
 
 /** Why a file's text cannot be read. */
-export interface FileFlaw {
+interface FileFlaw {
   /** `unfit`: the path can be opened but is not a file of the expected kind or size. */
   kind: 'missing' | 'unreadable' | 'unfit';
   /** The end of a sentence that begins with the file, without a full stop: `is larger than 100 bytes`. */

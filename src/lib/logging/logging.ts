@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { plainJson } from '../text/plain-json.ts';
+import { plainJson } from '../text/odd-character.ts';
 import { logFields } from './log-context.ts';
 import type { LogLevel } from './log-levels.ts';
 import type { SecretStore } from './secrets.ts';

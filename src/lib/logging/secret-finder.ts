@@ -7,23 +7,13 @@
  */
 export type Searched = 'text' | 'value' | 'identifier';
 
-export interface FoundSecret {
+interface FoundSecret {
   /** The secret as it is written. */
   secret: string;
   /** How many of its first characters may be shown. */
   shown: number;
   /** True for a key of the API. It counts in identifiers also if it is short. */
   isApiKey: boolean;
-}
-
-export interface SecretFinder {
-  /**
-   * Searches for one more secret of at least 6 characters. The cost does not depend on the number of secrets, because a
-   * daemon gets a new one at each rotation of a key.
-   */
-  add(secret: FoundSecret): void;
-  /** Finds the parts that have to be removed, in order and without overlap. */
-  find(text: string, searched: Searched): { start: number; end: number }[];
 }
 
 /** In free text this many characters in a row reveal a part of a secret. */
@@ -53,7 +43,7 @@ const EVERYWHERE: readonly Searched[] = ['text', 'value', 'identifier'];
  * length of the text, not on the secrets. Source: Karp and Rabin, "Efficient randomized pattern-matching algorithms",
  * 1987.
  */
-export function createSecretFinder(): SecretFinder {
+export function createSecretFinder() {
   const byHash = new Map<number, Target[]>();
   /** Most hashes of a text belong to no target. A bit shows that faster than a map. */
   const likely = new Uint8Array(65_536);
@@ -97,9 +87,14 @@ export function createSecretFinder(): SecretFinder {
   }
 
   return {
-    add(secret) {
+    /**
+     * Searches for one more secret of at least 6 characters. The cost does not depend on the number of secrets, because a
+     * daemon gets a new one at each rotation of a key.
+     */
+    add(secret: FoundSecret): void {
       for (const target of targetsOf(secret)) if (target.length >= RUN) add(target);
     },
+    /** Finds the parts that have to be removed, in order and without overlap. */
     find,
   };
 }

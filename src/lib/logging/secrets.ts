@@ -19,33 +19,7 @@ function shownLength(secret: string): number {
  * A set of values that must never be printed (I7). Messages do not contain secrets. Scrubbing is a second protection,
  * for texts from elsewhere that may repeat a secret, such as a library's error or an API's answer.
  */
-export interface SecretStore {
-  /**
-   * A secret shorter than `SECRET_LENGTH_MIN` is not remembered.
-   *
-   * @param kind says that the secret is a key of the API
-   */
-  add(secret: string, kind?: 'api_key'): void;
-  /**
-   * Free text without any known secret. Of a whole secret, the part that may be shown is kept. Of a long secret, any 6
-   * characters in a row are removed too. Secrets are also found if they have white space in them or are encoded as
-   * percent-encoding, JSON escapes or base64.
-   */
-  scrub(text: string): string;
-  /**
-   * One value of a document as it may be shown. A value with white space is free text. Any other value may be an id, a
-   * key or an address, so only whole secrets and 16 characters in a row are removed: a program that reads the document
-   * needs the whole id.
-   */
-  scrubValue(value: string): string;
-  /**
-   * True if an id, key, path or URL contains a whole API key or 16 characters in a row of any secret. Then it may
-   * neither be stored nor shown. It is never changed, because a changed id is another id.
-   */
-  isInIdentifier(identifier: string): boolean;
-}
-
-export function createSecretStore(): SecretStore {
+export function createSecretStore() {
   /** Whether each known secret is a key of the API. */
   const known = new Map<string, boolean>();
   /** Secrets that are prepared for the next search. */
@@ -72,15 +46,36 @@ export function createSecretStore(): SecretStore {
   }
 
   return {
-    add(secret, kind) {
+    /**
+     * A secret shorter than `SECRET_LENGTH_MIN` is not remembered.
+     *
+     * @param kind says that the secret is a key of the API
+     */
+    add(secret: string, kind?: 'api_key'): void {
       const isApiKey = kind === 'api_key';
       const before = known.get(secret);
       if (secret.length < SECRET_LENGTH_MIN || before === true || before === isApiKey) return;
       known.set(secret, isApiKey);
       fresh.add(secret);
     },
-    scrub: (text) => scrubbed(text, 'text'),
-    scrubValue: (value) => scrubbed(value, /\s/.test(value) ? 'text' : 'value'),
-    isInIdentifier: (identifier) => find(identifier, 'identifier').length > 0,
+    /**
+     * Free text without any known secret. Of a whole secret, the part that may be shown is kept. Of a long secret, any 6
+     * characters in a row are removed too. Secrets are also found if they have white space in them or are encoded as
+     * percent-encoding, JSON escapes or base64.
+     */
+    scrub: (text: string): string => scrubbed(text, 'text'),
+    /**
+     * One value of a document as it may be shown. A value with white space is free text. Any other value may be an id, a
+     * key or an address, so only whole secrets and 16 characters in a row are removed: a program that reads the document
+     * needs the whole id.
+     */
+    scrubValue: (value: string): string => scrubbed(value, /\s/.test(value) ? 'text' : 'value'),
+    /**
+     * True if an id, key, path or URL contains a whole API key or 16 characters in a row of any secret. Then it may
+     * neither be stored nor shown. It is never changed, because a changed id is another id.
+     */
+    isInIdentifier: (identifier: string): boolean => find(identifier, 'identifier').length > 0,
   };
 }
+
+export type SecretStore = ReturnType<typeof createSecretStore>;

@@ -1,23 +1,12 @@
-/** Local time in one time zone, as the milliseconds that the epoch would have if the local time were UTC. */
-export interface Zone {
-  toLocal(at: number): number;
-  /**
-   * The instants at which clocks show this local time: two if clocks are set back over it, and none if clocks are set
-   * forward past it.
-   */
-  instantsOf(local: number): number[];
-  /**
-   * The first instant at which clocks show this local time or, if clocks are set forward past it, the instant that is
-   * later by the length of the jump.
-   */
-  firstInstantOf(local: number): number;
-}
-
 /** No time zone differs more than this from UTC, and no two changes of an offset are closer together than this. */
 const FAR_MS = 24 * 3_600_000;
 
-/** @param timezone an IANA time zone */
-export function createZone(timezone: string): Zone {
+/**
+ * Local time in one time zone, as the milliseconds that the epoch would have if the local time were UTC.
+ *
+ * @param timezone an IANA time zone
+ */
+export function createZone(timezone: string) {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,
     calendar: 'iso8601',
@@ -51,7 +40,17 @@ export function createZone(timezone: string): Zone {
 
   return {
     toLocal,
+    /**
+     * The instants at which clocks show this local time: two if clocks are set back over it, and none if clocks are set
+     * forward past it.
+     */
     instantsOf,
-    firstInstantOf: (local) => instantsOf(local)[0] ?? local - offsetAt(local - FAR_MS),
+    /**
+     * The first instant at which clocks show this local time or, if clocks are set forward past it, the instant that is
+     * later by the length of the jump.
+     */
+    firstInstantOf: (local: number): number => instantsOf(local)[0] ?? local - offsetAt(local - FAR_MS),
   };
 }
+
+export type Zone = ReturnType<typeof createZone>;

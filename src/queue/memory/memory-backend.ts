@@ -25,7 +25,7 @@ export function createMemoryQueues(clock: Clock) {
   };
 }
 
-export type MemoryQueues = ReturnType<typeof createMemoryQueues>;
+type MemoryQueues = ReturnType<typeof createMemoryQueues>;
 
 /** A job as BullMQ's worker receives it. The zeros mean that neither a rate limit nor a delay applies. */
 type TakenJob = [job: JobJson | null, id: string, limitedForMs: 0, delayedUntil: 0];

@@ -36,7 +36,7 @@ export interface IssuedKey {
 }
 
 /** A stored key. The sandbox only knows its hash and prefix. */
-export interface StoredKey {
+interface StoredKey {
   /** A name that no other key and no user has. */
   name: string;
   organizationId: number;

@@ -82,7 +82,7 @@ export interface Admission {
 }
 
 /** Counts one caller's requests. It never reads a clock: `now` is in milliseconds and never decreases. */
-export interface RateLimiter {
+interface RateLimiter {
   /** Decides about one request. An accepted request uses up one of the allowance, a refused request none. */
   admit(now: number): Admission;
 }

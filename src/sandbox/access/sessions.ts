@@ -21,7 +21,7 @@ export const SessionRequest = z.strictObject({
 export type SessionRequest = z.input<typeof SessionRequest>;
 
 /** The user of a token, with the user's present role and not the role at the time of the login. */
-export interface SessionUser {
+interface SessionUser {
   userId: number;
   organizationId: number;
   role: Role;

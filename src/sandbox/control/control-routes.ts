@@ -31,7 +31,7 @@ export interface ControlAnswer {
 }
 
 /** A route. It gets the body, which is undefined if there was none. */
-export type ControlRoute = (body: unknown) => ControlAnswer;
+type ControlRoute = (body: unknown) => ControlAnswer;
 
 const Approval = z.strictObject({ organization: Label, sku: z.string().min(1) });
 const Organization = z.strictObject({ name: Label, plan: z.enum(PLANS).default('enterprise') });

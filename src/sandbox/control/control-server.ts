@@ -11,8 +11,9 @@ const REQUEST_TIMEOUT_MS = 15_000;
 const CONNECTIONS_MAX = 64;
 
 /**
- * Serves `/faults` (GET shows, PUT replaces, POST appends, DELETE drops), `/stats`, `/inspect`, `/organizations`,
- * `/keys`, `/revocations`, `/tokens`, `/reviews`, `/rate-limit`, `/import` and `/lies`, all in JSON. It only listens on
+ * The control endpoint of the sandbox, for tests in other languages and for people. It needs no key. Serves `/faults`
+ * (GET shows, PUT replaces, POST appends, DELETE drops), `/stats`, `/inspect`, `/organizations`, `/keys`,
+ * `/revocations`, `/tokens`, `/reviews`, `/rate-limit`, `/import` and `/lies`, all in JSON. It only listens on
  * 127.0.0.1, and refuses a request that names another host. Otherwise a web page that has pointed its own name at this
  * machine (DNS rebinding) could use it.
  */

@@ -42,7 +42,7 @@ export interface SandboxSnapshot extends SandboxStatistics {
 }
 
 /** The parts that a snapshot shows. */
-export interface InspectedParts {
+interface InspectedParts {
   collections: Record<ResourceKind, Collection>;
   organizations: OrganizationStore;
   keys: KeyStore;

@@ -50,7 +50,7 @@ export const Gates = z.strictObject({
 export type Gates = z.infer<typeof Gates>;
 
 /** The data that the gates check. */
-export interface GateSubject {
+interface GateSubject {
   product: Entity;
   bomItems: Entity[];
   /** The material with this row number. */

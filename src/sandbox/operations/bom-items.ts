@@ -45,7 +45,7 @@ const UNSET = {
 };
 
 /** The collections that the operations on BOM items use. */
-export interface BomCollections {
+interface BomCollections {
   products: Collection;
   materials: Collection;
   bomItems: Collection;

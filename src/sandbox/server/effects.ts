@@ -19,7 +19,7 @@ export interface AdmittedRequest
 }
 
 /** The result of a request's own work. */
-export interface Performed {
+interface Performed {
   answer: Answer;
   naturalKey: string | undefined;
   /** True if the work was done a second time with success. */
@@ -45,8 +45,8 @@ interface EffectParts {
 }
 
 /**
- * An effect, its count and its idempotency record are one transaction, without an await between its start and its
- * commit. So after a crash either all three are stored or none.
+ * Does the work of requests, without the faults. An effect, its count and its idempotency record are one transaction,
+ * without an await between its start and its commit. So after a crash either all three are stored or none.
  */
 export function createEffects({ storage, operations, lateImports, idempotency, clock }: EffectParts) {
   /** The last success of each operation, for each organisation. */

@@ -17,7 +17,7 @@ import {
 import type { StyledAnswer } from './style.ts';
 
 /** The parts to which the HTTP server passes requests. */
-export interface HttpServerParts extends OperationHandlerParts {
+interface HttpServerParts extends OperationHandlerParts {
   admission: Admission;
   /** The scope that an operation needs. */
   scopeOf: (operation: OperationName) => Endpoint['scope'];

@@ -23,7 +23,7 @@ export interface Conclusion {
 }
 
 /** The parts that are needed to process requests. */
-export interface ProcessorParts {
+interface ProcessorParts {
   storage: Writing;
   operations: Record<OperationName, Operation>;
   lateImports: LateImports;

@@ -23,7 +23,11 @@ export interface ResponderParts {
   closing: AbortSignal;
 }
 
-/** @param wasReset true for a connection that an outage has reset */
+/**
+ * Sends answers. Every request whose answer it sends is entered in the journal.
+ *
+ * @param wasReset true for a connection that an outage has reset
+ */
 export function createResponder(parts: ResponderParts, wasReset: (socket: Socket) => boolean) {
   const { journal, clock } = parts;
 

@@ -96,7 +96,7 @@ function messageOf(status: number, body: JsonValue): JsonObject {
   return { message: detail ?? STATUS_CODES[status] ?? 'Error', ...extra, ...(fields && { errors: fields }) };
 }
 
-export type EntryForm = Pick<SandboxSettings, 'idAt' | 'entries'>;
+type EntryForm = Pick<SandboxSettings, 'idAt' | 'entries'>;
 
 /** The kind of the items in the answer of each operation, and the path of such an item. */
 const RESOURCES: Record<OperationName, { type: string; path: string }> = {

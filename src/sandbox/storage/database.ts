@@ -1,7 +1,6 @@
-import { realpathSync } from 'node:fs';
+import { closeSync, openSync, realpathSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
-import { createPrivateFile } from '../../lib/files/private-file.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 
 /** Columns that every listed resource has. `ordinal` counts an organisation's rows from 1 without a gap. */
@@ -227,5 +226,19 @@ export function lockStorage(storage: string): StorageLock {
         : 'Name a file in a folder that can be written to.',
       cause: error,
     });
+  }
+}
+
+/**
+ * Creates an empty file that only its owner can read and write. An existing file is not changed. Use it for files that
+ * a library would create with the rights of the umask.
+ *
+ * @throws the error of the system if it cannot be created (`EACCES`, `ENOENT`)
+ */
+function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
   }
 }

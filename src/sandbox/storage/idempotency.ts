@@ -73,7 +73,7 @@ function contentOf({ type, body }: IdempotencyRecord): { body: JsonValue; docume
 }
 
 /** The answer to the first request with a key. */
-export interface IdempotencyRecord {
+interface IdempotencyRecord {
   fingerprint: string;
   status: number;
   /** The special headers of the answer as a JSON object; null if there were none. */
@@ -84,13 +84,13 @@ export interface IdempotencyRecord {
 }
 
 /** A key, and the organisation that used it. */
-export interface RecordKey {
+interface RecordKey {
   organizationId: number;
   key: string;
 }
 
 /** How long records are kept. */
-export interface RecordRetention {
+interface RecordRetention {
   retentionMs: number;
   /** How many of its last keys an organisation keeps; null for all. */
   keysMax: number | null;

@@ -19,38 +19,15 @@ const Cursor = z.strictObject({
 });
 
 /**
- * Remembers which files of changes were read. Files are recognised by name and version and not by age, because a copied file may
- * have an old time. A file without records, and a file of which a part was read, are recognised by the options too: with other
- * options they are read again, because these options may find records.
- */
-export interface FileProgress {
-  /**
-   * The files that were not read to their end, the oldest first. Files with the same time are in the order of their
-   * names.
-   */
-  unread(): SourceFile[];
-  /** Sentences about unread files that are older than a file that was read. */
-  outOfOrder(): string[];
-  /** How many rows of a file were already passed on. */
-  rowsOf(file: SourceFile): number;
-  /** The cursor after this many rows of a file. */
-  partOf(file: SourceFile, rows: number): JsonValue;
-  /**
-   * The cursor after a whole file.
-   *
-   * @param isWithoutRecords true for a file that has no record with these options, although it has other content
-   */
-  wholeOf(file: SourceFile, isWithoutRecords: boolean): JsonValue;
-  /** The files that had no record when they were read with these options. */
-  withoutRecords(): SourceFile[];
-}
-
-/**
+ * Remembers which files of changes were read. Files are recognised by name and version and not by age, because a copied
+ * file may have an old time. A file without records, and a file of which a part was read, are recognised by the options
+ * too: with other options they are read again, because these options may find records.
+ *
  * @param files all files that exist; the cursor forgets files that do not
  * @param options a text that differs for options with which a file may have other records
  * @throws a `sourceFault` for a cursor that this code did not write, or too many files
  */
-export function createFileProgress(files: readonly SourceFile[], options: string, cursor: JsonValue): FileProgress {
+export function createFileProgress(files: readonly SourceFile[], options: string, cursor: JsonValue) {
   if (files.length > FILES_MAX) {
     throw sourceFault(`${files.length} files of changes are too many: at most ${FILES_MAX} are read.`, {
       suggestion: 'Let dpp-sync move or delete the files that were read: set `after: archive` or `after: delete`.',
@@ -63,8 +40,13 @@ export function createFileProgress(files: readonly SourceFile[], options: string
   const isRead = (file: SourceFile): boolean => read.has(idOf(file)) || read.has(idWithOptions(file));
   const unread = (): SourceFile[] => files.filter((file) => !isRead(file)).toSorted(byAge);
   return {
+    /**
+     * The files that were not read to their end, the oldest first. Files with the same time are in the order of their
+     * names.
+     */
     unread,
-    outOfOrder() {
+    /** Sentences about unread files that are older than a file that was read. */
+    outOfOrder(): string[] {
       const last = files.filter(isRead).toSorted(byAge).at(-1);
       if (last === undefined) return [];
       return unread().flatMap((file) =>
@@ -75,15 +57,28 @@ export function createFileProgress(files: readonly SourceFile[], options: string
           : [],
       );
     },
-    rowsOf: (file) => (stored.part?.file === idWithOptions(file) ? stored.part.rows : 0),
-    partOf: (file, rows) => ({ read: [...read], part: { file: idWithOptions(file), rows } }),
-    wholeOf(file, isWithoutRecords) {
+    /** How many rows of a file were already passed on. */
+    rowsOf: (file: SourceFile): number => (stored.part?.file === idWithOptions(file) ? stored.part.rows : 0),
+    /** The cursor after this many rows of a file. */
+    partOf: (file: SourceFile, rows: number): JsonValue => ({
+      read: [...read],
+      part: { file: idWithOptions(file), rows },
+    }),
+    /**
+     * The cursor after a whole file.
+     *
+     * @param isWithoutRecords true for a file that has no record with these options, although it has other content
+     */
+    wholeOf(file: SourceFile, isWithoutRecords: boolean): JsonValue {
       read.add(isWithoutRecords ? idWithOptions(file) : idOf(file));
       return { read: [...read], part: null };
     },
-    withoutRecords: () => files.filter((file) => read.has(idWithOptions(file))),
+    /** The files that had no record when they were read with these options. */
+    withoutRecords: (): SourceFile[] => files.filter((file) => read.has(idWithOptions(file))),
   };
 }
+
+export type FileProgress = ReturnType<typeof createFileProgress>;
 
 function byAge(a: SourceFile, b: SourceFile): number {
   const [older, newer] = [timeOf(a.version), timeOf(b.version)];

@@ -20,35 +20,6 @@ export interface FoundFiles extends ReadyFiles {
   isSkipped: boolean;
 }
 
-/** The files of one opened source. */
-export interface SourceFiles {
-  /** @throws a `sourceFault` if there is no file to read, unless the options of the stream allow it */
-  find(name: string, stream: FileStream, signal: AbortSignal): Promise<FoundFiles>;
-  /**
-   * Reads the pages of one file, which may be on a server, and may be packed.
-   *
-   * @param read reads the rows of a file of this machine
-   */
-  read(file: SourceFile, from: ReadFrom): AsyncGenerator<SizedPage>;
-  /**
-   * Calls `look` with the parts of a file until it finds names, and returns these names. An entry of an archive may have
-   * none.
-   */
-  firstNames(
-    file: SourceFile,
-    from: Omit<ReadFrom, 'read'>,
-    look: (file: OpenFile) => Promise<string[]>,
-  ): Promise<string[]>;
-  /**
-   * Remembers that a stream was read to its end in this run.
-   *
-   * @param mayBeMisread see `StreamRead`
-   */
-  wasRead(name: string, stream: FileStream, found: FoundFiles, mayBeMisread: boolean): void;
-  acknowledge(passed: readonly string[], signal: AbortSignal): Promise<void>;
-  close(): Promise<void>;
-}
-
 export interface ReadFrom {
   store: FileStore;
   stream: FileStream;
@@ -56,8 +27,12 @@ export interface ReadFrom {
   read: (file: OpenFile) => AsyncIterable<Page>;
 }
 
-/** @param document the entry by which a ZIP file is recognised as a file of the format */
-export function openFileSource(options: FileSource, host: ConnectorHost, document: string | undefined): SourceFiles {
+/**
+ * The files of one opened source.
+ *
+ * @param document the entry by which a ZIP file is recognised as a file of the format
+ */
+export function openFileSource(options: FileSource, host: ConnectorHost, document: string | undefined) {
   const { folder } = options.downloads;
   const temporary = createTemporaryFiles(folder === undefined ? undefined : host.resolvePath(folder));
   const stores = new Map<string, Promise<FileStore>>();
@@ -73,7 +48,8 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
   }
 
   return {
-    async find(name, stream, signal) {
+    /** @throws a `sourceFault` if there is no file to read, unless the options of the stream allow it */
+    async find(name: string, stream: FileStream, signal: AbortSignal): Promise<FoundFiles> {
       signal.throwIfAborted();
       const location = locate(stream.path, (path) => host.resolvePath(path));
       assertSettings(stream, location);
@@ -84,7 +60,12 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
       if (stream.contents === 'changes') for (const file of ready.files) assertVersioned(file);
       return { ...ready, location, store, isSkipped: skipped };
     },
-    async *read(file, { store, stream, signal, read }) {
+    /**
+     * Reads the pages of one file, which may be on a server, and may be packed.
+     *
+     * @param read reads the rows of a file of this machine
+     */
+    async *read(file: SourceFile, { store, stream, signal, read }: ReadFrom): AsyncGenerator<SizedPage> {
       const copy = await store.copy(file, signal);
       try {
         const { bytes: total } = copy.file;
@@ -102,7 +83,15 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
         await copy.release();
       }
     },
-    async firstNames(file, { store, stream, signal }, look) {
+    /**
+     * Calls `look` with the parts of a file until it finds names, and returns these names. An entry of an archive may have
+     * none.
+     */
+    async firstNames(
+      file: SourceFile,
+      { store, stream, signal }: Omit<ReadFrom, 'read'>,
+      look: (file: OpenFile) => Promise<string[]>,
+    ): Promise<string[]> {
       const copy = await store.copy(file, signal);
       try {
         const unpacking = { entry: stream.entry, limits: options.unpacking, temporary, document };
@@ -118,12 +107,23 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
         await copy.release();
       }
     },
-    wasRead(name, stream, { location, store, files, outdated }, mayBeMisread) {
+    /**
+     * Remembers that a stream was read to its end in this run.
+     *
+     * @param mayBeMisread see `StreamRead`
+     */
+    wasRead(
+      name: string,
+      stream: FileStream,
+      { location, store, files, outdated }: FoundFiles,
+      mayBeMisread: boolean,
+    ): void {
       const read = new Map([...files, ...outdated].map((file) => [file.path, file]));
       reads.set(name, { name, stream, location, store, read, mayBeMisread });
     },
-    acknowledge: (passed, signal) => acknowledgeFiles([...reads.values()], { passed, log: host.log, signal }),
-    async close() {
+    acknowledge: (passed: readonly string[], signal: AbortSignal): Promise<void> =>
+      acknowledgeFiles([...reads.values()], { passed, log: host.log, signal }),
+    async close(): Promise<void> {
       try {
         for (const store of stores.values()) await (await store.catch(() => null))?.close();
       } finally {
@@ -132,6 +132,8 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
     },
   };
 }
+
+export type SourceFiles = ReturnType<typeof openFileSource>;
 
 /** Without a time and a tag it is impossible to know whether a file was already read. */
 function assertVersioned({ label, version, bytes }: SourceFile): void {

@@ -8,7 +8,7 @@ const CHUNK_BYTES = 64 * 1024;
 /** Up to this size the ratio is not limited, because a small file may consist mostly of repetitions. */
 const UNLIMITED_RATIO_BYTES = 10_000_000;
 
-export interface Packed {
+interface Packed {
   /** The name of the file in messages: `in/x.csv.gz`. */
   label: string;
   packed: AsyncIterable<Buffer>;

@@ -4,7 +4,7 @@ import { sourceFault } from '../faults.ts';
 import { isWild } from './glob.ts';
 
 const REMOTE_SCHEMES = ['https', 'http', 'sftp', 'ftp', 'ftps', 's3'] as const;
-export type RemoteScheme = (typeof REMOTE_SCHEMES)[number];
+type RemoteScheme = (typeof REMOTE_SCHEMES)[number];
 
 const USUAL_PORTS: Readonly<Record<RemoteScheme, number | null>> = {
   https: 443,

@@ -11,7 +11,7 @@ import type { TemporaryFile, TemporaryFiles } from './temporary-files.ts';
 import { pathOfOpen } from './within.ts';
 import { openZip } from './zip-entries.ts';
 
-export interface UnpackOptions {
+interface UnpackOptions {
   /** The pattern for the entries of an archive that are read. */
   entry: string;
   limits: Unpacking;
@@ -21,7 +21,7 @@ export interface UnpackOptions {
 }
 
 /** One file that a format reads: a file that was found, or an entry of an archive. */
-export interface FilePart {
+interface FilePart {
   file: OpenFile;
   /** Converts the progress of a page into bytes of the file that was found. */
   storedDone: (progress: { done: number; total: number } | undefined) => number;

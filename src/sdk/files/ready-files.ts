@@ -24,7 +24,7 @@ export interface ReadyFiles {
   waiting: string[];
 }
 
-export interface ReadyQuery {
+interface ReadyQuery {
   store: FileStore;
   location: Location;
   stream: FileStream;

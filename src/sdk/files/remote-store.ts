@@ -6,9 +6,8 @@ import type { Location } from './location.ts';
 import type { FileServer } from './servers/file-server.ts';
 import { changedFault, changeOf, localVersionOf, type SourceFile } from './source-file.ts';
 import type { TemporaryFiles } from './temporary-files.ts';
-import { watched } from './watched.ts';
 
-export interface RemoteStoreOptions {
+interface RemoteStoreOptions {
   location: Location;
   server: FileServer;
   limits: Downloads;
@@ -115,4 +114,45 @@ function cannotChange(file: SourceFile): Error {
   return sourceFault(`${file.label} can neither be moved nor deleted: a web server only gives files.`, {
     suggestion: 'Remove `after` from the stream.',
   });
+}
+
+/** The limits of a transfer. */
+interface TransferLimits {
+  idleMs: number;
+  totalMs: number;
+}
+
+export interface Watch extends TransferLimits {
+  signal: AbortSignal;
+  /** Ends the transfer at once. The error of the transfer after that is ignored. */
+  stop(): void;
+  /** The error for a limit that was reached. */
+  tooSlow(limit: keyof TransferLimits): Error;
+}
+
+/**
+ * Waits for a transfer, and stops it when no data comes, when it takes too long, or when it is aborted. Libraries do
+ * not notice if the other end of a connection has disappeared: there is neither data nor an error.
+ *
+ * @param work calls `alive` whenever data has arrived
+ */
+async function watched<T>(work: (alive: () => void) => Promise<T>, watch: Watch): Promise<T> {
+  const { signal, idleMs, totalMs } = watch;
+  signal.throwIfAborted();
+  const stopped = Promise.withResolvers<never>();
+  const stop = (error: unknown) => {
+    stopped.reject(error);
+    watch.stop();
+  };
+  const onAbort = () => stop(signal.reason);
+  const idle = setTimeout(() => stop(watch.tooSlow('idleMs')), idleMs);
+  const total = setTimeout(() => stop(watch.tooSlow('totalMs')), totalMs);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work(() => idle.refresh()), stopped.promise]);
+  } finally {
+    clearTimeout(idle);
+    clearTimeout(total);
+    signal.removeEventListener('abort', onAbort);
+  }
 }

@@ -1,8 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { AsOf } from '../../domain/ports/source.ts';
-import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
-import { localTroubleOf } from '../../lib/local-trouble.ts';
+import { fileReasonOf, localTroubleOf, systemCodeOf } from '../../lib/errors.ts';
 import { sourceFault } from '../faults.ts';
 
 /** A file that was found, with the values by which it is later recognised as the same file. */
@@ -27,7 +26,7 @@ export interface SourceFile {
 const TIME_LENGTH = 24;
 
 /** The parts of a version. */
-export interface VersionParts {
+interface VersionParts {
   /** Nanoseconds since the Unix epoch; 0 if the time is not known. */
   modifiedNs: bigint;
   bytes: number | bigint | null;

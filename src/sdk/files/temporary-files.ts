@@ -15,15 +15,12 @@ export interface TemporaryFile {
   remove: () => Promise<void>;
 }
 
-/** Temporary files of one source. They are in a folder that only this user can read. */
-export interface TemporaryFiles {
-  create(): Promise<TemporaryFile>;
-  /** Removes all temporary files. */
-  close(): Promise<void>;
-}
-
-/** @param folder the folder in which they are made; by default the system's folder for temporary files */
-export function createTemporaryFiles(folder: string | undefined): TemporaryFiles {
+/**
+ * Temporary files of one source. They are in a folder that only this user can read.
+ *
+ * @param folder the folder in which they are made; by default the system's folder for temporary files
+ */
+export function createTemporaryFiles(folder: string | undefined) {
   const parent = folder ?? tmpdir();
   let made: Promise<string> | undefined;
   let count = 0;
@@ -41,20 +38,23 @@ export function createTemporaryFiles(folder: string | undefined): TemporaryFiles
   }
 
   return {
-    async create() {
+    async create(): Promise<TemporaryFile> {
       made ??= make();
       count += 1;
       const path = join(await made, `${count}`);
       await (await open(path, 'wx', 0o600)).close();
       return { path, remove: () => unlink(path) };
     },
-    async close() {
+    /** Removes all temporary files. */
+    async close(): Promise<void> {
       if (made === undefined) return;
       const path = await made.catch(() => null);
       if (path !== null) await rm(path, { recursive: true, force: true });
     },
   };
 }
+
+export type TemporaryFiles = ReturnType<typeof createTemporaryFiles>;
 
 /** When this process began, as a number that does not change while it runs. */
 function startedAt(): number {

@@ -14,7 +14,7 @@ const LISTED_MAX = 100_000;
 const NAMES_SHOWN = 5;
 
 /** A ZIP archive that is open, with the entries that are wanted, in the order of their names. */
-export interface ZipArchive {
+interface ZipArchive {
   zip: ZipFile;
   entries: readonly Entry[];
 }

@@ -1,5 +1,4 @@
 import { sourceFault } from '../faults.ts';
-import { attributeListOf } from './default-attributes.ts';
 
 /** The most entities. Real files need less: all entity sets of ISO 8879 together have about a thousand. */
 const ENTITIES_MAX = 5_000;
@@ -38,7 +37,7 @@ const PREDEFINED = new Map([
 
 type Entity = { text: string } | { external: string };
 
-export interface EntityContext {
+interface EntityContext {
   /** The name of the file in messages. */
   file: string;
   /** The position of the parser, such as `line 3, column 7`. */
@@ -52,7 +51,7 @@ export interface EntityContext {
 }
 
 /** The entities and the default attributes of a document. */
-export interface Entities {
+interface Entities {
   /** Reads the declarations of a document type, such as `BMECAT SYSTEM "bmecat.dtd" [ … ]`. */
   declare(doctype: string): void;
   /**
@@ -266,4 +265,29 @@ function* declarations(subset: string): Generator<{ name: string; entity: Entity
 
 function withCharacters(text: string): string {
   return text.replace(/&#([xX]?)([0-9a-fA-F]+);/g, (_all, hex: string, digits: string) => characterOf(hex, digits));
+}
+
+/** The type and the default of one attribute: `mode (new | old) "new"`. */
+const ATTRIBUTE =
+  /\s+([^\s"'<>()|%]+)\s+(?:NOTATION\s*\([^()]*\)|\([^()]*\)|[A-Z]+)\s+(?:#REQUIRED|#IMPLIED|(?:#FIXED\s+)?(?:"([^"<]*)"|'([^'<]*)'))/y;
+
+interface AttributeList {
+  element: string;
+  /** The names of attributes with the texts between their quotes. Attributes without a default are left out. */
+  defaults: [name: string, text: string][];
+}
+
+/** Reads `<!ATTLIST element …>` up to the first part that does not have this form. Null for another declaration. */
+function attributeListOf(declaration: string): AttributeList | null {
+  const head = /^<!ATTLIST\s+([^\s"'<>()|%]+)/.exec(declaration);
+  if (head === null) return null;
+  const attribute = new RegExp(ATTRIBUTE, 'y');
+  attribute.lastIndex = head[0].length;
+  const defaults: AttributeList['defaults'] = [];
+  for (let match = attribute.exec(declaration); match !== null; match = attribute.exec(declaration)) {
+    const [, name = '', double, single] = match;
+    const text = double ?? single;
+    if (text !== undefined) defaults.push([name, text]);
+  }
+  return { element: head[1] ?? '', defaults };
 }

@@ -1,28 +1,25 @@
-/** Makes the names of a row from the names of elements and attributes. */
-export interface Names {
-  element(raw: string): string;
-  /** The name with `@` before it; null for a declaration of a namespace. */
-  attribute(raw: string): string | null;
-}
-
 /** At most this many names are remembered, because a file could have as many names as elements. */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Returns the same string object for the same name, so that a look-up by name is fast.
+ * Makes the names of a row from the names of elements and attributes. Returns the same string object for the same name,
+ * so that a look-up by name is fast.
  *
  * @param prefixes whether `g:name` stays or becomes `name`
  */
-export function createNames(prefixes: 'strip' | 'keep'): Names {
+export function createNames(prefixes: 'strip' | 'keep') {
   const local = (raw: string): string => {
     const colon = prefixes === 'strip' ? raw.indexOf(':') : -1;
     return unique(colon === -1 ? raw : raw.slice(colon + 1));
   };
   return {
     element: remembered(local),
+    /** The name with `@` before it; null for a declaration of a namespace. */
     attribute: remembered((raw) => (raw === 'xmlns' || raw.startsWith('xmlns:') ? null : unique(`@${local(raw)}`))),
   };
 }
+
+export type Names = ReturnType<typeof createNames>;
 
 interface Remembered<Name> {
   raw: string;

@@ -15,13 +15,12 @@ import {
   valueOf,
 } from './element.ts';
 import { createEntities } from './entities.ts';
-import { describeMalformed } from './malformed.ts';
 import { createNames, type Names } from './names.ts';
-import { PathProgress } from './path-progress.ts';
-import { encodingIssues, partialFields, takenIssue } from './record-issues.ts';
-import { createPathMatcher, type PathState } from './record-path.ts';
+import { describeMalformed } from './not-xml.ts';
+import { createPathMatcher, PathProgress, type PathState } from './record-path.ts';
 import { TextBounds } from './text-bounds.ts';
 import type { XmlRecord, XmlRecordOptions } from './xml-record.ts';
+import { encodingIssues, partialFields, takenIssue } from './xml-record.ts';
 
 /** How deeply elements may be nested, in the whole document and in a record. */
 const DOCUMENT_DEPTH_MAX = 1_000;

@@ -1,6 +1,29 @@
+import { z } from 'zod';
 import type { Issue } from '../../domain/issue.ts';
 import type { Place } from '../../domain/place.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../../lib/json.ts';
+import { Encoding } from '../text-decoder.ts';
+import { damagedFields, damageIssue } from '../text-values.ts';
+import { isBlank } from './element.ts';
+
+/** The options of every connector that reads XML files. */
+export const XML_FILE_OPTIONS = {
+  encoding: Encoding.optional().describe(
+    'The encoding of the files, if they declare no encoding or a wrong one, such as `windows-1252`. A byte order mark takes precedence.',
+  ),
+  entities: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe(
+      'The texts of entities that the files use and do not declare, such as `{ auml: ä }`. External files are never read.',
+    ),
+  maxRecordBytes: z
+    .int()
+    .min(64)
+    .max(64 * 1024 * 1024)
+    .default(1024 * 1024)
+    .describe('The longest record that is accepted. Characters are counted.'),
+};
 
 /** The options that decide which elements of a document are records, and how they become values. */
 export interface XmlRecordOptions {
@@ -47,4 +70,64 @@ export interface XmlRecord {
   /** The number of characters of the record in the file. */
   length: number;
   issues?: Issue[];
+}
+
+/**
+ * The text of an element, with or without attributes. If there are several elements, the text of the first; empty if
+ * there is none.
+ */
+export function xmlTextOf(value: JsonValue | undefined): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return xmlTextOf(value[0]);
+  if (!isJsonObject(value)) return '';
+  const text = value['#text'];
+  return typeof text === 'string' ? text : '';
+}
+
+/** The elements with a name, as a list of any length. */
+export function xmlListOf(value: JsonValue | undefined): JsonValue[] {
+  if (value === undefined || value === '') return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+/** The elements with a name that have members. */
+export function xmlObjectsOf(value: JsonValue | undefined): JsonObject[] {
+  return xmlListOf(value).filter((one) => isJsonObject(one));
+}
+
+/** An element's members; none if it has only text or does not exist. */
+export function xmlObjectOf(value: JsonValue | undefined): JsonObject {
+  return xmlObjectsOf(value)[0] ?? {};
+}
+
+const PARTIAL_FIELDS_MAX = 50;
+const PARTIAL_CHARACTERS_MAX = 1_000;
+
+/** The short fields of a broken record, by which people recognise it. */
+export function partialFields(fields: JsonObject): JsonObject {
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(fields).slice(0, PARTIAL_FIELDS_MAX)) {
+    if (typeof value === 'string' && value.length <= PARTIAL_CHARACTERS_MAX && !isBlank(value))
+      setMember(kept, name, value);
+  }
+  return kept;
+}
+
+export function encodingIssues(fields: JsonObject): Issue[] {
+  return damagedFields(fields).map((field) =>
+    damageIssue({
+      field,
+      message: `${field} holds text that is not valid in the encoding of the file, or was damaged before it was exported.`,
+      cure: 'Set `encoding` to the real encoding of the file, or export the file again in UTF-8.',
+    }),
+  );
+}
+
+export function takenIssue(member: string): Issue {
+  return {
+    code: 'row.duplicate',
+    message: `The record has an element ${member}, but \`parent\` gives the same name to a value from outside the record.`,
+    field: member,
+    cure: 'In `parent`, choose another name for the value from outside the record.',
+  };
 }

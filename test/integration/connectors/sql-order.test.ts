@@ -3,8 +3,7 @@
 
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sql } from '../../../connectors/sql/index.ts';
-import { loadDialect } from '../../../connectors/sql/load-dialect.ts';
+import { loadDialect, sql } from '../../../connectors/sql/index.ts';
 import { planStream } from '../../../connectors/sql/plan.ts';
 import { createSession } from '../../../connectors/sql/session.ts';
 import type { JsonObject } from '../../../src/sdk/index.ts';

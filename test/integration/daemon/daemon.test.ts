@@ -9,7 +9,7 @@ import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
 import { runDaemon } from '../../../src/daemon/run-daemon.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
-import { describeNpmNode } from '../../../src/lib/npm-node.ts';
+import { describeNpmNode } from '../../../src/lib/package.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';

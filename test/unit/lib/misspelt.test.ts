@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isMisspelt } from '../../../src/lib/text/misspelt.ts';
+import { isMisspelt } from '../../../src/lib/text/suggest.ts';
 
 it.each([
   ['prat', 'part'],

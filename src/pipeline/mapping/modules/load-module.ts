@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module';
 import { sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { MappingModule } from '../../../domain/mapping-module.ts';
-import { importReasonOf, isEsModuleReadAsCommonJs } from '../../../lib/import-error.ts';
+import { importReasonOf, isEsModuleReadAsCommonJs } from '../../../lib/errors.ts';
 import { err, ok, type Result } from '../../../lib/result.ts';
 import { isOwnSource } from './module-source.ts';
 

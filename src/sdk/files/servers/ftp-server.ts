@@ -7,9 +7,9 @@ import type { Entry } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { versionOf } from '../source-file.ts';
 import type { FileServer } from './file-server.ts';
+import { createSink } from './file-server.ts';
 import { createKeptConnection } from './kept-connection.ts';
 import { createServerFaults } from './server-faults.ts';
-import { createSink } from './sink.ts';
 
 type FtpAccess = NonNullable<Access['ftp']>;
 

@@ -19,18 +19,7 @@ export interface HttpRequest {
 }
 
 /** Sends requests for files. Redirects are never followed, because the credentials are meant for one host. */
-export interface HttpClient {
-  /** @throws a `sourceFault` if no answer comes, and for an answer that redirects or refuses the login */
-  send(request: HttpRequest): Promise<HttpAnswer>;
-  interrupt(): void;
-  close(): Promise<void>;
-}
-
-export function createHttpClient(options: {
-  ca: string | undefined;
-  idleMs: number;
-  faults: ServerFaults;
-}): HttpClient {
+export function createHttpClient(options: { ca: string | undefined; idleMs: number; faults: ServerFaults }) {
   const { ca, idleMs, faults } = options;
   const agent = new Agent({
     connect: { timeout: idleMs, ...(ca === undefined ? {} : { ca }) },
@@ -40,7 +29,8 @@ export function createHttpClient(options: {
   let interruption = new AbortController();
 
   return {
-    async send({ what, method, url, headers, signal }) {
+    /** @throws a `sourceFault` if no answer comes, and for an answer that redirects or refuses the login */
+    async send({ what, method, url, headers, signal }: HttpRequest): Promise<HttpAnswer> {
       const answer = await request(url, {
         dispatcher: agent,
         method,
@@ -69,11 +59,11 @@ export function createHttpClient(options: {
       }
       return { status, header, body };
     },
-    interrupt() {
+    interrupt(): void {
       interruption.abort();
       interruption = new AbortController();
     },
-    close: () => agent.destroy(),
+    close: (): Promise<void> => agent.destroy(),
   };
 }
 

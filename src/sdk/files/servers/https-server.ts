@@ -5,9 +5,9 @@ import type { Entry } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { changedFault, changeOf, versionOf } from '../source-file.ts';
 import type { FileServer } from './file-server.ts';
+import { createSink } from './file-server.ts';
 import { createHttpClient, type HttpAnswer, headerSize, headerTime } from './http-client.ts';
 import { createServerFaults } from './server-faults.ts';
-import { createSink } from './sink.ts';
 
 type HttpsAccess = NonNullable<Access['https']>;
 

@@ -1,5 +1,5 @@
 /** A connection that is opened when it is needed. */
-export interface KeptConnection<T> {
+interface KeptConnection<T> {
   /** Does work on the connection. A connection that was idle for long, or on which work has failed, is opened again. */
   use<R>(work: (connection: T) => Promise<R>): Promise<R>;
   /** Closes the connection at once, or ends the attempt to open it. */

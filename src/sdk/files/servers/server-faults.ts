@@ -1,18 +1,5 @@
-import { Fault, messageOf, systemCodeOf } from '../../../lib/errors.ts';
-import { localTroubleOf } from '../../../lib/local-trouble.ts';
+import { Fault, localTroubleOf, messageOf, systemCodeOf } from '../../../lib/errors.ts';
 import { sourceFault } from '../../faults.ts';
-
-/**
- * Makes the faults of one server. A text of a server may repeat a password, so secrets are removed from it here (I7).
- */
-export interface ServerFaults {
-  /**
-   * Makes a fault from a failed action, such as `/in/x.csv could not be downloaded`, and its reason. An error that is
-   * already a fault is returned unchanged.
-   */
-  of(what: string, error: unknown, suggestion?: string): Error;
-  refused(what: string, suggestion: string): Error;
-}
 
 const CAUSES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'no server answers at this address (connection refused)',
@@ -30,13 +17,20 @@ const CAUSES: Readonly<Record<string, string>> = {
 };
 const TLS = /^(?:CERT_|DEPTH_ZERO_|ERR_TLS_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_SSL_)/;
 
-export function createServerFaults(server: string, secrets: readonly (string | undefined)[]): ServerFaults {
+/**
+ * Makes the faults of one server. A text of a server may repeat a password, so secrets are removed from it here (I7).
+ */
+export function createServerFaults(server: string, secrets: readonly (string | undefined)[]) {
   const known = secrets
     .filter((secret): secret is string => secret !== undefined && secret !== '')
     .toSorted((a, b) => b.length - a.length);
   const clean = (text: string) => known.reduce((left, secret) => left.replaceAll(secret, '…'), text).trim();
   return {
-    of(what, error, suggestion) {
+    /**
+     * Makes a fault from a failed action, such as `/in/x.csv could not be downloaded`, and its reason. An error that is
+     * already a fault is returned unchanged.
+     */
+    of(what: string, error: unknown, suggestion?: string): Error {
       if (error instanceof Fault) return error;
       const local = localTroubleOf(error);
       if (local !== null) return sourceFault(`${what}. ${local.what}`, { suggestion: local.cure });
@@ -52,6 +46,8 @@ export function createServerFaults(server: string, secrets: readonly (string | u
         suggestion: suggestion ?? 'Check that the server can be reached, and pull again.',
       });
     },
-    refused: (what, suggestion) => sourceFault(clean(what), { suggestion }),
+    refused: (what: string, suggestion: string): Error => sourceFault(clean(what), { suggestion }),
   };
 }
+
+export type ServerFaults = ReturnType<typeof createServerFaults>;

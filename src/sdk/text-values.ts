@@ -1,6 +1,55 @@
 import type { Issue } from '../domain/issue.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 
+/** A value of a decimal column that looks like a number but is not one in the declared notation. */
+export interface NotANumber {
+  found: string;
+}
+
+const LOOKS_NUMERIC = /^(?=.*\d)[\d\s.,'’+-]+$/;
+
+/**
+ * Rewrites numbers of one notation into plain decimals, as text: with the mark `,` `1.234,56` becomes `1234.56` and
+ * SAP's `302,35-` becomes `-302.35`. Zeros are kept, because the mapping decides whether a value is a number.
+ *
+ * Thousands may be separated by the other mark, a space or an apostrophe, in groups of three. Text without digits or
+ * with letters (`n/a`, `12 kg`) is not a number and is returned unchanged. A text that looks like a number and does not
+ * fit the notation (`1.23` with a comma as the mark) is never guessed.
+ */
+export function createDecimalReader(mark: ',' | '.'): (text: string) => string | NotANumber {
+  const decimal = mark === ',' ? ',' : '\\.';
+  const other = mark === ',' ? '\\.' : ',';
+  const number = new RegExp(
+    `^([+-]?)(\\d+|\\d{1,3}(?:(${other}|[ '’\\u00a0\\u202f])\\d{3})(?:\\3\\d{3})*)?(?:${decimal}(\\d*))?([+-]?)$`,
+  );
+  return (text) => {
+    const trimmed = text.trim();
+    if (!LOOKS_NUMERIC.test(trimmed)) return text;
+    const match = number.exec(trimmed);
+    const [, leading = '', whole = '', , fraction, trailing = ''] = match ?? [];
+    if (match === null || (leading !== '' && trailing !== '')) return { found: text };
+    const digits = whole.replace(/\D/g, '') || '0';
+    const sign = leading === '-' || trailing === '-' ? '-' : '';
+    return fraction === undefined || fraction === '' ? sign + digits : `${sign}${digits}.${fraction}`;
+  };
+}
+
+const EQUALS = 0x3d;
+const QUOTE = 0x22;
+
+/**
+ * The text in a value such as `="000124"`. Exports write numbers in this form so that Excel keeps their zeros: it is a
+ * formula whose result is the text in quotes. Any other value is returned as it is.
+ */
+export function withoutTextFormula(value: string): string {
+  if (value.charCodeAt(0) !== EQUALS || value.charCodeAt(1) !== QUOTE) return value;
+  const end = value.length - 1;
+  if (end < 2 || value.charCodeAt(end) !== QUOTE) return value;
+  const text = value.slice(2, end);
+  // In a formula a quote within the text is doubled. Any other quote ends the text, as in `="a"&"b"`.
+  return text.replaceAll('""', '').includes('"') ? value : text.replaceAll('""', '"');
+}
+
 const SHOWN_MAX = 200;
 
 /** The place of a row in a text file, and the encoding of the file. */
