@@ -1,6 +1,5 @@
 import type { SpreadsheetCell } from '../../src/sdk/index.ts';
-import type { PartHandlers } from './xml-part.ts';
-import { createTextGatherer } from './xml-part.ts';
+import { createTextGatherer, type PartHandlers } from './xml-part.ts';
 
 /** A row of the sheet. */
 export interface RawRow {

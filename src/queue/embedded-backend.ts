@@ -1,8 +1,7 @@
 import { Queue, Worker } from 'bullmq';
 import { QUEUE_NAMES } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { QueueBackend, StallTiming } from './backend.ts';
-import { QUEUE_OPTIONS, workerOptions } from './backend.ts';
+import { QUEUE_OPTIONS, type QueueBackend, type StallTiming, workerOptions } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
 import { createMemoryBackend, createMemoryQueues } from './memory/memory-backend.ts';
 

@@ -8,21 +8,11 @@ import { createBomItemCreation } from './operations/bom-items.ts';
 import { createKeyRevocation } from './operations/key-revocation.ts';
 import { createMaterialCreation, createMaterialUpdate } from './operations/materials.ts';
 import { createPassportInit, createPassportPublication, createPassportWithdrawal } from './operations/passports.ts';
-import type { LateImports } from './operations/product-import.ts';
-import { createProductImport } from './operations/product-import.ts';
+import { createProductImport, type LateImports } from './operations/product-import.ts';
 import { createProductCreation } from './operations/products.ts';
 import { createReportCreation } from './operations/reports.ts';
 import { createPassportExport } from './pdf/passport-pdf.ts';
 import type { SandboxSettings } from './settings/settings.ts';
-
-/** The parts that the operations use. */
-interface OperationParts {
-  collections: Collections;
-  ids: IdScheme;
-  keys: KeyStore;
-  settings: SandboxSettings;
-  lateImports: Pick<LateImports, 'add'>;
-}
 
 /** A handler for every row of the endpoint table. */
 export function createOperations({
@@ -31,7 +21,13 @@ export function createOperations({
   keys,
   settings,
   lateImports,
-}: OperationParts): Record<OperationName, Operation> {
+}: {
+  collections: Collections;
+  ids: IdScheme;
+  keys: KeyStore;
+  settings: SandboxSettings;
+  lateImports: Pick<LateImports, 'add'>;
+}): Record<OperationName, Operation> {
   const { products, materials, publications, reports } = collections;
   const passport = { collections, ids, gates: settings.gates, publicBaseUrl: settings.publicBaseUrl };
   return {

@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { createAdmission } from './access/admission.ts';
-import { createKeyStore, type IssuedKey, type KeyRequest } from './access/keys.ts';
-import { createSessionStore, type SessionRequest } from './access/sessions.ts';
+import { createKeyStore } from './access/keys.ts';
+import { createSessionStore } from './access/sessions.ts';
 import { ENDPOINTS } from './api/endpoints.ts';
+import type { Steering } from './control/control-routes.ts';
 import { createControlServer } from './control/control-server.ts';
-import { createInspection, type SandboxSnapshot, type SandboxStatistics } from './control/inspection.ts';
-import { createFaults, type Faults } from './faults/faults.ts';
-import type { ResourceId } from './items/ids.ts';
+import { createInspection, type SandboxStatistics } from './control/inspection.ts';
+import { createFaults } from './faults/faults.ts';
 import { withLies } from './lies/lies.ts';
 import { approvePassport } from './operations/passports.ts';
 import { createLateImports, createProductImport } from './operations/product-import.ts';
@@ -18,16 +18,14 @@ import { createSchemaPages } from './schema/schema-pages.ts';
 import { createHttpServer } from './server/http-server.ts';
 import { createProcessor } from './server/processor.ts';
 import { createStyle, withRequestEnvelope } from './server/style.ts';
-import type { ImportOptions } from './settings/settings.ts';
-import { type Lies, type RateLimit, type SandboxOptions, SandboxSettings } from './settings/settings.ts';
+import { type Lies, type SandboxOptions, SandboxSettings } from './settings/settings.ts';
 import { lockStorage, type StorageLock } from './storage/database.ts';
 import { createIdempotencyStore } from './storage/idempotency.ts';
 import { createJournal } from './storage/journal.ts';
-import type { Plan } from './storage/organizations.ts';
 import { openStorage, type Storage } from './storage/storage.ts';
 
 /** A server of the Enterprise Passport Integration API, to develop, try and test against. */
-export interface Sandbox {
+export interface Sandbox extends Steering {
   /**
    * Begins to serve. With port 0 the system chooses a free port. Returns the base URL, without a slash at its end.
    *
@@ -46,37 +44,6 @@ export interface Sandbox {
    * Calling it twice is harmless.
    */
   close(): Promise<void>;
-  /** Creates a random key. Its full value is not stored and cannot be read again. */
-  issueKey(request: KeyRequest): IssuedKey;
-  /** Makes sure that a key which the caller has chosen is accepted, now and after a restart with the same file. */
-  ensureKey(request: KeyRequest & { key: string }): IssuedKey;
-  /** Revokes a key; false if there is no such key. */
-  revokeKey(id: ResourceId): boolean;
-  /** Signs a user in and returns the token for `Authorization: Bearer`, which only the revocation of keys accepts. */
-  openSession(request: SessionRequest): string;
-  /** Sets the plan of an organisation. Only `enterprise` may use the API; the other plan gets 402. */
-  setPlan(organization: string, plan: Plan): void;
-  setRateLimit(limit: RateLimit): void;
-  /**
-   * Replaces the settings of the bulk import; settings that are left out get their defaults. Imports that wait to be
-   * stored keep their settings.
-   *
-   * @throws ZodError when a setting is wrong
-   */
-  setImport(options: ImportOptions): void;
-  /**
-   * Replaces the lies. A lie that remembers earlier requests begins anew.
-   *
-   * @throws ZodError when a lie is unknown, or needs storage in memory
-   */
-  setLies(lies: Lies): void;
-  /** Approves a passport, so that it passes the review gate. False if the organisation has no passport for that SKU. */
-  approvePassport(organization: string, sku: string): boolean;
-  faults: Faults;
-  /** Counts of requests and writes, without their contents. After the sandbox is closed, the counts are final. */
-  statistics(): SandboxStatistics;
-  /** The contents and the counts. Reads all data, so do not call it often. */
-  inspect(): SandboxSnapshot;
 }
 
 /** How long a closing sandbox waits for clients whose requests are in progress. */
@@ -134,33 +101,38 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     faults,
     storeDue: () => lateImports.storeDue(clock.now()),
   });
-  const approve = (organization: string, sku: string): boolean => {
-    const organizationId = organizations.find(organization);
-    return organizationId !== undefined && approvePassport(collections, { organizationId, sku, now: clock.now() });
-  };
   let told = settings.lies;
   const tell = (): void => void Object.assign(operations, toldWith(told));
-  const steering = {
-    issueKey: (request: KeyRequest) => keys.issue(request, clock.now()),
-    ensureKey: (request: KeyRequest & { key: string }) => keys.ensure(request, clock.now()),
-    revokeKey: (id: ResourceId) => keys.revoke(id, clock.now()),
-    openSession: (request: SessionRequest) => sessions.open(request, clock.now()),
-    setPlan(organization: string, plan: Plan) {
+  let closed: Promise<void> | undefined;
+  let atTheEnd: SandboxStatistics | undefined;
+  const steering: Steering = {
+    issueKey: (request) => keys.issue(request, clock.now()),
+    ensureKey: (request) => keys.ensure(request, clock.now()),
+    revokeKey: (id) => keys.revoke(id, clock.now()),
+    openSession: (request) => sessions.open(request, clock.now()),
+    setPlan(organization, plan) {
       organizations.setPlan(organization, plan);
       keys.forget();
     },
-    setRateLimit: (limit: RateLimit) => admission.setRateLimit(limit),
-    setLies(lies: Lies) {
+    setRateLimit: (limit) => admission.setRateLimit(limit),
+    setLies(lies) {
       told = SandboxSettings.parse({ ...settings, lies }).lies;
       tell();
     },
-    setImport(options: ImportOptions) {
+    setImport(options) {
       const { import: changed } = SandboxSettings.parse({ ...settings, import: options });
       honest['product.import'] = createProductImport(collections.products, { settings: changed, lateImports });
       tell();
     },
+    approvePassport(organization, sku) {
+      const organizationId = organizations.find(organization);
+      return organizationId !== undefined && approvePassport(collections, { organizationId, sku, now: clock.now() });
+    },
+    faults,
+    statistics: () => atTheEnd ?? inspection.statistics(),
+    inspect: () => inspection.snapshot(),
   };
-  const control = createControlServer({ ...steering, faults, inspection, organizations, keys, approve });
+  const control = createControlServer({ ...steering, organizations, keys });
   await server.ready();
 
   const close = async (): Promise<void> => {
@@ -178,9 +150,6 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
       }
     }
   };
-  let closed: Promise<void> | undefined;
-  let atTheEnd: SandboxStatistics | undefined;
-
   return {
     async listen({ port = 0, host = '127.0.0.1' } = {}) {
       try {
@@ -201,10 +170,6 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     },
     close: () => (closed ??= close()),
     ...steering,
-    approvePassport: approve,
-    faults,
-    statistics: () => atTheEnd ?? inspection.statistics(),
-    inspect: () => inspection.snapshot(),
   };
 }
 

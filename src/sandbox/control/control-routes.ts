@@ -6,23 +6,47 @@ import { Label } from '../items/fields.ts';
 import type { ResourceId } from '../items/ids.ts';
 import { type ImportOptions, ImportSettings, Lies, RateLimit } from '../settings/settings.ts';
 import { type OrganizationStore, PLANS, type Plan } from '../storage/organizations.ts';
-import type { Inspection } from './inspection.ts';
+import type { SandboxSnapshot, SandboxStatistics } from './inspection.ts';
 
-/** The parts of the sandbox that the control endpoint shows and changes. */
-export interface ControlParts {
-  faults: Faults;
-  inspection: Inspection;
-  organizations: OrganizationStore;
-  keys: KeyStore;
-  approve(organization: string, sku: string): boolean;
+/** The functions of a sandbox that change and show it, for its process and for the control endpoint. */
+export interface Steering {
+  /** Creates a random key. Its full value is not stored and cannot be read again. */
+  issueKey(request: KeyRequest): IssuedKey;
+  /** Makes sure that a key which the caller has chosen is accepted, now and after a restart with the same file. */
+  ensureKey(request: KeyRequest & { key: string }): IssuedKey;
+  /** Revokes a key; false if there is no such key. */
+  revokeKey(id: ResourceId): boolean;
+  /** Signs a user in and returns the token for `Authorization: Bearer`, which only the revocation of keys accepts. */
+  openSession(request: SessionRequest): string;
+  /** Sets the plan of an organisation. Only `enterprise` may use the API; the other plan gets 402. */
   setPlan(organization: string, plan: Plan): void;
   setRateLimit(limit: RateLimit): void;
+  /**
+   * Replaces the settings of the bulk import; settings that are left out get their defaults. Imports that wait to be
+   * stored keep their settings.
+   *
+   * @throws ZodError when a setting is wrong
+   */
   setImport(options: ImportOptions): void;
+  /**
+   * Replaces the lies. A lie that remembers earlier requests begins anew.
+   *
+   * @throws ZodError when a lie is unknown, or needs storage in memory
+   */
   setLies(lies: Lies): void;
-  issueKey(request: KeyRequest): IssuedKey;
-  ensureKey(request: KeyRequest & { key: string }): IssuedKey;
-  revokeKey(id: ResourceId): boolean;
-  openSession(request: SessionRequest): string;
+  /** Approves a passport, so that it passes the review gate. False if the organisation has no passport for that SKU. */
+  approvePassport(organization: string, sku: string): boolean;
+  faults: Faults;
+  /** Counts of requests and writes, without their contents. After the sandbox is closed, the counts are final. */
+  statistics(): SandboxStatistics;
+  /** The contents and the counts. Reads all data, so do not call it often. */
+  inspect(): SandboxSnapshot;
+}
+
+/** The parts of the sandbox that the control endpoint shows and changes. */
+export interface ControlParts extends Steering {
+  organizations: OrganizationStore;
+  keys: KeyStore;
 }
 
 export interface ControlAnswer {
@@ -45,7 +69,7 @@ const Revocation = z.strictObject({ id: z.union([z.int(), z.string()], 'Expected
  * @throws ZodError from a route whose body is wrong, Fault from a route that cannot fulfil the request
  */
 export function createControlRoutes(parts: ControlParts): Record<string, ControlRoute> {
-  const { faults, inspection, organizations, keys } = parts;
+  const { faults, organizations, keys } = parts;
   const addAll = (body: unknown): void => {
     for (const rule of parseControl(z.array(FaultRule), Array.isArray(body) ? body : [body])) faults.add(rule);
   };
@@ -67,11 +91,11 @@ export function createControlRoutes(parts: ControlParts): Record<string, Control
       faults.clear();
       return showFaults();
     },
-    'GET /stats': () => done(inspection.statistics()),
-    'GET /inspect': () => done(inspection.snapshot()),
+    'GET /stats': () => done(parts.statistics()),
+    'GET /inspect': () => done(parts.inspect()),
     'POST /reviews': (body) => {
       const { organization, sku } = parseControl(Approval, body);
-      return parts.approve(organization, sku) ? done({}) : problem(404, 'There is no such passport.');
+      return parts.approvePassport(organization, sku) ? done({}) : problem(404, 'There is no such passport.');
     },
     'GET /organizations': () => done({ organizations: organizations.list().map(({ name, plan }) => ({ name, plan })) }),
     'POST /organizations': (body) => {

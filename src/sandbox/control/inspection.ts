@@ -99,8 +99,6 @@ export function createInspection({
   };
 }
 
-export type Inspection = ReturnType<typeof createInspection>;
-
 /** True for a create. An item that is updated, imported or published again is not a double. */
 function isCreation(operation: OperationName): boolean {
   return operation.endsWith('.create');

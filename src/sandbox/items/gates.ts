@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { member, textMember } from '../api/operation.ts';
-import type { Entity } from './collection.ts';
-import { materialKey } from './collection.ts';
+import { type Entity, materialKey } from './collection.ts';
 
 const match = z
   .string()

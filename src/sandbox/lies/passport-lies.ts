@@ -1,6 +1,5 @@
 import type { OperationName } from '../api/endpoints.ts';
-import type { OperationRequest } from '../api/operation.ts';
-import { type Answer, conflict } from '../api/operation.ts';
+import { type Answer, conflict, type OperationRequest } from '../api/operation.ts';
 import { productIn, stateOf } from '../items/passports.ts';
 import { instead, type Lie, type LieParts } from './lie.ts';
 

@@ -8,8 +8,7 @@ import {
   type OperationRequest,
   textMember,
 } from '../api/operation.ts';
-import type { PassportCollections } from '../items/collection.ts';
-import { type Collection, type Entity, present } from '../items/collection.ts';
+import { type Collection, type Entity, type PassportCollections, present } from '../items/collection.ts';
 import { type Gates, missingFor } from '../items/gates.ts';
 import type { IdScheme } from '../items/ids.ts';
 import { nextState, type PassportAction, type PassportState, productIn, stateOf } from '../items/passports.ts';

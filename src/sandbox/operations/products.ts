@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Answer } from '../api/operation.ts';
-import { type Operation, textMember } from '../api/operation.ts';
+import { type Answer, type Operation, textMember } from '../api/operation.ts';
 import { type Collection, present } from '../items/collection.ts';
 import { choice, country, gtin, text } from '../items/fields.ts';
 import { type Duplicates, duplicate, validate } from '../items/validation.ts';

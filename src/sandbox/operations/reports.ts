@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Answer } from '../api/operation.ts';
-import { type Operation, textMember } from '../api/operation.ts';
+import { type Answer, type Operation, textMember } from '../api/operation.ts';
 import { present } from '../items/collection.ts';
 import { choice, text } from '../items/fields.ts';
 import { missingFor } from '../items/gates.ts';

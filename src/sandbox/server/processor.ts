@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { ENDPOINTS, type OperationName } from '../api/endpoints.ts';
-import type { Operation } from '../api/operation.ts';
-import { type Answer, refusal } from '../api/operation.ts';
+import { type Answer, type Operation, refusal } from '../api/operation.ts';
 import type { FaultPlan, Faults } from '../faults/faults.ts';
 import type { LateImports } from '../operations/product-import.ts';
 import type { SandboxSettings } from '../settings/settings.ts';

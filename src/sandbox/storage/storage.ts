@@ -1,31 +1,11 @@
-import type { Database } from 'better-sqlite3';
-import { COLUMNS, type Collection, type Collections, createCollection } from '../items/collection.ts';
-import { createIdScheme, type IdScheme } from '../items/ids.ts';
+import { COLUMNS, type Collection, createCollection } from '../items/collection.ts';
+import { createIdScheme } from '../items/ids.ts';
 import { createMemoryCollection } from '../items/memory-collection.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import { openDatabase } from './database.ts';
-import { createIdempotencyRecords, createMemoryIdempotencyRecords, type IdempotencyRecords } from './idempotency.ts';
-import { createOrganizationStore, type OrganizationStore } from './organizations.ts';
-import { createMemoryWriteCounts, createWriteCounts, type WriteCounts } from './write-counts.ts';
-
-/** The storage of a sandbox. */
-export interface Storage {
-  /** The database. It has the organisations, keys and users even if all other data is in memory. */
-  database: Database;
-  ids: IdScheme;
-  organizations: OrganizationStore;
-  collections: Collections;
-  writeCounts: WriteCounts;
-  records: IdempotencyRecords;
-  /**
-   * Runs work that writes, as one transaction. In memory no transaction is needed, because nothing has to survive a
-   * crash.
-   */
-  transact<T>(work: () => T): T;
-}
-
-/** Runs and counts writes. */
-export type Writing = Pick<Storage, 'transact' | 'writeCounts'>;
+import { createIdempotencyRecords, createMemoryIdempotencyRecords } from './idempotency.ts';
+import { createOrganizationStore } from './organizations.ts';
+import { createMemoryWriteCounts, createWriteCounts } from './write-counts.ts';
 
 /**
  * Opens a file, or the memory of the process. In memory, the data of every request is in plain structures instead of
@@ -33,7 +13,7 @@ export type Writing = Pick<Storage, 'transact' | 'writeCounts'>;
  *
  * @throws Fault when the file cannot be used.
  */
-export function openStorage(settings: SandboxSettings): Storage {
+export function openStorage(settings: SandboxSettings) {
   const database = openDatabase(settings);
   const ids = createIdScheme(settings.ids);
   const organizations = createOrganizationStore(database);
@@ -45,6 +25,7 @@ export function openStorage(settings: SandboxSettings): Storage {
   };
   const run = database.transaction((work: () => unknown) => work());
   return {
+    /** It has the organisations, keys and users even if all other data is in memory. */
     database,
     ids,
     organizations,
@@ -58,6 +39,15 @@ export function openStorage(settings: SandboxSettings): Storage {
     },
     writeCounts: inMemory ? createMemoryWriteCounts(organizations) : createWriteCounts(database),
     records: inMemory ? createMemoryIdempotencyRecords(retention) : createIdempotencyRecords(database, retention),
-    transact: inMemory ? (work) => work() : <T>(work: () => T) => run.immediate(work) as T,
+    /**
+     * Runs work that writes, as one transaction. In memory no transaction is needed, because nothing has to survive a
+     * crash.
+     */
+    transact: <T>(work: () => T): T => (inMemory ? work() : (run.immediate(work) as T)),
   };
 }
+
+export type Storage = ReturnType<typeof openStorage>;
+
+/** Runs and counts writes. */
+export type Writing = Pick<Storage, 'transact' | 'writeCounts'>;

@@ -19,8 +19,7 @@ import { createNames, type Names } from './names.ts';
 import { describeMalformed } from './not-xml.ts';
 import { createPathMatcher, PathProgress, type PathState } from './record-path.ts';
 import { TextBounds } from './text-bounds.ts';
-import type { XmlRecord, XmlRecordOptions } from './xml-record.ts';
-import { encodingIssues, partialFields, takenIssue } from './xml-record.ts';
+import { encodingIssues, partialFields, takenIssue, type XmlRecord, type XmlRecordOptions } from './xml-record.ts';
 
 /** How deeply elements may be nested, in the whole document and in a record. */
 const DOCUMENT_DEPTH_MAX = 1_000;

@@ -6,8 +6,7 @@ import type { Access } from '../file-options.ts';
 import type { Entry } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { versionOf } from '../source-file.ts';
-import type { FileServer } from './file-server.ts';
-import { createSink } from './file-server.ts';
+import { createSink, type FileServer } from './file-server.ts';
 import { createKeptConnection } from './kept-connection.ts';
 import { createServerFaults } from './server-faults.ts';
 

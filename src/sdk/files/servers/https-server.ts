@@ -4,8 +4,7 @@ import type { Access } from '../file-options.ts';
 import type { Entry } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { changedFault, changeOf, versionOf } from '../source-file.ts';
-import type { FileServer } from './file-server.ts';
-import { createSink } from './file-server.ts';
+import { createSink, type FileServer } from './file-server.ts';
 import { createHttpClient, type HttpAnswer, headerSize, headerTime } from './http-client.ts';
 import { createServerFaults } from './server-faults.ts';
 
