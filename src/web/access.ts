@@ -2,7 +2,7 @@ import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import { hashPassword, isPassword } from '../lib/password-hash.ts';
-import { type AttemptLimit, createAttemptLimit } from './attempt-limit.ts';
+import { type AttemptLimit, createAttemptLimit } from './guess-limits.ts';
 import type { Person, Role } from './server/route.ts';
 import { createSessions, SESSION_MS, type Session } from './sessions.ts';
 
@@ -34,6 +34,17 @@ export interface Credentials {
   users: readonly User[];
 }
 
+const COOKIE = 'dpp_sync_session';
+/** The name of a person who logs in with the token. */
+const TOKEN_NAME = 'token';
+/** How many passwords are compared at once. Each comparison takes 32 MiB (I9). */
+const COMPARED_MAX = 2;
+const WAITING_MAX = 64;
+/** How many pairs of address and name are remembered (I9). */
+const KNOWN_MAX = 1000;
+
+export type Access = ReturnType<typeof createAccess>;
+
 /**
  * Decides who may use the dashboard: users by name and password, and every person with the token, who counts as an
  * operator.
@@ -46,30 +57,7 @@ export interface Credentials {
  * address cannot lock out its owner. The comparison uses scrypt, which costs memory and time, so few passwords are
  * compared at once.
  */
-export interface Access {
-  recognise(visitor: Visitor): { ok: true; person: Person; session: Session | null } | Stranger;
-  /** @param given if the name is empty, the secret is the token */
-  login(
-    visitor: Visitor,
-    given: { name: string; secret: string },
-  ): Promise<{ ok: true; session: string; person: Person } | Stranger>;
-  logout(visitor: Visitor): void;
-  /** Uses other credentials from now on. Ends sessions whose token or user has changed. */
-  renew(credentials: Credentials): void;
-  /** Aborted when the visitor's session ends; null for a visitor without one. */
-  signal(visitor: Visitor): AbortSignal | null;
-}
-
-const COOKIE = 'dpp_sync_session';
-/** The name of a person who logs in with the token. */
-const TOKEN_NAME = 'token';
-/** How many passwords are compared at once. Each comparison takes 32 MiB (I9). */
-const COMPARED_MAX = 2;
-const WAITING_MAX = 64;
-/** How many pairs of address and name are remembered (I9). */
-const KNOWN_MAX = 1000;
-
-export function createAccess(credentials: Credentials, clock: Clock): Access {
+export function createAccess(credentials: Credentials, clock: Clock) {
   // Two separate limits: a script with an old token must not use up the attempts of people at the login form, and
   // people must not use up those of scripts.
   const limits = {
@@ -102,7 +90,7 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
   }
 
   return {
-    recognise({ headers, ip }) {
+    recognise({ headers, ip }: Visitor): { ok: true; person: Person; session: Session | null } | Stranger {
       const id = sessionOf(headers);
       // The requests of a page that renews itself do not show that a person is present.
       const session = id === null ? null : sessions.find(id, { isUse: headers['x-live'] === undefined });
@@ -115,7 +103,11 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
         ? { ok: true, person: { name: TOKEN_NAME, role: 'operator', by: 'token' }, session: null }
         : { ok: false, retryAfterMs: limits.bearer.take(ip) };
     },
-    async login({ ip }, { name, secret }) {
+    /** @param given if the name is empty, the secret is the token */
+    async login(
+      { ip }: Visitor,
+      { name, secret }: { name: string; secret: string },
+    ): Promise<{ ok: true; session: string; person: Person } | Stranger> {
       const opened = (who: string, role: Role, credential: string) => {
         const session = sessions.open({ name: who, role, credential });
         return { ok: true as const, session, person: { name: who, role, by: 'session' as const } };
@@ -148,16 +140,18 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
       if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
       return opened(user.name, user.role, userCredential(user));
     },
-    logout({ headers }) {
+    logout({ headers }: Visitor) {
       const session = sessionOf(headers);
       if (session !== null) sessions.close(session);
     },
-    renew(renewed) {
+    /** Uses other credentials from now on. Ends sessions whose token or user has changed. */
+    renew(renewed: Credentials) {
       ({ token, users } = renewed);
       expected = digest(token ?? '');
       sessions.keepOnly(new Set([...users.map(userCredential), ...(token === null ? [] : [tokenCredential(token)])]));
     },
-    signal({ headers }) {
+    /** Aborted when the visitor's session ends; null for a visitor without one. */
+    signal({ headers }: Visitor): AbortSignal | null {
       const session = sessionOf(headers);
       return session === null ? null : sessions.signal(session);
     },

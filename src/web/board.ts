@@ -9,10 +9,9 @@ import type { QueueName } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
 import { knownTroubleOf } from '../queue/redis-trouble.ts';
 import { isHttps } from './access.ts';
-import { type AuditParts, audited, outcomeOfStatus } from './audit/audited.ts';
-import { isForged, OLD_FORM } from './server/csrf.ts';
-import { answerOf } from './server/fault-status.ts';
-import { WebFault } from './server/web-fault.ts';
+import { type AuditParts, audited, outcomeOfStatus } from './audited.ts';
+import { isForged, OLD_FORM } from './server/forged-requests.ts';
+import { answerOf, WebFault } from './web-fault.ts';
 
 /** The path of the board. */
 export const BOARD_PATH = '/queues/board';

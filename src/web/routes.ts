@@ -1,4 +1,5 @@
 import { apiRoutes } from './api/api-routes.ts';
+import { BROWSER_SCRIPT } from './live/browser-script.ts';
 import { attentionRoutes } from './pages/attention/attention-routes.ts';
 import { auditRoutes } from './pages/audit/audit-routes.ts';
 import { itemsRoutes } from './pages/items/items-routes.ts';
@@ -7,10 +8,9 @@ import { passportsRoutes } from './pages/passports/passports-routes.ts';
 import { queuesRoutes } from './pages/queues/queues-routes.ts';
 import { runsRoutes } from './pages/runs/runs-routes.ts';
 import { settingsRoutes } from './pages/settings/settings-routes.ts';
-import { systemRoutes } from './pages/system-routes.ts';
 import { taskRoutes } from './pages/tasks/task-routes.ts';
-import type { PageContext } from './server/page-context.ts';
-import type { Route } from './server/route.ts';
+import type { PageContext, Route } from './server/route.ts';
+import { BOARD_STYLESHEET, STYLESHEET } from './stylesheet.ts';
 
 /** All pages and endpoints, besides logging in and out and the board of the queues. */
 export function routesOf(context: PageContext): Route[] {
@@ -26,5 +26,54 @@ export function routesOf(context: PageContext): Route[] {
     ...taskRoutes(context),
     ...auditRoutes(context),
     ...apiRoutes({ ...context, platform: context.runtime.platform }),
+  ];
+}
+
+/** The routes for health, metrics, and the files that pages load. */
+function systemRoutes(context: PageContext): Route[] {
+  const { health, metrics } = context;
+  const asset = (path: string, contentType: string, text: string): Route => ({
+    method: 'GET',
+    path,
+    role: 'open',
+    withoutLedger: true,
+    handle: async () => ({ type: 'text', contentType, text }),
+  });
+  const healthAt = (path: string): Route => ({
+    method: 'GET',
+    path,
+    role: 'open',
+    withoutLedger: true,
+    async handle() {
+      const report = await health.check();
+      const well = report.status === 'ok' || report.status === 'degraded';
+      return { type: 'json', status: well ? 200 : 503, value: report };
+    },
+  });
+  return [
+    healthAt('/healthz'),
+    // The name under which Kubernetes asks whether a pod can work.
+    healthAt('/readyz'),
+    {
+      method: 'GET',
+      path: '/livez',
+      role: 'open',
+      withoutLedger: true,
+      // The answer depends on nothing but the event loop. A full disk, a Redis or a platform that is away recovers
+      // without a restart of this process.
+      handle: async () => ({ type: 'json', value: { status: 'alive' } }),
+    },
+    {
+      method: 'GET',
+      path: '/metrics',
+      role: 'viewer',
+      withoutLedger: true,
+      async handle() {
+        return { type: 'text', contentType: metrics.contentType, text: await metrics.text(await context.standing()) };
+      },
+    },
+    asset('/assets/style.css', 'text/css; charset=utf-8', STYLESHEET),
+    asset('/assets/live.js', 'text/javascript; charset=utf-8', BROWSER_SCRIPT),
+    asset('/assets/board.css', 'text/css; charset=utf-8', BOARD_STYLESHEET),
   ];
 }

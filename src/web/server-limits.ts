@@ -25,12 +25,7 @@ const LIMITS = {
  */
 const SILENT_MS = 60_000;
 
-/** Makes servers whose connections are bounded together. */
-export interface BoundedServers {
-  create(handler: RequestListener): Server;
-  /** Call it when the client of a connection has logged in. */
-  trust(socket: Socket): void;
-}
+export type BoundedServers = ReturnType<typeof createBoundedServers>;
 
 /**
  * Bounds the connections that clients without a login can occupy. If there is no room for one more connection, the
@@ -38,7 +33,7 @@ export interface BoundedServers {
  * token counts as without a login only for the few milliseconds until its request has arrived, so its connection is
  * practically never closed.
  */
-export function createBoundedServers(connectionsMax = CONNECTIONS_MAX): BoundedServers {
+export function createBoundedServers(connectionsMax = CONNECTIONS_MAX) {
   // A set remembers the order in which its members came.
   const strangers = new Set<Socket>();
   const trusted = new Set<Socket>();
@@ -60,7 +55,7 @@ export function createBoundedServers(connectionsMax = CONNECTIONS_MAX): BoundedS
   }
 
   return {
-    create(handler) {
+    create(handler: RequestListener): Server {
       const server = createServer(LIMITS, handler);
       server.setTimeout(SILENT_MS);
       server.on('connection', (socket: Socket) => {
@@ -70,7 +65,8 @@ export function createBoundedServers(connectionsMax = CONNECTIONS_MAX): BoundedS
       });
       return server;
     },
-    trust(socket) {
+    /** Call it when the client of a connection has logged in. */
+    trust(socket: Socket) {
       if (strangers.delete(socket)) trusted.add(socket);
     },
   };

@@ -14,21 +14,6 @@ export interface Session {
   notice: Notice | null;
 }
 
-/** The sessions of all persons. They are in memory, so a restart logs everybody out. */
-export interface Sessions {
-  /** Opens a session and returns its id: 256 random bits. */
-  open(who: Pick<Session, 'name' | 'role' | 'credential'>): string;
-  /**
-   * Finds a session; null if there is none or its time is over. With `isUse` the idle time of the session begins again.
-   */
-  find(id: string, options: { isUse: boolean }): Session | null;
-  close(id: string): void;
-  /** Ends all sessions with another credential. */
-  keepOnly(credentials: ReadonlySet<string>): void;
-  /** Aborted when the session ends, for streams that outlast their request. Null if there is no such session. */
-  signal(id: string): AbortSignal | null;
-}
-
 export const SESSION_MS = 12 * 3_600_000;
 /** A session that sends no request for this long has ended. */
 const IDLE_MS = 2 * 3_600_000;
@@ -42,7 +27,8 @@ interface Entry {
   end: AbortController;
 }
 
-export function createSessions(clock: Clock): Sessions {
+/** The sessions of all persons. They are in memory, so a restart logs everybody out. */
+export function createSessions(clock: Clock) {
   /** The sessions by the hash of their ids, so that the time of a search does not reveal which ids exist. */
   const entries = new Map<string, Entry>();
   const nameOf = (id: string) => createHash('sha256').update(id).digest('base64url');
@@ -63,7 +49,8 @@ export function createSessions(clock: Clock): Sessions {
   }
 
   return {
-    open(who) {
+    /** Opens a session and returns its id: 256 random bits. */
+    open(who: { name: string; role: Role; credential: string }) {
       const id = randomBytes(32).toString('base64url');
       const now = clock.ticks();
       for (const [name, { endsAt, idleAt }] of entries) if (endsAt <= now || idleAt <= now) close(name);
@@ -78,16 +65,19 @@ export function createSessions(clock: Clock): Sessions {
       });
       return id;
     },
-    find(id, { isUse }) {
+    /** Finds a session; null if there is none or its time is over. With `isUse` the idle time of the session begins again. */
+    find(id: string, { isUse }: { isUse: boolean }): Session | null {
       const entry = open(id);
       if (entry === null) return null;
       if (isUse) entry.idleAt = clock.ticks() + IDLE_MS;
       return entry.session;
     },
-    close: (id) => close(nameOf(id)),
-    keepOnly(credentials) {
+    close: (id: string) => close(nameOf(id)),
+    /** Ends all sessions with another credential. */
+    keepOnly(credentials: ReadonlySet<string>) {
       for (const [name, { session }] of entries) if (!credentials.has(session.credential)) close(name);
     },
-    signal: (id) => open(id)?.end.signal ?? null,
+    /** Aborted when the session ends, for streams that outlast their request. Null if there is no such session. */
+    signal: (id: string): AbortSignal | null => open(id)?.end.signal ?? null,
   };
 }

@@ -9,21 +9,19 @@ import { isLoopback } from '../lib/loopback.ts';
 import { type Credentials, createAccess } from './access.ts';
 import { addBoard } from './board.ts';
 import { createClientAddress } from './client-address.ts';
-import { errorStatus } from './error-status.ts';
-import { createHostCheck, SECURITY_HEADERS } from './guard.ts';
-import { createLiveHub } from './live/live-hub.ts';
-import { liveRoutes } from './live/live-routes.ts';
+import { createWrongTokens } from './guess-limits.ts';
+import { createLiveHub, liveRoutes } from './live/live-changes.ts';
 import { accountRoutes } from './pages/account/account-routes.ts';
 import { outcomeLine } from './pages/tasks/outcome-text.ts';
 import { routesOf } from './routes.ts';
 import { addRoutes, BODY_BYTES_MAX } from './server/add-routes.ts';
 import { type Answers, createAnswers } from './server/answers.ts';
-import { answerOf } from './server/fault-status.ts';
+import { createHostCheck, SECURITY_HEADERS } from './server/forged-requests.ts';
 import { addGuard, DEFAULT_ROLE } from './server/guard.ts';
 import type { Role, Route } from './server/route.ts';
 import { createBoundedServers } from './server-limits.ts';
-import { createTasks } from './tasks/create-tasks.ts';
-import { createWrongTokens } from './wrong-tokens.ts';
+import { createTasks } from './tasks.ts';
+import { answerOf, errorStatus } from './web-fault.ts';
 
 /**
  * A route that the server answers; those of the queues' board are included. Tests use this list to check that every

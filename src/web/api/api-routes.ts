@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { allowedText } from '../server/known-fields.ts';
+import { allowedText } from '../server/fields.ts';
 import type { Route, WebAnswer, WebRequest } from '../server/route.ts';
-import { WebFault } from '../server/web-fault.ts';
+import { WebFault } from '../web-fault.ts';
 import { DAEMON_OPERATIONS } from './daemon-operations.ts';
 import { LOOK_OPERATIONS } from './look-operations.ts';
 import { openApiDocument } from './openapi.ts';

@@ -4,10 +4,9 @@ import { isMember } from '../../daemon/uploads/plan-corrections.ts';
 import { identityOf, readableKey } from '../../domain/record.ts';
 import { keysOf, noUploadReason, targetOf } from '../pages/attention/cause-rows.ts';
 import { mayDo } from '../server/answers.ts';
-import { badRequest, notFound, WebFault } from '../server/web-fault.ts';
-import { type ApiContext, type ApiRequest, defineOperation } from './operation.ts';
+import { badRequest, notFound, WebFault } from '../web-fault.ts';
+import { type ApiContext, defineOperation, started } from './operation.ts';
 import { Operation } from './schemas.ts';
-import { started } from './started.ts';
 
 const SUMMARY =
   'Stores corrected rows of a stream. The next export of the stream can replace them. An editor names the cause that the rows belong to; an operator may correct every row.';
@@ -42,10 +41,7 @@ const NO_CAUSE =
 async function assertRowsOf(
   cause: string,
   { source, stream, rows }: CorrectRowsRequest,
-  {
-    context: { runtime, dashboard },
-    abort,
-  }: { context: ApiContext } & Pick<ApiRequest<unknown, unknown, unknown>, 'abort'>,
+  { context: { runtime, dashboard }, abort }: { context: ApiContext } & { abort: AbortSignal },
 ): Promise<void> {
   const found = await dashboard.cause(cause);
   if (found === null) throw notFound('Nothing is stuck for this cause any more.');

@@ -4,9 +4,8 @@ import { ALERT_CONDITIONS } from '../../domain/ports/alerts.ts';
 import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
 import { QUEUE_NAMES } from '../../domain/ports/queues.ts';
 import { checkSettings } from '../pages/settings/check-settings.ts';
-import { type ApiOperation, defineOperation } from './operation.ts';
+import { type ApiOperation, defineOperation, started } from './operation.ts';
 import { Operation, PassportCounts, Time } from './schemas.ts';
-import { started } from './started.ts';
 
 const Nothing = z.strictObject({});
 const Count = z.number().int().nonnegative();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DELIVERY_STATES } from '../../domain/delivery/delivery.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
-import { notFound } from '../server/web-fault.ts';
+import { notFound } from '../web-fault.ts';
 import { type ApiContext, type ApiOperation, defineOperation } from './operation.ts';
 import {
   ActionRow,

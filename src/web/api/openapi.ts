@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
+import { Problem } from '../server/answers.ts';
 import { type ApiOperation, TAGS, type Tag } from './operation.ts';
-import { Problem } from './schemas.ts';
 
 const TAG_TEXTS: Record<Tag, string> = {
   ledger: 'What the ledger can show.',

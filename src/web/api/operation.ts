@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { PlatformRequests } from '../../delivery/platform-requests.ts';
-import type { PageContext } from '../server/page-context.ts';
-import type { Person, Role, WebAnswer } from '../server/route.ts';
+import type { PageContext, Person, Role, WebAnswer } from '../server/route.ts';
+import type { Task } from '../tasks.ts';
+import type { Operation } from './schemas.ts';
 
 /** The parts of the daemon that operations of the admin API use. */
 export interface ApiContext extends PageContext {
@@ -68,4 +69,15 @@ export function defineOperation<
   },
 ): ApiOperation {
   return operation as ApiOperation;
+}
+
+/** A task as the admin API shows it. */
+export function shown(task: Task): z.input<typeof Operation> {
+  const { id, name, title, who, startedAt, endedAt, progress, outcome } = task;
+  return { id, name, title, who, startedAt, endedAt, progress: progress === null ? null : { ...progress }, outcome };
+}
+
+/** The answer of an operation that has started a task. */
+export function started(task: Task) {
+  return { status: 202, value: shown(task), headers: { location: `/api/v1/operations/${task.id}` } };
 }

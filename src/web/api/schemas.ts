@@ -277,14 +277,3 @@ export const Operation = z.strictObject({
     .nullable()
     .describe('Null while it runs.'),
 });
-
-/** An error in the form of RFC 9457. */
-export const Problem = z.strictObject({
-  type: z.string().describe('`urn:dpp-sync:` and the code.'),
-  title: z.string(),
-  status: z.number().int(),
-  detail: z.string(),
-  code: z.string().describe('The code of the error, as commands give it with `--json`.'),
-  suggestion: z.string().optional(),
-  errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
-});

@@ -3,11 +3,10 @@ import type { Handler } from '../../admin/handler.ts';
 import { correctRows } from '../../admin/handlers/correct-rows.ts';
 import { handlers } from '../../admin/handlers/index.ts';
 import type { Role } from '../server/route.ts';
-import { notFound } from '../server/web-fault.ts';
+import { notFound } from '../web-fault.ts';
 import { CORRECT_ROWS } from './correct-rows.ts';
-import { type ApiOperation, defineOperation, type Tag } from './operation.ts';
+import { type ApiOperation, defineOperation, shown, started, type Tag } from './operation.ts';
 import { Operation } from './schemas.ts';
-import { shown, started } from './started.ts';
 
 interface Described {
   summary: string;

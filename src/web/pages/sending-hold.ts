@@ -2,7 +2,7 @@ import type { Runtime } from '../../daemon/runtime.ts';
 import { accessWord } from '../../domain/delivery/scope.ts';
 
 /** What keeps everything from being sent at present, for the pages that promise that something will be sent; null if nothing does. */
-export function sendingHold({ api }: Pick<Runtime, 'api'>): string | null {
+export function sendingHold({ api }: Runtime): string | null {
   const authorization = api.authorization();
   if (!authorization.open) {
     const cure =

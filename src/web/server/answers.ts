@@ -1,15 +1,14 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { WEB_ROLES } from '../../domain/web-role.ts';
 import { sessionCookie } from '../access.ts';
-import type { Problem } from '../api/schemas.ts';
 import { type Html, html } from '../html.ts';
 import { layout, MENU, type MenuEntry } from '../layout.ts';
-import { pageHead } from '../parts/page-head.ts';
+import { pageHead } from '../parts.ts';
 import type { Session } from '../sessions.ts';
-import { type FaultAnswer } from './fault-status.ts';
-import { ownPath } from './own-path.ts';
+import { type FaultAnswer } from '../web-fault.ts';
+import { ownPath } from './fields.ts';
 import type { Person, Role, Route, WebAnswer } from './route.ts';
 
 /** The sender of a request, which the guard has found. */
@@ -18,21 +17,14 @@ export interface Visit {
   session: Session | null;
 }
 
-/** Sends the answers of routes. */
-export interface Answers {
-  send(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, answer: WebAnswer): unknown;
-  /** The page that the person has come from, such as the one with the form; null if the person did not come from a page. */
-  pageBefore(request: FastifyRequest): string | null;
-  /** Sends an error in the form that the sender reads: a page, a problem of the admin API, or JSON. */
-  sendFault(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, fault: FaultAnswer): unknown;
-}
-
 export function mayDo(person: Person, role: Role): boolean {
   return WEB_ROLES.indexOf(person.role) >= WEB_ROLES.indexOf(role);
 }
 
+export type Answers = ReturnType<typeof createAnswers>;
+
 /** @param routes gives all routes. The menu only has entries with a page that the person may open */
-export function createAnswers(routes: () => readonly Route[]): Answers {
+export function createAnswers(routes: () => readonly Route[]) {
   function menuOf(person: Person): MenuEntry[] {
     const pages = routes().filter(({ method }) => method === 'GET');
     return MENU.filter(({ path }) =>
@@ -40,6 +32,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
     );
   }
 
+  /** The page that the person has come from, such as the one with the form; null if the person did not come from a page. */
   function pageBefore({ headers: { referer, host } }: FastifyRequest): string | null {
     const from = URL.parse(referer ?? '');
     if (from === null || from.host !== host) return null;
@@ -105,7 +98,8 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
   return {
     send,
     pageBefore,
-    sendFault(request, reply, visit, fault) {
+    /** Sends an error in the form that the sender reads: a page, a problem of the admin API, or JSON. */
+    sendFault(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, fault: FaultAnswer): unknown {
       const { status, code, suggestion, link } = fault;
       const message = fault.message ?? 'Something went wrong. The log has the reason.';
       if (request.url.startsWith('/api/')) {
@@ -149,6 +143,17 @@ const TITLES: Record<number, string> = {
 function titleOf(status: number): string {
   return TITLES[status] ?? `Error ${status}`;
 }
+
+/** An error in the form of RFC 9457. */
+export const Problem = z.strictObject({
+  type: z.string().describe('`urn:dpp-sync:` and the code.'),
+  title: z.string(),
+  status: z.number().int(),
+  detail: z.string(),
+  code: z.string().describe('The code of the error, as commands give it with `--json`.'),
+  suggestion: z.string().optional(),
+  errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+});
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 

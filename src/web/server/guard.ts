@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access, Stranger } from '../access.ts';
 import { BOARD_PATH } from '../board.ts';
-import { BOARD_POLICY, isOwnPage, SECURITY_HEADERS } from '../guard.ts';
+import type { WrongTokens } from '../guess-limits.ts';
 import type { BoundedServers } from '../server-limits.ts';
-import type { WrongTokens } from '../wrong-tokens.ts';
+import type { FaultAnswer } from '../web-fault.ts';
 import { type Answers, mayDo, wantsPage } from './answers.ts';
-import type { FaultAnswer } from './fault-status.ts';
+import { BOARD_POLICY, isOwnPage, SECURITY_HEADERS } from './forged-requests.ts';
 import type { Role } from './route.ts';
 
 export interface Guard {

@@ -2,9 +2,13 @@
 // tests use this list, so every route has a role.
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { WebContext } from '../../daemon/daemon-servers.ts';
+import type { Asked, DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
 import type { WebRole } from '../../domain/web-role.ts';
 import type { Html } from '../html.ts';
-import type { KnownFields } from './known-fields.ts';
+import type { Tasks } from '../tasks.ts';
+import type { KnownFields } from './fields.ts';
 
 export type Role = WebRole;
 
@@ -81,4 +85,14 @@ export interface Route {
   /** The highest number of bytes of the body. The default is 64 KiB. */
   bodyBytesMax?: number;
   handle(request: WebRequest): Promise<WebAnswer>;
+}
+
+/** The parts of the daemon that routes use. */
+export interface PageContext extends WebContext {
+  /** The views of the ledger for pages, which another thread reads. */
+  dashboard: Asked<DashboardViews>;
+  /** The work that people have started. */
+  tasks: Tasks;
+  /** Stores notes, values of lookup tables, and the audit log. */
+  people: PeopleLedger;
 }

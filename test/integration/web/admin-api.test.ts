@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { handlers } from '../../../src/admin/handlers/index.ts';
 import { API_OPERATIONS } from '../../../src/web/api/api-routes.ts';
 import type { ApiOperation } from '../../../src/web/api/operation.ts';
-import { Operation, Problem } from '../../../src/web/api/schemas.ts';
+import { Operation } from '../../../src/web/api/schemas.ts';
 import { WORK } from '../../../src/web/api/work-operations.ts';
+import { Problem } from '../../../src/web/server/answers.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { createProductsWorld, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { readMultipart } from '../../../src/web/server/read-form.ts';
+import { readMultipart } from '../../../src/web/server/add-routes.ts';
 
 const part = (at: number, boundary = 'x') =>
   `--${boundary}\r\nContent-Disposition: form-data; name="f${at}"\r\n\r\nv\r\n`;

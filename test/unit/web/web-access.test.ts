@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hashPassword } from '../../../src/lib/password-hash.ts';
 import { createAccess, sessionCookie } from '../../../src/web/access.ts';
-import { createHostCheck, isOwnPage } from '../../../src/web/guard.ts';
 import { html } from '../../../src/web/html.ts';
+import { createHostCheck, isOwnPage } from '../../../src/web/server/forged-requests.ts';
 import { quickHash } from '../../support/browser/quick-hash.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { ActionRow, BomNode, ItemDetail, Why } from '../../../src/domain/ports/ledger/dashboard-views.ts';
-import { bomTree } from '../../../src/web/pages/items/bom-tree.ts';
-import { comparison } from '../../../src/web/pages/items/comparison.ts';
+import { compareFields, comparison, fieldName, placeText, valueOf } from '../../../src/web/pages/items/comparison.ts';
+import { bomTree, whyCard } from '../../../src/web/pages/items/item-page.ts';
 import { actionsAbout, timelineOf } from '../../../src/web/pages/items/timeline.ts';
-import { compareFields, fieldName, placeText, valueOf } from '../../../src/web/pages/items/values.ts';
-import { whyCard } from '../../../src/web/pages/items/why-card.ts';
 import { itemPath, itemsPath } from '../../../src/web/pages/links.ts';
-import { publicUrl } from '../../../src/web/pages/passports/public-link.ts';
+import { publicUrl } from '../../../src/web/pages/passports/passport-actions.ts';
 
 const text = (markup: string): string =>
   markup

@@ -3,8 +3,7 @@ import type { PassportRow, RunRow } from '../../../src/domain/ports/ledger/dashb
 import { confirmPage } from '../../../src/web/pages/passports/confirm-page.ts';
 import { passportActions } from '../../../src/web/pages/passports/passport-actions.ts';
 import { passportsPage } from '../../../src/web/pages/passports/passports-list.ts';
-import { runPage } from '../../../src/web/pages/runs/run-page.ts';
-import { runsPage } from '../../../src/web/pages/runs/runs-list.ts';
+import { runPage, runsPage } from '../../../src/web/pages/runs/runs-pages.ts';
 
 const RUN: RunRow = {
   id: 3,

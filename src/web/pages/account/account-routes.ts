@@ -1,9 +1,8 @@
 import type { Access } from '../../access.ts';
+import type { WrongTokens } from '../../guess-limits.ts';
 import { type Html, html } from '../../html.ts';
-import { ownPath } from '../../server/own-path.ts';
-import type { PageContext } from '../../server/page-context.ts';
-import type { Route, WebAnswer } from '../../server/route.ts';
-import type { WrongTokens } from '../../wrong-tokens.ts';
+import { ownPath } from '../../server/fields.ts';
+import type { PageContext, Route, WebAnswer } from '../../server/route.ts';
 
 export interface AccountParts {
   access: Access;
@@ -13,7 +12,7 @@ export interface AccountParts {
 }
 
 /** The routes for logging in and out. */
-export function accountRoutes({ people, log }: Pick<PageContext, 'people' | 'log'>, parts: AccountParts): Route[] {
+export function accountRoutes({ people, log }: PageContext, parts: AccountParts): Route[] {
   const { access, wrongTokens } = parts;
 
   async function audit(who: string, action: string): Promise<void> {

@@ -4,13 +4,11 @@ import { settleParts } from '../../../admin/handlers/settle-parts.ts';
 import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/manual-resolution.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { SHOWN, shownMark } from '../../parts/shown-mark.ts';
+import { SHOWN, shownMark } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';
-import { numberOf } from '../../server/field-number.ts';
-import { filterValue } from '../../server/filter-value.ts';
-import type { PageContext } from '../../server/page-context.ts';
-import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
-import { badRequest, notFound, WebFault } from '../../server/web-fault.ts';
+import { filterValue, numberOf } from '../../server/fields.ts';
+import type { PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { badRequest, notFound, WebFault } from '../../web-fault.ts';
 import { attentionPath, causePath } from '../links.ts';
 import { causePage } from './cause-page.ts';
 import { noUploadReason, targetOf } from './cause-rows.ts';
@@ -29,7 +27,7 @@ const WAIT_MS = 60_000;
 export function attentionRoutes(context: PageContext): Route[] {
   const { runtime, dashboard, people, tasks, clock } = context;
 
-  async function causeOf({ params }: Pick<WebRequest, 'params'>): Promise<Cause> {
+  async function causeOf({ params }: WebRequest): Promise<Cause> {
     const cause = await dashboard.cause(params['id'] ?? '');
     if (cause === null) {
       throw notFound(

@@ -1,19 +1,13 @@
 import type { CauseReplayed } from '../../../admin/handlers/replay-cause.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
-import { confirmForm } from '../../parts/confirm-form.ts';
-import { counted, formatCount } from '../../parts/count-link.ts';
-import { csrfField } from '../../parts/csrf-field.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { pager } from '../../parts/pager.ts';
-import { stateBadge } from '../../parts/state-badge.ts';
-import { timeOf } from '../../parts/time.ts';
-import type { WebRequest } from '../../server/route.ts';
-import type { Task } from '../../tasks/tasks.ts';
+import { card, confirmForm, csrfField, pageHead, pager } from '../../parts.ts';
+import { counted, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
+import type { Task } from '../../tasks.ts';
 import { causePath } from '../links.ts';
 import { formerConfigText, unmappedText } from '../tasks/outcome-text.ts';
 import { CAUSE_TYPES, effectText, membersText, placeText } from './causes.ts';
-import { lookupCard } from './lookup-card.ts';
+import { lookupCard } from './lookup-routes.ts';
 import { memberTable } from './member-table.ts';
 
 export interface CauseView {
@@ -35,7 +29,7 @@ export interface CauseView {
 }
 
 /** The page of one cause, with its members and all actions for it. */
-export function causePage(view: CauseView, request: Pick<WebRequest, 'csrf'>): Html {
+export function causePage(view: CauseView, request: { csrf: string }): Html {
   const { cause, members, mayEdit, mayDecide, query } = view;
   const { title, type, firstSeenAt, cure } = cause;
   const place = placeText(cause);
@@ -63,7 +57,7 @@ function membersTitle({ type }: Cause): string {
   return type === 'run' ? 'Runs' : 'Items';
 }
 
-function replayCard({ cause, tried, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+function replayCard({ cause, tried, mayEdit }: CauseView, request: { csrf: string }): Html | null {
   if (cause.type === 'run') return null;
   const action = `${causePath(cause.id)}/replay`;
   const replayed = tried?.outcome?.ok === true ? triedReplay(tried.outcome.result) : null;
@@ -89,7 +83,7 @@ function triedReplay(result: unknown): CauseReplayed | null {
   return typeof result === 'object' && result !== null && 'replayed' in result ? (result as CauseReplayed) : null;
 }
 
-function triedText(tried: Task | null, { type }: Pick<Cause, 'type'>, replayed: CauseReplayed | null): Html | null {
+function triedText(tried: Task | null, { type }: Cause, replayed: CauseReplayed | null): Html | null {
   if (tried === null) return null;
   const { outcome, id, endedAt } = tried;
   if (outcome === null)
@@ -139,7 +133,7 @@ const SETTLED = [
   { value: 'ignored', name: 'Ignore', text: 'The platform stays as it is, until the source changes.' },
 ] as const;
 
-function settleCard({ cause, shownUntil, mayDecide }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+function settleCard({ cause, shownUntil, mayDecide }: CauseView, request: { csrf: string }): Html | null {
   if (!mayDecide || cause.type === 'quarantine' || cause.type === 'run') return null;
   const forms = SETTLED.filter(({ value }) => cause.type !== 'unconfirmed' || value !== 'ignored').map(
     ({ value, name, text }) =>
@@ -158,7 +152,7 @@ function settleCard({ cause, shownUntil, mayDecide }: CauseView, request: Pick<W
 
 function settleForm(
   { id, type }: Cause,
-  request: Pick<WebRequest, 'csrf'>,
+  request: { csrf: string },
   { kind, key, naturalKey, revision }: NonNullable<CauseMember['item']>,
 ): Html {
   const name = naturalKey ?? key;
@@ -168,7 +162,7 @@ function settleForm(
   return html`<form class="inline" method="post" action="${causePath(id)}/settle">${csrfField(request)}<input type="hidden" name="kind" value="${kind}" /><input type="hidden" name="key" value="${key}" /><input type="hidden" name="revision" value="${revision}" /><select name="resolution" aria-label="Result of ${name}">${options}</select> <button class="plain" aria-label="Settle ${name}">Settle</button></form>`;
 }
 
-function fileCard({ cause, hasRows, noUpload, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+function fileCard({ cause, hasRows, noUpload, mayEdit }: CauseView, request: { csrf: string }): Html | null {
   if (!hasRows) return null;
   const path = causePath(cause.id);
   const upload =
@@ -184,7 +178,7 @@ function fileCard({ cause, hasRows, noUpload, mayEdit }: CauseView, request: Pic
   ]);
 }
 
-function noteCard({ cause, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+function noteCard({ cause, mayEdit }: CauseView, request: { csrf: string }): Html | null {
   const { note, id } = cause;
   const by = note === null ? null : html`<p class="quiet">Noted by ${note.by}, ${timeOf(note.at)}.</p>`;
   if (!mayEdit) {

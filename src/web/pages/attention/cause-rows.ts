@@ -15,7 +15,7 @@ export interface RowsTarget {
 
 const PAGE = 200;
 
-type Reads = Pick<Runtime, 'dashboard' | 'config'>;
+type Reads = Runtime;
 
 /** The stream of the rows of a cause; null if there is no such stream, or the config no longer has it. */
 export async function targetOf(cause: Cause, runtime: Reads, abort: AbortSignal): Promise<RowsTarget | null> {

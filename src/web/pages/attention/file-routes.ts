@@ -5,14 +5,12 @@ import { readUpload } from '../../../daemon/uploads/read-upload.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { csvFile } from '../../files/csv-file.ts';
 import { xlsxFile } from '../../files/xlsx-file.ts';
-import { counted } from '../../parts/count-link.ts';
-import type { PageContext } from '../../server/page-context.ts';
-import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
-import { badRequest, notFound } from '../../server/web-fault.ts';
+import type { PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { counted } from '../../shown-values.ts';
+import { badRequest, notFound } from '../../web-fault.ts';
 import { causePath } from '../links.ts';
 import { columnsOf, keysOf, noUploadReason, rowsOf, targetOf } from './cause-rows.ts';
-import { uploadPage } from './upload-page.ts';
-import { createUploads, type Upload } from './uploads.ts';
+import { createUploads, type Upload, uploadPage } from './uploads.ts';
 
 /** The largest file that is accepted. */
 const UPLOAD_BYTES_MAX = 16 * 1024 * 1024;

@@ -1,14 +1,7 @@
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
-import { confirmForm } from '../../parts/confirm-form.ts';
-import { counted } from '../../parts/count-link.ts';
-import { emptyState } from '../../parts/data-table.ts';
-import { filterForm } from '../../parts/filter-form.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { SHOWN, shownMark } from '../../parts/shown-mark.ts';
-import { stateBadge } from '../../parts/state-badge.ts';
-import { timeOf } from '../../parts/time.ts';
-import type { WebRequest } from '../../server/route.ts';
+import { card, confirmForm, emptyState, filterForm, pageHead, SHOWN, shownMark } from '../../parts.ts';
+import { counted, stateBadge, timeOf } from '../../shown-values.ts';
 import { causePath } from '../links.ts';
 import { CAUSE_TYPES, effectText, placeText } from './causes.ts';
 
@@ -22,7 +15,7 @@ export interface InboxView {
 }
 
 /** The page with all items and rows that need a person, grouped by cause, the largest group first. */
-export function inboxPage(view: InboxView, request: Pick<WebRequest, 'csrf'>): Html {
+export function inboxPage(view: InboxView, request: { csrf: string }): Html {
   const { causes, filter, sources } = view;
   const types = Object.entries(CAUSE_TYPES).map(([value, { name }]) => ({ value, name }));
   const fields = [
@@ -72,7 +65,7 @@ function shortened(text: string): string {
   return text.length <= 80 ? text : `${text.slice(0, 79)}…`;
 }
 
-function partsCard({ parts, mayDecide }: InboxView, request: Pick<WebRequest, 'csrf'>): Html | null {
+function partsCard({ parts, mayDecide }: InboxView, request: { csrf: string }): Html | null {
   if (parts.bomItems === 0) return null;
   const { bomItems, products } = parts;
   const what = `${counted(bomItems, 'BOM item')} of ${counted(products, 'product')}`;

@@ -1,20 +1,20 @@
-import type { LookupValue } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { cellText } from '../../../daemon/uploads/merge-row.ts';
+import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
+import type { Issue } from '../../../domain/issue.ts';
+import type { Cause, CauseMember, Listed, LookupValue } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { type JsonObject, memberOf } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';
-import { confirmForm } from '../../parts/confirm-form.ts';
-import { counted } from '../../parts/count-link.ts';
-import { csrfField } from '../../parts/csrf-field.ts';
-import { dataTable } from '../../parts/data-table.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { timeOf } from '../../parts/time.ts';
+import { card, confirmForm, csrfField, dataTable, pageHead } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';
-import type { PageContext } from '../../server/page-context.ts';
-import type { Notice, Route, WebRequest } from '../../server/route.ts';
-import { badRequest } from '../../server/web-fault.ts';
+import type { Notice, PageContext, Route, WebRequest } from '../../server/route.ts';
+import { counted, timeOf } from '../../shown-values.ts';
+import { badRequest } from '../../web-fault.ts';
+import { causePath } from '../links.ts';
 
 const PATH = '/attention/lookup-values';
 
 /** The names of the lookup tables of a source, or of all sources. */
-export function lookupNames({ runtime }: Pick<PageContext, 'runtime'>, source: string | null): string[] {
+export function lookupNames({ runtime }: PageContext, source: string | null): string[] {
   const tables = [...runtime.mappers.lookups()].flatMap(([id, of]) => (source === null || id === source ? of : []));
   return [...new Set(tables.map(({ name }) => name))].sort();
 }
@@ -22,7 +22,7 @@ export function lookupNames({ runtime }: Pick<PageContext, 'runtime'>, source: s
 /** Stores the value of a form, and reports the result. */
 export async function storeLookupValue(
   { form, person }: WebRequest,
-  { people, runtime }: Pick<PageContext, 'people' | 'runtime'>,
+  { people, runtime }: PageContext,
 ): Promise<Notice> {
   const [lookup = '', key = '', value = ''] = ['lookup', 'key', 'value'].map((name) => form.get(name) ?? '');
   if (lookup === '' || key.trim() === '' || value.trim() === '')
@@ -40,7 +40,7 @@ export async function storeLookupValue(
 /** The value that a person has given for a key; null if there is none. */
 async function valueByHand(
   { lookup, key }: Pick<LookupValue, 'lookup' | 'key'>,
-  people: Pick<PageContext['people'], 'valuesByHand'>,
+  people: PageContext['people'],
 ): Promise<string | null> {
   const values = await people.valuesByHand();
   return values.find((one) => one.lookup === lookup && one.key === key)?.value ?? null;
@@ -100,7 +100,7 @@ export function lookupRoutes(context: PageContext): Route[] {
 
 function valuesPage(
   { values, names }: { values: readonly LookupValue[]; names: readonly string[] },
-  request: Pick<WebRequest, 'csrf' | 'person'>,
+  request: WebRequest,
 ): Html {
   const mayEdit = mayDo(request.person, 'editor');
   const rows = values.map(({ lookup, key, value, by, at }) => [
@@ -128,16 +128,50 @@ function valuesPage(
     empty: 'Nobody has added a value.',
   });
   return html`${pageHead('Values of lookup tables', { lead: 'These values replace the values of the files and streams of the tables.' })}
-${card(null, table)}${mayEdit && names.length > 0 ? addCard(names, request) : null}`;
+${card(null, table)}${mayEdit && names.length > 0 ? card('Add a value', addForm(PATH, names, request)) : null}`;
 }
 
-function addCard(names: readonly string[], request: Pick<WebRequest, 'csrf'>): Html {
+/** The form that adds a value to one of these tables. */
+function addForm(action: string, names: readonly string[], request: { csrf: string }, key = ''): Html {
   const options = names.map((name) => html`<option value="${name}">${name}</option>`);
-  return card('Add a value', [
-    html`<form class="stack" method="post" action="${PATH}">${csrfField(request)}
+  return html`<form class="stack" method="post" action="${action}">${csrfField(request)}
 <div class="field"><label for="lookup">Table</label><select id="lookup" name="lookup">${options}</select></div>
-<div class="field"><label for="lookup-key">Key</label><input id="lookup-key" name="key" required maxlength="1000" /></div>
+<div class="field"><label for="lookup-key">Key</label><input id="lookup-key" name="key" required maxlength="1000" value="${key}" /></div>
 <div class="field"><label for="lookup-value">Value</label><input id="lookup-value" name="value" required maxlength="10000" /></div>
-<button>Add the value</button></form>`,
+<button>Add the value</button></form>`;
+}
+
+const LOOKED_UP = /\blookup(?:_all)?\(\s*(?:"([^"]*)"|'([^']*)')/g;
+
+/**
+ * The form that adds a value to a lookup table; null if the cause has nothing to do with one. A table may lack the value
+ * although another function has refused it, as in `country(lookup("countries.csv", row.HERKL, row.HERKL))`.
+ */
+export function lookupCard(
+  { cause, members, lookups }: { cause: Cause; members: Listed<CauseMember>; lookups: readonly string[] },
+  request: { csrf: string },
+): Html | null {
+  const record = members.rows[0]?.record ?? null;
+  const [issue] = record?.issues ?? [];
+  const read = tablesIn(issue?.expression ?? '').filter((name) => lookups.includes(name));
+  const names = read.length > 0 || cause.code !== 'lookup.unknown' ? read : lookups;
+  if (names.length === 0) return null;
+  const key = record === null || issue === undefined ? null : keyOf(record.fields, issue);
+  return card('Add a value to a lookup table', [
+    html`<p class="quiet">The value replaces the value of the table's file or stream until somebody removes it. Rows that have used the key are mapped again.</p>`,
+    addForm(`${causePath(cause.id)}/lookup`, names, request, key ?? cause.example ?? ''),
   ]);
+}
+
+/** The tables that an expression reads, each once. */
+function tablesIn(expression: string): string[] {
+  return [...new Set([...expression.matchAll(LOOKED_UP)].map(([, double, single]) => double ?? single ?? ''))];
+}
+
+/** The value of the one column at fault; null if there are several. */
+function keyOf(fields: JsonObject, issue: Issue): string | null {
+  // The key is a value of the row also where the table has a wrong value for it.
+  const { lookup: _, ...ofRow } = issue;
+  const [column, ...others] = columnsAtFault(fields, ofRow);
+  return column === undefined || others.length > 0 ? null : cellText(memberOf(fields, column)).trim();
 }

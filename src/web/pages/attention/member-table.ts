@@ -6,9 +6,8 @@ import type { QuarantinedRecord } from '../../../domain/ports/ledger/ledger-view
 import { RAW_FIELD, readableKey } from '../../../domain/record.ts';
 import { memberOf } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';
-import { dataTable, emptyState } from '../../parts/data-table.ts';
-import { stateBadge } from '../../parts/state-badge.ts';
-import { timeOf } from '../../parts/time.ts';
+import { dataTable, emptyState } from '../../parts.ts';
+import { stateBadge, timeOf } from '../../shown-values.ts';
 import { itemPath, runPath } from '../links.ts';
 
 type StuckItem = NonNullable<CauseMember['item']>;
@@ -17,8 +16,8 @@ const CELL_CHARACTERS = 120;
 
 /** @param controls the controls for one item; null if a person can do nothing */
 export function memberTable(
-  { rows }: Pick<Listed<CauseMember>, 'rows'>,
-  { type }: Pick<Cause, 'type'>,
+  { rows }: Listed<CauseMember>,
+  { type }: Cause,
   controls: (item: StuckItem) => Html | null,
 ): Html {
   if (rows.length === 0) return emptyState('Nothing is stuck for this cause any more.');

@@ -1,15 +1,12 @@
 import { html } from '../../html.ts';
-import { dataTable } from '../../parts/data-table.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { pager } from '../../parts/pager.ts';
-import { timeOf } from '../../parts/time.ts';
-import type { PageContext } from '../../server/page-context.ts';
-import type { Route } from '../../server/route.ts';
+import { card, dataTable, pageHead, pager } from '../../parts.ts';
+import type { PageContext, Route } from '../../server/route.ts';
+import { timeOf } from '../../shown-values.ts';
 
 const PAGE_ROWS = 100;
 
 /** The page of the audit log. */
-export function auditRoutes({ dashboard }: Pick<PageContext, 'dashboard'>): Route[] {
+export function auditRoutes({ dashboard }: PageContext): Route[] {
   return [
     {
       method: 'GET',

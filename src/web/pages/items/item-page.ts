@@ -1,19 +1,19 @@
-import type { ActionRow, ItemDetail, RowInQuarantine, Why } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type {
+  ActionRow,
+  BomNode,
+  ItemDetail,
+  RowInQuarantine,
+  Why,
+  WhyStep,
+} from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportView } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { counted, formatCount } from '../../parts/count-link.ts';
-import { keyValues } from '../../parts/key-values.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { stateBadge } from '../../parts/state-badge.ts';
-import { timeOf } from '../../parts/time.ts';
+import { card, keyValues, pageHead } from '../../parts.ts';
+import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { recordTable } from '../attention/member-table.ts';
-import { itemPath, itemsPath } from '../links.ts';
-import { KINDS } from '../words.ts';
-import { bomTree } from './bom-tree.ts';
-import { comparison } from './comparison.ts';
+import { causePath, itemPath, itemsPath } from '../links.ts';
+import { comparison, valueOf } from './comparison.ts';
 import { timelineOf } from './timeline.ts';
-import { valueOf } from './values.ts';
-import { whyCard } from './why-card.ts';
 
 export interface ItemPageView {
   item: ItemDetail;
@@ -152,4 +152,85 @@ function refs({ refs: to, usedBy }: ItemDetail): Html | null {
     html`<div class="sides"><section><h3>Refers to</h3>${to.length === 0 ? html`<p class="quiet">The item refers to no other item.</p>` : html`<ul>${outgoing}</ul>`}</section>`,
     html`<section><h3>Used by</h3>${usedBy.count === 0 ? html`<p class="quiet">Nothing.</p>` : html`<ul>${incoming}</ul>`}${more > 0 ? html`<p class="quiet">and ${counted(more, 'more item')}</p>` : null}</section></div>`,
   ]);
+}
+
+const STANDINGS: Record<WhyStep['standing'], { name: string; tone: string }> = {
+  ok: { name: 'done', tone: 'good' },
+  stop: { name: 'stops it', tone: 'bad' },
+  waits: { name: 'waits', tone: 'warn' },
+  unknown: { name: 'not known yet', tone: 'idle' },
+};
+
+/** Marks the parts of a text between backticks as code, because a person types them. */
+function withCode(text: string): Html {
+  return html`${text.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
+}
+
+/**
+ * Why a passport is not published: the answer in one sentence, then the steps from the source's row to the passport.
+ *
+ * @param rows the rows in quarantine that the steps are about
+ * @param hold what keeps everything from being sent now; null if nothing does
+ */
+export function whyCard(why: Why, rows: readonly RowInQuarantine[], hold: string | null): Html {
+  const title = why.published ? 'It is published' : 'Why is this not published?';
+  const causes = new Map(rows.map(({ record, cause }) => [record.id, cause.id]));
+  const steps = why.steps.map((one) => stepOf(one, causes));
+  return card(title, [
+    html`<p class="answer">${withCode(why.answer)}</p>`,
+    hold === null || why.published ? null : html`<p class="warn">${hold}</p>`,
+    steps.length === 0
+      ? null
+      : html`<details${why.published ? null : html` open`}><summary>From the row to the passport</summary><ol class="steps">${steps}</ol></details>`,
+  ]);
+}
+
+function stepOf({ standing, text, command, item, record }: WhyStep, causes: ReadonlyMap<number, string>): Html {
+  const { name, tone } = STANDINGS[standing];
+  const link =
+    item === null ? null : html` <a href="${itemPath(item.kind, item.key)}">${KINDS[item.kind].one} ${item.key}</a>`;
+  const cause = record === null ? undefined : causes.get(record);
+  const quarantined = cause === undefined ? null : html` <a href="${causePath(cause)}">Quarantined row</a>`;
+  const cure =
+    command === null ? null : html`<br /><span class="quiet">On the terminal:</span> <code>${command}</code>`;
+  return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${withCode(text)}${link}${quarantined}${cure}</div></li>`;
+}
+
+/** How many levels are open when the page is loaded. */
+const OPEN_LEVELS = 2;
+
+/** The parts of a product as a tree that opens and closes without a script. */
+export function bomTree(root: BomNode): Html {
+  if (root.children.length === 0 && root.cut === 0) return html`<p class="quiet">The product has no BOM items.</p>`;
+  return html`<div class="tree">${branches(root, 1)}</div>`;
+}
+
+function branches({ children, cut, key }: BomNode, level: number): Html {
+  const rest =
+    cut === 0
+      ? null
+      : html`<li class="quiet">and ${counted(cut, 'more BOM item')}: <a href="${itemsPath({ kind: 'bom_item', search: key })}">search for them</a></li>`;
+  return html`<ul>${children.map((child) => html`<li>${branch(child, level)}</li>`)}${rest}</ul>`;
+}
+
+function branch(node: BomNode, level: number): Html {
+  if (node.children.length === 0 && node.cut === 0) return line(node);
+  const count = node.children.length + node.cut;
+  return html`${line(node)}<details${level < OPEN_LEVELS ? html` open` : null}><summary class="quiet">${counted(count, 'part')} of ${node.naturalKey ?? node.key}</summary>${branches(node, level + 1)}</details>`;
+}
+
+function line({ bomItem, kind, key, naturalKey, name, state, cycle }: BomNode): Html {
+  const amount =
+    bomItem === null || bomItem.quantity === null
+      ? null
+      : html`<span class="amount">${bomItem.quantity}${bomItem.unit === null ? '' : ` ${bomItem.unit}`}</span> `;
+  // An item that no source gives has no page, so it gets no link.
+  const shown = state === null ? html`${key}` : html`<a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>`;
+  const part = html`${shown}${name === null ? null : html` ${name}`}`;
+  const standing = state === null ? html`<span class="badge warn">no source gives it</span>` : stateBadge(state);
+  const own =
+    bomItem === null || bomItem.state === 'delivered'
+      ? null
+      : html` <a class="quiet" href="${itemPath('bom_item', bomItem.key)}">BOM item</a> ${stateBadge(bomItem.state)}`;
+  return html`${amount}${part} ${standing}${own}${cycle ? html` <span class="badge bad">contains itself</span>` : null}`;
 }

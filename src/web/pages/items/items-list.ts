@@ -1,15 +1,9 @@
 import type { ItemRow, Listed, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
-import { counted } from '../../parts/count-link.ts';
-import { dataTable } from '../../parts/data-table.ts';
-import { filterForm } from '../../parts/filter-form.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { addressWith, pager } from '../../parts/pager.ts';
-import { stateBadge, stateName } from '../../parts/state-badge.ts';
-import { timeOf } from '../../parts/time.ts';
+import { addressWith, card, dataTable, filterForm, pageHead, pager } from '../../parts.ts';
+import { counted, ITEM_STATES, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
+import { quarantinedLine } from '../attention/causes.ts';
 import { causePath, itemPath, itemsPath, runPath } from '../links.ts';
-import { ITEM_STATES, KINDS } from '../words.ts';
-import { quarantinedLine } from './quarantined-line.ts';
 
 export interface ItemsView {
   listed: Listed<ItemRow>;

@@ -1,8 +1,7 @@
 import type { ActionRow } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { TimelineEntry } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { counted } from '../../parts/count-link.ts';
-import { stateName } from '../../parts/state-badge.ts';
+import { counted, stateName } from '../../shown-values.ts';
 
 /** How many entries are shown at first. The older ones are in a section that has to be opened. */
 const SHOWN = 50;

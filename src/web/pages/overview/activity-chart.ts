@@ -1,7 +1,6 @@
 import type { ActivityCounts, ActivitySpan } from '../../../observe/activity.ts';
 import { type Html, html } from '../../html.ts';
-import { counted, formatCount } from '../../parts/count-link.ts';
-import { timeOf } from '../../parts/time.ts';
+import { counted, formatCount, timeOf } from '../../shown-values.ts';
 import type { OverviewView } from './overview-view.ts';
 
 const WIDTH = 960;

@@ -5,11 +5,8 @@ import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { runWarnings } from '../../../domain/run-warnings.ts';
 import { kindWord } from '../../../domain/words.ts';
 import { type Html, html } from '../../html.ts';
-import { counted, formatCount } from '../../parts/count-link.ts';
-import { stateBadge } from '../../parts/state-badge.ts';
-import { timeOf } from '../../parts/time.ts';
+import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { acceptPath, attentionPath, causePath, itemPath, itemsPath } from '../links.ts';
-import { KINDS } from '../words.ts';
 import type { OverviewView } from './overview-view.ts';
 
 type AttentionView = Pick<OverviewView, 'standing' | 'operates' | 'causes' | 'causeCount' | 'stuck'>;

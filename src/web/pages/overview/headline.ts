@@ -1,6 +1,6 @@
 import type { PassportCounts, PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { counted, countLink, formatCount } from '../../parts/count-link.ts';
+import { counted, countLink, formatCount } from '../../shown-values.ts';
 import { attentionPath, passportsPath, runsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
 

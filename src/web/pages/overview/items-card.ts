@@ -6,10 +6,8 @@ import {
   type PassportCounts,
 } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { countLink } from '../../parts/count-link.ts';
-import { stateName } from '../../parts/state-badge.ts';
+import { countLink, ITEM_STATES, KINDS, PASSPORT_MEANS, stateName } from '../../shown-values.ts';
 import { itemsPath, passportsPath } from '../links.ts';
-import { ITEM_STATES, KINDS, PASSPORT_MEANS } from '../words.ts';
 
 const STATES = Object.keys(ITEM_STATES) as ItemState[];
 

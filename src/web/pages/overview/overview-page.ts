@@ -1,5 +1,5 @@
 import { type Html, html } from '../../html.ts';
-import { durationOf } from '../../parts/time.ts';
+import { durationOf } from '../../shown-values.ts';
 import { activityChart } from './activity-chart.ts';
 import { attentionCard } from './attention-card.ts';
 import { headline } from './headline.ts';

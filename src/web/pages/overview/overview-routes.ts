@@ -2,8 +2,7 @@ import { operationSentence } from '../../../daemon/faults/refused-scope-fault.ts
 import { scopeOf } from '../../../domain/delivery/scope.ts';
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
-import type { PageContext } from '../../server/page-context.ts';
-import type { Person, Route } from '../../server/route.ts';
+import type { PageContext, Person, Route } from '../../server/route.ts';
 import { overviewPage } from './overview-page.ts';
 import { LEFT_STATES, type LeftState, type OverviewView } from './overview-view.ts';
 

@@ -1,10 +1,8 @@
 import type { RunView } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { countLink } from '../../parts/count-link.ts';
-import { stateBadge } from '../../parts/state-badge.ts';
-import { durationOf, timeOf } from '../../parts/time.ts';
+import { countLink, durationOf, stateBadge, timeOf } from '../../shown-values.ts';
 import { attentionPath, runPath, runsPath } from '../links.ts';
-import { RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/run-parts.ts';
+import { RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/runs-pages.ts';
 import type { OverviewView } from './overview-view.ts';
 
 const IN_QUARANTINE = 'in quarantine now';

@@ -2,8 +2,7 @@ import type { ApiWait } from '../../../domain/delivery/api-wait.ts';
 import { describeUnproven } from '../../../domain/unproven-words.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { type Html, html } from '../../html.ts';
-import { countLink, formatCount } from '../../parts/count-link.ts';
-import { durationOf, timeOf } from '../../parts/time.ts';
+import { countLink, durationOf, formatCount, timeOf } from '../../shown-values.ts';
 import { itemsPath } from '../links.ts';
 import type { LeftState, OverviewView } from './overview-view.ts';
 

@@ -1,10 +1,7 @@
 import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { confirmForm } from '../../parts/confirm-form.ts';
-import { counted, formatCount } from '../../parts/count-link.ts';
-import { dataTable } from '../../parts/data-table.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { stateBadge } from '../../parts/state-badge.ts';
+import { card, confirmForm, dataTable, pageHead } from '../../parts.ts';
+import { counted, formatCount, stateBadge } from '../../shown-values.ts';
 import { itemPath } from '../links.ts';
 
 export type WantedStatus = 'published' | 'unpublished';

@@ -1,19 +1,11 @@
 import type { Listed, PassportRow, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { countLink, formatCount } from '../../parts/count-link.ts';
-import { csrfField } from '../../parts/csrf-field.ts';
-import { dataTable } from '../../parts/data-table.ts';
-import { filterForm } from '../../parts/filter-form.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { pager } from '../../parts/pager.ts';
-import { stateBadge, stateName } from '../../parts/state-badge.ts';
-import { timeOf } from '../../parts/time.ts';
-import { quarantinedLine } from '../items/quarantined-line.ts';
+import { card, csrfField, dataTable, filterForm, pageHead, pager } from '../../parts.ts';
+import { countLink, formatCount, PASSPORT_MEANS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
+import { quarantinedLine } from '../attention/causes.ts';
 import { itemPath, passportsPath } from '../links.ts';
-import { PASSPORT_MEANS } from '../words.ts';
-import { pdfPath } from './passport-actions.ts';
-import { publicLink, publicUrl } from './public-link.ts';
+import { pdfPath, publicLink, publicUrl } from './passport-actions.ts';
 
 export interface PassportsView {
   listed: Listed<PassportRow>;

@@ -3,12 +3,9 @@ import type { FailedJob, QueueCounts, QueueName } from '../../../domain/ports/qu
 import { isJsonObject } from '../../../lib/json.ts';
 import { BOARD_PATH } from '../../board.ts';
 import { type Html, html } from '../../html.ts';
-import { confirmForm } from '../../parts/confirm-form.ts';
-import { counted, countLink, formatCount } from '../../parts/count-link.ts';
-import { csrfField } from '../../parts/csrf-field.ts';
-import { dataTable, emptyState } from '../../parts/data-table.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
+import { card, confirmForm, csrfField, dataTable, emptyState, pageHead } from '../../parts.ts';
 import type { WebRequest } from '../../server/route.ts';
+import { counted, countLink, formatCount } from '../../shown-values.ts';
 import { itemPath } from '../links.ts';
 
 export interface QueueView {
@@ -34,7 +31,7 @@ const RENEWABLE_IN_MS = 2000;
  * The page with the contents of the queues, and the failed jobs with their reasons. `queues` is null while the queue is
  * out of reach.
  */
-export function queuesPage(queues: readonly QueueView[] | null, request: Pick<WebRequest, 'csrf'>): Html {
+export function queuesPage(queues: readonly QueueView[] | null, request: WebRequest): Html {
   const board = html`<a class="button plain" href="${BOARD_PATH}/">All jobs (bull-board)</a>`;
   const head = pageHead('Queues', {
     actions: board,
@@ -50,14 +47,14 @@ const OUT_OF_REACH = card(
   html`<p class="bad">The queue is out of reach. Everything stays due. The work continues automatically when the queue is back.</p>`,
 );
 
-function failedCards(queues: readonly QueueView[], request: Pick<WebRequest, 'csrf'>): Html {
+function failedCards(queues: readonly QueueView[], request: WebRequest): Html {
   const failed = queues.filter((queue) => queue.failed.length > 0);
   return failed.length === 0
     ? card('Failed jobs', emptyState('No job has failed.'))
     : html`${failed.map((queue) => failedCard(queue, request))}`;
 }
 
-function countsCard({ name, counts, paused }: QueueView, request: Pick<WebRequest, 'csrf'>): Html {
+function countsCard({ name, counts, paused }: QueueView, request: WebRequest): Html {
   const { title, means } = TITLES[name];
   const action = `/queues/${name}/${paused ? 'resume' : 'pause'}`;
   const standing = paused ? html`<span class="badge warn">paused</span>` : html`<span class="badge good">open</span>`;
@@ -71,7 +68,7 @@ function countsCard({ name, counts, paused }: QueueView, request: Pick<WebReques
   ]);
 }
 
-function failedCard({ name, failed, counts }: QueueView, request: Pick<WebRequest, 'csrf'>): Html {
+function failedCard({ name, failed, counts }: QueueView, request: WebRequest): Html {
   const total = Math.max(counts.failed, failed.length);
   const shown = failed.slice(0, FAILED_SHOWN);
   const rows = shown.map((job) => [
@@ -106,12 +103,12 @@ const RETRY_DELIVERIES =
   'The stored records are mapped again with the present mapping, and the items that pass are sent as new revisions. The next page shows the result of each.';
 
 /** The delivery that a failed job shows, by its id; null for another job. */
-export function shownDelivery({ data }: Pick<FailedJob, 'data'>): number | null {
+export function shownDelivery({ data }: FailedJob): number | null {
   return typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
 }
 
 /** The source that a failed job reads; null for another job. */
-export function readSource({ data }: Pick<FailedJob, 'data'>): string | null {
+export function readSource({ data }: FailedJob): string | null {
   return typeof data['source'] === 'string' ? data['source'] : null;
 }
 

@@ -3,17 +3,16 @@ import { retryDeliveries } from '../../../admin/handlers/retry-deliveries.ts';
 import { syncSources } from '../../../admin/handlers/sync.ts';
 import { isQueueFault } from '../../../domain/faults.ts';
 import { type FailedJob, QUEUE_NAMES, type QueueName } from '../../../domain/ports/queues.ts';
-import { counted } from '../../parts/count-link.ts';
-import type { PageContext } from '../../server/page-context.ts';
-import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
-import { badRequest, notFound } from '../../server/web-fault.ts';
+import type { PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { counted } from '../../shown-values.ts';
+import { badRequest, notFound } from '../../web-fault.ts';
 import { type QueueView, queuesPage, readSource, shownDelivery } from './queues-page.ts';
 
 const WAIT_MS = 60_000;
 const FIELDS = { names: [], all: { path: '/queues', name: 'All queues' } };
 
 /** The routes of the page about the queues, which shows the failed jobs. The board shows every job. */
-export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | 'tasks'>): Route[] {
+export function queuesRoutes({ runtime, tasks }: PageContext): Route[] {
   const { queues } = runtime;
 
   async function views(): Promise<QueueView[] | null> {

@@ -1,14 +1,9 @@
 import type { AdoptedChanges } from '../../../domain/ports/first-contact.ts';
 import type { GuardedRead } from '../../../domain/ports/guarded-read.ts';
 import { type Html, html } from '../../html.ts';
-import { confirmForm } from '../../parts/confirm-form.ts';
-import { counted, formatCount } from '../../parts/count-link.ts';
-import { dataTable } from '../../parts/data-table.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { SHOWN, shownMark } from '../../parts/shown-mark.ts';
-import { timeOf } from '../../parts/time.ts';
+import { card, confirmForm, dataTable, pageHead, SHOWN, shownMark } from '../../parts.ts';
+import { counted, formatCount, KINDS, timeOf } from '../../shown-values.ts';
 import { runPath } from '../links.ts';
-import { KINDS } from '../words.ts';
 
 export interface AcceptView {
   source: string;

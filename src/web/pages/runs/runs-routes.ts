@@ -1,16 +1,13 @@
 import { syncSources } from '../../../admin/handlers/sync.ts';
 import type { RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { SHOWN } from '../../parts/shown-mark.ts';
-import { numberOf } from '../../server/field-number.ts';
-import { filterValue } from '../../server/filter-value.ts';
-import type { PageContext } from '../../server/page-context.ts';
-import type { Notice, Route, WebAnswer, WebRequest } from '../../server/route.ts';
-import { badRequest, notFound } from '../../server/web-fault.ts';
-import type { Task } from '../../tasks/tasks.ts';
+import { SHOWN } from '../../parts.ts';
+import { filterValue, numberOf } from '../../server/fields.ts';
+import type { Notice, PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import type { Task } from '../../tasks.ts';
+import { badRequest, notFound } from '../../web-fault.ts';
 import { acceptPath, runsPath } from '../links.ts';
 import { type AcceptView, acceptPage, waitingMark } from './accept-page.ts';
-import { runPage } from './run-page.ts';
-import { RUN_RESULTS, runsPage } from './runs-list.ts';
+import { RUN_RESULTS, runPage, runsPage } from './runs-pages.ts';
 
 const PAGE_ROWS = 50;
 /** How long the API or the queue may be out of reach before a run that a person has started gives up waiting. */

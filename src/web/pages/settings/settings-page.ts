@@ -3,14 +3,9 @@ import type { BackupFile, BackupTry } from '../../../daemon/care.ts';
 import type { AlertView, ChannelView } from '../../../domain/ports/alerts.ts';
 import type { ReloadStatus } from '../../../domain/ports/daemon-notes.ts';
 import { type Html, html } from '../../html.ts';
-import { confirmForm } from '../../parts/confirm-form.ts';
-import { counted } from '../../parts/count-link.ts';
-import { csrfField } from '../../parts/csrf-field.ts';
-import { dataTable } from '../../parts/data-table.ts';
-import { keyValues } from '../../parts/key-values.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { durationOf, timeOf } from '../../parts/time.ts';
+import { card, confirmForm, csrfField, dataTable, keyValues, pageHead } from '../../parts.ts';
 import type { Person, WebRequest } from '../../server/route.ts';
+import { counted, durationOf, timeOf } from '../../shown-values.ts';
 
 export interface SettingsView {
   configFile: string;
@@ -35,7 +30,7 @@ export interface SettingsView {
 }
 
 /** The page with the settings of the daemon, and the actions of operators. */
-export function settingsPage(view: SettingsView, request: Pick<WebRequest, 'csrf'>): Html {
+export function settingsPage(view: SettingsView, request: WebRequest): Html {
   const check = confirmForm(request, { action: '/settings/check', button: 'Check sources, queue and API' });
   return html`${pageHead('Settings', { actions: check })}
 <div class="columns">${targetCard(view)}${reloadCard(view, request)}${backupsCard(view, request)}${usersCard(view)}${versionsCard(view)}</div>
@@ -54,7 +49,7 @@ function targetCard({ target }: SettingsView): Html {
   ]);
 }
 
-function reloadCard({ reload, configFile }: SettingsView, request: Pick<WebRequest, 'csrf'>): Html {
+function reloadCard({ reload, configFile }: SettingsView, request: WebRequest): Html {
   const errors = reload === null ? [] : reload.errors.map((text) => html`<li>${text}</li>`);
   const standing =
     reload === null
@@ -69,7 +64,7 @@ function reloadCard({ reload, configFile }: SettingsView, request: Pick<WebReque
   ]);
 }
 
-function backupsCard({ backups }: SettingsView, request: Pick<WebRequest, 'csrf'>): Html {
+function backupsCard({ backups }: SettingsView, request: WebRequest): Html {
   const { configured, files, lastTry, nextAt } = backups;
   if (!configured) {
     return card(
@@ -121,7 +116,7 @@ const MUTES = [
   { ms: 7 * 86_400_000, name: '1 week' },
 ];
 
-function alertsCard({ alerts, now }: SettingsView, request: Pick<WebRequest, 'csrf'>): Html | null {
+function alertsCard({ alerts, now }: SettingsView, request: WebRequest): Html | null {
   if (alerts === null) return null;
   const rows = alerts.list.map((alert) => {
     const { id, firing, since, message, mutedUntil } = alert;
@@ -161,7 +156,7 @@ function noticesOf({ notices }: AlertView): Html {
   return html`<ul class="plain">${lines}</ul>`;
 }
 
-function muteForm(id: string, mutedUntil: number | null, request: Pick<WebRequest, 'csrf'>): Html {
+function muteForm(id: string, mutedUntil: number | null, request: WebRequest): Html {
   const hidden = html`${csrfField(request)}<input type="hidden" name="id" value="${id}" />`;
   if (mutedUntil !== null) {
     return html`<form class="inline" method="post" action="/settings/alerts/mute">${hidden}<input type="hidden" name="for" value="" />muted until ${timeOf(mutedUntil)} <button class="plain" aria-label="Unmute ${id}">Unmute</button></form>`;

@@ -4,9 +4,8 @@ import { muteAlert } from '../../../admin/handlers/mute-alert.ts';
 import { describeConfig } from '../../../config/schema/describe-config.ts';
 import type { SecretSource } from '../../../config/secret-source.ts';
 import { maskSecret } from '../../../lib/logging/secrets.ts';
-import type { PageContext } from '../../server/page-context.ts';
-import type { Notice, Route, WebAnswer, WebRequest } from '../../server/route.ts';
-import { badRequest } from '../../server/web-fault.ts';
+import type { Notice, PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { badRequest } from '../../web-fault.ts';
 import { checkSettings } from './check-settings.ts';
 import { settingsPage } from './settings-page.ts';
 
@@ -113,7 +112,7 @@ export function settingsRoutes(context: PageContext): Route[] {
 }
 
 /** The values of the file, without any known secret. */
-async function entriesOf({ runtime }: Pick<PageContext, 'runtime'>) {
+async function entriesOf({ runtime }: PageContext) {
   const { config, secrets } = runtime;
   const text = await readFile(config.file, 'utf8').catch(() => null);
   const schemas = config.sources.map(({ connector }) => connector);

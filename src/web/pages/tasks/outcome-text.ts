@@ -12,9 +12,8 @@ import type { PartsAnswer } from '../../../domain/ports/first-contact.ts';
 import type { ReplayReport } from '../../../pipeline/replay.ts';
 import type { CorrectionResult } from '../../../pipeline/store-corrections.ts';
 import { type Html, html, plainText } from '../../html.ts';
-import { counted, formatCount } from '../../parts/count-link.ts';
-import { stateName } from '../../parts/state-badge.ts';
-import type { Task } from '../../tasks/tasks.ts';
+import { counted, formatCount, stateName } from '../../shown-values.ts';
+import type { Task } from '../../tasks.ts';
 import { attentionPath, causePath, itemPath, runPath } from '../links.ts';
 import type { SettingsChecked } from '../settings/check-settings.ts';
 

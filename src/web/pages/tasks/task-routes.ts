@@ -1,18 +1,13 @@
 import { type Html, html } from '../../html.ts';
-import { confirmForm } from '../../parts/confirm-form.ts';
-import { formatCount } from '../../parts/count-link.ts';
-import { dataTable } from '../../parts/data-table.ts';
-import { keyValues } from '../../parts/key-values.ts';
-import { card, pageHead } from '../../parts/page-head.ts';
-import { durationOf, timeOf } from '../../parts/time.ts';
-import type { PageContext } from '../../server/page-context.ts';
-import type { Route, WebRequest } from '../../server/route.ts';
-import { notFound, WebFault } from '../../server/web-fault.ts';
-import type { Task } from '../../tasks/tasks.ts';
+import { card, confirmForm, dataTable, keyValues, pageHead } from '../../parts.ts';
+import type { PageContext, Route, WebRequest } from '../../server/route.ts';
+import { durationOf, formatCount, timeOf } from '../../shown-values.ts';
+import type { Task } from '../../tasks.ts';
+import { notFound, WebFault } from '../../web-fault.ts';
 import { outcomeText } from './outcome-text.ts';
 
 /** The routes for work that people have started: the list, one task with its progress, and stopping a task. */
-export function taskRoutes({ tasks, clock }: Pick<PageContext, 'tasks' | 'clock'>): Route[] {
+export function taskRoutes({ tasks, clock }: PageContext): Route[] {
   function taskOf({ params }: WebRequest): Task {
     const task = tasks.get(params['id'] ?? '');
     if (task === null) {

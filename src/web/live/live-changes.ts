@@ -1,5 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { EventBus } from '../../observe/event-bus.ts';
+import type { Access } from '../access.ts';
+import type { Route } from '../server/route.ts';
+import { WebFault } from '../web-fault.ts';
 
 /** A page that listens to changes. */
 export interface LiveListener {
@@ -8,18 +11,6 @@ export interface LiveListener {
   name: string;
   /** False if the session has ended. Then the stream ends as well. */
   mayGoOn(): boolean;
-}
-
-/** Reports to open pages that something has changed, as server-sent events. The page itself then reads the changes. */
-export interface LiveHub {
-  /** False if there are too many streams already. */
-  hasRoom(): boolean;
-  add(listener: LiveListener): void;
-  /** Call it when something has changed that the event bus does not report. */
-  notify(): void;
-  /** Ends all streams. Browsers open a stream again if their session allows it. */
-  disconnect(): void;
-  close(): void;
 }
 
 /**
@@ -39,7 +30,10 @@ const BEAT_MS = 15_000;
 
 const CHANGE = 'event: change\ndata: 1\n\n';
 
-export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): LiveHub {
+export type LiveHub = ReturnType<typeof createLiveHub>;
+
+/** Reports to open pages that something has changed, as server-sent events. The page itself then reads the changes. */
+export function createLiveHub({ bus }: { bus: EventBus }) {
   // A set remembers the order in which its members came.
   const listeners = new Set<LiveListener>();
   let timer: NodeJS.Timeout | null = null;
@@ -86,8 +80,9 @@ export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): Li
     for (const listener of listeners) end(listener);
   };
   return {
+    /** False if there are too many streams already. */
     hasRoom: () => listeners.size < STREAMS_MAX,
-    add(listener) {
+    add(listener: LiveListener) {
       const own = [...listeners].filter(({ name }) => name === listener.name);
       if (own.length >= STREAMS_OF_ONE_MAX && own[0] !== undefined) end(own[0]);
       listeners.add(listener);
@@ -95,7 +90,9 @@ export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): Li
       listener.response.write('retry: 3000\n\n');
       if (performance.now() - changedAt < LATELY_MS) listener.response.write(CHANGE);
     },
+    /** Call it when something has changed that the event bus does not report. */
     notify,
+    /** Ends all streams. Browsers open a stream again if their session allows it. */
     disconnect,
     close() {
       unsubscribe();
@@ -104,4 +101,31 @@ export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): Li
       disconnect();
     },
   };
+}
+
+/** The stream that reports changes to open pages. */
+export function liveRoutes({ hub, access }: { hub: LiveHub; access: Access }): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/live',
+      role: 'viewer',
+      async handle({ person, headers, ip }) {
+        if (!hub.hasRoom()) throw new WebFault(503, 'Too many pages are open. This page does not update itself.');
+        const mayGoOn = () => access.recognise({ headers: { ...headers, 'x-live': '1' }, ip }).ok;
+        const signal = access.signal({ headers, ip });
+        return {
+          type: 'events',
+          open(response) {
+            hub.add({ response, name: person.name, mayGoOn });
+            if (signal === null) return;
+            // A session outlives thousands of streams, so a closed stream must not stay with its signal (I9).
+            const end = () => response.end();
+            signal.addEventListener('abort', end, { once: true });
+            response.once('close', () => signal.removeEventListener('abort', end));
+          },
+        };
+      },
+    },
+  ];
 }

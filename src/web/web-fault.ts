@@ -1,7 +1,36 @@
-import { ledgerFaultOf } from '../../ledger/store/ledger-fault.ts';
-import { Fault } from '../../lib/errors.ts';
-import { errorStatus } from '../error-status.ts';
-import { WebFault } from './web-fault.ts';
+import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
+import { Fault } from '../lib/errors.ts';
+
+/** An answer that ends a request: its status, and a message for its sender. */
+export class WebFault extends Error {
+  readonly status: number;
+  /** The problems of single members of the request. */
+  readonly errors: readonly { path: string; message: string }[];
+  /** The page with which the person can go on; null if it is not known. */
+  readonly link: { path: string; name: string } | null;
+
+  constructor(
+    status: number,
+    message: string,
+    { errors = [], link = null }: Partial<Pick<WebFault, 'errors' | 'link'>> = {},
+  ) {
+    super(message);
+    this.name = 'WebFault';
+    this.status = status;
+    this.errors = errors;
+    this.link = link;
+  }
+}
+
+/** The fault for a page that has nothing to show. */
+export function notFound(message: string): WebFault {
+  return new WebFault(404, message);
+}
+
+/** The fault for wrong fields of a form or of the address. */
+export function badRequest(message: string): WebFault {
+  return new WebFault(400, message);
+}
 
 /** The answer to an error. A null message means that the error is a defect, which only the log describes. */
 export interface FaultAnswer {
@@ -55,4 +84,13 @@ export function answerOf(error: unknown): FaultAnswer {
   const status = errorStatus(error);
   if (status >= 500) return { status: 500, code: 'internal', message: null, suggestion: null };
   return { status, code: 'request', message: REFUSED[status] ?? 'The request cannot be understood.', suggestion: null };
+}
+
+/**
+ * The status that an error of the web framework names: 400 for a body that is not JSON, and 500 for an error without a
+ * status.
+ */
+export function errorStatus(error: unknown): number {
+  const status = typeof error === 'object' && error !== null && 'statusCode' in error ? error.statusCode : 500;
+  return typeof status === 'number' && status >= 400 && status < 600 ? status : 500;
 }

@@ -1,16 +1,38 @@
 import { randomBytes } from 'node:crypto';
-import { detailOf } from '../../admin/audit/detail.ts';
-import { failureOf } from '../../admin/failure.ts';
-import { watchWork } from '../../admin/work-progress.ts';
-import type { Runtime } from '../../daemon/runtime.ts';
-import { fault } from '../../domain/faults.ts';
-import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
-import { ledgerFaultOf } from '../../ledger/store/ledger-fault.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { Fault } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logging/logging.ts';
-import { takeAction } from '../audit/current-action.ts';
-import type { Task, Tasks } from './tasks.ts';
+import { detailOf } from '../admin/audit/detail.ts';
+import { failureOf } from '../admin/failure.ts';
+import type { Handler } from '../admin/handler.ts';
+import { type WorkProgress, watchWork } from '../admin/work-progress.ts';
+import type { Runtime } from '../daemon/runtime.ts';
+import { fault } from '../domain/faults.ts';
+import type { PeopleLedger } from '../domain/ports/ledger/people-ledger.ts';
+import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
+import type { Clock } from '../lib/clock.ts';
+import { Fault } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging/logging.ts';
+import { takeAction } from './audited.ts';
+
+// Work that a person has started from a page or by the admin API, and that may take longer than a request. There is one
+// store of tasks for both: pages show a task, and the admin API returns it as an operation.
+
+export interface Task {
+  /** A random id in lower-case hexadecimal. */
+  id: string;
+  /** The name of the handler. */
+  name: string;
+  /** A description of the task for people: `Replay of 9 records.` */
+  title: string;
+  who: string;
+  startedAt: number;
+  endedAt: number | null;
+  /** Null before the first progress. */
+  progress: WorkProgress | null;
+  /** The end of the task; null while it runs. `result` is the result of the handler. */
+  outcome:
+    | { ok: true; result: unknown }
+    | { ok: false; code: string; message: string; suggestion: string | null }
+    | null;
+}
 
 /** How many tasks run at once, and how many ended tasks are kept (I9). */
 const RUNNING_MAX = 8;
@@ -33,7 +55,7 @@ interface Kept {
 
 export interface TasksOptions {
   runtime: Runtime;
-  people: Pick<PeopleLedger, 'beginAction' | 'endAction'>;
+  people: PeopleLedger;
   clock: Clock;
   log: Logger;
   /** Asks the API again if it refuses the key, because a person may have corrected this before. */
@@ -51,10 +73,12 @@ const CLOSED = fault('daemon.stopped', 'The daemon was stopped before the work w
   suggestion: 'Nothing is lost: the ledger has the finished work. Start the work again to continue.',
 });
 
+export type Tasks = ReturnType<typeof createTasks>;
+
 /**
  * The tasks of one daemon. They are in memory, so a restart forgets them. The audit log keeps an entry for each task.
  */
-export function createTasks(options: TasksOptions): Tasks {
+export function createTasks(options: TasksOptions) {
   const { runtime, people, clock, log, askRefused, describe, onChange = () => undefined } = options;
   // A map remembers the order in which its members came.
   const kept = new Map<string, Kept>();
@@ -106,7 +130,15 @@ export function createTasks(options: TasksOptions): Tasks {
   }
 
   return {
-    async start(handler, request, { who, via, title }) {
+    /**
+     * Starts a handler and writes the action to the audit log. The handler continues when the page is closed, and stops
+     * with the daemon.
+     */
+    async start<Request, Result>(
+      handler: Handler<Request, Result>,
+      request: Request,
+      { who, via, title }: { who: string; via: 'web' | 'api'; title: string },
+    ): Promise<Task> {
       if (closed) throw CLOSED;
       if (running().length >= RUNNING_MAX) {
         throw fault('daemon.busy', `${RUNNING_MAX} tasks run already.`, {
@@ -171,9 +203,11 @@ export function createTasks(options: TasksOptions): Tasks {
       onChange();
       return task;
     },
-    get: (id) => kept.get(id)?.task ?? null,
-    list: () => [...kept.values()].map(({ task }) => task).reverse(),
-    stop(id) {
+    get: (id: string): Task | null => kept.get(id)?.task ?? null,
+    /** The last tasks, the newest first, at most 200. */
+    list: (): Task[] => [...kept.values()].map(({ task }) => task).reverse(),
+    /** Interrupts a task that runs; returns false if there is no such task or it has ended. */
+    stop(id: string): boolean {
       const one = kept.get(id);
       if (one === undefined || one.task.endedAt !== null) return false;
       one.abort.abort(STOPPED);

@@ -1,6 +1,8 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { isLoopback } from '../lib/loopback.ts';
+import type { FastifyRequest } from 'fastify';
+import { isLoopback } from '../../lib/loopback.ts';
 
 /**
  * Checks the host that a request names. The config's hosts, the listening host and loopback names are allowed. Another
@@ -64,3 +66,13 @@ export const SECURITY_HEADERS = {
   // Pages show data that only people who have logged in may see.
   'cache-control': 'no-store',
 } as const;
+
+/** True for a change that lacks the CSRF token of its session. A program that sends its own token needs none. */
+export function isForged({ visit }: FastifyRequest, token: unknown): boolean {
+  if (visit?.person.by === 'token') return false;
+  const given = Buffer.from(typeof token === 'string' ? token : '');
+  const expected = Buffer.from(visit?.session?.csrf ?? '');
+  return expected.length === 0 || given.length !== expected.length || !timingSafeEqual(given, expected);
+}
+
+export const OLD_FORM = 'This form is older than your login. Go back, load the page again, and send the form again.';

@@ -1,12 +1,12 @@
-import { detailOf } from '../../admin/audit/detail.ts';
-import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
-import type { Logger } from '../../lib/logging/logging.ts';
-import type { SecretStore } from '../../lib/logging/secrets.ts';
-import { answerOf } from '../server/fault-status.ts';
-import { type CurrentAction, withAction } from './current-action.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { detailOf } from '../admin/audit/detail.ts';
+import type { PeopleLedger } from '../domain/ports/ledger/people-ledger.ts';
+import type { Logger } from '../lib/logging/logging.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
+import { answerOf } from './web-fault.ts';
 
 export interface AuditParts {
-  people: Pick<PeopleLedger, 'beginAction' | 'endAction'>;
+  people: PeopleLedger;
   log: Logger;
   secrets: SecretStore;
 }
@@ -19,6 +19,16 @@ export interface AuditedRequest {
   /** The values of the request that the audit log keeps. */
   request: object;
 }
+
+/** The entry of the audit log that was written for a request. */
+interface CurrentAction {
+  id: number;
+  /** True if a task has taken over the entry. The task then writes the outcome when it ends. */
+  taken: boolean;
+}
+
+/** The entry of the request whose handler runs. */
+const current = new AsyncLocalStorage<CurrentAction>();
 
 /** Writes the action of a person to the audit log before it begins, and its result afterwards. */
 export async function audited<Answer>(
@@ -36,7 +46,7 @@ export async function audited<Answer>(
     }
   };
   try {
-    const answer = await withAction(entry, work);
+    const answer = await current.run(entry, work);
     await end(outcomeOf(answer));
     return answer;
   } catch (error) {
@@ -48,4 +58,12 @@ export async function audited<Answer>(
 /** The outcome of an action that was answered with this status. */
 export function outcomeOfStatus(status: number): string {
   return status >= 400 ? `Refused with status ${status}.` : 'Done.';
+}
+
+/** Gives the entry of the present request to a task; null if there is none, or another task has it. */
+export function takeAction(): number | null {
+  const action = current.getStore();
+  if (action === undefined || action.taken) return null;
+  action.taken = true;
+  return action.id;
 }

@@ -1,0 +1,213 @@
+import type { Listed, RunRow } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
+import { runWarnings } from '../../../domain/run-warnings.ts';
+import { type Html, html } from '../../html.ts';
+import { card, confirmForm, dataTable, filterForm, keyValues, pageHead, pager } from '../../parts.ts';
+import { counted, durationOf, formatCount, stateBadge, stateName, timeOf } from '../../shown-values.ts';
+import { acceptPath, attentionPath, itemsPath, runPath, runsPath } from '../links.ts';
+
+export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'interrupted', 'running'] as const;
+
+export interface RunsView {
+  listed: Listed<RunRow>;
+  query: URLSearchParams;
+  /** The sources of the config with their streams. */
+  sources: readonly { id: string; streams: readonly string[] }[];
+  /** The sources that are being read, each with its run; null for a run that is not in the ledger yet. */
+  running: ReadonlyMap<string, number | null>;
+  operates: boolean;
+  csrf: string;
+  now: number;
+}
+
+/** The runs, the newest first. */
+export function runsPage(view: RunsView): Html {
+  const { listed, query, sources, running, operates, csrf } = view;
+  const streams = [...new Set(sources.flatMap((source) => source.streams))].toSorted();
+  const select = (name: string, label: string, all: string, options: readonly { value: string; name: string }[]) => ({
+    type: 'select' as const,
+    name,
+    label,
+    value: query.get(name) ?? '',
+    options: [{ value: '', name: all }, ...options],
+  });
+  const named = (value: string) => ({ value, name: value });
+  const filter = filterForm({
+    action: '/runs',
+    fields: [
+      select(
+        'source',
+        'Source',
+        'all sources',
+        sources.map(({ id }) => named(id)),
+      ),
+      select('stream', 'Stream', 'all streams', streams.map(named)),
+      select(
+        'result',
+        'Result',
+        'any result',
+        RUN_RESULTS.map((value) => ({ value, name: stateName(value) })),
+      ),
+    ],
+  });
+  const lead = html`read = unchanged + changed + quarantined + excluded. ${quarantinedMeans(query.get('source'))}`;
+  return html`${pageHead('Runs', { lead })}
+<div id="runs" data-live>${operates ? startForms(sources, running, csrf) : null}
+${card(null, [filter, table(view), pager({ path: '/runs', query, listed })])}</div>`;
+}
+
+/** One button for each source that is not being read, and one button to stop each source that is being read. */
+function startForms(sources: RunsView['sources'], running: RunsView['running'], csrf: string): Html {
+  const forms = sources.map(({ id }) =>
+    running.has(id)
+      ? stopForm({ source: id, run: running.get(id) ?? null }, csrf)
+      : confirmForm({ csrf }, { action: '/runs/start', fields: { source: id }, button: `Run ${id} now` }),
+  );
+  return html`<div class="actions wrap">${forms}</div>`;
+}
+
+function table({ listed, running, now }: RunsView): Html {
+  const newest = new Set<string>();
+  return dataTable({
+    caption: 'Runs, the newest first',
+    columns: [
+      { name: 'run' },
+      { name: 'source' },
+      { name: 'result' },
+      { name: 'started' },
+      { name: 'lasted' },
+      ...RUN_COUNTS.map((name) => ({ name, number: true })),
+      { name: 'asked for by' },
+    ],
+    rows: listed.rows.map((run) => {
+      const isRunning = run.endedAt === null && running.has(run.source) && !newest.has(run.source);
+      newest.add(run.source);
+      const lasted = run.endedAt === null ? (isRunning ? now - run.startedAt : null) : run.endedAt - run.startedAt;
+      return [
+        html`<a href="${runPath(run.id)}">${formatCount(run.id)}</a>`,
+        run.source,
+        runBadge(run, isRunning),
+        timeOf(run.startedAt),
+        lasted === null ? null : durationOf(lasted),
+        ...RUN_COUNTS.map((count) => runCount(sumOf(run.streams, count))),
+        askedBy(run),
+      ];
+    }),
+    empty: 'No run matches the filter.',
+  });
+}
+
+export interface RunPageView {
+  run: RunRow;
+  isRunning: boolean;
+  /** How many items were last changed by this run. */
+  changedItems: Listed<unknown>['total'];
+  /** True if the guard holds the export of this run at present, so that the export can be accepted. */
+  isHeld: boolean;
+  /** False for a source that the config does not have any more. */
+  isConfigured: boolean;
+  operates: boolean;
+  csrf: string;
+  now: number;
+}
+
+/** The page of one run: the rows that it read, the changes, and the problems. */
+export function runPage(view: RunPageView): Html {
+  const { run, isRunning, now } = view;
+  const lasted = run.endedAt === null ? (isRunning ? now - run.startedAt : null) : run.endedAt - run.startedAt;
+  return html`<div id="run" data-live>${pageHead(html`Run ${formatCount(run.id)} of <a href="${runsPath({ source: run.source })}">${run.source}</a>`, { actions: actions(view) })}
+${card(null, [
+  keyValues([
+    ['result', runBadge(run, isRunning)],
+    ['started', timeOf(run.startedAt)],
+    ['ended', timeOf(run.endedAt)],
+    ['lasted', lasted === null ? null : durationOf(lasted)],
+    ['asked for by', askedBy(run)],
+  ]),
+  run.error === null ? null : html`<p class="bad">${run.error}</p>`,
+  ...run.streams.flatMap(({ stream, guarded }) =>
+    guarded === null ? [] : [html`<p class="bad">The guard held ${stream}: ${guarded}</p>`],
+  ),
+  ...runWarnings(run.streams).map((text) => html`<p class="warn">${text}</p>`),
+  ...run.streams.flatMap(({ stream, missedByChanges }) =>
+    missedByChanges === null || missedByChanges === 0
+      ? []
+      : [
+          html`<p class="warn">The changes of ${stream} had missed ${formatCount(missedByChanges)} rows, which this complete read found.</p>`,
+        ],
+  ),
+])}
+${card('What it read', [accounts(run), changed(view)])}</div>`;
+}
+
+function accounts(run: RunRow): Html {
+  const rows = run.streams.map((stream) => [stream.stream, ...RUN_COUNTS.map((count) => runCount(stream[count]))]);
+  const sum = ['all streams', ...RUN_COUNTS.map((count) => runCount(sumOf(run.streams, count)))];
+  return html`${dataTable({
+    caption: 'Rows by stream',
+    columns: [{ name: 'stream' }, ...RUN_COUNTS.map((name) => ({ name, number: true }))],
+    rows: rows.length > 1 ? [...rows, sum] : rows,
+    empty: 'The run has read nothing.',
+  })}<p class="quiet">read = unchanged + changed + quarantined + excluded. Missing rows were in an earlier export. ${quarantinedMeans(run.source)}</p>`;
+}
+
+function changed({ run, changedItems: { count, atLeast } }: RunPageView): Html {
+  const items = `${atLeast ? 'more than ' : ''}${counted(count, 'item')}`;
+  const link = count === 0 ? html`No item` : html`<a href="${itemsPath({ run: run.id })}">${items}</a>`;
+  return html`<p>${link} ${count === 1 || count === 0 ? 'was' : 'were'} last changed by this run. · <a href="${attentionPath({ source: run.source })}">What needs a person at ${run.source}</a></p>`;
+}
+
+function actions({ run, isRunning, isHeld, isConfigured, operates, csrf }: RunPageView): Html[] {
+  if (!operates || !isConfigured) return [];
+  const { source } = run;
+  const accept = isHeld ? [html`<a class="button" href="${acceptPath(source)}">Accept this export…</a>`] : [];
+  if (isRunning) return [stopForm({ source, run: run.id }, csrf)];
+  return [...accept, confirmForm({ csrf }, { action: '/runs/start', fields: { source }, button: `Run ${source} now` })];
+}
+
+/** The counts of a stream. The first is the sum of the four that follow it. */
+export const RUN_COUNTS = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
+export type RunCount = (typeof RUN_COUNTS)[number];
+
+export function sumOf(streams: readonly StreamAccount[], count: RunCount): number {
+  return streams.reduce((sum, stream) => sum + stream[count], 0);
+}
+
+/** A count of rows at the time of the run. The ledger has no list of these rows, so the figure is not a link. */
+export function runCount(figure: number): Html {
+  return html`<span class="${figure === 0 ? 'zero' : ''}">${formatCount(figure)}</span>`;
+}
+
+/** Says which rows a run counts as quarantined, with the link to the rows of the source, or of all, in quarantine now. */
+function quarantinedMeans(source: string | null): Html {
+  const link = html`<a href="${attentionPath({ type: 'quarantine', source })}">rows that are in quarantine now</a>`;
+  return html`Quarantined rows are new or changed rows that the run has put into quarantine, and not all ${link}.`;
+}
+
+/** The result of a run. If the guard held one of its streams, this is shown in place of the result. */
+export function runBadge(run: RunView, isRunning: boolean): Html {
+  if (run.result === 'failed') return stateBadge('failed');
+  if (run.streams.some(({ guarded }) => guarded !== null)) return stateBadge('guarded');
+  if (run.result === 'complete') return stateBadge('complete');
+  // If a run has no end and its source is not being read, the run was interrupted when its process ended.
+  return stateBadge(run.endedAt === null && isRunning ? 'running' : 'interrupted');
+}
+
+const TRIGGERS: Record<RunView['trigger'], string> = {
+  cli: 'a person',
+  schedule: 'the schedule',
+  retry: 'Retry in the queues',
+  file: 'a changed export',
+  upload: 'an upload',
+};
+
+/** Who asked for a run. */
+function askedBy({ trigger, askedBy: who }: { trigger: RunView['trigger']; askedBy: string | null }): Html {
+  return who === null ? html`${TRIGGERS[trigger]}` : html`${who}`;
+}
+
+/** The button that stops the run of a source. It names the run, because a later run may be in progress when it is pressed. */
+function stopForm({ source, run }: { source: string; run: number | null }, csrf: string): Html {
+  const fields = run === null ? { source } : { source, run: String(run) };
+  return confirmForm({ csrf }, { action: '/runs/stop', fields, button: `Stop the run of ${source}`, tone: 'grave' });
+}
