@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
-import type { Admin, Watch } from './admin.ts';
-import { systemUser } from './audit/command-actions.ts';
+import { systemUser } from './audit.ts';
 import { faultOf } from './failure.ts';
+import type { Admin, Watch } from './handler.ts';
 import { type Envelope, FRAME_CHARS_MAX, Frame, PATH, socketPlace } from './wire.ts';
 
 export interface ChannelOptions {

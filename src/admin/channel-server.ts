@@ -7,7 +7,7 @@ import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { withAnySignal } from '../lib/with-any-signal.ts';
-import { auditCommand } from './audit/command-actions.ts';
+import { auditCommand } from './audit.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { Handler } from './handler.ts';
 import { handlers } from './handlers/index.ts';
@@ -225,7 +225,7 @@ function parse(text: string): unknown {
   }
 }
 
-function line(frame: Frame, secrets?: Pick<SecretStore, 'scrubValue'>): string {
+function line(frame: Frame, secrets?: SecretStore): string {
   const text = JSON.stringify(frame, (_, member: unknown) =>
     secrets !== undefined && typeof member === 'string' ? secrets.scrubValue(member) : member,
   );

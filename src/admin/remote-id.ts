@@ -4,13 +4,12 @@ import { outcomeFault } from '../daemon/faults/outcome-fault.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
 import type { NamedDelivery } from '../domain/ports/unconfirmed.ts';
 import { kindWord } from '../domain/words.ts';
 import type { JsonValue } from '../lib/json.ts';
 
-type Opened = Pick<Runtime, 'views' | 'platform'> & { ledger: Pick<ReplayLedger, 'boundTo'> };
+type Opened = Runtime;
 
 /**
  * The id of an item that a person reports as delivered: the given id, or the id that the platform's list shows for the natural

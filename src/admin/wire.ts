@@ -3,7 +3,6 @@
 // error. If an answer has neither, the daemon has died.
 
 import { z } from 'zod';
-import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { ledgerPath } from '../ledger/store/ledger-path.ts';
 import type { WorkProgress } from './work-progress.ts';
 
@@ -59,7 +58,7 @@ export type Frame = z.infer<typeof Frame>;
 const SOCKET_PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103;
 
 /** The path at which the daemon of a config listens, or why it cannot listen there. */
-export function socketPlace({ ledger }: Pick<RuntimeConfig, 'ledger'>): { path: string; problem: string | null } {
+export function socketPlace({ ledger }: { ledger: string }): { path: string; problem: string | null } {
   const path = `${ledgerPath(ledger)}.sock`;
   const bytes = Buffer.byteLength(path);
   const problem =

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import type { Admin } from '../admin/admin.ts';
-import type { PlatformContext } from '../admin/handler.ts';
+import type { Admin, PlatformContext } from '../admin/handler.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/checks/problem.ts';
 import type { Needs } from '../config/unread-settings.ts';
@@ -182,7 +181,7 @@ export function createContext(options: {
       const abort = context.interruption();
       const asked = await askDaemon(config, command);
       if ('admin' in asked) return use(asked.admin);
-      const { createPlatformAdmin } = await import('../admin/platform-admin.ts');
+      const { createPlatformAdmin } = await import('../admin/local-admin.ts');
       return context.withClient(config, ({ target, reader }) =>
         use(createPlatformAdmin({ platform: { ...reader, list: (...request) => target.list(...request) }, abort })),
       );

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { assertSources } from '../admin/named-sources.ts';
+import { assertSources } from '../admin/named.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { standingOf } from '../daemon/views/standing.ts';
 import type { SubjectKind } from '../domain/item.ts';

@@ -1,4 +1,4 @@
-import { type FormReplayAsked, replayInPresentForm } from '../admin/handlers/replay-form.ts';
+import { type FormReplayAsked, replayInPresentForm } from '../admin/handlers/replay.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { exitCodeOf } from '../daemon/sync.ts';
 import { ITEM_KINDS } from '../domain/item.ts';

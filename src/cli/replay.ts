@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { replayRecords, statesToReplay } from '../admin/handlers/replay.ts';
-import { assertSources } from '../admin/named-sources.ts';
-import type { Synced } from '../admin/synced.ts';
+import type { Synced } from '../admin/handlers/sync.ts';
+import { assertSources } from '../admin/named.ts';
 import { exitCodeOf } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';

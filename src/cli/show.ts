@@ -1,6 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { findPastedItem } from '../admin/pasted-keys.ts';
-import { unknownItem } from '../admin/unknown-item.ts';
+import { findPastedItem, unknownItem } from '../admin/named.ts';
 import { passportRulesOf } from '../daemon/passport-rules.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { GUARDED_CHANGE, isGuardedChange } from '../domain/delivery/guarded-change.ts';

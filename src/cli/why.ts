@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { readingsOf } from '../admin/pasted-keys.ts';
-import { unknownItem } from '../admin/unknown-item.ts';
+import { readingsOf, unknownItem } from '../admin/named.ts';
 import type { DashboardViews, Why, WhyStep } from '../domain/ports/ledger/dashboard-views.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './text/output.ts';

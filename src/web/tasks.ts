@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { detailOf } from '../admin/audit/detail.ts';
+import { detailOf } from '../admin/audit.ts';
 import { failureOf } from '../admin/failure.ts';
 import type { Handler } from '../admin/handler.ts';
 import { type WorkProgress, watchWork } from '../admin/work-progress.ts';

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { PassportAnswer } from '../../domain/passport.ts';
 import type { PassportFilter } from '../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
-import { cameLater } from '../came-later.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
-import { type PassportOutcome, settlePassports } from '../passports-by-hand.ts';
-import type { Synced } from '../synced.ts';
+import { cameLater } from './causes.ts';
+import { type PassportOutcome, settlePassports } from './publish.ts';
+import type { Synced } from './sync.ts';
 
 export interface PassportsSelected {
   status: 'published' | 'unpublished';
@@ -93,7 +93,7 @@ function isAsWanted(status: PassportsSelected['status'], acknowledged: string | 
  */
 async function* pagesOf(
   { products, filter, until }: Pick<PassportsSelected, 'products' | 'filter' | 'until'>,
-  { runtime, clock }: Pick<HandlerContext, 'runtime' | 'clock'>,
+  { runtime, clock }: HandlerContext,
 ): AsyncGenerator<{ products: string[]; later: number }> {
   if (products !== null) {
     const asked = [...new Set(products)];

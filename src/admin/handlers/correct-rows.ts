@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { CorrectionResult } from '../../pipeline/store-corrections.ts';
-import { goOn } from '../go-on.ts';
 import type { Handler } from '../handler.ts';
+import { goOn } from './sync.ts';
 
 /** The values by column. A record of zod would drop a column with the name `__proto__`. */
 const Fields = z.custom<JsonObject>(isJsonObject, 'an object').meta({ type: 'object', additionalProperties: {} });

@@ -1,30 +1,29 @@
 import { z } from 'zod';
 import type { Runtime } from '../../daemon/runtime.ts';
 import { fault } from '../../domain/faults.ts';
-import type { ReplayLedger } from '../../domain/ports/ledger/replay-ledger.ts';
-import { REPLAY_STATES, type ReplayState } from '../../domain/ports/replay.ts';
+import { ITEM_KINDS } from '../../domain/item.ts';
+import { type FormReplayOutcome, REPLAY_STATES, type ReplayState } from '../../domain/ports/replay.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';
 import type { Handler } from '../handler.ts';
-import { assertSources } from '../named-sources.ts';
-import { findPastedKey } from '../pasted-keys.ts';
-import { type Synced, selectedSources, syncIn } from '../synced.ts';
-import { WaitMs } from '../wait.ts';
+import { assertSources, findPastedKey } from '../named.ts';
+import { type Synced, selectedSources, syncIn, WaitMs } from './sync.ts';
 
-export interface ReplayAsked {
+const ReplayAsked = z.strictObject({
   /** An empty list stands for the states of `statesToReplay`. */
-  states: ReplayState[];
+  states: z.array(z.enum(REPLAY_STATES)).default([]),
   /** Source ids; an empty list stands for all. */
-  sources: string[];
+  sources: z.array(z.string()).default([]),
   /** Item keys, natural keys or record keys; an empty list stands for all. */
-  keys: string[];
+  keys: z.array(z.string()).default([]),
   /** The id of a cause, which the dashboard shows. Only its members are replayed. */
-  cause?: string | undefined;
+  cause: z.string().optional(),
   /** True to find out which records would pass, without sending anything. */
-  dryRun: boolean;
+  dryRun: z.boolean().default(false),
   /** True to send unconfirmed deliveries again too; only with named keys. */
-  force: boolean;
-  waitMs: number;
-}
+  force: z.boolean().default(false),
+  waitMs: WaitMs,
+});
+export type ReplayAsked = z.infer<typeof ReplayAsked>;
 
 export interface Replayed {
   replayed: ReplayReport;
@@ -47,15 +46,7 @@ export function statesToReplay(keys: readonly string[]): readonly ReplayState[] 
  */
 export const replayRecords: Handler<ReplayAsked, Replayed> = {
   name: 'replay',
-  request: z.strictObject({
-    states: z.array(z.enum(REPLAY_STATES)).default([]),
-    sources: z.array(z.string()).default([]),
-    keys: z.array(z.string()).default([]),
-    cause: z.string().optional(),
-    dryRun: z.boolean().default(false),
-    force: z.boolean().default(false),
-    waitMs: WaitMs,
-  }),
+  request: ReplayAsked,
   async handle({ states, sources, keys: pasted, cause, dryRun, force, waitMs }, context) {
     const { runtime } = context;
     // With a cause, all its members are selected, even if keys are named.
@@ -89,10 +80,7 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
  *
  * @throws Fault `item.unknown`
  */
-async function knownKeys(
-  { views, ledger }: Pick<Runtime, 'views'> & { ledger: Pick<ReplayLedger, 'replayCandidates'> },
-  pasted: readonly string[],
-): Promise<string[]> {
+async function knownKeys({ views, ledger }: Runtime, pasted: readonly string[]): Promise<string[]> {
   async function isQuarantined(key: string): Promise<boolean> {
     const selection = { states: ['quarantined'] as const, sources: [], keys: [key], deliveryIds: [] };
     return (await ledger.replayCandidates({ selection, afterId: 0, limit: 1 })).length > 0;
@@ -100,4 +88,59 @@ async function knownKeys(
   const keys: string[] = [];
   for (const key of pasted) keys.push(await findPastedKey(key, { views, isQuarantined }));
   return keys;
+}
+
+const FormReplayAsked = z.strictObject({
+  /** Source ids; an empty list stands for all. */
+  sources: z.array(z.string()).default([]),
+  /** Item keys or natural keys; an empty list stands for all. */
+  keys: z.array(z.string()).default([]),
+  /** An empty list stands for all. Items of a named kind that the API cannot update are blocked, so that a person can settle them. */
+  kinds: z.array(z.enum(ITEM_KINDS)).default([]),
+  /** True to count what would be sent, without sending anything. */
+  dryRun: z.boolean().default(false),
+  waitMs: WaitMs,
+});
+export type FormReplayAsked = z.infer<typeof FormReplayAsked>;
+
+export interface FormReplayed {
+  form: FormReplayOutcome;
+  /** Null after a dry run. */
+  synced: Synced | null;
+}
+
+/**
+ * Sends items again that were sent in another form than the profile has now.
+ *
+ * @throws Fault `config.invalid` if a daemon has refused the present config, `item.unknown`
+ */
+export const replayInPresentForm: Handler<FormReplayAsked, FormReplayed> = {
+  name: 'replay-form',
+  request: FormReplayAsked,
+  async handle({ sources, keys: pasted, kinds, dryRun, waitMs }, context) {
+    const { runtime } = context;
+    assertSources(runtime.config, sources);
+    const keys: string[] = [];
+    for (const key of pasted) keys.push(await findPastedKey(key, { views: runtime.views, isQuarantined: isNever }));
+    await runtime.lookAtConfig();
+    assertUsesConfig(runtime);
+    const form = await runtime.replayForm({ sources, keys, kinds, dryRun });
+    if (dryRun) return { form, synced: null };
+    const of = { sources: selectedSources(context, sources) };
+    return { form, synced: await syncIn(context, { sources, waitMs, pull: false }, of) };
+  },
+};
+
+/** A quarantined row has no item that could be sent. */
+const isNever = (): Promise<boolean> => Promise.resolve(false);
+
+/** A daemon keeps the profile with which it was started, so it would send the items in the form that they have. */
+function assertUsesConfig({ care }: Runtime): void {
+  const last = care?.lastReload() ?? null;
+  if (last === null || last.ok) return;
+  throw fault(
+    'config.invalid',
+    `The daemon does not use the present config, so it knows no form of its profile: ${last.errors.join(' ')}`,
+    { path: 'target.profile', suggestion: 'Do what this says, then run the command again. Nothing was sent.' },
+  );
 }

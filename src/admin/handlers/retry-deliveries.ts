@@ -5,8 +5,7 @@ import type { SubjectKind } from '../../domain/item.ts';
 import type { ItemState, StuckDelivery } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';
 import type { Handler } from '../handler.ts';
-import { type Synced, selectedSources, syncIn } from '../synced.ts';
-import { WaitMs } from '../wait.ts';
+import { type Synced, selectedSources, syncIn, WaitMs } from './sync.ts';
 
 export interface RetryAsked {
   /** Ids of deliveries. */
@@ -88,10 +87,7 @@ function isStuck({ state }: RetriedDelivery): boolean {
   return state !== null && STUCK.has(state);
 }
 
-function outcomeOf(
-  { kind, key, naturalKey, operation }: StuckDelivery,
-  views: Pick<Runtime['views'], 'item'>,
-): RetriedDelivery {
+function outcomeOf({ kind, key, naturalKey, operation }: StuckDelivery, views: Runtime['views']): RetriedDelivery {
   const item = views.item(kind, key);
   const quarantined = item?.record?.quarantined?.map(({ message }) => message).join(' ') ?? null;
   const reason = [

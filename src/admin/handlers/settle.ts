@@ -7,19 +7,16 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, NO_REASON } from '../../domain/delivery/reason.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { ItemState, ItemView } from '../../domain/ports/ledger/ledger-views.ts';
-import type { ReplayLedger } from '../../domain/ports/ledger/replay-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
-import { goOn } from '../go-on.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
-import { findPastedItem } from '../pasted-keys.ts';
+import { findPastedItem, unknownItem } from '../named.ts';
 import { givenId, idText, inOwnType, remoteIdOf } from '../remote-id.ts';
-import { unknownItem } from '../unknown-item.ts';
+import { goOn } from './sync.ts';
 
 const SettleRequest = z
   .strictObject({
@@ -66,7 +63,8 @@ type Meant = { delivery: NamedDelivery; word: ManualResolution } | { missing: Pi
 export const settle: Handler<SettleRequest, SettleResult> = {
   name: 'settle',
   request: SettleRequest,
-  async handle({ names: pasted, resolution, id, kind }, { runtime, abort }) {
+  async handle({ names: pasted, resolution, id, kind }, context) {
+    const { runtime } = context;
     const asked = kind === null ? SUBJECT_KINDS : [kind];
     const names = pasted.map((name) => findPastedItem(name, runtime.views, asked));
     const given = id === null ? null : givenId(id, createCleanText(runtime.secrets));
@@ -78,7 +76,7 @@ export const settle: Handler<SettleRequest, SettleResult> = {
     }
     const meant = new Map<string, Meant>();
     for (const name of names) {
-      const one = await look(name, { resolution, given, kind }, { runtime, abort });
+      const one = await look(name, { resolution, given, kind }, context);
       const { kind: of, key } = subjectOf(one);
       meant.set(`${of} ${key}`, one);
     }
@@ -94,7 +92,7 @@ export const settle: Handler<SettleRequest, SettleResult> = {
 export async function settleSeen(
   { kind, key, revision }: Pick<NamedDelivery, 'kind' | 'key' | 'revision'>,
   resolution: Resolution,
-  context: Pick<HandlerContext, 'runtime' | 'abort'>,
+  context: HandlerContext,
 ): Promise<{ released: number }> {
   const meant = await look(key, { resolution, given: null, kind }, context);
   const isSeen = 'delivery' in meant && meant.delivery.key === key && meant.delivery.revision === revision;
@@ -140,7 +138,7 @@ async function bindAmbiguous(
   return null;
 }
 
-async function look(name: string, asked: Asked, context: Pick<HandlerContext, 'runtime' | 'abort'>): Promise<Meant> {
+async function look(name: string, asked: Asked, context: HandlerContext): Promise<Meant> {
   const { resolution, given, kind } = asked;
   const { ledger, views } = context.runtime;
   const all = (await ledger.deliveriesNamed(name)).filter((one) => kind === null || one.kind === kind);
@@ -160,7 +158,7 @@ async function look(name: string, asked: Asked, context: Pick<HandlerContext, 'r
 async function delivered(
   delivery: NamedDelivery,
   given: string | null,
-  { runtime, abort }: Pick<HandlerContext, 'runtime' | 'abort'>,
+  { runtime, abort }: HandlerContext,
 ): Promise<ManualResolution> {
   const kind = kindToBind(delivery.operation);
   const said = 'delivered' as const;
@@ -196,10 +194,7 @@ async function carryOutAll(
   return { settled, released };
 }
 
-async function carryOut(
-  meant: Meant,
-  { ledger }: { ledger: Pick<ReplayLedger, 'acceptMissing'> & Pick<DeliveryLedger, 'settle'> },
-): Promise<{ applied: boolean; released: number }> {
+async function carryOut(meant: Meant, { ledger }: Runtime): Promise<{ applied: boolean; released: number }> {
   if ('missing' in meant) {
     const { kind, key } = meant.missing;
     return { applied: (await ledger.acceptMissing({ name: key, kind, source: null })) > 0, released: 0 };

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { muteAlert } from '../../admin/handlers/mute-alert.ts';
+import { muteAlert } from '../../admin/handlers/daemon.ts';
 import { fault } from '../../domain/faults.ts';
 import type { AlertView } from '../../domain/ports/alerts.ts';
 import { parsePeriod } from '../../lib/text/period.ts';

@@ -1,4 +1,4 @@
-import type { Unpublished } from '../../admin/handlers/publish-complete.ts';
+import type { Unpublished } from '../../admin/handlers/publish.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import { formatCount, plural, printable } from '../text/style.ts';
 

@@ -1,11 +1,9 @@
 import type { FileHandle } from 'node:fs/promises';
 import cliProgress from 'cli-progress';
 import type { Command } from 'commander';
-import type { Admin } from '../../admin/admin.ts';
-import type { PlatformContext } from '../../admin/handler.ts';
-import { passportPdf } from '../../admin/handlers/passport-pdf.ts';
-import { findPastedItem } from '../../admin/pasted-keys.ts';
-import { unknownItem } from '../../admin/unknown-item.ts';
+import type { Admin, PlatformContext } from '../../admin/handler.ts';
+import { passportPdf } from '../../admin/handlers/platform.ts';
+import { findPastedItem, unknownItem } from '../../admin/named.ts';
 import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import { fault } from '../../domain/faults.ts';
 import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';

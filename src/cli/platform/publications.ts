@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { publicationList } from '../../admin/handlers/publication-list.ts';
+import { publicationList } from '../../admin/handlers/platform.ts';
 import type { Publication } from '../../domain/ports/platform.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { formatTime } from '../text/style.ts';

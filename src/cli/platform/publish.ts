@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
 import type { Handler } from '../../admin/handler.ts';
-import { publishPassports } from '../../admin/handlers/publish.ts';
-import { type PublishedComplete, publishComplete } from '../../admin/handlers/publish-complete.ts';
-import { unpublishPassports } from '../../admin/handlers/unpublish.ts';
-import type { PassportOutcome, PassportsAsked, PassportsChanged } from '../../admin/passports-by-hand.ts';
-import type { Synced } from '../../admin/synced.ts';
+import type { PassportOutcome, PassportsAsked, PassportsChanged } from '../../admin/handlers/publish.ts';
+import {
+  type PublishedComplete,
+  publishComplete,
+  publishPassports,
+  unpublishPassports,
+} from '../../admin/handlers/publish.ts';
+import type { Synced } from '../../admin/handlers/sync.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import { fault } from '../../domain/faults.ts';
 import { seconds } from '../arguments.ts';

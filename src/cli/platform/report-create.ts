@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Failure } from '../../admin/failure.ts';
-import { reportCreate } from '../../admin/handlers/report-create.ts';
+import { reportCreate } from '../../admin/handlers/platform.ts';
 import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import { IDEMPOTENCY_KEY } from '../../domain/delivery/delivery.ts';
 import { fault } from '../../domain/faults.ts';

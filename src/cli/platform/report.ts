@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { reportList } from '../../admin/handlers/report-list.ts';
+import { reportList } from '../../admin/handlers/platform.ts';
 import type { Report } from '../../domain/ports/platform.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { listPlatform } from './platform-list.ts';

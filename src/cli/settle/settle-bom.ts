@@ -1,4 +1,4 @@
-import { type SettlePartsRequest, settleParts } from '../../admin/handlers/settle-parts.ts';
+import { type SettlePartsRequest, settleParts } from '../../admin/handlers/settle-selected.ts';
 import type { CommandContext } from '../context.ts';
 import { plural, printable } from '../text/style.ts';
 import { countKind } from '../text/words.ts';

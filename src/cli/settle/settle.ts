@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { assertSources } from '../../admin/named-sources.ts';
+import { assertSources } from '../../admin/named.ts';
 import { type Resolution, SETTLE_STATES, type SettleState } from '../../domain/delivery/manual-resolution.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { assertSources } from '../../admin/named-sources.ts';
+import { assertSources } from '../../admin/named.ts';
 import type { Preview, PreviewedRecord } from '../../daemon/preview/preview.ts';
 import { createPreviewCounter, type PreviewCounts } from '../../daemon/preview/preview-counts.ts';
 import { createPreviewFilter, type PreviewFilter } from '../../daemon/preview/preview-filter.ts';

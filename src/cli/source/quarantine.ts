@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { assertSources } from '../../admin/named-sources.ts';
+import { assertSources } from '../../admin/named.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { dialectOf } from '../../daemon/sources/stream-dialect.ts';
 import { formatPlace } from '../../domain/place.ts';

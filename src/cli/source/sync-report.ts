@@ -1,4 +1,4 @@
-import type { Synced } from '../../admin/synced.ts';
+import type { Synced } from '../../admin/handlers/sync.ts';
 import type { Acceptance } from '../../daemon/accept.ts';
 import { exitCodeOf } from '../../daemon/sync.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';

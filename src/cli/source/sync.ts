@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
+import type { Synced } from '../../admin/handlers/sync.ts';
 import { syncSources } from '../../admin/handlers/sync.ts';
-import { assertSources } from '../../admin/named-sources.ts';
-import type { Synced } from '../../admin/synced.ts';
+import { assertSources } from '../../admin/named.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { exitCodeOf } from '../../daemon/sync.ts';
 import { fault } from '../../domain/faults.ts';

@@ -1,5 +1,4 @@
-import type { Admin } from '../../admin/admin.ts';
-import type { Handler } from '../../admin/handler.ts';
+import type { Admin, Handler } from '../../admin/handler.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { CommandContext } from '../context.ts';
 import { createProgress } from './progress.ts';

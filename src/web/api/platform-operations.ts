@@ -1,10 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { z } from 'zod';
 import type { PlatformHandler } from '../../admin/handler.ts';
-import { passportPdf } from '../../admin/handlers/passport-pdf.ts';
-import { publicationList } from '../../admin/handlers/publication-list.ts';
-import { reportList } from '../../admin/handlers/report-list.ts';
-import { createPlatformAdmin } from '../../admin/platform-admin.ts';
+import { passportPdf, publicationList, reportList } from '../../admin/handlers/platform.ts';
+import { createPlatformAdmin } from '../../admin/local-admin.ts';
 import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import type { PlatformRequests } from '../../delivery/platform-requests.ts';
 import type { Listing } from '../../domain/ports/target.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findPastedItem, findPastedKey } from '../../../src/admin/pasted-keys.ts';
+import { findPastedItem, findPastedKey } from '../../../src/admin/named.ts';
 import { printable, shorten, shortenMiddle } from '../../../src/cli/text/style.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import { readableKey } from '../../../src/domain/record.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { publishComplete } from '../../../src/admin/handlers/publish-complete.ts';
+import { publishComplete } from '../../../src/admin/handlers/publish.ts';
 import { syncSources } from '../../../src/admin/handlers/sync.ts';
 import { createLocalAdmin } from '../../../src/admin/local-admin.ts';
 import type { WorkProgress } from '../../../src/admin/work-progress.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { HandlerContext } from '../../../src/admin/handler.ts';
-import { replayCause } from '../../../src/admin/handlers/replay-cause.ts';
+import { replayCause } from '../../../src/admin/handlers/causes.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, realpathSync, rmSync } from 'nod
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createChannelClient } from '../../../src/admin/channel-client.ts';
-import { reportList } from '../../../src/admin/handlers/report-list.ts';
+import { reportList } from '../../../src/admin/handlers/platform.ts';
 import { ALIVE_MS } from '../../../src/admin/wire.ts';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
 import { systemClock } from '../../../src/lib/clock.ts';

@@ -1,6 +1,5 @@
-import { replayCause } from '../../../admin/handlers/replay-cause.ts';
-import { settleCause } from '../../../admin/handlers/settle-cause.ts';
-import { settleParts } from '../../../admin/handlers/settle-parts.ts';
+import { replayCause, settleCause } from '../../../admin/handlers/causes.ts';
+import { settleParts } from '../../../admin/handlers/settle-selected.ts';
 import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/manual-resolution.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';

@@ -1,4 +1,4 @@
-import type { CauseReplayed } from '../../../admin/handlers/replay-cause.ts';
+import type { CauseReplayed } from '../../../admin/handlers/causes.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, csrfField, pageHead, pager } from '../../parts.ts';

@@ -1,4 +1,4 @@
-import { membersOf } from '../../../admin/handlers/replay-cause.ts';
+import { membersOf } from '../../../admin/handlers/causes.ts';
 import type { Runtime } from '../../../daemon/runtime.ts';
 import type { ConfiguredSource } from '../../../daemon/sources/open-source.ts';
 import type { Cause, CauseMember } from '../../../domain/ports/ledger/dashboard-views.ts';

@@ -1,5 +1,5 @@
 import { changeSelected } from '../../../admin/handlers/change-passports.ts';
-import { passportPdf } from '../../../admin/handlers/passport-pdf.ts';
+import { passportPdf } from '../../../admin/handlers/platform.ts';
 import { outcomeFault } from '../../../daemon/faults/outcome-fault.ts';
 import type { PassportFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES, type PassportCounts } from '../../../domain/ports/ledger/ledger-views.ts';

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { backUp } from '../../../admin/handlers/backup.ts';
-import { muteAlert } from '../../../admin/handlers/mute-alert.ts';
+import { backUp, muteAlert } from '../../../admin/handlers/daemon.ts';
 import { describeConfig } from '../../../config/schema/describe-config.ts';
 import type { SecretSource } from '../../../config/secret-source.ts';
 import { maskSecret } from '../../../lib/logging/secrets.ts';

@@ -1,12 +1,11 @@
 // The results of tasks, in sentences with links. The results come from the handlers, in the memory of this process.
 
+import type { CauseReplayed, CauseSettled } from '../../../admin/handlers/causes.ts';
 import type { PassportsOfSelection } from '../../../admin/handlers/change-passports.ts';
 import type { Replayed } from '../../../admin/handlers/replay.ts';
-import type { CauseReplayed } from '../../../admin/handlers/replay-cause.ts';
 import type { Retried, RetriedDelivery } from '../../../admin/handlers/retry-deliveries.ts';
-import type { CauseSettled } from '../../../admin/handlers/settle-cause.ts';
 import type { SettleSelectedResult } from '../../../admin/handlers/settle-selected.ts';
-import type { Synced } from '../../../admin/synced.ts';
+import type { Synced } from '../../../admin/handlers/sync.ts';
 import type { BackupFile } from '../../../daemon/care.ts';
 import type { PartsAnswer } from '../../../domain/ports/first-contact.ts';
 import type { ReplayReport } from '../../../pipeline/replay.ts';

@@ -1,11 +1,17 @@
-// Finds keys that people paste from the output of commands. A printed key can differ from the stored one: its kind
+// Finds the items and sources that a person names. Keys are often pasted from the output of commands. A printed key can differ from the stored one: its kind
 // comes before it, its natural key comes after it, ` / ` separates the parts of a row's key, control characters are
 // escaped, or the key is shortened.
 
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type SubjectKind } from '../domain/item.ts';
+import { formatPlace } from '../domain/place.ts';
 import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import { writtenKey } from '../domain/record.ts';
+import { kindWord } from '../domain/words.ts';
+import type { Fault } from '../lib/errors.ts';
+import { shellWord } from '../lib/text/shell-word.ts';
+import { suggest } from '../lib/text/suggest.ts';
 
 const CANDIDATES_MAX = 500;
 const NEAR_MAX = 3;
@@ -45,20 +51,12 @@ export function readingsOf(key: string): string[] {
  *
  * @throws Fault `item.unknown` for a shortened key that fits several items
  */
-export function findPastedItem(
-  pasted: string,
-  views: Pick<LedgerViews, 'item' | 'items'>,
-  kinds: readonly SubjectKind[],
-): string {
+export function findPastedItem(pasted: string, views: LedgerViews, kinds: readonly SubjectKind[]): string {
   return itemReading(pasted, views, kinds) ?? pasted;
 }
 
 /** Does the same, but returns null for a key that no item has. */
-function itemReading(
-  pasted: string,
-  views: Pick<LedgerViews, 'item' | 'items'>,
-  kinds: readonly SubjectKind[],
-): string | null {
+function itemReading(pasted: string, views: LedgerViews, kinds: readonly SubjectKind[]): string | null {
   const readings = readingsOf(pasted);
   const named = readings.find((key) => kinds.some((kind) => views.item(kind, key) !== null));
   if (named !== undefined) return named;
@@ -86,10 +84,7 @@ function itemReading(
  */
 export async function findPastedKey(
   pasted: string,
-  {
-    views,
-    isQuarantined,
-  }: { views: Pick<LedgerViews, 'item' | 'items'>; isQuarantined: (key: string) => Promise<boolean> },
+  { views, isQuarantined }: { views: LedgerViews; isQuarantined: (key: string) => Promise<boolean> },
 ): Promise<string> {
   const item = itemReading(pasted, views, ITEM_KINDS);
   if (item !== null) return item;
@@ -110,4 +105,70 @@ function severalFault(pasted: string, keys: readonly string[]) {
   return fault('item.unknown', `The shortened key "${pasted}" fits several items: ${shown}${more}.`, {
     suggestion: 'Name one of them in full.',
   });
+}
+
+/**
+ * The fault for a key that the ledger does not have, with the quarantined row that contains it, or with similar keys if
+ * there is none.
+ *
+ * @param views null if there is no ledger yet
+ */
+export function unknownItem(kind: SubjectKind, key: string, views: LedgerViews | null): Fault {
+  const message = `There is no ${kindWord(kind)} "${key}" in the ledger`;
+  const held = views === null ? null : quarantinedRow(key, views);
+  if (held !== null) {
+    const { name, source, stream, place } = held;
+    const where = `${source}/${stream}, ${formatPlace(place)}`;
+    const command =
+      kind === 'product' || kind === 'passport' ? `why ${shellWord(name)}` : `quarantine --source ${source}`;
+    return fault('item.unknown', `${message}: its row is in quarantine (${where}).`, {
+      suggestion: `What is wrong with the row: \`dpp-sync ${command}\`.`,
+    });
+  }
+  const near = views === null ? [] : keysNear(kind, key, views);
+  const suggestion =
+    views === null
+      ? 'There is no ledger yet: run `dpp-sync sync` first.'
+      : near.length > 0
+        ? `Did you mean ${near.join(', ')}?`
+        : `Search with \`dpp-sync items --kind ${kind} --search TEXT\`; quarantined records make no item.`;
+  return fault('item.unknown', `${message}.`, { suggestion });
+}
+
+/** The quarantined row that a printed key names. */
+function quarantinedRow(key: string, views: LedgerViews) {
+  for (const name of readingsOf(key)) {
+    const row = views.quarantinedRow(name);
+    if (row !== null) return { ...row, name };
+  }
+  return null;
+}
+
+/** Keys and natural keys that contain this text. If there are none, the key that differs from it by a typing error. */
+function keysNear(kind: SubjectKind, key: string, views: LedgerViews): string[] {
+  const { items } = views.items({ kind, search: key, afterId: 0, limit: NEAR_MAX });
+  if (items.length > 0) return items.map((item) => item.key);
+  const start = key.slice(0, Math.ceil(key.length / 2));
+  const candidates = views.items({ kind, search: start, afterId: 0, limit: CANDIDATES_MAX }).items;
+  const meant = suggest(
+    key,
+    candidates.flatMap((item) => (item.naturalKey === null ? [item.key] : [item.key, item.naturalKey])),
+  );
+  return meant === undefined ? [] : [meant];
+}
+
+/**
+ * Checks that the config has the sources that are named.
+ *
+ * @throws Fault `usage`
+ */
+export function assertSources(config: RuntimeConfig, ids: readonly string[]): void {
+  const known = config.sources.map(({ id }) => id);
+  for (const id of ids) {
+    if (known.includes(id)) continue;
+    const likely = suggest(id, known);
+    throw fault('usage', `There is no source "${id}" in ${config.file}.`, {
+      suggestion: likely === undefined ? `Name one of its sources: ${known.join(', ')}.` : `Did you mean ${likely}?`,
+    });
+  }
 }

@@ -1,7 +1,43 @@
+// The requests about the daemon itself.
+
 import { z } from 'zod';
+import type { BackupFile } from '../../daemon/care.ts';
+import type { Reloaded } from '../../daemon/reload/reload-status.ts';
 import type { Runtime } from '../../daemon/runtime.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
+
+/**
+ * Makes the daemon write a backup of its ledger into the folder of the config's `backups`.
+ *
+ * @throws Fault `usage` without a daemon or without `backups` in its config, `ledger.unwritable` if the backup cannot be made
+ */
+export const backUp: Handler<Record<string, never>, BackupFile> = {
+  name: 'backup',
+  request: z.strictObject({}),
+  async handle(_request, { runtime }) {
+    if (runtime.care !== null) return await runtime.care.backups.backUpNow();
+    throw fault('usage', 'No daemon works on this ledger.', {
+      suggestion: 'Without a daemon, `dpp-sync ledger backup FILE` makes a backup.',
+    });
+  },
+};
+
+/**
+ * Makes the daemon read its config and all files that it names again.
+ *
+ * @throws Fault `usage` in a process that is not a daemon, because it has just read its config
+ */
+export const reloadConfig: Handler<Record<string, never>, Reloaded> = {
+  name: 'reload',
+  request: z.strictObject({}),
+  async handle(_request, { runtime }) {
+    if (runtime.care !== null) return await runtime.care.reload('person');
+    throw fault('usage', 'No daemon works on this ledger, so there is nothing to reload.', {
+      suggestion: 'Every command reads the config when it begins. `dpp-sync start` starts a daemon.',
+    });
+  },
+};
 
 /** The longest mute. To stop the notices of an alert for ever, turn it off in the config. */
 const MUTE_MS_MAX = 90 * 86_400_000;

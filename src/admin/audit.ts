@@ -1,0 +1,85 @@
+import { userInfo } from 'node:os';
+import type { PeopleLedger } from '../domain/ports/ledger/people-ledger.ts';
+import { messageOf } from '../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
+import type { Handler } from './handler.ts';
+
+interface AuditedCommand<Request> {
+  handler: Handler<Request, unknown>;
+  request: Request;
+  who: string;
+}
+
+/** The user of the system in whose name this process runs. A container may have no name for the user. */
+export function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+/**
+ * Does the work of a command, between two writes to the audit log. A handler that only reads has no entry.
+ *
+ * @throws the error of `work`, or the error of a ledger that cannot store the entry; then the work has not begun
+ */
+export async function auditCommand<Request, Result>(
+  { handler, request, who }: AuditedCommand<Request>,
+  { ledger, secrets }: { ledger: PeopleLedger; secrets: SecretStore },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (handler.isRead === true) return work();
+  const detail = detailOf(handler.detail?.(request) ?? request, secrets);
+  const id = await ledger.beginAction({ who, via: 'command', action: handler.name, detail });
+  const end = (outcome: string) =>
+    // The work is done, so a failure to end its entry is ignored. The next process that opens the ledger ends such an
+    // entry.
+    ledger.endAction(id, secrets.scrub(outcome)).catch(() => undefined);
+  try {
+    const result = await work();
+    await end('Done.');
+    return result;
+  } catch (error) {
+    await end(`Failed: ${messageOf(error)}`);
+    throw error;
+  }
+}
+
+const TEXT_MAX = 200;
+const LIST_MAX = 20;
+/** Fields of forms that are secret or do not describe the action. */
+const LEFT_OUT = /^(csrf|password|token|secret)$/i;
+
+/** The values of a request for the audit log, shortened and without secrets (I7, I9). */
+export function detailOf(request: unknown, secrets: SecretStore): JsonObject {
+  if (typeof request !== 'object' || request === null) return {};
+  return Object.fromEntries(
+    Object.entries(request)
+      .filter(([name]) => !LEFT_OUT.test(name))
+      .map(([name, value]) => [name, shortened(value, secrets)]),
+  );
+}
+
+function shortened(value: unknown, secrets: SecretStore): string | number | boolean | null {
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
+  const shown = (one: unknown): string => textOf(one, secrets);
+  if (Array.isArray(value)) {
+    const [first, rest] = [value.slice(0, LIST_MAX), value.length - LIST_MAX];
+    return cut(first.map(shown).join(', ') + (rest > 0 ? ` and ${rest} more` : ''));
+  }
+  return cut(shown(value));
+}
+
+/** Each value is scrubbed by itself, so that a key of an item stays the key that a person can look for. */
+function textOf(value: unknown, secrets: SecretStore): string {
+  if (!isJsonObject(value) && !Array.isArray(value)) return secrets.scrubValue(String(value));
+  return JSON.stringify(value, (_, member: unknown) =>
+    typeof member === 'string' ? secrets.scrubValue(member) : member,
+  );
+}
+
+function cut(text: string): string {
+  return text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX)}…`;
+}
