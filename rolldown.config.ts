@@ -23,6 +23,15 @@ const licences: Plugin = {
   },
 };
 
+/** Puts the schema of the ledger beside the bundles. `src/ledger/schema.ts` reads it. */
+const schema: Plugin = {
+  name: 'schema',
+  generateBundle() {
+    const source = readFileSync(join(import.meta.dirname, 'src/ledger/schema.sql'), 'utf8');
+    this.emitFile({ type: 'asset', fileName: 'schema.sql', source });
+  },
+};
+
 /**
  * Writes characters beyond ASCII as escapes. V8 keeps the text of a file for as long as the program runs, and keeps it with two
  * bytes for each character where one of them needs two. Texts of `String.raw` are patterns here, in which an escape means the same.
@@ -52,7 +61,7 @@ export default defineConfig({
   },
   platform: 'node',
   external: (id) => /^[@\w]/.test(id) && !BUNDLED.includes(id.split('/')[0] ?? ''),
-  plugins: [licences, ascii],
+  plugins: [licences, schema, ascii],
   output: {
     dir: 'dist',
     cleanDir: true,

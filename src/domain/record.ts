@@ -76,14 +76,6 @@ export function identityOf(
   return isUsable ? parts.join(SEPARATOR) : null;
 }
 
-/** A stored key in which every value has the form of a text that identifies. */
-export function keyWithoutPadding(key: string): string {
-  return key
-    .split(SEPARATOR)
-    .map((part) => identifyingText(part).text)
-    .join(SEPARATOR);
-}
-
 /** The form of a key for people, with ` / ` between its parts. */
 export function readableKey(key: string): string {
   return key.replaceAll(SEPARATOR, ' / ');

@@ -83,6 +83,7 @@ import { createLogSync, type LogSync } from './store/log-sync.ts';
 import { writeMeta } from './store/meta.ts';
 import { pruneHistory } from './store/prune.ts';
 import type { Reads } from './store/tx.ts';
+import { STEPS } from './upgrade/steps/steps.ts';
 import type { UpgradeOptions } from './upgrade/upgrade.ts';
 import { createViews } from './views/views.ts';
 
@@ -104,6 +105,8 @@ export interface SqliteLedgerOptions {
   command: string;
   /** Reports in full sentences how a ledger of an older version is upgraded. */
   report?: UpgradeOptions['report'];
+  /** The steps of upgrades; those of the program, except in tests. */
+  steps?: UpgradeOptions['steps'];
   /** Opens the sync of commits to the disk. Tests in virtual time replace it, because a real disk takes real time. */
   openLog?: (db: Sqlite, file: string) => LogSync;
 }
@@ -123,8 +126,8 @@ export interface SqliteLedger extends Ledger {
 /**
  * Opens the ledger for writing, as its only writer.
  *
- * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.unwritable`, `ledger.newer`, `ledger.linked`
- *   or `ledger.restored`
+ * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.unwritable`, `ledger.newer`, `ledger.older`,
+ *   `ledger.linked` or `ledger.restored`
  */
 export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const { file, target, clock } = options;
@@ -133,9 +136,9 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   let highWater: HighWater | null = null;
   try {
     assertNotGone(file);
-    const { report = () => {} } = options;
+    const { report = () => {}, steps = STEPS } = options;
     // A ledger that is refused must not be changed, not even by an upgrade.
-    db = openDatabase(file, { clock, report, beforeUpgrade: (old) => assertNotRestored(old, file) });
+    db = openDatabase(file, { clock, report, steps, beforeUpgrade: (old) => assertNotRestored(old, file) });
     assertNotRestored(db, file);
     const holder = thisHolder({ command: options.command, now: clock.now() });
     const { id, epoch } = takeIdentity(db, { file, target, holder });

@@ -25,8 +25,9 @@ const foundBy = (pattern: RegExp): string[] => [
 ];
 
 describe('the build', () => {
-  it('the build has compiled code and the licences of others, and no sources', () => {
-    expect(files.filter((file) => !file.endsWith('.js'))).toEqual(['THIRD-PARTY-LICENSES.txt']);
+  it('the build has compiled code, the schema and the licences of others, and no sources', () => {
+    expect(files.filter((file) => !file.endsWith('.js'))).toEqual(['THIRD-PARTY-LICENSES.txt', 'schema.sql']);
+    expect(read('dist/schema.sql')).toBe(readFileSync(join(ROOT, 'src/ledger/schema.sql'), 'utf8'));
     expect(files).toContain('main.js');
   });
 

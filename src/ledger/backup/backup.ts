@@ -9,6 +9,8 @@ import { assertNotGone } from '../identity/recognise.ts';
 import { isOfPresentVersion, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf, limitFaultOf } from '../store/ledger-fault.ts';
 import { ledgerPath, sidecarsOf } from '../store/ledger-path.ts';
+import { STEPS } from '../upgrade/steps/steps.ts';
+import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 import { createItemCounts } from '../views/item-counts.ts';
 import { createItemTotals } from '../views/item-totals.ts';
 import { markAsBackup, removePartial, syncFile } from './put-in-place.ts';
@@ -20,6 +22,8 @@ export interface BackupRequest {
   /** Allows replacing an existing file. */
   force: boolean;
   now: number;
+  /** The steps of upgrades; those of the program, except in tests. */
+  steps?: UpgradeOptions['steps'];
   onStep: (step: 'copy' | 'verify') => void;
 }
 
@@ -34,10 +38,11 @@ export interface Backup {
  * statement, which reads one snapshot. (SQLite's page-by-page backup starts again whenever another process commits, so
  * it never ends beside a busy process.) The copy appears under its name only after it was verified.
  *
- * @throws Fault `usage`, `ledger.unreadable`, `ledger.restored` if the ledger is gone, or `ledger.unwritable`
+ * @throws Fault `usage`, `ledger.unreadable`, `ledger.newer`, `ledger.older`, `ledger.restored` if the ledger is gone, or
+ *   `ledger.unwritable`
  */
-export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): Backup {
-  const ledger = openDatabaseReadOnly(file);
+export function backUpLedger({ file, to, force, now, steps = STEPS, onStep }: BackupRequest): Backup {
+  const ledger = openDatabaseReadOnly(file, steps);
   if (!ledger) {
     assertNotGone(file);
     throw noLedgerFault(file);
@@ -53,7 +58,7 @@ export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): B
     ledger.prepare('VACUUM INTO ?').run(partial);
     markAsBackup(partial, now);
     onStep('verify');
-    const items = countSound(partial);
+    const items = countSound(partial, steps);
     syncFile(partial);
     assertFree(backup, { file, force });
     renameSync(partial, backup);
@@ -84,12 +89,12 @@ export function noLedgerFault(file: string): Fault {
   });
 }
 
-function countSound(file: string): ItemCounts {
+function countSound(file: string, steps: UpgradeOptions['steps']): ItemCounts {
   const db = new Database(file, { readonly: true });
   try {
     const found = db.pragma('quick_check(1)', { simple: true });
     if (found === 'ok')
-      return isOfPresentVersion(db) ? createItemCounts(db, createItemTotals(db))() : countOlderItems(db);
+      return isOfPresentVersion(db, steps) ? createItemCounts(db, createItemTotals(db))() : countOlderItems(db);
     throw fault('ledger.unreadable', `The copy is damaged, and the ledger may be damaged too: ${String(found)}.`, {
       path: 'ledger',
       suggestion: 'Run `dpp-sync ledger verify`, and keep the backups that you have.',
@@ -99,14 +104,12 @@ function countSound(file: string): ItemCounts {
   }
 }
 
-/** Counts the items of a ledger of an older version, in which deliveries had a separate table. */
+/** Counts the items of a ledger of an older version with the view for people, whose columns are those of all versions. */
 function countOlderItems(db: Sqlite): ItemCounts {
   const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
   const rows = db
     .prepare<[], { kind: ItemKind; state: ItemState; n: number }>(
-      `SELECT i.kind, coalesce(d.state, 'delivered') AS state, count(*) AS n FROM items i
-       LEFT JOIN deliveries d ON d.item_id = i.id AND d.state NOT IN ('delivered', 'superseded')
-       WHERE i.kind <> 'passport' GROUP BY 1, 2`,
+      'SELECT kind, state, count(*) AS n FROM v_items GROUP BY kind, state',
     )
     .all();
   for (const { kind, state, n } of rows) counts[kind][state] = n;

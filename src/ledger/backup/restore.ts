@@ -11,6 +11,7 @@ import { thisHolder } from '../store/holder.ts';
 import { ledgerPath } from '../store/ledger-path.ts';
 import { acquireLock } from '../store/lock.ts';
 import { readMeta } from '../store/meta.ts';
+import { STEPS } from '../upgrade/steps/steps.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 import { acceptRestored, type ToLookUp } from './accept-restored.ts';
 import { putInPlace } from './put-in-place.ts';
@@ -24,6 +25,8 @@ export interface RestoreRequest {
   clock: Clock;
   /** Reports in full sentences how a backup of an older version is upgraded. */
   report?: UpgradeOptions['report'];
+  /** The steps of upgrades; those of the program, except in tests. */
+  steps?: UpgradeOptions['steps'];
 }
 
 /**
@@ -31,9 +34,18 @@ export interface RestoreRequest {
  * without `from`.
  *
  * @returns which deliveries have to be looked up, and the path of the former ledger
- * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.newer`, `ledger.linked` or `usage`
+ * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.newer`, `ledger.older`, `ledger.linked` or
+ *   `usage`
  */
-export function restoreLedger({ file, from, target, profile, clock, report = () => {} }: RestoreRequest): {
+export function restoreLedger({
+  file,
+  from,
+  target,
+  profile,
+  clock,
+  report = () => {},
+  steps = STEPS,
+}: RestoreRequest): {
   toLookUp: ToLookUp;
   kept: string | null;
 } {
@@ -41,13 +53,13 @@ export function restoreLedger({ file, from, target, profile, clock, report = () 
   try {
     const place = ledgerPath(file);
     const isInPlace = from === null || (existsSync(from) && realpathSync(from) === place);
-    assertUsable(isInPlace ? place : from, target);
+    assertUsable(isInPlace ? place : from, target, steps);
     const stamp = new Date(clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
     const kept = isInPlace ? null : putInPlace(from, { place, keepAs: `${place}.before-${stamp}`, now: clock.now() });
 
     const generation = readMark(file)?.generation ?? 0;
     // An upgrade of a copied backup needs no further backup: the original is unchanged.
-    const db = openDatabase(place, { clock, report, backsUp: isInPlace });
+    const db = openDatabase(place, { clock, report, steps, backsUp: isInPlace });
     try {
       // A ledger that lost its log before the first checkpoint has no identity yet.
       const holder = thisHolder({ command: 'ledger restore', now: clock.now() });
@@ -64,8 +76,8 @@ export function restoreLedger({ file, from, target, profile, clock, report = () 
 }
 
 /** Checks the whole file before anything is changed. */
-function assertUsable(file: string, target: string): void {
-  const db = openDatabaseReadOnly(file);
+function assertUsable(file: string, target: string, steps: UpgradeOptions['steps']): void {
+  const db = openDatabaseReadOnly(file, steps);
   if (!db) {
     throw fault('usage', `${file} is not a ledger, or does not exist.`, {
       suggestion: 'Name a file that `dpp-sync ledger backup` has made, or a copy of a ledger.',

@@ -6,6 +6,8 @@ import { assertNotGone } from '../identity/recognise.ts';
 import { isOfPresentVersion, openDatabase, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { readMeta } from '../store/meta.ts';
+import { STEPS } from '../upgrade/steps/steps.ts';
+import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 import { SOUND_CHECKS } from './sound-checks.ts';
 
 /** What a check of the ledger found. */
@@ -33,11 +35,15 @@ const INTEGRITY_MAX = 100;
  * Checks a ledger or a backup in its state at one moment. Another process may write it meanwhile. The file is not
  * changed. Returns null if there is no file.
  *
- * @throws Fault `ledger.restored` if the ledger is gone, `ledger.unreadable`, `ledger.newer`, or `ledger.unwritable` if
- *   the disk has no room for an upgraded copy
+ * @throws Fault `ledger.restored` if the ledger is gone, `ledger.unreadable`, `ledger.newer`, `ledger.older` if it cannot be
+ *   upgraded, or `ledger.unwritable` if the disk has no room for an upgraded copy
  */
-export function verifyLedger(file: string, onCheck: (name: string) => void): Verification | null {
-  const db = openDatabaseReadOnly(file);
+export function verifyLedger(
+  file: string,
+  onCheck: (name: string) => void,
+  steps: UpgradeOptions['steps'] = STEPS,
+): Verification | null {
+  const db = openDatabaseReadOnly(file, steps);
   if (!db) {
     assertNotGone(file);
     return null;
@@ -48,10 +54,10 @@ export function verifyLedger(file: string, onCheck: (name: string) => void): Ver
     // In a damaged file the other checks would only find the same damage again.
     if (ofFile.isDamaged) return { checks: 1, findings: ofFile.findings, backupAt: null };
     const backupAt = readMeta({ db }, 'backup_at');
-    const isPresent = isOfPresentVersion(db);
+    const isPresent = isOfPresentVersion(db, steps);
     if (isPresent) ofFile.findings.push(...findingsOfRules(db, onCheck));
     db.exec('COMMIT');
-    if (!isPresent) ofFile.findings.push(...onUpgradedCopy(db, (copy) => findingsOfRules(copy, onCheck)));
+    if (!isPresent) ofFile.findings.push(...onUpgradedCopy(db, steps, (copy) => findingsOfRules(copy, onCheck)));
     return { checks: SOUND_CHECKS.length + 2, findings: ofFile.findings, backupAt };
   } catch (error) {
     throw ledgerFaultOf(error) ?? error;
@@ -64,14 +70,14 @@ export function verifyLedger(file: string, onCheck: (name: string) => void): Ver
  * Upgrades a copy of an older ledger in the folder for temporary files, so that the checks of this version can run on
  * it.
  */
-function onUpgradedCopy<T>(db: Sqlite, use: (copy: Sqlite) => T): T {
+function onUpgradedCopy<T>(db: Sqlite, steps: UpgradeOptions['steps'], use: (copy: Sqlite) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-verify-'));
   try {
     const file = join(folder, 'copy.db');
     // The copy has the ledger's data, so only its owner may read it.
     closeSync(openSync(file, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(file);
-    const copy = openDatabase(file, { backsUp: false });
+    const copy = openDatabase(file, { backsUp: false, steps });
     try {
       return use(copy);
     } finally {

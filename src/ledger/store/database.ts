@@ -4,7 +4,8 @@ import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
-import { PRESENT_VERSION, type UpgradeOptions, upgrade } from '../upgrade/upgrade.ts';
+import { STEPS, versionAfter } from '../upgrade/steps/steps.ts';
+import { createTables, type UpgradeOptions, upgrade } from '../upgrade/upgrade.ts';
 import { makeDurableFolder } from './durable-folder.ts';
 import { accessFault, assertUsable, makePrivateFile, tightenFile } from './file-access.ts';
 import { assertLedgerContent, assertLedgerFile, contentOf, notALedgerFault } from './is-ledger.ts';
@@ -21,7 +22,13 @@ export interface OpenOptions extends UpgradeOptions {
   beforeUpgrade: (db: Sqlite) => void;
 }
 
-const DEFAULTS: OpenOptions = { clock: systemClock, backsUp: true, report: () => {}, beforeUpgrade: () => {} };
+const DEFAULTS: OpenOptions = {
+  clock: systemClock,
+  backsUp: true,
+  report: () => {},
+  steps: STEPS,
+  beforeUpgrade: () => {},
+};
 
 /** Loads SQLite's library. Otherwise opening the first database of a thread would load it. */
 export function loadSqlite(): void {
@@ -32,10 +39,11 @@ export function loadSqlite(): void {
  * Opens the ledger's file for writing and brings its schema up to date. Only the owner can open the file and its log,
  * because they have confidential data.
  *
- * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked`, `ledger.sqlite` or `ledger.newer`, and the
- *   errors of `beforeUpgrade`
+ * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked`, `ledger.sqlite`, `ledger.newer` or
+ *   `ledger.older`, and the errors of `beforeUpgrade`
  */
-export function openDatabase(file: string, options: Partial<OpenOptions> = {}): Sqlite {
+export function openDatabase(file: string, given: Partial<OpenOptions> = {}): Sqlite {
+  const options = { ...DEFAULTS, ...given };
   let db: Sqlite | null = null;
   try {
     makeDurableFolder(dirname(file));
@@ -46,7 +54,7 @@ export function openDatabase(file: string, options: Partial<OpenOptions> = {}): 
       assertUsable(place);
       db = new Database(file);
       // Nothing has changed the file or its mode so far.
-      assertLedgerContent(contentOf(db), file);
+      assertLedgerContent(contentOf(db), file, options.steps);
     }
     makePrivateFile(place);
     // SQLite creates its log with the mode of the ledger's file. A log that exists already may have a wider mode.
@@ -55,7 +63,7 @@ export function openDatabase(file: string, options: Partial<OpenOptions> = {}): 
     assertFixedSqlite(db);
     configure(db);
     compileLazily(db);
-    bringUpToDate(db, place, { ...DEFAULTS, ...options });
+    bringUpToDate(db, place, options);
     // I8: after a failed fsync of an earlier process, its last writes may only be in the system's memory, and no later
     // fsync writes them. So this process first copies the whole log into the database.
     moveLog(db, 'TRUNCATE');
@@ -67,16 +75,21 @@ export function openDatabase(file: string, options: Partial<OpenOptions> = {}): 
   }
 }
 
-/** Opens the ledger's file for reading only, beside a process that writes. Null if there is no ledger yet. */
-export function openDatabaseReadOnly(file: string): Sqlite | null {
+/**
+ * Opens the ledger's file for reading only, beside a process that writes. Null if there is no ledger yet.
+ *
+ * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.newer`, or `ledger.older` for a ledger that cannot be
+ *   upgraded
+ */
+export function openDatabaseReadOnly(file: string, steps: UpgradeOptions['steps'] = STEPS): Sqlite | null {
   if (!existsSync(file)) return null;
   let db: Sqlite | null = null;
   try {
     accessSync(file, constants.R_OK);
-    assertLedgerFile(file);
+    assertLedgerFile(file, steps);
     db = new Database(file, { readonly: true });
     const content = contentOf(db);
-    assertLedgerContent(content, file);
+    assertLedgerContent(content, file, steps);
     if (content.version === 0) {
       db.close();
       return null;
@@ -134,8 +147,8 @@ export function assertOneName(file: string): void {
 }
 
 /** True if the ledger has the tables of this version. */
-export function isOfPresentVersion(db: Sqlite): boolean {
-  return Number(db.pragma('user_version', { simple: true })) === PRESENT_VERSION;
+export function isOfPresentVersion(db: Sqlite, steps: UpgradeOptions['steps'] = STEPS): boolean {
+  return Number(db.pragma('user_version', { simple: true })) === versionAfter(steps);
 }
 
 /**
@@ -143,8 +156,8 @@ export function isOfPresentVersion(db: Sqlite): boolean {
  *
  * @throws Fault `ledger.older`
  */
-export function assertPresentSchema(db: Sqlite, file: string): void {
-  if (isOfPresentVersion(db)) return;
+export function assertPresentSchema(db: Sqlite, file: string, steps: UpgradeOptions['steps'] = STEPS): void {
+  if (isOfPresentVersion(db, steps)) return;
   db.close();
   throw fault('ledger.older', `The ledger ${file} was last written by an older version of dpp-sync.`, {
     path: 'ledger',
@@ -170,11 +183,11 @@ function configure(db: Sqlite): void {
 }
 
 function bringUpToDate(db: Sqlite, place: string, options: OpenOptions): void {
-  const version = Number(db.pragma('user_version', { simple: true }));
-  if (version === PRESENT_VERSION) return;
+  if (contentOf(db).version === 0) return createTables(db);
+  if (isOfPresentVersion(db, options.steps)) return;
   // With an empty log, the file's own time says when the ledger was last written.
   const isWhole = moveLog(db, 'TRUNCATE');
-  if (version > 0) options.beforeUpgrade(db);
+  options.beforeUpgrade(db);
   upgrade(db, { place, isWhole }, options);
 }
 

@@ -1,32 +1,14 @@
 // Upgrades a ledger of an older version: first a backup, then all steps in one transaction. After a kill or a power cut
 // at any moment the ledger is complete, in the former version or in the present one.
 
-import type Database from 'better-sqlite3';
+import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
+import { readSchema } from '../schema.ts';
 import { freeBytesBeside } from '../store/free-space.ts';
-import { MIGRATIONS } from './steps/first-migrations.ts';
-import { HELD_CREATES } from './steps/held-creates.ts';
-import { IDENTITY_OF_STREAMS } from './steps/identity-of-streams.ts';
-import { IMPORT_PLACES } from './steps/import-places.ts';
-import { KEYS_OF_QUARANTINED_ROWS } from './steps/keys-of-quarantined-rows.ts';
-import { removePaddingFromKeys } from './steps/keys-without-padding.ts';
-import { LOOKUPS_AND_PARTS } from './steps/lookups-and-parts.ts';
-import { LOST_RECORDS } from './steps/lost-records.ts';
-import { type ConvertProgress, moveDeliveriesIntoItems } from './steps/move-deliveries-into-items.ts';
-import { addShapes, PEOPLE } from './steps/people.ts';
-import { RELEASED_ITEMS } from './steps/released-items.ts';
-import { SNAPSHOTS_OF_STREAMS } from './steps/snapshots-of-streams.ts';
-import { TIMES_OF_STREAMS } from './steps/times-of-streams.ts';
-import { UNPROVEN_WRITES } from './steps/unproven-writes.ts';
-import { WARNINGS_OF_READS } from './steps/warnings-of-reads.ts';
-import { WIRE_FORMS } from './steps/wire-forms.ts';
+import { FIRST_VERSION, STEPS, type UpgradeProgress, type UpgradeStep, versionAfter } from './steps/steps.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
-import { createViewsForPeople, dropViews } from './views-for-people.ts';
-
-/** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 17;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -37,6 +19,8 @@ export interface UpgradeOptions {
    * nothing else.
    */
   report: (fields: object, message: string) => void;
+  /** The steps from the first version on: those of the program, except in tests. */
+  steps: readonly UpgradeStep[];
 }
 
 /** The time between two reports of the progress. */
@@ -53,8 +37,16 @@ const ROOM_LEAST = 1_000_000;
  */
 const ROOM_SHARE = 1.5;
 
+/** Creates the tables of a new ledger, in one transaction. */
+export function createTables(db: Database.Database): void {
+  db.transaction(() => {
+    db.exec(readSchema());
+    db.pragma(`user_version = ${versionAfter(STEPS)}`);
+  }).immediate();
+}
+
 /**
- * Creates the tables of an empty ledger, or converts those of an older version.
+ * Converts the tables of a ledger of an older version, from the first version on.
  *
  * @param place the ledger's real path
  * @param isWhole true if the ledger's log was copied into its file
@@ -64,12 +56,10 @@ const ROOM_SHARE = 1.5;
 export function upgrade(
   db: Database.Database,
   { place, isWhole }: { place: string; isWhole: boolean },
-  { clock, backsUp, report }: UpgradeOptions,
+  { clock, backsUp, report, steps }: UpgradeOptions,
 ): void {
-  const version = Number(db.pragma('user_version', { simple: true }));
-  if (version === PRESENT_VERSION) return;
-  if (version === 0 || isEmpty(db)) {
-    runSteps(db, version, () => {});
+  if (isEmpty(db)) {
+    runSteps(db, steps, () => {});
     return;
   }
   report(
@@ -84,7 +74,7 @@ export function upgrade(
     needed = roomFor(db, { copies: 0 });
     const began = clock.ticks();
     let reported = began;
-    runSteps(db, version, (done, all) => {
+    runSteps(db, steps, (done, all) => {
       if (clock.ticks() - reported < REPORT_MS) return;
       reported = clock.ticks();
       report({ done, all }, `The ledger is being brought up to date: ${Math.floor((100 * done) / all)} %.`);
@@ -111,9 +101,11 @@ function keepBackup(
 }
 
 /**
- * Runs all steps in one transaction. Foreign keys are off, because replacing a table would delete rows of other tables.
+ * Runs the steps that the ledger lacks, in one transaction. Foreign keys are off, because replacing a table would delete
+ * rows of other tables.
  */
-function runSteps(db: Database.Database, version: number, onProgress: ConvertProgress): void {
+function runSteps(db: Database.Database, steps: readonly UpgradeStep[], onProgress: UpgradeProgress): void {
+  const version = Number(db.pragma('user_version', { simple: true }));
   const cacheSize = Number(db.pragma('cache_size', { simple: true }));
   db.pragma('foreign_keys = OFF');
   db.pragma('legacy_alter_table = ON');
@@ -121,33 +113,35 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
   try {
     db.transaction(() => {
       dropViews(db);
-      for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
-      if (version <= MIGRATIONS.length) moveDeliveriesIntoItems(db, onProgress);
-      else if (version === MIGRATIONS.length + 1) db.exec(IMPORT_PLACES);
-      if (version <= MIGRATIONS.length + 2) db.exec(SNAPSHOTS_OF_STREAMS);
-      if (version <= MIGRATIONS.length + 3) db.exec(LOOKUPS_AND_PARTS);
-      if (version <= MIGRATIONS.length + 4) db.exec(RELEASED_ITEMS);
-      if (version <= MIGRATIONS.length + 5) {
-        addShapes(db);
-        db.exec(PEOPLE);
-      }
-      if (version <= MIGRATIONS.length + 7) db.exec(KEYS_OF_QUARANTINED_ROWS);
-      if (version <= MIGRATIONS.length + 8) db.exec(HELD_CREATES);
-      if (version <= MIGRATIONS.length + 9) db.exec(WIRE_FORMS);
-      if (version <= MIGRATIONS.length + 10) db.exec(UNPROVEN_WRITES);
-      if (version <= MIGRATIONS.length + 11) removePaddingFromKeys(db);
-      if (version <= MIGRATIONS.length + 12) db.exec(IDENTITY_OF_STREAMS);
-      if (version <= MIGRATIONS.length + 13) db.exec(TIMES_OF_STREAMS);
-      if (version <= MIGRATIONS.length + 14) db.exec(LOST_RECORDS);
-      if (version <= MIGRATIONS.length + 15) db.exec(WARNINGS_OF_READS);
+      for (const step of steps.slice(version - FIRST_VERSION)) step(db, onProgress);
       // A step may change only the views for people, which every upgrade creates again.
       createViewsForPeople(db);
-      db.pragma(`user_version = ${PRESENT_VERSION}`);
+      db.pragma(`user_version = ${versionAfter(steps)}`);
     }).immediate();
   } finally {
     db.pragma(`cache_size = ${cacheSize}`);
     db.pragma('legacy_alter_table = OFF');
     db.pragma('foreign_keys = ON');
+  }
+}
+
+/** Call it before tables change: SQLite refuses to drop a column that a view names. */
+function dropViews(db: Database.Database): void {
+  const names = db
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view' AND name GLOB 'v_*'")
+    .pluck();
+  for (const name of names.all()) db.exec(`DROP VIEW "${name}"`);
+}
+
+/** Creates the views of the present schema. */
+function createViewsForPeople(db: Database.Database): void {
+  const present = new Database(':memory:');
+  try {
+    present.exec(readSchema());
+    const views = present.prepare<[], string>("SELECT sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid");
+    for (const sql of views.pluck().all()) db.exec(sql);
+  } finally {
+    present.close();
   }
 }
 

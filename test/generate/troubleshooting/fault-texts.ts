@@ -68,8 +68,9 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     cure: 'Install that version or a later one. [To go back](operations.md#upgrade), restore the backup from before the upgrade.',
   },
   'ledger.older': {
-    means: 'An older version of dpp-sync has written the ledger, and this command only reads.',
-    cure: 'Start the daemon, or run `dpp-sync sync`: [the upgrade](operations.md#upgrade) makes a backup first.',
+    means:
+      'An older version of dpp-sync has written the ledger, and this command only reads. Or that version is too old to be upgraded by this one: then the message names a commit.',
+    cure: 'Start the daemon, or run `dpp-sync sync`: [the upgrade](operations.md#upgrade) makes a backup first. If the message names a commit, upgrade the ledger with that commit.',
   },
   'ledger.restored': {
     means:

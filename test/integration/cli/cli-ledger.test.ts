@@ -1,12 +1,12 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cli } from '../../support/cli/cli.ts';
+import { FIRST_VERSION } from '../../../src/ledger/upgrade/steps/steps.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { covers } from '../../support/docs/reliability.ts';
+import { createFrozenLedger, write } from '../../support/ledger/frozen-ledger.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
-import { createOldLedger } from '../../support/ledger/old-ledger.ts';
 import { mapRows, pullRows, row } from '../../support/ledger/records.ts';
 import { withLedger } from '../../support/ledger/world-ledger.ts';
 import { EXPORT_SOURCES, GOOD_FILES } from '../../support/worlds/cli-export.ts';
@@ -89,45 +89,30 @@ describe('a ledger that cannot be used', () => {
   );
 });
 
-describe('a ledger of an older version', () => {
-  /** A product that is due, and none of the rows of the world. */
-  async function createOlderLedger(): Promise<void> {
+describe('a ledger that is too old to be upgraded', () => {
+  it('a ledger that is too old is refused by every command, which ends with 3, names the commit that upgrades it and changes nothing', async () => {
     world = await createWorld({ config: { sources: EXPORT_SOURCES }, files: GOOD_FILES });
     mkdirSync(join(world.folder, 'data'), { recursive: true });
-    const old = createOldLedger(ledgerFile());
-    old.db.prepare("UPDATE meta SET value = ? WHERE name = 'target'").run(world.baseUrl);
-    old.item({ kind: 'product', key: 'old', desired: { name: 'Old', sku: 'OLD-1', country_of_origin: 'DE' } }, [
-      { operation: 'product.create', state: 'due' },
-    ]);
-    old.close();
-  }
-
-  it('a ledger of an older version is left as it is by commands that only read, and can be checked and backed up', async () => {
-    await createOlderLedger();
-    for (const args of [['status'], ['items'], ['show', 'product', 'old']]) {
-      expect((await run(...args)).json()).toMatchObject({ ok: false, error: { code: 'ledger.older' } });
+    const [file, backup] = [ledgerFile(), join(world.folder, 'backup.db')];
+    for (const one of [file, backup]) {
+      createFrozenLedger(one, { target: world.baseUrl });
+      write(one, `PRAGMA user_version = ${FIRST_VERSION - 1}`);
     }
-    const backup = join(world.folder, 'backup.db');
-    expect((await run('ledger', 'backup', backup)).json()).toMatchObject({ ok: true, items: { product: { due: 1 } } });
-    for (const file of [[], [backup]]) {
-      expect((await run('ledger', 'verify', ...file)).json()).toMatchObject({ ok: true, findings: [] });
+    const files = () => [readFileSync(file), readFileSync(backup), readdirSync(join(world.folder, 'data'))];
+    const before = files();
+    const care = [['verify'], ['verify', backup], ['restore'], ['restore', backup]].map((args) => ['ledger', ...args]);
+    const said = new Set<string>();
+    for (const args of [...READING, ...WRITING, ...care, ['start']]) {
+      const { exitCode, json, stderr } = await run(...args);
+      expect({ args, exitCode, stderr }).toMatchObject({ args, exitCode: 3 });
+      const { error } = json() as { error: { code: string; suggestion: string } };
+      expect({ args, code: error.code }).toEqual({ args, code: 'ledger.older' });
+      expect(stderr).toMatch(/git checkout [0-9a-f]{40}` and `npm ci`, and then `npm run -s dpp-sync -- replay/);
+      said.add(error.suggestion);
     }
-    expect((await run('ledger', 'restore', backup)).json()).toMatchObject({ ok: true });
-    expect((await run('items')).json()).toMatchObject({ key: 'old', state: 'in_doubt' });
-  });
-
-  it('a ledger of an older version is upgraded by the next sync, which names the backup and sends what was due', async () => {
-    await createOlderLedger();
-    const { exitCode, stderr, stdout } = await cli(['sync', '-c', world.configFile, '--json']);
-    const [backup = ''] = readdirSync(join(world.folder, 'data')).filter((name) => name.includes('backup'));
-    expect(stderr).toContain(`A backup of the ledger was made: ${ledgerFile().replace('ledger.db', backup)}.`);
-    // Its stream is not in the config, so the guard holds its one record until a person accepts that.
-    expect(exitCode).toBe(4);
-    expect(JSON.parse(stdout)).toMatchObject({
-      causes: [{ cause: 'guarded', count: 1 }],
-      items: { product: { delivered: 3 } },
-    });
-    expect(world.sandbox.inspect().organizations['acme']?.products.map((one) => one['sku'])).toContain('OLD-1');
+    expect(said.size).toBe(1);
+    expect(files()).toEqual(before);
+    expect(existsSync(join(world.folder, 'to.db'))).toBe(false);
   });
 });
 

@@ -1,11 +1,9 @@
-import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { findPackage } from '../../../src/lib/package.ts';
 import { LIE_NAMES } from '../../../src/sandbox/lies/lies.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
-import { undoWireForms } from '../../support/ledger/old-ledger.ts';
 import { startDaemon } from '../../support/worlds/daemon-world.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
@@ -255,17 +253,5 @@ describe('items that were sent in another form than the profile has now', () => 
       await daemon.stop();
     }
     expect(await runJson('replay', '--form')).toMatchObject({ form: { staged: { product: 3, material: 2 } } });
-  });
-
-  it('items of a ledger that knew no forms count as sent in the form of the first profile after it', async () => {
-    await world.sync();
-    const db = new Database(`${world.folder}/data/ledger.db`);
-    undoWireForms(db);
-    db.close();
-    useProfile(RIGHT);
-    await world.sync();
-    expect(await otherForms()).toEqual([]);
-    useProfile(WRONG);
-    expect(await otherForms()).toEqual(ALL);
   });
 });

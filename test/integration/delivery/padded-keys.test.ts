@@ -1,9 +1,8 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { PADDING } from '../../../src/ledger/upgrade/steps/warnings-of-reads.ts';
+import { PADDING } from '../../../src/ledger/items/padded-key.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
-import { undoPlainKeys } from '../../support/ledger/old-ledger.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 const MARK = '\ufeff';
@@ -33,13 +32,11 @@ beforeEach(async () => {
 });
 afterEach(() => world.remove());
 
-/** Changes the ledger and the profile into those of a release in which padding was a part of keys. */
+/** Changes the ledger and the profile as if a release had made the items in which padding was a part of keys. */
 function makeOld(): void {
   world.write('profile.yaml', stringify({ extends: 'default' }));
   const db = new Database(`${world.folder}/data/ledger.db`);
-  db.exec(`UPDATE items SET natural_key = desired ->> '$.sku' WHERE kind = 'product';
-    UPDATE records SET key = raw ->> '$.sku'`);
-  undoPlainKeys(db);
+  db.exec("UPDATE items SET natural_key = desired ->> '$.sku' WHERE kind = 'product'");
   db.close();
 }
 

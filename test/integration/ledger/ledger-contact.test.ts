@@ -1,12 +1,8 @@
-import { mkdirSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { ContactEntry } from '../../../src/domain/ports/first-contact.ts';
-import { MIGRATIONS } from '../../../src/ledger/upgrade/steps/first-migrations.ts';
 import { claimOne, deliverAll, settleOne } from '../../support/ledger/deliveries.ts';
 import { items, material, product, text } from '../../support/ledger/items.ts';
-import { TARGET, useLedger } from '../../support/ledger/ledger.ts';
+import { useLedger } from '../../support/ledger/ledger.ts';
 import { mapRows, pullAndMap, pullRows, row } from '../../support/ledger/records.ts';
 
 const fixture = useLedger({ contactRules: { firstContact: 'list', bom: 'ask' } });
@@ -111,17 +107,6 @@ describe('creates before first contact', () => {
     await stage(60);
     expect(await fixture.ledger.contactSteps()).toEqual([]);
   });
-
-  it('creates are not suspended in a ledger of an earlier version that has delivered of their kind', async () => {
-    await fixture.ledger.close();
-    rmSync(dirname(fixture.file), { recursive: true });
-    mkdirSync(dirname(fixture.file));
-    createEarlierLedger(fixture.file);
-    await fixture.reopen();
-    await pullRows(fixture.ledger, { rows: [row('new')], snapshot: false });
-    await mapRows(fixture.ledger, ({ id }) => items(product(text(id)), material(text(id))));
-    expect((await fixture.ledger.contactSteps()).map(({ kind }) => kind)).toEqual(['material']);
-  });
 });
 
 describe('an entry of a list', () => {
@@ -162,16 +147,3 @@ describe('an entry with a field that cannot be compared', () => {
     expect(fixture.ledger.views.item('product', '1')).toMatchObject({ remoteId: 7 });
   });
 });
-
-/** A ledger from before first contact, in which a product was acknowledged. */
-function createEarlierLedger(file: string): void {
-  const version = MIGRATIONS.findIndex((sql) => sql.includes('CREATE TABLE contacts'));
-  const db = new Database(file);
-  for (const sql of MIGRATIONS.slice(0, version)) db.exec(sql);
-  db.exec(`INSERT INTO meta (name, value) VALUES ('id', 'old'), ('epoch', 'old'), ('target', '${TARGET}');
-    INSERT INTO runs (source, cause, started_at, ended_at, result) VALUES ('erp', 'cli', 1, 2, 'complete');
-    INSERT INTO items (kind, key, natural_key, source, appeared_at, desired, desired_hash, baseline, baseline_hash, remote_id)
-      VALUES ('product', '0', 'SKU-0', 'erp', 1, '{}', 'x', '{}', 'x', '7')`);
-  db.pragma(`user_version = ${version}`);
-  db.close();
-}

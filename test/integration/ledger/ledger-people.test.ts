@@ -3,13 +3,11 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
-import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { mapperOf } from '../../support/connectors/map-row.ts';
 import { items, product } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';
-import { undoPeople } from '../../support/ledger/old-ledger.ts';
-import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
+import { stageRows } from '../../support/ledger/records.ts';
 import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../../support/worlds/page-world.ts';
 
 function rowsOf(file: string, sql: string): unknown[] {
@@ -167,30 +165,5 @@ describe('a value that a person adds to a lookup table', () => {
     await expect(world.ledger.setLookupValue({ lookup: 'nmaes', key: 'A', value: 'a', by: 'anna' })).rejects.toThrow(
       expect.objectContaining({ code: 'lookup.unknown', suggestion: 'Name one of these tables: names.' }),
     );
-  });
-});
-
-describe('a ledger of the version before the tables of people', () => {
-  const fixture = useLedger();
-
-  it('a ledger of the version before the tables of people is upgraded with the shapes of its reasons', async () => {
-    const { ledger, file } = fixture;
-    await pullRows(ledger, { rows: [row('1')] });
-    await stageRows(ledger, { 1: items(product('1')) });
-    const reasons = () => rowsOf(file, 'SELECT reason FROM items');
-    const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    const { id, revision } = due ?? { id: 0, revision: 0 };
-    const reason = { code: 'internal' as const, message: 'Product "1" failed after 3 ms.' };
-    await ledger.deadLetter({ deliveryId: id, revision, reason, isOneOfMany: false });
-    const before = reasons();
-    expect(before).toEqual([{ reason: expect.stringContaining('"shape"') }]);
-    await ledger.close();
-    const db = new Database(file);
-    undoPeople(db);
-    db.close();
-    expect(reasons()).not.toEqual(before);
-    await fixture.reopen();
-    expect(reasons()).toEqual(before);
-    expect(verifyLedger(file, () => {})?.findings).toEqual([]);
   });
 });

@@ -12,7 +12,6 @@ import { createDashboardViews } from '../../../src/ledger/dashboard/dashboard-vi
 import { claimOne, delivered, NEVER_ANSWERED, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { FORMS, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
-import { undoStatesOfMissingItems } from '../../support/ledger/old-ledger.ts';
 import { stageRows } from '../../support/ledger/records.ts';
 
 const fixture = useLedger();
@@ -252,11 +251,6 @@ describe('an item whose row is gone', () => {
     expect(view('bom_item')).toMatchObject({ state: 'waiting', neverArrived: true });
     await gone();
     expect(view('bom_item')).toMatchObject({ state: 'superseded' });
-
-    const db = new Database(fixture.file);
-    undoStatesOfMissingItems(db);
-    db.close();
-    await fixture.reopen();
     const opened = new Database(fixture.file, { readonly: true });
     expect(opened.prepare("SELECT state FROM v_items WHERE kind = 'bom_item'").pluck().all()).toEqual(['superseded']);
     opened.close();

@@ -4,14 +4,11 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { Item } from '../../../src/domain/item.ts';
 import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
-import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
-import { MIGRATIONS } from '../../../src/ledger/upgrade/steps/first-migrations.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { items, material, product, text } from '../../support/ledger/items.ts';
 import { NO_PARTS, useLedger } from '../../support/ledger/ledger.ts';
-import { undoPeople } from '../../support/ledger/old-ledger.ts';
 import { type Export, mapRows, pullRows, row, stageRows } from '../../support/ledger/records.ts';
 
 const GUARD: MissingGuard = { maxMissing: 0.2, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
@@ -212,30 +209,6 @@ describe('an acceptance of missing records', () => {
     await ledger.accept({ sources: ['erp'] });
     expect((await pullRows(ledger, { rows: rows(4) })).guarded).toBeNull();
     expect(missing()).toBe(10);
-  });
-});
-
-describe('a ledger of the version before', () => {
-  it('a ledger of the version before keeps its missing items missing, and its passports withdrawn', async () => {
-    const { ledger } = fixture;
-    await given(1);
-    await publishFirst();
-    await changed(ledger, ['P1'], { snapshot: false });
-    await excludeAll(ledger);
-    const db = new Database(fixture.file);
-    // The former version marked the item as missing at once.
-    db.exec("UPDATE items SET missing_since = 5 WHERE key = 'P1' AND kind = 'product'");
-    undoPeople(db);
-    db.exec('DROP TABLE released; DROP TABLE guarded_items');
-    db.pragma(`user_version = ${MIGRATIONS.length + 4}`);
-    db.close();
-
-    const reopened = await fixture.reopen();
-    expect(isMissing('P1')).toBe(true);
-    expect(held()).toEqual([]);
-    expect(await reopened.evaluatePassports({ afterKey: null, limit: 10 })).toMatchObject({ staged: 1 });
-    expect(await deliverAll(reopened)).toMatchObject([{ operation: 'passport.unpublish' }]);
-    expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]);
   });
 });
 

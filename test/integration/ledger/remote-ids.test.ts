@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../../src/domain/ports/decision.ts';
@@ -7,7 +6,6 @@ import { covers } from '../../support/docs/reliability.ts';
 import { claimOne, delivered, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
 import { NO_PARTS, useLedger } from '../../support/ledger/ledger.ts';
-import { createOldLedger, type OldLedger, undoUnprovenWrites } from '../../support/ledger/old-ledger.ts';
 import { mapRows, NO_GUARD, pullAndMap, pullRows, row } from '../../support/ledger/records.ts';
 
 const fixture = useLedger({ rules: NO_PARTS });
@@ -126,92 +124,6 @@ describe('a remote id', () => {
       expect.objectContaining({ what: 'shown_as', detail: 'The platform shows the sku as "sku-a".' }),
     );
   });
-});
-
-describe('a ledger of before, in which items share a remote id', () => {
-  /** Puts a ledger of the first version in the place of the present one. */
-  async function makeOld(fill: (old: OldLedger) => void): Promise<void> {
-    await fixture.ledger.close();
-    for (const suffix of ['', '-wal', '-shm', '.mark']) rmSync(`${fixture.file}${suffix}`, { force: true });
-    const old = createOldLedger(fixture.file, 1);
-    fill(old);
-    old.close();
-  }
-
-  const known = (key: string, remoteId: number) =>
-    ({
-      kind: 'product',
-      key,
-      desired: { sku: `SKU-${key}`, name: key },
-      baseline: { sku: `SKU-${key}`, name: key },
-      remoteId,
-    }) as const;
-  const created = { operation: 'product.create', state: 'delivered' } as const;
-
-  it(
-    'an older ledger in which items share a remote id has them blocked, both with the reason, and a person settles them',
-    covers('answer-lost', 'I4', 'I6'),
-    async () => {
-      await makeOld((old) => {
-        const importId = old.insert('imports', {
-          idempotency_key: 'k'.repeat(43),
-          path: '/import/',
-          body: '[]',
-          sends: 1,
-          created_at: 1,
-        });
-        // All three are under way in an import that is not over yet.
-        for (const [place, key] of ['A', 'X', 'C'].entries()) {
-          const columns = { import_id: importId, import_place: place, sent_at: 1 };
-          const changed = { ...known(key, key === 'C' ? 3 : 1), desired: { sku: `SKU-${key}`, name: 'changed' } };
-          old.item(changed, [created, { operation: 'product.import', state: 'sending', columns }]);
-        }
-        const steel = { code: 'M-M1', name: 'Material M1' };
-        old.item({ kind: 'material', key: 'M1', desired: steel, baseline: steel, remoteId: 4 }, [
-          { operation: 'material.create', state: 'delivered' },
-        ]);
-        const line = bomItem('B1', 'A', 'M1');
-        // An id of another kind is another id.
-        old.item(
-          { kind: 'bom_item', key: 'B1', desired: line.payload, baseline: line.payload, remoteId: 1, refs: line.refs },
-          [{ operation: 'bom_item.create', state: 'delivered' }],
-        );
-      });
-      await fixture.reopen();
-      await fixture.ledger.recover(0);
-      for (const [key, other] of [
-        ['A', 'X'],
-        ['X', 'A'],
-      ] as const) {
-        const item = stateOf('product', key);
-        expect(item).toMatchObject({ state: 'blocked', remoteId: null, reason: { code: 'shared_id' } });
-        expect(item?.reason?.message).toContain(`for the product ${other} as well`);
-      }
-      expect(stateOf('product', 'C')).toMatchObject({ remoteId: 3 });
-      expect(soundness()).toEqual([]);
-      // Neither a changed row nor a replay sends it a second time.
-      await stage(['A', 'X', 'C', 'M1', 'B1'], (id) => `SKU-${id}-2`);
-      expect([stateOf('product', 'A')?.state, stateOf('product', 'X')?.state]).toEqual(['blocked', 'blocked']);
-      expect((await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).map(({ key }) => key)).not.toContain('X');
-    },
-  );
-
-  it(
-    'an older ledger leaves a shared remote id to the present item, where the other one is gone from its source',
-    covers('changed-amid', 'I4'),
-    async () => {
-      await makeOld((old) => {
-        for (const [key, remoteId] of Object.entries({ A: 1, X: 1, C: 3, D: 4 }))
-          old.item(known(key, remoteId), [created]);
-        old.db.exec(
-          "UPDATE records SET missing_since = 1 WHERE key = 'A'; UPDATE items SET missing_since = 1 WHERE key = 'A'",
-        );
-      });
-      await fixture.reopen();
-      expect(stateOf('product', 'X')).toMatchObject({ state: 'delivered', remoteId: 1 });
-      expect(soundness()).toEqual([]);
-    },
-  );
 });
 
 describe('an item that gave its id to another one', () => {
@@ -406,17 +318,5 @@ describe('a write that was taken without proof', () => {
     expect(views.unproven()).toHaveLength(2);
     await change('A third name', { ...delivered(1), by: 'read_back' });
     expect(views.unproven()).toEqual([{ kind: 'product', because: 'assumed_empty', count: 1 }]);
-  });
-
-  it('writes of a ledger of the version before count as proven', async () => {
-    await stage(['A']);
-    await deliver({ A: taken(1) });
-    await fixture.ledger.close();
-    const db = new Database(fixture.file);
-    undoUnprovenWrites(db);
-    db.close();
-    await fixture.reopen();
-    expect(fixture.ledger.views.unproven()).toEqual([]);
-    expect(soundness()).toEqual([]);
   });
 });

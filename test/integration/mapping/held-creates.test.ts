@@ -1,13 +1,10 @@
 // The creates of a stream most of whose items vanish: held for the decision of a person, in syncs, `status`, `show` and `why`.
 
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
-import { undoHeldCreates } from '../../support/ledger/old-ledger.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 const COUNT = 60;
@@ -176,18 +173,6 @@ describe('the limits of the guard', () => {
     const report = await world.sync();
     expect(report.guarded).toEqual([]);
     expect(counts()).toEqual([120 - 2 + 2, 118 + 2, 118 + 2]);
-  });
-});
-
-describe('a ledger of the version before held creates', () => {
-  it('is upgraded, and holds the creates of the next export with other keys', async () => {
-    await given();
-    const db = new Database(join(world.folder, 'data/ledger.db'));
-    undoHeldCreates(db);
-    db.close();
-    write(numbers.map((n) => `B${n}`));
-    expect(exitCodeOf(await world.sync())).toBe(4);
-    expect([counts(), writes()]).toEqual([[60, 60, 60], []]);
   });
 });
 

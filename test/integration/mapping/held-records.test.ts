@@ -1,10 +1,7 @@
 // Which records a held read lacks: named by the guard, by `items --state held`, and by `why`.
 
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../../support/cli/cli-here.ts';
-import { undoLostRecords } from '../../support/ledger/old-ledger.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 let world: World;
@@ -139,17 +136,5 @@ describe('a read that the guard holds', () => {
     expect(lacked.stdout).not.toContain('was read (');
     expect((await answer('C14')).first).toMatch(/is not published, because the row of C14 is in quarantine .*Utopia/);
     expect(unpublished.first).toContain('is not published, because the guard holds the last read of its source erp');
-  });
-
-  it('names the records of a ledger that an older version wrote, from its next read on', async () => {
-    await start();
-    write(ROWS.toSpliced(6, 1));
-    await guarded();
-    const db = new Database(join(world.folder, 'data', 'ledger.db'));
-    undoLostRecords(db);
-    db.exec("UPDATE guarded_reads SET message = 'One record is missing.'");
-    db.close();
-    expect((await run('status', '--json')).json()).toMatchObject({});
-    expect((await guarded())?.gone).toEqual(['C7']);
   });
 });

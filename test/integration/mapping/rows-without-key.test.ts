@@ -4,7 +4,6 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { runHere } from '../../support/cli/cli-here.ts';
-import { undoIdentities } from '../../support/ledger/old-ledger.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 let world: World;
@@ -62,11 +61,11 @@ function inLedger<T>(work: (db: Database.Database) => T): T {
   }
 }
 
-/** Changes the ledger into one of the version before, in which only the content identified the rows. */
+/** Changes the ledger into one whose records an older version has stored: only the content identified the rows. */
 function makeOld(): void {
   inLedger((db) => {
-    db.exec("UPDATE records SET key = hash || iif(key LIKE '%' || char(31) || '2', char(31) || '2', '')");
-    undoIdentities(db);
+    db.exec(`UPDATE records SET key = hash || iif(key LIKE '%' || char(31) || '2', char(31) || '2', '');
+      UPDATE streams SET identity = NULL`);
   });
 }
 

@@ -4,14 +4,21 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
-import { openDatabase } from '../../../src/ledger/store/database.ts';
+import { type OpenOptions, openDatabase } from '../../../src/ledger/store/database.ts';
+import { FIRST_VERSION } from '../../../src/ledger/upgrade/steps/steps.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { covers } from '../../support/docs/reliability.ts';
-import { createOldLedger } from '../../support/ledger/old-ledger.ts';
+import {
+  addDueProducts,
+  createFrozenLedger,
+  LATER_STEPS,
+  versionOf,
+  write,
+} from '../../support/ledger/frozen-ledger.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../support/machine/small-disk.ts';
 
 const DISK_MB = 32;
-const PRODUCTS = 3000;
+const PRODUCTS = 4000;
 
 describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
   let folder: string;
@@ -21,19 +28,15 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
     folder = mkdtempSync(join(tmpdir(), 'dpp-full-'));
     disk = mountSmallDisk(folder, DISK_MB);
     file = join(folder, 'ledger.db');
-    const old = createOldLedger(file);
-    old.db.transaction(() => {
-      for (let at = 0; at < PRODUCTS; at += 1) {
-        const desired = { name: 'x'.repeat(500), sku: `SKU-${at}` };
-        old.item({ kind: 'product', key: `p-${at}`, desired }, [{ operation: 'product.create', state: 'due' }]);
-      }
-    })();
-    old.close();
+    createFrozenLedger(file);
+    addDueProducts(file, PRODUCTS, 'x'.repeat(1000));
   });
   afterEach(() => {
     disk.remove();
     rmSync(folder, { recursive: true });
   });
+
+  const openLater = (options: Partial<OpenOptions> = {}) => openDatabase(file, { ...options, steps: LATER_STEPS });
 
   const needsRoom = expect.objectContaining({
     code: 'ledger.unwritable',
@@ -48,20 +51,20 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
     const db = new Database(file);
     try {
       expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
-      expect(db.pragma('user_version', { simple: true })).toBe(4);
-      expect(db.prepare("SELECT count(*) FROM deliveries WHERE state = 'due'").pluck().get()).toBe(PRODUCTS);
-      disk.clear();
-      db.exec(
-        "UPDATE deliveries SET state = 'delivered' WHERE id = 1; UPDATE deliveries SET state = 'due' WHERE id = 1",
+      expect(db.prepare("SELECT count(*) FROM items WHERE key GLOB 'more-*' AND state = 'due'").pluck().get()).toBe(
+        PRODUCTS,
       );
     } finally {
       db.close();
     }
+    expect(versionOf(file)).toBe(FIRST_VERSION);
+    disk.clear();
+    write(file, "UPDATE items SET by_hand = 1 WHERE key = 'more-1'; UPDATE items SET by_hand = 0 WHERE key = 'more-1'");
   }
 
   function expectDone(backups: number): void {
-    openDatabase(file).close();
-    expect(verifyLedger(file, () => {})?.findings).toEqual([]);
+    openLater().close();
+    expect(verifyLedger(file, () => {}, LATER_STEPS)?.findings).toEqual([]);
     const files = readdirSync(folder).filter((name) => !/-(?:wal|shm)$/.test(name));
     expect(files).toHaveLength(1 + backups);
   }
@@ -71,7 +74,7 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
     covers('disk-full', 'I1', 'I8'),
     () => {
       disk.fill((DISK_MB - 12) * 1_000_000);
-      expect(() => openDatabase(file)).toThrow(needsRoom);
+      expect(() => openLater()).toThrow(needsRoom);
       expect(readdirSync(folder).filter((name) => name.includes('backup'))).toEqual([]);
       expectUsableByOlderVersion();
       expectDone(1);
@@ -87,7 +90,7 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
         return systemClock.now();
       },
     };
-    expect(() => openDatabase(file, { clock })).toThrow(needsRoom);
+    expect(() => openLater({ clock })).toThrow(needsRoom);
     expect(readdirSync(folder).filter((name) => name.includes('backup'))).toEqual([]);
     expectUsableByOlderVersion();
     expectDone(1);
@@ -100,7 +103,7 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
       const report = (_fields: object, message: string): void => {
         if (message.includes('backup')) disk.fill();
       };
-      expect(() => openDatabase(file, { report })).toThrow(needsRoom);
+      expect(() => openLater({ report })).toThrow(needsRoom);
       expect(readdirSync(folder).filter((name) => name.includes('backup'))).toHaveLength(1);
       disk.clear();
       expectDone(1);
@@ -111,7 +114,7 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
     const report = (_fields: object, message: string): void => {
       if (message.includes('backup')) disk.fill();
     };
-    expect(() => openDatabase(file, { report })).toThrow(needsRoom);
+    expect(() => openLater({ report })).toThrow(needsRoom);
     expect(readdirSync(folder).filter((name) => name.endsWith('-wal'))).toEqual([]);
     expectUsableByOlderVersion();
   });
