@@ -31,6 +31,7 @@ const WHOLE_LIFE = wait(9000);
 
 /** A request, the steps before it, and the ways in which the desired state of its item can change. */
 interface Request {
+  name: string;
   operation: Operation;
   item: string;
   before: Step[];
@@ -51,11 +52,20 @@ function rowChanges(row: number, back: 'a' | null): Record<string, ChangeStep[]>
 
 function createOf(operation: Operation, item: string, row: number): Request {
   const before = [edit(row, 'absent'), ...LOADED];
-  return { operation, item, before, begin: [edit(row, 'a'), PULL], changes: rowChanges(row, null) };
+  const begin = [edit(row, 'a'), PULL];
+  return { name: operation, operation, item, before, begin, changes: rowChanges(row, null) };
 }
 
 function updateOf(operation: Operation, item: string, row: number): Request {
-  return { operation, item, before: LOADED, begin: [edit(row, 'b'), PULL], changes: rowChanges(row, 'a') };
+  const begin = [edit(row, 'b'), PULL];
+  return { name: operation, operation, item, before: LOADED, begin, changes: rowChanges(row, 'a') };
+}
+
+/** The first import of changes is a proof, which a list confirms: it is not sent again. Later ones are. */
+function updateByProvenImport(item: string, row: number): Request {
+  const first = [edit(row, 'c'), PULL, wait(4000), edit(row, 'a'), PULL, wait(4000)];
+  const update = updateOf('product.import', item, row);
+  return { ...update, name: 'product.import, after a proof', before: [...LOADED, ...first] };
 }
 
 const DIES: ChangeStep = { do: 'kill' };
@@ -63,6 +73,7 @@ const DIES: ChangeStep = { do: 'kill' };
 function passportStep(operation: Operation, before: Step[], wanted: 'published' | 'unpublished'): Request {
   const other = wanted === 'published' ? 'unpublished' : 'published';
   return {
+    name: operation,
     operation,
     item: 'passport P1',
     before,
@@ -82,6 +93,7 @@ export const REQUESTS: readonly Request[] = [
   createOf('bom_item.create', 'bom_item B1', B1),
   updateOf('material.update', 'material M1', M1),
   updateOf('product.import', 'product P1', P1),
+  updateByProvenImport('product P1', P1),
   passportStep('passport.init', LOADED, 'published'),
   passportStep('passport.publish', LOADED, 'published'),
   passportStep('passport.unpublish', [...LOADED, ask('published'), wait(4000)], 'unpublished'),
