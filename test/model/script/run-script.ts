@@ -111,6 +111,9 @@ export interface Observer {
   ended?(end: { items: ItemState[]; api: ModelApi; source: ModelSource }): string[];
 }
 
+/** So many lost jobs of one queue are a fault that ends a run. */
+const LOST_MIN = 3;
+
 /** Plays a script to its end. Returns every breach of an invariant. */
 export async function runScript(
   mode: KeyMode,
@@ -239,7 +242,11 @@ export async function runScript(
   }
 
   function noted(work: Promise<unknown> | undefined): void {
-    work?.catch((error: unknown) => void problems.push(`Threw: ${messageOf(error)}`));
+    work?.catch((error: unknown) => {
+      // A queue that loses its jobs again and again ends a run. The next run reads the page again.
+      const isByQueue = error instanceof Fault && error.code === 'queue.unreachable' && queues.lost() >= LOST_MIN;
+      if (!isByQueue) problems.push(`Threw: ${messageOf(error)}`);
+    });
   }
 
   async function clearGraveyard(): Promise<void> {

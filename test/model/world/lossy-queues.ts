@@ -24,6 +24,8 @@ export interface LossyQueues {
   /** Plans faults for the next wake-up jobs, in this order. */
   plan(faults: readonly JobFault[]): void;
   heal(): void;
+  /** How many jobs were lost one by one. */
+  lost(): number;
   /** Loses all jobs. */
   wipe(): void;
   /** Ends the consumer. The next process receives the jobs that it was handling. */
@@ -45,6 +47,7 @@ export function createLossyQueues({
   let ids = 0;
   let jobs: Job[] = [];
   let plan: JobFault[] = [];
+  let lost = 0;
   const listeners = new Map<QueueName, Listener>();
   const texts: string[] = [];
 
@@ -85,7 +88,10 @@ export function createLossyQueues({
 
   function enqueue(queue: QueueName, job: WakeUpJob): void {
     const fault = plan.shift();
-    if (fault === 'lost') return;
+    if (fault === 'lost') {
+      lost += 1;
+      return;
+    }
     if (fault === 'late') {
       time.after(LATE_MS, () => {
         put(queue, job);
@@ -137,6 +143,7 @@ export function createLossyQueues({
     heal() {
       plan = [];
     },
+    lost: () => lost,
     wipe() {
       jobs = jobs.filter(({ state }) => state === 'active');
     },
