@@ -80,8 +80,16 @@ export function named(columns: readonly Column[]): string {
   return shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** Wraps an expression so that it gives null if the column is not there or has no value. */
-export function guarded({ access, presence, isFalseEmpty }: Column, expression: string): string {
-  const conditions = [presence, isFalseEmpty ? `${access} != false` : null].filter((condition) => condition !== null);
+/**
+ * Wraps an expression so that it gives null if the column is not there or has no value.
+ *
+ * @param condition a further condition for the expression
+ */
+export function guarded(
+  { access, presence, isFalseEmpty }: Column,
+  expression: string,
+  condition: string | null = null,
+): string {
+  const conditions = [presence, isFalseEmpty ? `${access} != false` : null, condition].filter((one) => one !== null);
   return conditions.length === 0 ? expression : `${conditions.join(' && ')} ? ${expression} : null`;
 }

@@ -2,6 +2,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts
 import { memberAccess, memberPresence } from '../../pipeline/mapping/expressions/name-access.ts';
 import { plural } from '../text/style.ts';
 
+/** A value of a column that is not empty. */
+export type Scalar = string | number | boolean;
+
 /** A column of a sample, or a member of its records. */
 export interface Column {
   /** The path of names to the column: one name, or several for a member of an object. */
@@ -14,6 +17,8 @@ export interface Column {
   presence: string | null;
   /** The values that are not empty, in the order of the records. */
   values: readonly string[];
+  /** The same values as the records have them. A number is text only in `values`. */
+  given: readonly Scalar[];
   /** The index of the record that has each value. */
   indexes: readonly number[];
   /** How many records the sample has. */
@@ -22,8 +27,10 @@ export interface Column {
   hasRepeats: boolean;
   /** True if no two records have the same value, other than records that are equal in all columns. */
   isUnique: boolean;
-  /** True if every value is text, as all values of a CSV file are. */
-  isText: boolean;
+  /** True if a record has null in the column. */
+  hasNull: boolean;
+  /** True if a record has text in the column, which may be empty. In a CSV file every value is text. */
+  hasText: boolean;
   /** True if `false` stands for no value, as in the exports of Odoo: the column has other values, but never `true`. */
   isFalseEmpty: boolean;
 }
@@ -49,11 +56,13 @@ interface Gathered {
   path: readonly string[];
   present: number;
   values: string[];
+  given: Scalar[];
   indexes: number[];
   seen: Set<string>;
   isUnique: boolean;
   isScalar: boolean;
-  isText: boolean;
+  hasNull: boolean;
+  hasText: boolean;
   falses: number;
   trues: number;
 }
@@ -94,7 +103,7 @@ export function columnsOf(rows: readonly JsonObject[]): Columns {
     path.slice(0, -1).every((_, index) => objects.get(JSON.stringify(path.slice(0, index + 1))) === rows.length);
   return {
     columns: [...gathered.values()]
-      .filter(({ path, isScalar }) => isScalar && isEverywhere(path))
+      .filter(({ path, isScalar }) => isScalar && !objects.has(JSON.stringify(path)) && isEverywhere(path))
       .map((column) => columnOf(column, rows.length, repeats.size > 0)),
     lists: [...lists.values()].map(({ path, members }) => ({ path, members: [...members] })),
     repeats,
@@ -118,11 +127,13 @@ function emptyColumn(path: readonly string[]): Gathered {
     path,
     present: 0,
     values: [],
+    given: [],
     indexes: [],
     seen: new Set(),
     isUnique: true,
     isScalar: true,
-    isText: true,
+    hasNull: false,
+    hasText: false,
     falses: 0,
     trues: 0,
   };
@@ -131,13 +142,15 @@ function emptyColumn(path: readonly string[]): Gathered {
 function addValue(column: Gathered, value: JsonValue, { index, isRepeat }: { index: number; isRepeat: boolean }): void {
   column.present += 1;
   if (typeof value === 'object' && value !== null) column.isScalar = false;
+  if (value === null) column.hasNull = true;
   if (value === null || typeof value === 'object') return;
-  if (typeof value !== 'string') column.isText = false;
+  if (typeof value === 'string') column.hasText = true;
   if (value === false) column.falses += 1;
   if (value === true) column.trues += 1;
   const text = String(value).trim();
   if (text === '') return;
   column.values.push(text);
+  column.given.push(value);
   column.indexes.push(index);
   // Only at the end it is known whether `false` stands for no value. `false` is counted separately, so it is not added
   // to the seen values.
@@ -149,11 +162,11 @@ function addValue(column: Gathered, value: JsonValue, { index, isRepeat }: { ind
 }
 
 function columnOf(gathered: Gathered, records: number, hasRepeats: boolean): Column {
-  const { path, present, falses, trues, isText } = gathered;
+  const { path, present, falses, trues, hasNull, hasText } = gathered;
   const isFalseEmpty = falses > 0 && trues === 0 && gathered.values.length > falses;
-  const isValue = (at: number) => !isFalseEmpty || gathered.values[at] !== 'false';
-  const values = gathered.values.filter((_, at) => isValue(at));
-  const indexes = gathered.indexes.filter((_, at) => isValue(at));
+  const valuesOf = <T>(all: readonly T[]): T[] =>
+    isFalseEmpty ? all.filter((_, at) => gathered.given[at] !== false) : [...all];
+  const values = valuesOf(gathered.values);
   const isUnique = gathered.isUnique && (isFalseEmpty || falses < 2);
   return {
     path,
@@ -161,11 +174,13 @@ function columnOf(gathered: Gathered, records: number, hasRepeats: boolean): Col
     access: accessOf(path),
     presence: present === records ? null : presenceOf(path),
     values,
-    indexes,
+    given: valuesOf(gathered.given),
+    indexes: valuesOf(gathered.indexes),
     records,
     hasRepeats,
     isUnique: isUnique && values.length > 0,
-    isText,
+    hasNull,
+    hasText,
     isFalseEmpty,
   };
 }

@@ -21,7 +21,7 @@ export function commentLines(indent: number, comment: string): string[] {
 /** A value as YAML on one line. A `${` in the value is escaped. */
 export function yamlValue(value: unknown): string {
   const escaped = withoutPlaceholders(value);
-  if (typeof escaped === 'string' && /\w/.test(escaped) && visibleText(escaped) === escaped) {
+  if (typeof escaped === 'string' && /[\w"]/.test(escaped) && visibleText(escaped) === escaped) {
     return stringify(escaped, { lineWidth: 0, defaultStringType: 'PLAIN', blockQuote: false }).trimEnd();
   }
   return jsonOf(escaped);

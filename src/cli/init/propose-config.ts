@@ -3,6 +3,7 @@ import { fault } from '../../domain/faults.ts';
 import { comparableName } from '../../domain/identifying-text.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { formatCount, plural } from '../text/style.ts';
+import { checkProposal } from './check-proposal.ts';
 import { sheetOptions } from './choose-sheet.ts';
 import { columnsOf } from './columns.ts';
 import { type FileHead, readHead } from './file-head.ts';
@@ -60,10 +61,10 @@ export async function proposeConfig(
   if (sample.rows.length === 0) throw noRecords(head, sample);
   const preset = presetOfRecords(recognised.connector, sample.rows);
   if (preset !== undefined) return withPreset({ ...recognised, title: 'an export of InvenTree', preset });
-  return proposed({ head, path, recognised, sample, about, configFile });
+  return await proposed({ head, path, recognised, sample, about, configFile });
 }
 
-function proposed({
+async function proposed({
   head,
   path,
   recognised,
@@ -77,13 +78,14 @@ function proposed({
   sample: Sample;
   about: string;
   configFile: string;
-}): ProposedConfig {
+}): Promise<ProposedConfig> {
   const columns = columnsOf(sample.rows);
   const owner = productOfBomItems(columns.columns, basename(head.name));
   const key = keyColumnsOf(columns.columns, { repeats: columns.repeats, isWhole: sample.isWhole, owner });
   const stream = streamName(head);
-  const mapping = proposeMapping(columns.columns, key, basename(head.name));
   const source = 'erp';
+  const guess = proposeMapping(columns.columns, key, basename(head.name));
+  const mapping = await checkProposal(guess, sample.rows, { source, stream });
   const readable = sample.broken === 0 ? '' : `, of which ${sample.rows.length} can be read`;
   const read = plural(sample.rows.length + sample.broken, 'record');
   const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${read} of the file${readable}.`;

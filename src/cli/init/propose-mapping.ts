@@ -13,7 +13,7 @@ import {
   type ProposedLine,
   type ProposedMapping,
 } from './proposed-line.ts';
-import { asCountry, asDecimal, asGtin, asText, type CheckedExpression } from './value-checks.ts';
+import { asCountry, asDecimal, asGtin, asText, type CheckedExpression, fromPercent } from './value-checks.ts';
 
 /**
  * Proposes a mapping for the records of a stream. Each line has the reason for it. If no column is certain, the line
@@ -217,12 +217,9 @@ function recycledLine(columns: readonly Column[]): ProposedLine | null {
   if (choice === null) return null;
   const numbers = choice.column.values.map((value) => Number(value.replace(',', '.')));
   if (!numbers.some((number) => number > 1)) return lineOf('recycled_mass_fraction', choice);
-  const { column, checked } = choice;
-  const expression = `${column.access} == "" ? null : double(${checked.expression(column.access)}) / 100`;
-  const inPercent: CheckedExpression = { ...checked, expression: () => expression };
   return lineOf(
     'recycled_mass_fraction',
-    { ...choice, checked: inPercent },
+    { ...choice, checked: fromPercent(choice.column, choice.checked) },
     'some are above 1, so they are read as percent',
   );
 }

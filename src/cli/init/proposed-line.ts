@@ -16,6 +16,14 @@ export interface ProposedLine {
   isOptional?: boolean;
 }
 
+/**
+ * The expression of a line in the config; null for a line that is left out. A required field without a column is written
+ * as empty text: then every record is quarantined, and none is sent with a guess.
+ */
+export function writtenExpression({ expression, isOptional }: ProposedLine): string | null {
+  return expression ?? (isOptional === true ? null : '""');
+}
+
 /** A mapping for the records of one stream. */
 export interface ProposedMapping {
   to: ItemKind;
@@ -61,7 +69,7 @@ export function lineOf(name: string, choice: Choice, what?: string): ProposedLin
   if (others.length > 0) reasons.push(`${named(others)} could be it too`);
   return {
     name,
-    expression: guarded(column, checked.expression(column.access)),
+    expression: guarded(column, checked.expression(column.access), checked.condition?.(column.access)),
     reason: reasons.filter((reason) => reason !== '').join('; '),
     isTodo: checked.taken < checked.of,
   };

@@ -4,7 +4,8 @@ import { decimal } from '../../pipeline/mapping/functions/decimal.ts';
 import { gtin } from '../../pipeline/mapping/functions/gtin.ts';
 import { unit } from '../../pipeline/mapping/functions/unit.ts';
 import { MappingError } from '../../pipeline/mapping/mapping-error.ts';
-import type { Column } from './columns.ts';
+import { argumentText } from '../../pipeline/mapping/values.ts';
+import type { Column, Scalar } from './columns.ts';
 
 /** How many values of a column a function accepts. */
 export interface Taken {
@@ -18,6 +19,8 @@ export interface Taken {
 export interface CheckedExpression extends Taken {
   /** Makes the expression for a value from the expression for its column. */
   expression: (access: string) => string;
+  /** Makes the condition under which the column has a value, if the expression fails without one. */
+  condition?: (access: string) => string;
   /** A description of the values, such as `decimal numbers with a comma`. */
   words: string;
 }
@@ -61,8 +64,10 @@ export function asDecimal(column: Column): CheckedExpression {
 }
 
 /** True for numbers such as `1.234`, which may be less than two or more than a thousand. */
-export function isAmbiguousDecimal({ values }: Column): boolean {
-  const marked = values.slice(0, VALUES_MAX).filter((value) => /[.,]/.test(value));
+export function isAmbiguousDecimal({ given }: Column): boolean {
+  // A number of JSON always has a point as decimal mark.
+  const texts = given.slice(0, VALUES_MAX).filter((value) => typeof value === 'string');
+  const marked = texts.map((value) => value.trim()).filter((value) => /[.,]/.test(value));
   return marked.length > 0 && marked.every((value) => /^[+-]?[1-9]\d{0,2}(?:\.\d{3})+$/.test(value));
 }
 
@@ -79,8 +84,26 @@ export function asDate(column: Column): CheckedExpression {
   ]);
 }
 
-export function asText({ values }: Column): CheckedExpression {
-  return { taken: values.length, of: values.length, refused: [], expression: (access) => access, words: 'texts' };
+/** A field for text also takes a number, but neither true nor false. */
+export function asText(column: Column): CheckedExpression {
+  return { ...taken(column, requireText), expression: (access) => access, words: 'texts' };
+}
+
+function requireText(value: Scalar): void {
+  if (typeof value !== 'string') argumentText('text', value);
+}
+
+/** Converts numbers in percent to fractions. `double` fails for null. */
+export function fromPercent({ hasNull, hasText }: Column, decimals: CheckedExpression): CheckedExpression {
+  if (hasText) {
+    return {
+      ...decimals,
+      expression: (access) => `double(${decimals.expression(access)}) / 100`,
+      condition: (access) => `${decimals.expression(access)} != null`,
+    };
+  }
+  const numbers: CheckedExpression = { ...decimals, expression: (access) => `double(${access}) / 100` };
+  return hasNull ? { ...numbers, condition: (access) => `${access} != null` } : numbers;
 }
 
 function most(ways: readonly CheckedExpression[]): CheckedExpression {
@@ -89,8 +112,8 @@ function most(ways: readonly CheckedExpression[]): CheckedExpression {
   return others.reduce((best, way) => (way.taken > best.taken ? way : best), first);
 }
 
-function taken({ values }: Column, read: (value: string) => unknown): Taken {
-  const looked = values.slice(0, VALUES_MAX);
+function taken({ given }: Column, read: (value: Scalar) => unknown): Taken {
+  const looked = given.slice(0, VALUES_MAX);
   const refused = new Set<string>();
   let count = 0;
   for (const value of looked) {
@@ -99,7 +122,7 @@ function taken({ values }: Column, read: (value: string) => unknown): Taken {
       count += 1;
     } catch (error) {
       if (!(error instanceof MappingError)) throw error;
-      if (refused.size < REFUSED_SHOWN) refused.add(value.slice(0, 40));
+      if (refused.size < REFUSED_SHOWN) refused.add(String(value).trim().slice(0, 40));
     }
   }
   return { taken: count, of: looked.length, refused: [...refused] };

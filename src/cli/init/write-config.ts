@@ -7,7 +7,7 @@ import { describeValues } from './choose-column.ts';
 import type { Column, Columns } from './columns.ts';
 import { commentLines, yamlLine, yamlName, yamlValue } from './config-text.ts';
 import { type FoundKey, keyExampleOf, NO_KEY } from './key-columns.ts';
-import type { ProposedLine, ProposedMapping } from './proposed-line.ts';
+import { type ProposedLine, type ProposedMapping, writtenExpression } from './proposed-line.ts';
 import type { FoundOption, Recognised } from './recognise-format.ts';
 import { asDecimal, isAmbiguousDecimal } from './value-checks.ts';
 
@@ -130,12 +130,12 @@ function fieldLines(fields: readonly ProposedLine[]): string[] {
   return ['        fields:', ...fields.flatMap((line) => mappedLine(10, line))];
 }
 
-function mappedLine(indent: number, { name, expression, reason, isTodo, isOptional }: ProposedLine): string[] {
-  if (expression !== null) return yamlLine(indent, `${name}: ${yamlValue(expression)}`, marked(reason, isTodo));
-  if (isOptional === true) return commentLines(indent, marked(`${name}: ${reason}`, isTodo));
-  // A required field without a column is written as empty text: then every record is quarantined, and none is sent with
-  // a guess.
-  return yamlLine(indent, `${name}: '""'`, marked(reason, isTodo));
+function mappedLine(indent: number, line: ProposedLine): string[] {
+  const { name, reason, isTodo } = line;
+  const expression = writtenExpression(line);
+  return expression === null
+    ? commentLines(indent, marked(`${name}: ${reason}`, isTodo))
+    : yamlLine(indent, `${name}: ${yamlValue(expression)}`, marked(reason, isTodo));
 }
 
 function nestedLines({ columns, stream, key }: ConfigParts): string[] {

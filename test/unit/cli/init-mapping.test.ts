@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { checkProposal } from '../../../src/cli/init/check-proposal.ts';
 import { proposed, rowsOf, textOf } from './proposed.ts';
 
 describe('the proposed mapping', () => {
@@ -249,7 +250,7 @@ describe('the proposed mapping', () => {
   it('the proposed mapping makes a fraction of a share in percent', () => {
     const rows = rowsOf(3, (at) => ({ code: `M${at}`, name: 'Steel', REZANT: '28' }));
     expect(proposed(rows, 'materials.csv').line('recycled_mass_fraction')).toMatchObject({
-      expression: 'row.REZANT == "" ? null : double(decimal(row.REZANT)) / 100',
+      expression: 'decimal(row.REZANT) != null ? double(decimal(row.REZANT)) / 100 : null',
     });
   });
 });
@@ -275,5 +276,25 @@ describe('columns whose names only look like a number or a name', () => {
     expect(line('name')).toMatchObject({ isTodo: true });
     const named = proposed(rowsOf(8, (at) => ({ sku: `A${at}`, 'name-en_US': `Pump ${at}` }))).line('name');
     expect(named).toMatchObject({ isTodo: false });
+  });
+});
+
+describe('the check of a proposed mapping', () => {
+  it('a line that fails for some records although no value is at fault gets a TODO with the message', async () => {
+    const rows = rowsOf(4, (at) => ({ code: `M${at}`, name: 'Steel', share: at < 2 ? null : 35.5 }));
+    const { mapping } = proposed(rows, 'materials.json');
+    const share = { name: 'recycled_mass_fraction', expression: 'double(row.share) / 100', reason: 'x', isTodo: false };
+    const fields = [...mapping.fields, share];
+    const checked = await checkProposal({ ...mapping, fields }, rows, { source: 'erp', stream: 's' });
+    expect(checked.fields.filter(({ isTodo }) => isTodo)).toEqual([
+      expect.objectContaining({ name: 'origin_country' }),
+      { ...share, isTodo: true, reason: 'x; fails for 2 of 4 records: double() cannot be called with null.' },
+    ]);
+  });
+
+  it('a line is not marked because some records lack a value', async () => {
+    const rows = rowsOf(8, (at) => ({ sku: `A${at}`, name: at === 3 ? '' : `Pump ${at}` }));
+    const { mapping } = proposed(rows);
+    expect(await checkProposal(mapping, rows, { source: 'erp', stream: 's' })).toEqual(mapping);
   });
 });

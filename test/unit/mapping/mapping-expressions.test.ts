@@ -112,6 +112,20 @@ describe('an expression', () => {
     expect(issue.message).not.toMatch(/overload|dyn/);
   });
 
+  it('an issue of a comparison of a number with text names the text to compare with, and a check that fits for empty text', async () => {
+    expect((await issueOf('row.A == "x"', { A: 35.5 })).cure).toBe(
+      'Compare with text ("35.5"), or make a number first: double(…).',
+    );
+    for (const expression of ['row.A == ""', '"" == row.A', 'row.A != ""']) {
+      const { cure = '' } = await issueOf(expression, { A: 35.5 });
+      const [check = ''] = /decimal\(row\.X\) == null/.exec(cure) ?? [];
+      expect(cure).toContain('`row.X == null`');
+      expect(cure).not.toContain('35.5');
+      expect(await valueOf(check.replace('X', 'A'), { A: 35.5 })).toBe(false);
+      expect(await valueOf(check.replace('X', 'A'), { A: '' })).toBe(true);
+    }
+  });
+
   it('an expression that lacks a column names the columns of the row, and the nearest', async () => {
     const issue = await issueOf('row.MATNR', { MATN: '1', WERKS: '2' });
     expect(issue.message).toBe('The column "MATNR" does not exist; the row has MATN, WERKS.');

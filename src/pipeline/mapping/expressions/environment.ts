@@ -165,7 +165,9 @@ function registerText(environment: Environment): void {
       throw new MappingError(
         'expression.types',
         `Text and a number are never equal: ${JSON.stringify(shown(String(text)))} and ${String(value)}.`,
-        `Compare with text ("${String(value)}"), or make a number first: double(…).`,
+        text === ''
+          ? 'A number is never empty. For a column that may be empty, write `row.X == null`, or `decimal(row.X) == null` if it also has texts.'
+          : `Compare with text ("${String(value)}"), or make a number first: double(…).`,
       );
     });
   }
