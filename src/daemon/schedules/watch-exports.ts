@@ -58,7 +58,8 @@ export async function watchExports(
   };
 
   async function startRun(id: string, hash: string): Promise<void> {
-    log.info({ source: id }, `The export of ${id} has changed, so a run is due.`);
+    const because = started[id] === undefined ? 'is watched for the first time' : 'has changed';
+    log.info({ source: id }, `The export of ${id} ${because}, so a run is due.`);
     await dueRuns.add(id);
     scheduler.request(id, 'file');
     started = { ...started, [id]: hash };
