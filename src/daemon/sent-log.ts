@@ -2,6 +2,7 @@ import type { Operation } from '../domain/delivery/operation.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { kindWord } from '../domain/words.ts';
 import type { Clock } from '../lib/clock.ts';
+import { withoutLogFields } from '../lib/logging/log-context.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
 /** Logs how much was sent: at most once a minute while deliveries end, and at the end of each run. */
@@ -43,7 +44,9 @@ export function createSentLog({ log, clock }: { log: Pick<Logger, 'info'>; clock
     const arrived = [...sent].map(([operation, count]) => `${itemsWord(operation, count)} ${DONE[operation]}`);
     const rest = [...others].map(([state, count]) => `${count} ${OTHERS[state]}`);
     const text = [...arrived, ...rest].join(', ');
-    log.info({ sent: Object.fromEntries(sent), ...Object.fromEntries(others) }, `Sent to the platform: ${text}.`);
+    const fields = { sent: Object.fromEntries(sent), ...Object.fromEntries(others) };
+    // The counts are of all sources, also at the end of a run.
+    withoutLogFields(() => log.info(fields, `Sent to the platform: ${text}.`));
     sent.clear();
     others.clear();
   }

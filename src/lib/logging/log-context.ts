@@ -16,6 +16,11 @@ export function withLogFields<T>(fields: Fields, work: () => T): T {
   return isSame ? work() : storage.run({ ...around, ...fields }, work);
 }
 
+/** Does work that is about more than the work in progress: its lines have none of the fields. */
+export function withoutLogFields<T>(work: () => T): T {
+  return storage.exit(work);
+}
+
 /** Adds fields to all further lines of the work in progress. Does nothing outside of such work. */
 export function addLogFields(fields: Fields): void {
   const around = storage.getStore();

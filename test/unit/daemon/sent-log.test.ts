@@ -2,12 +2,14 @@ import { expect, it } from 'vitest';
 import { createSentLog } from '../../../src/daemon/sent-log.ts';
 import type { DeliveryState } from '../../../src/domain/delivery/delivery.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
+import { logFields, withLogFields } from '../../../src/lib/logging/log-context.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
 function createWard() {
   const clock = createManualClock();
   const lines: { fields: object; message: string }[] = [];
-  const log = createSentLog({ log: { info: (fields, message) => void lines.push({ fields, message }) }, clock });
+  const info = (fields: object, message: string) => void lines.push({ fields: { ...logFields(), ...fields }, message });
+  const log = createSentLog({ log: { info }, clock });
   const settle = (operation: Operation, state: DeliveryState, count: number) => {
     for (let at = 0; at < count; at += 1) {
       log.observe({
@@ -72,4 +74,18 @@ it('the log says at the end of a run and at the end of the daemon what was sent 
   clock.advance(600_000);
   await turn();
   expect(taken()).toEqual([]);
+});
+
+it('a line about everything that was sent names neither the run nor the source at whose end it is written', async () => {
+  const { clock, lines, log, settle } = createWard();
+  const sent = [{ fields: { sent: { 'product.import': 1 } }, message: 'Sent to the platform: 1 product imported.' }];
+  settle('product.import', 'delivered', 1);
+  withLogFields({ source: 'materials', run: 23 }, () =>
+    log.observe({ type: 'run_ended', source: 'materials', result: 'complete' }),
+  );
+  expect(lines.splice(0)).toEqual(sent);
+  withLogFields({ source: 'materials', run: 24 }, () => settle('product.import', 'delivered', 1));
+  clock.advance(60_000);
+  await turn();
+  expect(lines).toEqual(sent);
 });
