@@ -15,9 +15,10 @@ import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { fieldLines } from './text/field-lines.ts';
 import { fieldList } from './text/form-lines.ts';
+import { nextStepOf } from './text/next-steps.ts';
 import type { Output } from './text/output.ts';
 import { formatTime, printable } from './text/style.ts';
-import { formatIssue, formatValue, NEXT_STEPS, PASSPORT_COLOURS, REASON_STEPS, STATE_COLOURS } from './text/words.ts';
+import { formatIssue, formatValue, PASSPORT_COLOURS, STATE_COLOURS } from './text/words.ts';
 
 const EXAMPLES = `
 Examples:
@@ -259,11 +260,9 @@ const RELEASED_STEP =
  * row.
  */
 function nextStep(item: ItemView, passport: PassportView | null): string {
-  const { kind, state, missing, missingDecided, neverArrived, released, record, reason } = item;
+  const { kind, state, missing, missingDecided, neverArrived, released, record } = item;
   if (neverArrived) return goneStep(item);
-  const step =
-    ((state === 'blocked' || state === 'due') && reason !== null ? REASON_STEPS[reason.code] : undefined) ??
-    NEXT_STEPS[state];
+  const step = nextStepOf(item);
   const isDone = state === 'delivered' || state === 'superseded';
   if (released && isDone) return RELEASED_STEP;
   if (missing && isDone) {

@@ -156,7 +156,8 @@ function settleForm(
   { kind, key, naturalKey, revision }: NonNullable<CauseMember['item']>,
 ): Html {
   const name = naturalKey ?? key;
-  const options = SETTLED.filter(({ value }) => type !== 'unconfirmed' || value !== 'ignored').map(
+  const mayIgnore = type !== 'unconfirmed' && kind !== 'passport';
+  const options = SETTLED.filter(({ value }) => mayIgnore || value !== 'ignored').map(
     ({ value, name: text }) => html`<option value="${value}">${text}</option>`,
   );
   return html`<form class="inline" method="post" action="${causePath(id)}/settle">${csrfField(request)}<input type="hidden" name="kind" value="${kind}" /><input type="hidden" name="key" value="${key}" /><input type="hidden" name="revision" value="${revision}" /><select name="resolution" aria-label="Result of ${name}">${options}</select> <button class="plain" aria-label="Settle ${name}">Settle</button></form>`;
