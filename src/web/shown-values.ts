@@ -107,7 +107,7 @@ export const ITEM_STATES: Record<ItemState, string> = {
 export const PASSPORT_MEANS: Record<PassportState, string> = {
   published: 'Everybody can see the passport.',
   initialized: 'The passport is initialised at the platform, and not published.',
-  unpublished: 'The passport was published and is withdrawn.',
+  unpublished: 'The passport is withdrawn. Only a person or its source publishes it.',
   incomplete: 'The product is not complete.',
   blocked: 'The passport needs a person.',
   none: 'There is no passport.',

@@ -62,5 +62,6 @@ export function passportState(
   if (delivery === 'stuck') return 'blocked';
   const isWanted = byPerson ? toPublish : wanted === 'published';
   if (delivery === 'none' && presence === 'present' && acknowledged !== 'published' && isWanted) return 'incomplete';
+  if (byPerson && !toPublish && acknowledged !== 'published') return 'unpublished';
   return acknowledged ?? 'none';
 }

@@ -15,13 +15,16 @@ import { createItemTotals } from './item-totals.ts';
 const BLOCKERS_MAX = 10;
 
 // The state of a passport. A product whose passport is wanted further and has no open delivery is incomplete: for a
-// complete product the evaluation would have staged a delivery.
+// complete product the evaluation would have staged a delivery. A passport that a person has withdrawn before it was
+// published is withdrawn too, although the platform has only initialised it.
 export const PASSPORT_STATE = `CASE
   WHEN q.state IN ('blocked', 'rejected', 'parked') OR (q.state = 'in_doubt' AND q.due_at = 0) THEN 'blocked'
   WHEN ${isOpen('q')} IS NOT TRUE AND p.missing_since IS NULL AND p.record_id IS NOT NULL
     AND coalesce(json_extract(q.baseline, '$.status'), 'none') <> 'published'
     AND CASE json_extract(q.desired, '$.because') WHEN 'person' THEN json_extract(q.desired, '$.status') = 'published'
         ELSE @wanted = 'published' END THEN 'incomplete'
+  WHEN json_extract(q.desired, '$.because') = 'person' AND json_extract(q.desired, '$.status') <> 'published'
+    AND coalesce(json_extract(q.baseline, '$.status'), 'none') <> 'published' THEN 'unpublished'
   WHEN json_extract(q.baseline, '$.status') IS NOT NULL THEN json_extract(q.baseline, '$.status')
   WHEN q.id IS NULL AND @wanted IS NOT NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL THEN 'incomplete'
   ELSE 'none' END`;

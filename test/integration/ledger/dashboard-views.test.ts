@@ -408,6 +408,7 @@ describe('the list of passports', () => {
     await deliverAll(ledger);
     agree();
     await ledger.askForPassports({ products: ['2'], status: 'unpublished' });
+    agree();
     await reject('2');
     agree();
     expect(statesOf()).toEqual(['blocked', 'incomplete', 'unpublished']);

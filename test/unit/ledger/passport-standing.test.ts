@@ -17,6 +17,14 @@ describe('the standing of a passport', () => {
     expect(passportState(null, 'gone', 'initialized')).toBe('none');
   });
 
+  it('a passport that a person has withdrawn before it was published is withdrawn, unless its delivery needs a person', () => {
+    expect(passportState(standingOf(250), 'present', 'published')).toBe('unpublished');
+    expect(passportState(standingOf(250), 'gone', null)).toBe('unpublished');
+    expect(passportState(standingOf(51), 'present', 'published')).toBe('unpublished');
+    expect(passportState(standingOf(252), 'present', 'published')).toBe('blocked');
+    expect(passportState(standingOf(351), 'present', 'published')).toBe('published');
+  });
+
   it('the standing of a passport has a number of its own for each combination', () => {
     expect(new Set(STANDINGS.map((number) => JSON.stringify(standingOf(number)))).size).toBe(STANDINGS.length);
   });

@@ -28,7 +28,8 @@ export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
 
 /**
  * The state of a passport: the last one that the API has acknowledged, or why it does not change. `incomplete`: the
- * policy wants it, and its product is not complete. `none`: the passport is not wanted, or its first write is not
+ * policy wants it, and its product is not complete. `unpublished`: it was withdrawn, or a person has withdrawn it before
+ * it was published. `none`: the passport is not wanted, or its first write is not
  * acknowledged yet. `blocked`: the passport needs a person.
  */
 export const PASSPORT_STATES = ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const;

@@ -29,7 +29,7 @@ export interface ConfirmView {
 const EFFECTS: Record<WantedStatus, Record<PassportState, { acts: 'yes' | 'maybe' | 'no'; text: string }>> = {
   published: {
     initialized: { acts: 'yes', text: 'Will be published.' },
-    unpublished: { acts: 'yes', text: 'Were withdrawn, and will be published again.' },
+    unpublished: { acts: 'yes', text: 'Were withdrawn, and will be published.' },
     none: { acts: 'maybe', text: 'Will be initialised and published if the product is complete.' },
     incomplete: { acts: 'no', text: 'Cannot be published: the product is not complete.' },
     blocked: { acts: 'maybe', text: 'Will be tried again if the product is complete.' },
