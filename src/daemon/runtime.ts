@@ -25,7 +25,7 @@ import { createEventBus, type EventBus } from '../observe/event-bus.ts';
 import { createMapping, type Mapping } from '../pipeline/create-mapping.ts';
 import type { MapQueue } from '../pipeline/map-queue.ts';
 import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
-import { replayForm } from '../pipeline/replay-form.ts';
+import { replayForm } from '../pipeline/replay.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';

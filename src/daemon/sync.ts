@@ -6,7 +6,7 @@ import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { causesOf, type LedgerStanding } from '../observe/causes.ts';
-import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
+import { createRequestCounts, type RequestCounts } from '../observe/event-counts.ts';
 import { type Acceptance, accept } from './accept.ts';
 import { awayFault, leftAwayFault } from './faults/away-fault.ts';
 import { keyAdvice } from './faults/key-advice.ts';

@@ -6,7 +6,7 @@ import type { ConfigProblem } from '../config/checks/problem.ts';
 import { type ConnectorLoader, isPathOfConnector } from '../config/connector-loader.ts';
 import { type OthersMayWrite, othersMayWrite } from '../lib/files/others-may-write.ts';
 import { err } from '../lib/result.ts';
-import { readModuleSource } from '../pipeline/mapping/modules/module-source.ts';
+import { readModuleSource } from '../pipeline/mapping/modules/load-module.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
 type Named = Pick<RuntimeConfig, 'files' | 'programs'>;

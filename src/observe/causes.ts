@@ -24,7 +24,7 @@ export interface LedgerStanding {
   refused: readonly RefusedWork[];
 }
 
-export type CauseName =
+type CauseName =
   | ItemState
   | 'passport_blocked'
   | 'passport_incomplete'

@@ -1,7 +1,7 @@
 import { OPERATIONS } from '../domain/delivery/operation.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
-import type { Instruments } from './instruments.ts';
-import { createRowsRead } from './rows-read.ts';
+import { createRowsRead } from './event-counts.ts';
+import type { Instruments } from './metric-definitions.ts';
 
 export const RUN_RESULTS = ['complete', 'failed', 'interrupted'] as const;
 

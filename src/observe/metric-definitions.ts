@@ -1,3 +1,5 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
 // Every metric of dpp-sync: the registry and docs/metrics.md are made from this table.
 //
 // Conventions of Prometheus: base units, `_total` only at the end of counters, `_timestamp_seconds` for a time. The
@@ -98,3 +100,23 @@ function counter(help: string, labels: readonly string[]): Definition<'counter'>
 function histogram(help: string, labels: readonly string[]): Definition<'histogram'> & { buckets: readonly number[] } {
   return { type: 'histogram', help, labels, buckets: SECONDS };
 }
+
+type NamesOf<Type extends MetricDefinition['type']> = {
+  [Name in keyof typeof METRICS]: (typeof METRICS)[Name]['type'] extends Type ? Name : never;
+}[keyof typeof METRICS];
+
+/** The metrics of the table, registered at their first use. */
+export function createInstruments(registry: Registry) {
+  const configOf = (name: keyof typeof METRICS) => {
+    const { help, labels }: MetricDefinition = METRICS[name];
+    return { name: `dpp_sync_${name}`, help, labelNames: [...labels], registers: [registry] };
+  };
+  return {
+    gauge: (name: NamesOf<'gauge'>): Gauge => new Gauge(configOf(name)),
+    counter: (name: NamesOf<'counter'>): Counter => new Counter(configOf(name)),
+    histogram: (name: NamesOf<'histogram'>): Histogram =>
+      new Histogram({ ...configOf(name), buckets: [...METRICS[name].buckets] }),
+  };
+}
+
+export type Instruments = ReturnType<typeof createInstruments>;

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { createEventMetrics } from './event-metrics.ts';
-import { createInstruments } from './instruments.ts';
+import { createInstruments } from './metric-definitions.ts';
 import type { Figures, Standing } from './standing.ts';
 import { createStandingGauges } from './standing-gauges.ts';
 

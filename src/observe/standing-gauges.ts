@@ -7,7 +7,7 @@ import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts } from '../domain/ports/queues.ts';
 import { RUN_RESULTS } from './event-metrics.ts';
 import { API_STANDINGS } from './health.ts';
-import type { Instruments } from './instruments.ts';
+import type { Instruments } from './metric-definitions.ts';
 import type { Figures, Standing } from './standing.ts';
 
 const QUEUE_STATES = ['waiting', 'active', 'failed'] as const satisfies (keyof QueueCounts)[];

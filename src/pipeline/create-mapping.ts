@@ -1,8 +1,7 @@
 import type { Mapper } from '../domain/mapping.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
-import type { OnPageStored } from '../domain/ports/page-trace.ts';
-import type { Emit } from '../domain/ports/progress.ts';
+import type { Emit, OnPageStored } from '../domain/ports/progress.ts';
 import type { Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createMapQueue } from './map-queue.ts';

@@ -22,13 +22,12 @@ import { messageAndCureOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { addLogFields } from '../lib/logging/log-context.ts';
 import { identifyStream } from './identify-stream.ts';
-import { createIgnoredIssues } from './ignored-issues.ts';
-import { incomingRecords } from './incoming-record.ts';
+import { createIgnoredIssues, incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
 import { compareTimes } from './older-snapshot.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
-export interface PullRequest extends RunCause {
+interface PullRequest extends RunCause {
   source: string;
   reader: SourceReader;
   /** The mapping that the run begins with. */
@@ -333,7 +332,7 @@ function assertReadBefore({ source, stream, before }: StreamPull): void {
   });
 }
 
-export interface PageToStore extends ReadPage {
+interface PageToStore extends ReadPage {
   number: number;
   uncounted: number;
 }

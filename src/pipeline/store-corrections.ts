@@ -16,7 +16,7 @@ import type { MapQueue } from './map-queue.ts';
 import { mapAndStore, NOTHING_SEEN } from './pull.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
-export interface CorrectionRequest {
+interface CorrectionRequest {
   source: string;
   stream: string;
   /** Columns that identify a record; at least one. */

@@ -1,7 +1,6 @@
 import type { Attention } from '../../daemon/views/attention.ts';
 import type { SourcesStanding } from '../../daemon/views/standing.ts';
-import { GUARDED_CHANGE, isGuardedChange } from '../../domain/delivery/guarded-change.ts';
-import { guardSteps } from '../../domain/guard-advice.ts';
+import { GUARDED_CHANGE, guardSteps, isGuardedChange } from '../../domain/guard-advice.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import { describePaddedKeys } from '../../domain/padded-key-words.ts';
 import { formatPlace } from '../../domain/place.ts';

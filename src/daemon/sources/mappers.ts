@@ -5,8 +5,8 @@ import type { LookupConfig, Mapper, MappingDefinition } from '../../domain/mappi
 import type { ValueByHand } from '../../domain/ports/ledger/people-ledger.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
-import { mappingFault } from '../../pipeline/mapping/definition.ts';
 import type { AllowedFields } from '../../pipeline/mapping/make-item.ts';
+import { mappingFault } from '../../pipeline/mapping/mapping-error.ts';
 import { provideSdk } from './provide-sdk.ts';
 
 /** The compiled mappings of every source, from their last refresh. */

@@ -141,7 +141,7 @@ export function transition(state: DeliveryState, event: DeliveryEvent): Delivery
 }
 
 /** The values on which an idempotency key depends. None of them changes between the attempts of one revision. */
-export interface KeyParts {
+interface KeyParts {
   epoch: string;
   target: string;
   operation: Operation;

@@ -28,7 +28,7 @@ export const EFFECTS = [
   /** The passport is public, or is not public any more. */
   'published',
 ] as const;
-export type Effect = (typeof EFFECTS)[number];
+type Effect = (typeof EFFECTS)[number];
 
 type Needs = Readonly<Record<Effect, Evidence | null>>;
 
@@ -59,7 +59,7 @@ export const NEEDED_EVIDENCE: Readonly<Record<Operation, Needs>> = {
  * item, where nothing is listed or where the list cannot be read; `accepted` where the profile says so
  * (`answers.withoutProof`).
  */
-export const UNPROVEN_CAUSES = ['assumed_empty', 'unlisted', 'accepted'] as const;
+const UNPROVEN_CAUSES = ['assumed_empty', 'unlisted', 'accepted'] as const;
 export type UnprovenCause = (typeof UNPROVEN_CAUSES)[number];
 
 /** True if the evidence is as strong as needed. */

@@ -13,7 +13,7 @@ export interface Renamed {
 }
 
 /** The desired content of an item, and its content at the API. */
-export interface ItemStanding {
+interface ItemStanding {
   kind: ItemKind;
   key: string;
   desiredHash: string;
@@ -26,7 +26,7 @@ export interface ItemStanding {
 }
 
 /** The write that brings the desired payload to the API, or the reason why there is none. */
-export type Difference =
+type Difference =
   | { need: 'none' }
   | { need: 'write'; operation: Operation }
   | { need: 'blocked'; operation: Operation; reason: Reason };

@@ -3,7 +3,7 @@ import type { DeliveryState } from '../delivery/delivery.ts';
 import type { Operation } from '../delivery/operation.ts';
 import type { Reason } from '../delivery/reason.ts';
 import type { Scope } from '../delivery/scope.ts';
-import type { SubjectKind } from '../item.ts';
+import type { ItemKind, SubjectKind } from '../item.ts';
 import type { ContactList } from './first-contact.ts';
 import type { RunResult } from './intake.ts';
 import type { ListableKind } from './target.ts';
@@ -62,3 +62,20 @@ export type ProgressEvent =
   | { type: 'api_wait'; wait: ApiWait | null };
 
 export type Emit = (event: ProgressEvent) => void;
+
+/** The times of one page between the source and the ledger, in milliseconds since the epoch. */
+export interface PageTimes {
+  source: string;
+  stream: string;
+  run: number;
+  /** The number of the page in its stream and run, from 1. */
+  page: number;
+  /** When the page was read and its job was enqueued. */
+  readAt: number;
+  mapBeganAt: number;
+  stageBeganAt: number;
+  storedAt: number;
+}
+
+/** Called when a page was stored, with the items that its mapping has made. It must not throw. */
+export type OnPageStored = (times: PageTimes, items: Iterable<{ kind: ItemKind; key: string }>) => void;

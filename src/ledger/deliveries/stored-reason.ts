@@ -1,5 +1,4 @@
-import type { Reason } from '../../domain/delivery/reason.ts';
-import { reasonShape } from '../../domain/delivery/reason-shape.ts';
+import { type Reason, reasonShape } from '../../domain/delivery/reason.ts';
 
 /** The stored text of a reason. It contains the shape of the reason, by which an index groups stuck items. */
 export function reasonText(reason: Reason): string {

@@ -11,14 +11,13 @@
 // made when their times are known, so no part of the sync waits for them. The queue of spans is bounded; spans that do
 // not fit are dropped.
 
+import { createHash } from 'node:crypto';
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type IdGenerator, RandomIdGenerator, TracerProvider } from '@opentelemetry/sdk-trace';
-import type { OnPageStored } from '../../domain/ports/page-trace.ts';
-import type { ProgressEvent } from '../../domain/ports/progress.ts';
+import type { OnPageStored, ProgressEvent } from '../../domain/ports/progress.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { isTraced, traceOf } from './trace-ids.ts';
 
 export interface TracesOptions {
   endpoint: string;
@@ -203,4 +202,35 @@ function createSdk({ endpoint, headers, version, now, log }: TracesOptions) {
       timer.abort();
     },
   };
+}
+
+/** Names one delivery: an item and its revision in one ledger. */
+export interface DeliveryName {
+  ledger: string;
+  kind: string;
+  key: string;
+  revision: number;
+}
+
+/**
+ * The ids of the trace of a delivery. They are computed from the name of the delivery, so they are the same in every
+ * process and after every restart. Neither the queue nor the ledger has to store them.
+ */
+export function traceOf({ ledger, kind, key, revision }: DeliveryName): { traceId: string; rootId: string } {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([ledger, kind, key, revision]))
+    .digest('hex');
+  return { traceId: hash.slice(0, 32), rootId: hash.slice(32, 48) };
+}
+
+/**
+ * True if an item is traced. Either all its revisions are traced or none, and the answer is the same in every process.
+ * @param ratio from 0 to 1
+ */
+export function isTraced(kind: string, key: string, ratio: number): boolean {
+  if (ratio >= 1) return true;
+  const hash = createHash('sha256')
+    .update(JSON.stringify([kind, key]))
+    .digest();
+  return hash.readUInt32BE(0) / 2 ** 32 < ratio;
 }

@@ -15,25 +15,27 @@ import type { IdentifyingMapping } from '../../domain/stream-identity.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
-import { ANY_PRODUCT } from './blocked-products.ts';
-import type { MappingProblem } from './definition.ts';
 import { applyExpressions, evaluateWhen } from './expressions/apply-expressions.ts';
-import { type Compilation, columnsUsedBy, compileExpressions, compileWhen } from './expressions/compile-expressions.ts';
+import {
+  type Compilation,
+  columnsUsedBy,
+  compileExpressions,
+  compileWhen,
+  type ExpressionMapping,
+} from './expressions/compile-expressions.ts';
 import { createEnvironment, withEntryVariables } from './expressions/environment.ts';
-import { createMeter, type Meter } from './expressions/meter.ts';
-import { rowScope } from './expressions/scope.ts';
+import { readKey, rowScope } from './expressions/expression.ts';
 import { isUnitCode, unitTable } from './functions/unit.ts';
-import { identifyingMapping } from './identifying-mapping.ts';
 import { loadLookups } from './lookups/load-lookups.ts';
 import { createLookupTables, type LookupTables } from './lookups/lookups.ts';
-import { type Made, madeItems, madeNothing } from './made.ts';
+import { ANY_PRODUCT, type Made, madeItems, madeNothing } from './made.ts';
 import type { ItemChecks } from './make-item.ts';
-import { applyModule } from './modules/apply-module.ts';
-import { loadModule } from './modules/load-module.ts';
-import { readModuleSource } from './modules/module-source.ts';
-import { functionsOf, revisionOf } from './revision.ts';
+import type { MappingProblem } from './mapping-error.ts';
+import { createMeter, type Meter } from './meter.ts';
+import { applyModule, createMappingTools } from './modules/apply-module.ts';
+import { loadModule, readModuleSource } from './modules/load-module.ts';
 import type { SourceMappings } from './source-mappings.ts';
-import { createMappingTools } from './tools.ts';
+import { functionsOf, revisionOf } from './source-mappings.ts';
 import { compileRules } from './value-rules.ts';
 import { isTooDeep } from './values.ts';
 
@@ -251,4 +253,28 @@ function mapWith(mappings: readonly StreamMapping[], record: MappableRecord): Ma
   }
   if (issues.length > 0) return { status: 'quarantined', issues, blockedProducts: [], items };
   return items.length > 0 ? { status: 'mapped', items } : { status: 'excluded' };
+}
+
+/**
+ * The mapping as one that may identify rows. Null with `each`, because a row has many keys then, and for a key that is looked
+ * up, because it changes with the table. A `when` that looks something up does not count.
+ */
+function identifyingMapping(
+  { key: keyText = '', path }: MappingDefinition,
+  { kind, each, key, when }: ExpressionMapping,
+  meter: Meter,
+): IdentifyingMapping | null {
+  if (each !== null || key.looksUp) return null;
+  const ofRow = when?.looksUp === true ? null : when;
+  return {
+    expressions: JSON.stringify([kind, key.text, ofRow?.text ?? null]),
+    path,
+    key: keyText.trim(),
+    keyOf(fields) {
+      meter.startRow();
+      const scope = rowScope(fields);
+      const wanted = evaluateWhen(ofRow, scope);
+      return wanted.ok && !wanted.value ? null : readKey(key, scope);
+    },
+  };
 }

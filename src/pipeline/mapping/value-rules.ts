@@ -2,9 +2,9 @@ import type { Issue } from '../../domain/issue.ts';
 import type { ValueRule } from '../../domain/mapping.ts';
 import { compareDecimals, normalizeDecimal } from '../../lib/decimal.ts';
 import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
-import type { MappingProblem } from './definition.ts';
 import { compileLinearPattern, type LinearPattern } from './expressions/linear-pattern.ts';
-import type { Meter } from './expressions/meter.ts';
+import type { MappingProblem } from './mapping-error.ts';
+import type { Meter } from './meter.ts';
 import { kindOf, numberText, shown } from './values.ts';
 
 /** The rules of a mapping, ready to be applied. */

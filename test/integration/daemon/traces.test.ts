@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { isTraced } from '../../../src/observe/traces/trace-ids.ts';
+import { isTraced } from '../../../src/observe/traces/create-traces.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { describeRedis, startRedis } from '../../support/servers/redis.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';

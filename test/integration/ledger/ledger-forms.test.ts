@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { replayForm } from '../../../src/pipeline/replay-form.ts';
+import { replayForm } from '../../../src/pipeline/replay.ts';
 import { claimDue, deliverAll, delivered, LOST, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';

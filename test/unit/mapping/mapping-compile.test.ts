@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
-import { mappingFault } from '../../../src/pipeline/mapping/definition.ts';
-import { isOwnSource } from '../../../src/pipeline/mapping/modules/module-source.ts';
+import { mappingFault } from '../../../src/pipeline/mapping/mapping-error.ts';
+import { isOwnSource } from '../../../src/pipeline/mapping/modules/load-module.ts';
 import {
   type Draft,
   issuesOf,

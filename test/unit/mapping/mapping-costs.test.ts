@@ -1,7 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { createMeter, ROW_STEPS_MAX } from '../../../src/pipeline/mapping/expressions/meter.ts';
+import { createMeter, ROW_STEPS_MAX } from '../../../src/pipeline/mapping/meter.ts';
 import {
   issueOf,
   issuesOf,

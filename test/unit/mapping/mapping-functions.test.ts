@@ -4,15 +4,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { normalizeDecimal } from '../../../src/lib/decimal.ts';
 import { COUNTRIES } from '../../../src/pipeline/mapping/functions/countries.ts';
-import { country } from '../../../src/pipeline/mapping/functions/country.ts';
-import { COUNTRY_ALIASES } from '../../../src/pipeline/mapping/functions/country-aliases.ts';
+import { COUNTRY_ALIASES, country } from '../../../src/pipeline/mapping/functions/country.ts';
 import { date } from '../../../src/pipeline/mapping/functions/date.ts';
 import { decimal } from '../../../src/pipeline/mapping/functions/decimal.ts';
 import { gtin } from '../../../src/pipeline/mapping/functions/gtin.ts';
 import { lookup } from '../../../src/pipeline/mapping/functions/lookup.ts';
-import { unit, unitTable } from '../../../src/pipeline/mapping/functions/unit.ts';
+import { UNIT_ALIASES, unit, unitTable } from '../../../src/pipeline/mapping/functions/unit.ts';
 import { REC20_CODES, REC21_CODES } from '../../../src/pipeline/mapping/functions/unit-codes.ts';
-import { UNIT_ALIASES } from '../../../src/pipeline/mapping/functions/units.ts';
 import { createLookupTables } from '../../../src/pipeline/mapping/lookups/lookups.ts';
 import { MappingError } from '../../../src/pipeline/mapping/mapping-error.ts';
 

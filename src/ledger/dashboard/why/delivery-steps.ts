@@ -1,7 +1,7 @@
 // Explains why an item is not delivered. Each state of a delivery has its own explanation.
 
-import { GUARDED_CHANGE, isGuardedChange } from '../../../domain/delivery/guarded-change.ts';
 import { hasTrait, type Reason, type ReasonCode } from '../../../domain/delivery/reason.ts';
+import { GUARDED_CHANGE, isGuardedChange } from '../../../domain/guard-advice.ts';
 import type { ItemKind } from '../../../domain/item.ts';
 import type { ItemState, ItemSummary, ItemView, LedgerViews } from '../../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../../domain/words.ts';

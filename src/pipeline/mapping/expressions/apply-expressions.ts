@@ -2,15 +2,13 @@ import type { Issue } from '../../../domain/issue.ts';
 import { type Item, type ItemRef, partRef, REF_KINDS } from '../../../domain/item.ts';
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import { err, ok, type Result } from '../../../lib/result.ts';
-import { productsBlockedBy } from '../blocked-products.ts';
-import { type Made, madeItems, madeNothing } from '../made.ts';
+import { type Made, madeItems, madeNothing, productsBlockedBy } from '../made.ts';
 import { type ItemChecks, makeItem, rootOf } from '../make-item.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, requireNumberText, toPayload } from '../values.ts';
 import type { ExpressionMapping } from './compile-expressions.ts';
 import { describeFailure, withSource } from './describe-failure.ts';
-import { type Expression, keyTextOf } from './expression.ts';
-import { entryScope, rowScope, type Scope } from './scope.ts';
+import { type Expression, entryScope, keyTextOf, rowScope, type Scope } from './expression.ts';
 
 /** Replaces a key that could not be computed, so that the other fields of the item are validated nevertheless. */
 const UNKNOWN_KEY = '?';

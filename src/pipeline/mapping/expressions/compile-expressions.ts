@@ -1,11 +1,11 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { ITEM_FIELDS, type ItemKind, REF_ROLES } from '../../../domain/item.ts';
 import type { MappedRole, MappingDefinition } from '../../../domain/mapping.ts';
-import type { MappingProblem } from '../definition.ts';
 import type { LookupTables } from '../lookups/lookups.ts';
 import { holdsText } from '../make-item.ts';
+import type { MappingProblem } from '../mapping-error.ts';
+import type { Meter } from '../meter.ts';
 import { compileExpression, type Expression, type Findings } from './expression.ts';
-import type { Meter } from './meter.ts';
 
 /** A mapping made of expressions, ready to run. */
 export interface ExpressionMapping {

@@ -6,11 +6,9 @@ import { suggest } from '../../../lib/text/suggest.ts';
 import type { FoundValue } from '../lookups/lookups.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, shown } from '../values.ts';
-import { isCelError } from './describe-compile-error.ts';
-import { describeTypes, wordOf } from './describe-types.ts';
-import type { Expression } from './expression.ts';
+import { describeTypes, isCelError, wordOf } from './describe-compile-error.ts';
+import type { Expression, Scope } from './expression.ts';
 import { accessText, memberAccess, memberPath, memberPresence } from './name-access.ts';
-import type { Scope } from './scope.ts';
 
 const COLUMNS_SHOWN_MAX = 12;
 const VALUE_LENGTH_MAX = 1000;

@@ -10,9 +10,9 @@ import { BOUNDED, createSearch, requireDurationText } from '../functions/text.ts
 import { type UnitTable, unit } from '../functions/unit.ts';
 import type { LookupTables } from '../lookups/lookups.ts';
 import { MappingError } from '../mapping-error.ts';
+import type { Meter } from '../meter.ts';
 import { requireNumberText, shown } from '../values.ts';
 import type { LinearPattern } from './linear-pattern.ts';
-import type { Meter } from './meter.ts';
 
 /** Limits for one expression, far above what a mapping needs. */
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 8 };

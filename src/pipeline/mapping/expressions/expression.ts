@@ -1,16 +1,16 @@
 import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+import type { JsonObject } from '../../../lib/json.ts';
 import { err, ok, type Result } from '../../../lib/result.ts';
 import { dateFormatProblem } from '../functions/date.ts';
 import { isDecimalMark } from '../functions/decimal.ts';
 import { BOUNDED, BOUNDED_METHODS } from '../functions/text.ts';
 import type { FoundValue, LookupTables } from '../lookups/lookups.ts';
+import type { ExpressionProblem } from '../mapping-error.ts';
+import type { Meter } from '../meter.ts';
+import { meterExpression } from '../meter.ts';
 import { keyText, rounded, shown } from '../values.ts';
 import { describeCompileError } from './describe-compile-error.ts';
-import type { ExpressionProblem } from './expression-problem.ts';
 import { compileLinearPattern, type LinearPattern } from './linear-pattern.ts';
-import type { Meter } from './meter.ts';
-import { meterExpression } from './meter-expression.ts';
-import type { Scope } from './scope.ts';
 
 /** A compiled expression. */
 export interface Expression {
@@ -219,4 +219,35 @@ export function readKey(expression: Expression, scope: Scope): string | null {
     // Another part reports the failure.
     return null;
   }
+}
+
+/** The values that an expression can use: a row, and with `each` one entry of a list of the row. */
+export interface Scope {
+  row: JsonObject;
+  /** Absent without `each`. */
+  entry?: { item: unknown; index: number };
+  /** The values of the variables, by name. */
+  variables: Record<string, unknown>;
+}
+
+export function rowScope(row: JsonObject): Scope {
+  return { row, variables: { row: readable(row) } };
+}
+
+/** The scope of one entry of a list. `index` counts from 0. */
+export function entryScope({ row, variables }: Scope, item: unknown, index: number): Scope {
+  return {
+    row,
+    entry: { item, index },
+    variables: { ...variables, item: readable(item ?? null), index: BigInt(index) },
+  };
+}
+
+/**
+ * An object with a member named "constructor" becomes a map, because the CEL library would not treat it as a plain
+ * object.
+ */
+function readable(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Map) return value;
+  return Object.hasOwn(value, 'constructor') ? new Map(Object.entries(value)) : value;
 }

@@ -16,7 +16,7 @@ const UNGROUPED = {
   '.': /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/,
 } as const;
 
-export type DecimalMark = keyof typeof GROUPED;
+type DecimalMark = keyof typeof GROUPED;
 
 export function isDecimalMark(mark: unknown): mark is DecimalMark {
   return mark === ',' || mark === '.';

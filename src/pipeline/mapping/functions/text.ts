@@ -1,5 +1,5 @@
-import type { Meter } from '../expressions/meter.ts';
 import { MappingError } from '../mapping-error.ts';
+import type { Meter } from '../meter.ts';
 import { shown } from '../values.ts';
 
 /** The library's methods whose work can grow faster than their input. */

@@ -1,12 +1,16 @@
 import { extname, resolve } from 'node:path';
-import type { LookupTable } from '../../../domain/lookup.ts';
+import { parse } from 'csv-parse/sync';
+import { type LookupTable, lookupRow } from '../../../domain/lookup.ts';
 import type { LookupConfig } from '../../../domain/mapping.ts';
 import { canonicalJson } from '../../../lib/canonical-json.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import { readBoundedFile } from '../../../lib/files/bounded-file.ts';
 import { sha256Url } from '../../../lib/hash.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseExactly } from '../../../lib/json.ts';
 import { err, ok, type Result } from '../../../lib/result.ts';
 import { suggest } from '../../../lib/text/suggest.ts';
-import type { MappingProblem } from '../definition.ts';
-import { loadLookupTable } from './lookup-tables.ts';
+import type { MappingProblem } from '../mapping-error.ts';
+import { numberText, shown } from '../values.ts';
 import type { LookupTables, NamedTable } from './lookups.ts';
 
 /** The source whose mappings look something up. */
@@ -71,4 +75,132 @@ function columnOf(declared: LookupConfig | undefined): Pick<NamedTable, 'column'
 /** Each source has separate tables, because each source reads changed files at another time. */
 function idOf({ source }: LookingUp, definition: object): LookupTable['id'] {
   return sha256Url(canonicalJson({ source, ...(JSON.parse(JSON.stringify(definition)) as object) }));
+}
+
+const FILE_BYTES_MAX = 16 * 1024 * 1024;
+const ENTRIES_MAX = 500_000;
+
+/** The columns of a lookup file that the config names. */
+type LookupColumns = Pick<LookupConfig, 'key' | 'value'>;
+
+/**
+ * Reads a lookup file: CSV separated by comma, semicolon or tab, or JSON. Without `columns` a CSV file has the header
+ * `key,value`, and a JSON file is one object of texts and numbers. With `columns` a CSV file has these columns, and a
+ * JSON file is a list of objects with these members. UTF-8. The error is a full sentence.
+ *
+ * @param file the name in the config, relative to `baseDir`
+ */
+async function loadLookupTable(
+  file: string,
+  baseDir: string,
+  columns?: LookupColumns,
+): Promise<Result<ReadonlyMap<string, JsonValue>, string>> {
+  const path = resolve(baseDir, file);
+  const read = await readBoundedFile(path, FILE_BYTES_MAX);
+  if (!read.ok) {
+    const { kind, reason } = read.error;
+    return err(`The lookup file "${file}" ${reason}${kind === 'missing' ? ` (${path})` : ''}.`);
+  }
+  const extension = extname(file).toLowerCase();
+  if (extension !== '.csv' && extension !== '.json') {
+    return err(`The lookup file "${file}" has to be a .csv or a .json file.`);
+  }
+  const isCsv = extension === '.csv';
+  const entries =
+    columns === undefined
+      ? (isCsv ? entriesOfCsv : entriesOfJson)(read.value)
+      : entriesOfRows(isCsv ? rowsOfCsv(read.value) : rowsOfJson(read.value), columns);
+  return entries.ok ? entries : err(`The lookup file "${file}" ${entries.error}`);
+}
+
+type Entries = Result<Map<string, JsonValue>, string>;
+type Rows = Result<{ fields: JsonObject; line: number }[], string>;
+
+function entriesOfCsv(text: string): Entries {
+  const header = /^key([,;\t])value$/i.exec(text.split(/\r?\n/, 1)[0]?.replaceAll('"', '').replaceAll(' ', '') ?? '');
+  if (!header) return err('needs the two columns key and value, and this first line: key,value.');
+  let rows: unknown;
+  try {
+    rows = parse(text, { delimiter: header[1] ?? ',', trim: true, skip_empty_lines: true, info: true });
+  } catch (error) {
+    return err(`is not valid CSV: ${messageOf(error)}.`);
+  }
+  if (!Array.isArray(rows)) return err('is not valid CSV.');
+  const entries = new Map<string, JsonValue>();
+  for (const row of (rows as { record: string[]; info: { lines: number } }[]).slice(1)) {
+    const [key = '', value = ''] = row.record;
+    const problem = add(entries, key, value);
+    if (problem !== null) return err(`${problem} (line ${row.info.lines}).`);
+  }
+  return ok(entries);
+}
+
+function entriesOfJson(text: string): Entries {
+  let value: unknown;
+  try {
+    value = parseExactly(text);
+  } catch (error) {
+    return err(`is not valid JSON: ${messageOf(error)}.`);
+  }
+  if (!isJsonObject(value)) return err('has to be one JSON object of keys and values.');
+  const entries = new Map<string, JsonValue>();
+  for (const [key, member] of Object.entries(value)) {
+    const entry = typeof member === 'number' ? numberText(member) : member;
+    if (typeof entry !== 'string')
+      return err(`has a value for "${shown(key)}" that is neither text nor a safe number.`);
+    const problem = add(entries, key.trim(), entry);
+    if (problem !== null) return err(`${problem}.`);
+  }
+  return ok(entries);
+}
+
+function rowsOfCsv(text: string): Rows {
+  const delimiter = [';', '\t', ','].find((one) => text.split(/\r?\n/, 1)[0]?.includes(one)) ?? ',';
+  let rows: unknown;
+  try {
+    rows = parse(text, { delimiter, bom: true, columns: true, trim: true, skip_empty_lines: true, info: true });
+  } catch (error) {
+    return err(`is not valid CSV: ${messageOf(error)}.`);
+  }
+  if (!Array.isArray(rows)) return err('is not valid CSV.');
+  const read = rows as { record: JsonObject; info: { lines: number } }[];
+  return ok(read.map(({ record, info }) => ({ fields: record, line: info.lines })));
+}
+
+function rowsOfJson(text: string): Rows {
+  let value: unknown;
+  try {
+    value = parseExactly(text);
+  } catch (error) {
+    return err(`is not valid JSON: ${messageOf(error)}.`);
+  }
+  if (!Array.isArray(value) || !value.every(isJsonObject)) return err('has to be a JSON list of objects.');
+  return ok(value.map((fields, at) => ({ fields, line: at + 1 })));
+}
+
+function entriesOfRows(rows: Rows, columns: LookupColumns): Entries {
+  if (!rows.ok) return rows;
+  const [head] = rows.value;
+  const named = [...columns.key, ...[columns.value].flat()];
+  const absent = head === undefined ? [] : named.filter((column) => !Object.hasOwn(head.fields, column));
+  if (head !== undefined && absent.length > 0) {
+    return err(`has no column ${absent.join(', ')}; it has ${Object.keys(head.fields).map(shown).join(', ')}.`);
+  }
+  const entries = new Map<string, JsonValue>();
+  for (const { fields, line } of rows.value) {
+    const row = lookupRow(fields, columns);
+    if (row === null) continue;
+    const problem = add(entries, row.key, row.value);
+    if (problem !== null) return err(`${problem} (row ${line}).`);
+  }
+  return ok(entries);
+}
+
+function add(entries: Map<string, JsonValue>, key: string, value: JsonValue): string | null {
+  if (entries.size >= ENTRIES_MAX) return `has more than ${ENTRIES_MAX} entries`;
+  const before = entries.get(key);
+  if (before !== undefined && canonicalJson(before) !== canonicalJson(value))
+    return `has two values for the key "${shown(key)}"`;
+  entries.set(key, value);
+  return null;
 }

@@ -1,14 +1,20 @@
 import { z } from 'zod';
 import type { Issue } from '../../../domain/issue.ts';
-import { ITEM_KINDS, type Item, REF_KINDS, REF_ROLES } from '../../../domain/item.ts';
-import { wordsOfProblem } from '../../../domain/item-words.ts';
+import { ITEM_KINDS, type Item, REF_KINDS, REF_ROLES, wordsOfProblem } from '../../../domain/item.ts';
+import type { MappingModule, MappingTools } from '../../../domain/mapping.ts';
 import { type BlockedProducts, type MappableRecord, productsOf } from '../../../domain/mapping.ts';
-import type { MappingModule, MappingTools } from '../../../domain/mapping-module.ts';
 import { messageOf } from '../../../lib/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { err, type Result } from '../../../lib/result.ts';
-import { ANY_PRODUCT } from '../blocked-products.ts';
-import { type Made, madeNothing } from '../made.ts';
+import { country } from '../functions/country.ts';
+import { date } from '../functions/date.ts';
+import { decimal } from '../functions/decimal.ts';
+import { gtin } from '../functions/gtin.ts';
+import { lookup, lookupAll } from '../functions/lookup.ts';
+import { decodeEntities, htmlText } from '../functions/plain-text.ts';
+import { type UnitTable, unit } from '../functions/unit.ts';
+import type { LookupTables } from '../lookups/lookups.ts';
+import { ANY_PRODUCT, type Made, madeNothing } from '../made.ts';
 import { type ItemChecks, makeItem } from '../make-item.ts';
 import { MappingError } from '../mapping-error.ts';
 import { copyOfRow, keyText, kindOf, shown, toPayload } from '../values.ts';
@@ -176,4 +182,30 @@ function complaintOf(error: z.ZodError): string {
   const [first] = error.issues;
   if (first === undefined) return 'it has an invalid value';
   return [first.path.map(String).join('.'), first.message].filter((part) => part !== '').join(': ');
+}
+
+/**
+ * The functions of expressions, for mapping modules. They return "" if an expression would get null; the field is left
+ * out in both cases. They have the same optional arguments.
+ */
+export function createMappingTools({ tables, units }: { tables: LookupTables; units: UnitTable }) {
+  return {
+    country: (value: unknown) => country(value) ?? '',
+    unit: (value: unknown) => unit(value, units) ?? '',
+    decimal: (value: unknown, mark?: ',' | '.') => decimal(value, mark) ?? '',
+    gtin: (value: unknown) => gtin(value) ?? '',
+    date: (value: unknown, format?: string) => date(value, format) ?? '',
+    htmlText: (value: unknown) => htmlText(value) ?? '',
+    decodeEntities: (value: unknown) => decodeEntities(value) ?? '',
+    lookup: (table: string, key: unknown, ...fallback: string[]) => {
+      const found = lookup(tables, table, key, ...fallback);
+      return typeof found === 'string' ? found : '';
+    },
+    lookupAll: (table: string, key: unknown) => copyOfValues(lookupAll(tables, table, key)),
+  } satisfies MappingTools;
+}
+
+/** The tables are shared by all rows, so a module gets copies. */
+function copyOfValues(values: readonly JsonValue[]): JsonValue[] {
+  return structuredClone([...values]);
 }
