@@ -82,12 +82,14 @@ const LOOK_MAX_MS = 2000;
 export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<SyncReport> {
   const { config, views, bus } = runtime;
   const startedAt = clock.ticks();
+  const begunAt = clock.now();
   const requests = createRequestCounts();
   const unsubscribe = bus.subscribe(requests.observe);
   const pause = createPauseBetweenLooks(bus, { clock, waitMs: request.waitMs });
   const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
   const cause = { trigger: 'cli', askedBy: request.askedBy } as const;
   const runIds: number[] = [];
+  const failed: StreamAccount[] = [];
   const remapped: SyncReport['remapped'] = [];
   let problem: Fault | null = null;
   let accepted: Acceptance | null = null;
@@ -106,6 +108,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
           runIds.push(pulled.runId);
           if (pulled.remapped > 0) remapped.push({ source, rows: pulled.remapped });
         } catch (error) {
+          const [last] = views.runs({ source, limit: 1 });
+          if (last !== undefined && last.startedAt >= begunAt) failed.push(...last.streams);
           // A source that cannot be read says more than one whose rows are refused.
           if (problem === null || problem.code === 'source.refused') problem = faultOf(error, source);
         }
@@ -132,7 +136,11 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     requests: requests.counts,
     durationMs: clock.ticks() - startedAt,
     fault: problem,
-    warnings: [...runWarnings(runs), ...warningsOf(runtime), ...(await refusedOperationWarnings(runtime))],
+    warnings: [
+      ...runWarnings([...runs, ...failed]),
+      ...warningsOf(runtime),
+      ...(await refusedOperationWarnings(runtime)),
+    ],
     waitingFor: views.waitingFor(20, selected),
     left: leftOf(items),
   };

@@ -39,10 +39,12 @@ CREATE TABLE streams (
   flags_missing INTEGER NOT NULL DEFAULT 0, -- 1: if a record is missing, its items are missing too
   snapshot_at INTEGER,                -- when the last complete snapshot began
   was_read INTEGER NOT NULL DEFAULT 0, -- 1 once a read was complete, so that an absent key is known to be absent
-  -- 2 while the stream is being read, 1 until the guard has decided, and 0 if new items of the stream are sent at once
+  -- 3 while the stream is being read after a read that failed, 2 while it is being read, 1 until the guard has decided, and 0 if new
+  -- items of the stream are sent at once
   holds_creates INTEGER NOT NULL DEFAULT 0,
   identity TEXT,                      -- JSON: the key columns of the rows, or their content; null until a run stores it
   read_as_of INTEGER,                 -- the time of the newest file of the last snapshot; null if it is not known
+  read_files TEXT,                    -- JSON: for each file of the last snapshot the newest time at which it was modified
   CONSTRAINT streams_unique UNIQUE (source, name)
 ) STRICT;
 
@@ -125,6 +127,19 @@ CREATE TABLE guarded_reads (
   message TEXT NOT NULL,
   accepted_at INTEGER,                -- when a person accepted these figures
   holds_creates INTEGER NOT NULL DEFAULT 0 -- 1 if most of what the stream had is gone, so that its new items are held too
+) STRICT;
+
+-- Exports that the guard holds before their first row, because they are older than the last one: one row for each stream, until another
+-- export is read. What the guard holds of the export before stays in guarded_reads.
+CREATE TABLE older_exports (
+  stream_id INTEGER PRIMARY KEY REFERENCES streams (id),
+  run_id INTEGER NOT NULL,            -- the last run that the guard held
+  since INTEGER NOT NULL,             -- when the guard held the first one
+  as_of INTEGER,                      -- the time of its newest file; null if it is not known
+  missing INTEGER NOT NULL,           -- how many stored records it lacks
+  read INTEGER NOT NULL,              -- how many rows it has
+  message TEXT NOT NULL,
+  accepted_at INTEGER                 -- when a person accepted the export
 ) STRICT;
 
 -- Each record that counts as lost in a held read. The rows of a stream are replaced when the guard decides again.

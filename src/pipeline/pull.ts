@@ -2,13 +2,17 @@ import { fault } from '../domain/faults.ts';
 import type { Mapper } from '../domain/mapping.ts';
 import { formatPlace } from '../domain/place.ts';
 import type {
+  CreatesAfter,
   EndedStream,
   HeldStream,
   MissingGuard,
+  OlderExport,
   ReadPage,
   RunCause,
+  RunEnd,
   SeenRecords,
   StagedPage,
+  StreamEnd,
   StreamProgress,
 } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
@@ -89,26 +93,33 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   const { runId, remapped, streams: progress } = await untilWritable(() => ledger.startRun(start), wait, abort);
   addLogFields({ run: runId });
   const guarded: PullResult['guarded'] = [];
+  let unended: RunEnd['unended'];
   try {
     for (const stream of inReadingOrder(request)) {
-      const before = progress[stream.name] ?? { cursor: null, snapshotAt: null, asOf: null, identity: null };
-      const held = await pullStream({ ...request, runId, stream, before }, options, abort);
+      const before = progress[stream.name] ?? NEVER_READ;
+      const warnings = new Set<string>();
+      const held = await pullStream({ ...request, runId, stream, before, warnings }, options, abort).finally(() => {
+        const shown = shownOf(warnings);
+        unended = { source, stream: stream.name, warnings: shown };
+        for (const message of shown) request.onWarning?.(stream.name, message);
+      });
       if (held !== null) guarded.push({ stream: stream.name, ...held });
       if (abort.aborted) break;
+      unended = undefined;
     }
     const passed = streams.filter((name) => guarded.every(({ stream }) => stream !== name));
     if (!abort.aborted) await reader.acknowledge(passed, abort);
   } catch (error) {
     // After an abort the connector may throw, which is no failure.
     if (!abort.aborted) {
-      const failed = { runId, result: 'failed', error: messageAndCureOf(error) } as const;
+      const failed = { runId, result: 'failed', error: messageAndCureOf(error), unended } as const;
       await untilWritable(() => ledger.endRun(failed), wait, abort);
       throw error;
     }
   }
   const result = abort.aborted ? 'interrupted' : 'complete';
   const leftStreams = { guard: request.guard, flagItems: !request.ignoreMissing };
-  const held = await untilWritable(() => ledger.endRun({ runId, result, leftStreams }), wait, abort);
+  const held = await untilWritable(() => ledger.endRun({ runId, result, unended, leftStreams }), wait, abort);
   for (const { source: of, ...stream } of held) {
     if (of === source) guarded.push(stream);
     else options.emit({ type: 'guard_held', source: of, ...stream });
@@ -138,10 +149,14 @@ export async function noteFailedRun(
   await untilWritable(() => ledger.endRun(failed), wait, abort);
 }
 
+const NEVER_READ: StreamProgress = { cursor: null, snapshotAt: null, asOf: null, files: {}, identity: null };
+
 interface StreamPull extends PullRequest {
   runId: number;
   stream: SourceStream;
   before: StreamProgress;
+  /** The warnings of all reads of the stream in this run. */
+  warnings: Set<string>;
 }
 
 /** One read of a stream: a snapshot, or changes. */
@@ -151,24 +166,25 @@ interface StreamRead extends StreamPull {
   keyOf: KeyOf | null;
   /** True if this snapshot follows a read of changes, so that it shows what the changes have missed. */
   compares: boolean;
-  /** The warnings of all reads of the stream in this run. */
-  warnings: Set<string>;
+  /** True if no other read of the stream follows in this run. */
+  isLast: boolean;
 }
 
 /** Why the guard holds an export; null if it does not. */
 type Held = Pick<HeldStream, 'message' | 'isOlder'> | null;
 
-async function pullStream(request: StreamPull, options: PullOptions, abort: AbortSignal): Promise<Held> {
+async function pullStream(asked: StreamPull, options: PullOptions, abort: AbortSignal): Promise<Held> {
+  const request = { ...asked, stream: withWarnings(asked) };
   const identified = await identifyStream(request, options, abort);
   if (identified === null) return null;
   const { keyOf } = identified;
   const stream = identified.nothingNew ? { ...request.stream, pull: only(identified.nothingNew) } : request.stream;
   const modes = modesOf(request, options.clock.now());
-  const warnings = new Set<string>();
   let guarded: Held = null;
-  for (const mode of modes) {
+  for (const [at, mode] of modes.entries()) {
     const compares = modes.length > 1 && mode === 'snapshot';
-    guarded = await readStream({ ...request, stream, mode, keyOf, compares, warnings }, options, abort);
+    const isLast = at === modes.length - 1;
+    guarded = await readStream({ ...request, stream, mode, keyOf, compares, isLast }, options, abort);
     if (abort.aborted) return null;
   }
   return guarded;
@@ -184,6 +200,19 @@ function modesOf({ stream, before, snapshotEveryMs }: StreamPull, now: number): 
   if (before.snapshotAt === null || before.cursor === null) return ['snapshot'];
   const age = now - before.snapshotAt;
   return age >= 0 && age < snapshotEveryMs ? ['changes'] : ['changes', 'snapshot'];
+}
+
+/** The stream, whose reads add the warnings of their pages, also if a read fails after them. */
+function withWarnings({ stream, warnings }: Pick<StreamPull, 'stream' | 'warnings'>): SourceStream {
+  return {
+    ...stream,
+    async *pull(request, signal) {
+      for await (const page of stream.pull(request, signal)) {
+        for (const text of page.warnings ?? []) warnings.add(text);
+        yield page;
+      }
+    },
+  };
 }
 
 function only(page: Page): SourceStream['pull'] {
@@ -208,26 +237,19 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   let number = 0;
   let endCursor: JsonValue | undefined;
   let isNew = true;
-  let asOf: number | undefined;
-  let held: string | null = null;
+  let times: StreamEnd['times'];
+  let held: OlderExport | null = null;
   for await (const page of stream.pull({ mode, cursor: mode === 'changes' ? before.cursor : null }, abort)) {
     if (abort.aborted) return null;
-    for (const text of page.warnings ?? []) warnings.add(text);
     if (page.nothingNew === true) {
       assertReadBefore(request);
       isNew = false;
       break;
     }
-    if (mode === 'snapshot' && page.asOf !== undefined && asOf === undefined) {
-      const found = await compareTimes(
-        { ...request, onWarning: (_, text) => warnings.add(text) },
-        page.asOf,
-        options,
-        abort,
-      );
+    if (mode === 'snapshot' && page.asOf !== undefined && times === undefined) {
+      const toCompare = { ...request, warn: (text: string) => warnings.add(text) };
+      ({ times, held } = await compareTimes(toCompare, page.asOf, options, abort));
       if (abort.aborted) return null;
-      held = found.held;
-      asOf = found.asOf;
       if (held !== null) break;
     }
     ignored.count(page.rows);
@@ -259,7 +281,8 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
     read,
     uncounted,
     seen: mode === 'snapshot' && isNew && held === null ? seen : null,
-    asOf,
+    times,
+    creates: createsAfter(request, held !== null || !isNew),
     warnings: shownOf(warnings),
     ...(held === null ? {} : { held }),
     ...(endCursor === undefined ? {} : { cursor: endCursor }),
@@ -267,9 +290,14 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   };
   const { guarded, refused } = await untilWritable(() => ledger.endStream(end), wait, abort);
   if (isMappedLater) await mapQueue.mapStored(source);
-  for (const message of shownOf(warnings)) request.onWarning?.(stream.name, message);
   if (refused !== null) throw refusedFault(request, { ...refused, read });
   return guarded === null ? null : { message: guarded, isOlder: held !== null };
+}
+
+/** Changes without a new one show as much as other changes. */
+function createsAfter({ isLast, mode }: StreamRead, isWithoutRows: boolean): CreatesAfter {
+  if (!isLast) return 'keep';
+  return mode === 'snapshot' && isWithoutRows ? 'resume' : 'decide';
 }
 
 /** A stream keeps at most this many warnings of a run (I9). */
@@ -325,10 +353,14 @@ function withoutRepeats(rows: readonly IncomingRecord[]): IncomingRecord[][] {
  *
  * @throws Fault `source.unreadable` if the stream was never read
  */
-function assertReadBefore({ source, stream, before }: StreamPull): void {
+function assertReadBefore({ source, stream, before, warnings }: StreamPull): void {
   if (before.snapshotAt !== null || before.cursor !== null) return;
-  throw fault('source.unreadable', `${source}/${stream.name} has no export yet: there is nothing to read.`, {
-    suggestion: 'Write a complete export first, and pull again.',
+  const why = warnings.size === 0 ? 'there is nothing to read.' : shownOf(warnings).join(' ');
+  throw fault('source.unreadable', `${source}/${stream.name} has no export yet: ${why}`, {
+    suggestion:
+      warnings.size === 0
+        ? 'Write a complete export first, and pull again.'
+        : 'Change what the message says about the export, and pull again.',
   });
 }
 

@@ -83,7 +83,17 @@ export async function storeCorrections(
     }
     if (!abort.aborted) {
       const guard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
-      const end = { runId, source, stream, read, uncounted, seen: null, flagItems: false, guard };
+      const end = {
+        runId,
+        source,
+        stream,
+        read,
+        uncounted,
+        seen: null,
+        creates: 'keep' as const,
+        flagItems: false,
+        guard,
+      };
       await untilWritable(() => ledger.endStream(end), wait, abort);
     }
   } catch (error) {

@@ -129,7 +129,10 @@ function remappedLines({ remapped }: Pick<Report, 'remapped'>): string[] {
 
 function acceptedText({ missing, read, released, isOlder }: GuardedRead): string {
   if (released > 0) return `${plural(released, 'item')} that no record makes any more`;
-  if (isOlder) return 'an export that is older than the one that was read before';
+  if (isOlder) {
+    const lacks = missing === 0 ? '' : `, and lacks ${plural(missing, 'record')}`;
+    return `an export that is older than the one that was read before${lacks}`;
+  }
   return `an export with ${plural(read, 'row')} in which ${plural(missing, 'record is', 'records are')} missing`;
 }
 

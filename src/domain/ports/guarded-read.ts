@@ -12,7 +12,7 @@ export interface GuardedRead {
   /** How many stored records the export does not have, and how many rows it has. */
   missing: number;
   read: number;
-  /** How many items the records of the stream no longer make. Zero if the guard held the read for missing records. */
+  /** How many items the records of the stream no longer make. Zero if the guard held the read for another reason. */
   released: number;
   /** How many new items of the stream are held too, because most of what it had is gone. */
   creates: number;

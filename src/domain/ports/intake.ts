@@ -15,6 +15,9 @@ import type { GuardedRead } from './guarded-read.ts';
  */
 export type RunTrigger = 'cli' | 'schedule' | 'retry' | 'file' | 'upload';
 
+/** When files were modified, by their names, in milliseconds since the epoch. */
+export type FileTimes = Readonly<Record<string, number>>;
+
 export interface RunStart {
   source: string;
   trigger: RunTrigger;
@@ -38,8 +41,10 @@ export interface StreamProgress {
   cursor: JsonValue | null;
   /** When the last complete snapshot of the stream began; null if there was none. */
   snapshotAt: number | null;
-  /** The time of the newest file of the last snapshot; null if it is not known, or if a person has accepted an older one. */
+  /** The time of the newest file of the last snapshot, or of an older one that a person has accepted; null if it is not known. */
   asOf: number | null;
+  /** For each file of the last snapshot, by its name, the newest time at which it was modified when it was read. */
+  files: FileTimes;
   /** What the keys of the stored records were made from; null in a ledger that has not stored it yet. */
   identity: StreamIdentity | null;
 }
@@ -204,12 +209,30 @@ export interface StreamEnd {
   guard: MissingGuard;
   /** How many unchanged records are not counted yet. */
   uncounted?: number;
-  /** The time of the newest file of a snapshot. */
-  asOf?: number | undefined;
-  /** Why the guard holds the read before its first row; absent if it does not. */
-  held?: string;
+  /** The time of the newest file of a snapshot, and the times to store of its files. */
+  times?: { asOf: number; files: FileTimes } | undefined;
+  /** The export that the guard holds before its first row; absent if it does not. */
+  held?: OlderExport;
+  creates: CreatesAfter;
   /** What people should know about the read, in full sentences. */
   warnings?: readonly string[];
+}
+
+/**
+ * What becomes of the creates of the stream that wait for the guard. `decide`: the read shows which records the stream has,
+ * so the guard decides about the creates. `resume`: the read shows nothing, so they wait as before it. `keep`: the stream is
+ * still being read, or was not read at all.
+ */
+export type CreatesAfter = 'decide' | 'resume' | 'keep';
+
+/** An export that the guard holds before its first row, because it is older than the last one. */
+export interface OlderExport {
+  message: string;
+  /** The time of its newest file. */
+  asOf: number;
+  /** How many stored records it does not have, and how many rows it has. */
+  missing: number;
+  read: number;
 }
 
 /** The result of ending the read of a stream. */
@@ -251,6 +274,8 @@ export interface RunEnd {
   runId: number;
   result: RunResult;
   error?: string;
+  /** The stream whose read did not end, and what people should know about this read. */
+  unended?: { source: string; stream: string; warnings: readonly string[] } | undefined;
   /** Given with a complete run, which has read all streams that the source has. */
   leftStreams?: LeftStreamRules;
 }

@@ -32,6 +32,8 @@ export type ReadMode = 'snapshot' | 'changes';
 export interface AsOf {
   file: string;
   at: number;
+  /** All files of the snapshot by their names, if they are known, so that each one can be compared with its last read. */
+  files?: Readonly<Record<string, number>>;
 }
 
 /** A bounded piece of a stream. */

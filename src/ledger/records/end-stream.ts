@@ -5,11 +5,12 @@ import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { countEnough, formSentence, KEYS_COMPARED } from './guard-limits.ts';
 import { checkReleasedItems } from './guarded-items.ts';
-import { checkRead, holdRead } from './guarded-reads.ts';
+import { checkRead } from './guarded-reads.ts';
 import { dropLookupEntries, isLookedUp, noteStreamRead } from './lookups.ts';
 import { countUseful, splitLost } from './losses.ts';
+import { holdOlderExport } from './older-exports.ts';
 import { firstIfAllRefused } from './refused-reads.ts';
-import { countInterruptedRows, countRows } from './run-accounts.ts';
+import { countInterruptedRows, countRows, storeWarnings } from './run-accounts.ts';
 import { settleCreatesOfRead } from './settle-held-creates.ts';
 import { countPresentRecords, streamNamed } from './streams.ts';
 
@@ -25,21 +26,17 @@ const SQL = {
   countMissing: statement<[number, string | null, number | null, number, number]>(
     'UPDATE run_streams SET missing = ?, guarded = ?, missed_by_changes = ? WHERE run_id = ? AND stream_id = ?',
   ),
-  setWarnings: statement<[string, number, number]>(
-    'UPDATE run_streams SET warnings = ? WHERE run_id = ? AND stream_id = ?',
-  ),
   completeRead: statement<[number, number, number, number]>(
     `UPDATE streams SET complete_read = ?, flags_missing = ?, snapshot_at = (SELECT started_at FROM runs WHERE id = ?)
      WHERE id = ?`,
   ),
-  setAsOf: statement<[number, number]>('UPDATE streams SET read_as_of = ? WHERE id = ?'),
+  setTimes: statement<[number, string, number]>('UPDATE streams SET read_as_of = ?, read_files = ? WHERE id = ?'),
   setCursor: statement<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
   requeueContenders: statement<[number]>(
     `UPDATE records SET state = 'pending', version = version + 1
      WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
        (SELECT c.record_id FROM items i JOIN contenders c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
   ),
-  isUpload: column<[number], number>("SELECT 1 FROM runs WHERE id = ? AND cause = 'upload'"),
   unmapped: column<[number], number>(
     "SELECT count(*) FROM records WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL",
   ),
@@ -61,11 +58,12 @@ export function endStream(
 ): EndedStream {
   const row = streamNamed(tx, source, stream);
   if (uncounted > 0) countRows(tx, { runId, streamId: row.id, ...unchangedRows(uncounted) });
-  if (end.warnings && end.warnings.length > 0) SQL.setWarnings(tx).run(JSON.stringify(end.warnings), runId, row.id);
+  storeWarnings(tx, { runId, source, stream, warnings: end.warnings ?? [] });
   let missing = 0;
-  let guarded = end.held ?? null;
-  if (guarded !== null) {
-    holdRead(tx, row.id, { runId, message: guarded });
+  let guarded: string | null = null;
+  if (end.held !== undefined) {
+    guarded = end.held.message;
+    holdOlderExport(tx, row.id, runId, end.held);
     SQL.countMissing(tx).run(0, guarded, null, runId, row.id);
   }
   const refused = seen && firstIfAllRefused(tx, row.id, seen);
@@ -98,7 +96,9 @@ export function endStream(
     if (guarded === null) SQL.completeRead(tx).run(read, flagItems ? 1 : 0, runId, row.id);
     SQL.countMissing(tx).run(missing, guarded, missedByChanges ?? null, runId, row.id);
   }
-  if (seen && refused === null && end.asOf !== undefined) SQL.setAsOf(tx).run(end.asOf, row.id);
+  if (seen && refused === null && end.times !== undefined) {
+    SQL.setTimes(tx).run(end.times.asOf, JSON.stringify(end.times.files), row.id);
+  }
   // The records of a guarded snapshot are stored as well, so the next read of changes begins at the end of this
   // snapshot.
   if (cursor !== undefined && refused === null) SQL.setCursor(tx).run(JSON.stringify(cursor), row.id);
@@ -107,7 +107,7 @@ export function endStream(
   countInterruptedRows(tx, row.id, runId);
   SQL.releaseStale(tx).run(row.id);
   noteStreamRead(tx, row.id);
-  if (SQL.isUpload(tx).get(runId) === undefined) settleCreatesOfRead(tx, row.id);
+  settleCreatesOfRead(tx, row.id, refused === null ? end.creates : 'resume');
   return { missing, guarded, refused };
 }
 

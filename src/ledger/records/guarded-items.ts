@@ -56,6 +56,7 @@ const SQL = {
          WHERE g.stream_id = s.id AND g.run_id = r.id AND g.accepted_at IS NOT NULL)
        -- Of a read that the guard holds, missing records are not marked before the next read.
        AND NOT EXISTS (SELECT 1 FROM guarded_reads g WHERE g.stream_id = s.id AND g.accepted_at IS NULL)
+       AND NOT EXISTS (SELECT 1 FROM older_exports o WHERE o.stream_id = s.id)
        AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.stream_id = s.id
          AND a.guarded IS NOT NULL AND a.missing > 0)
        AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND (

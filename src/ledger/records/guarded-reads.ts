@@ -1,4 +1,4 @@
-// The reads that the guard takes for broken exports because of missing records.
+// The reads that the guard takes for broken exports because of missing records, and what the guard holds of all reads.
 
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type { MissingGuard } from '../../domain/ports/intake.ts';
@@ -7,6 +7,7 @@ import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { exceeds, goneSentence, isMost, KEYS_NAMED, limitWords, percent } from './guard-limits.ts';
 import { lostNames, namesOfLost, releasedNames, replaceLostRecords } from './lost-records.ts';
+import { acceptMissingOfOlder, forgetOlderExport } from './older-exports.ts';
 
 /** The figures of a complete read. */
 interface CompleteRead {
@@ -36,9 +37,6 @@ interface CompleteRead {
 const IS_LEFT = `(EXISTS (SELECT 1 FROM runs r WHERE r.id = g.run_id)
   AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = g.run_id AND a.stream_id = g.stream_id))`;
 
-/** True if the guard holds a read `g` before its first row. All other reads that it holds miss a record. */
-const IS_OLDER = 'g.missing = 0';
-
 /** What the guard says about a source. */
 export interface OpenGuard {
   message: string;
@@ -51,32 +49,35 @@ export interface OpenGuard {
 
 /** The first guarded read of a source, preferably one that no person has accepted. */
 export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g.isLeft, g.isOlder FROM streams s
-  JOIN (SELECT stream_id, message, accepted_at, ${IS_LEFT} AS isLeft, ${IS_OLDER} AS isOlder FROM guarded_reads g
-    UNION ALL SELECT stream_id, message, accepted_at, 0, 0 FROM guarded_items) g ON g.stream_id = s.id
+  JOIN (SELECT stream_id, message, accepted_at, ${IS_LEFT} AS isLeft, 0 AS isOlder FROM guarded_reads g
+    UNION ALL SELECT stream_id, message, accepted_at, 0, 0 FROM guarded_items
+    UNION ALL SELECT stream_id, message, accepted_at, 0, 1 FROM older_exports) g ON g.stream_id = s.id
   WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`;
 
 /** Of each read, at most this many of the records or items that are gone are named. */
 const GONE_MAX = '100';
 
 /**
- * The reads that the guard holds for missing records or for released items, and that no person has accepted. They are
- * of the sources in the JSON list `@sources`. An empty list stands for all sources.
+ * The reads that the guard holds for missing records, for released items or because of their age, and that no person has
+ * accepted. They are of the sources in the JSON list `@sources`. An empty list stands for all sources.
  */
 export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released,
     iif(g.holds = 1, (SELECT count(*) FROM held_creates h WHERE h.stream_id = g.stream_id), 0) AS creates, g.message,
-    g.isLeft, g.isOlder, iif(g.released > 0, (SELECT json_group_array(name) FROM (${releasedNames('g.stream_id', GONE_MAX)})),
-      (SELECT json_group_array(name) FROM (${lostNames('g.stream_id', GONE_MAX)}))) AS gone
+    g.isLeft, g.isOlder, iif(g.isOlder, '[]', iif(g.released > 0, (SELECT json_group_array(name) FROM (${releasedNames('g.stream_id', GONE_MAX)})),
+      (SELECT json_group_array(name) FROM (${lostNames('g.stream_id', GONE_MAX)})))) AS gone
   FROM (
     SELECT stream_id, run_id AS runId, since, missing, read, 0 AS released, message, holds_creates AS holds,
-      ${IS_LEFT} AS isLeft, ${IS_OLDER} AS isOlder FROM guarded_reads g
+      ${IS_LEFT} AS isLeft, 0 AS isOlder FROM guarded_reads g
       WHERE accepted_at IS NULL
     UNION ALL
     SELECT g.stream_id, g.run_id, g.since, coalesce(a.missing, 0), coalesce(a.read, 0), g.released, g.message, g.holds_creates, 0, 0
       FROM guarded_items g LEFT JOIN run_streams a ON a.run_id = g.run_id AND a.stream_id = g.stream_id
       WHERE g.accepted_at IS NULL
+    UNION ALL
+    SELECT stream_id, run_id, since, missing, read, 0, message, 0, 0, 1 FROM older_exports WHERE accepted_at IS NULL
   ) g JOIN streams s ON s.id = g.stream_id
   WHERE @sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))
-  ORDER BY s.source, s.id, g.released`;
+  ORDER BY s.source, s.id, g.isOlder, g.released`;
 
 export type OpenGuardedRead = Omit<GuardedRead, 'isLeft' | 'isOlder' | 'gone'> & {
   isLeft: 0 | 1;
@@ -109,7 +110,7 @@ const SQL = {
     'DELETE FROM guarded_reads WHERE stream_id = ? AND (accepted_at IS NULL OR ? = 0)',
   ),
   open: statement<[{ sources: string }], OpenGuardedRead>(OPEN_GUARDED_READS),
-  accept: ['guarded_reads', 'guarded_items'].map((table) =>
+  accept: ['guarded_reads', 'guarded_items', 'older_exports'].map((table) =>
     statement<[{ sources: string; now: number }]>(
       `UPDATE ${table} SET accepted_at = @now WHERE accepted_at IS NULL
        AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))`,
@@ -128,6 +129,7 @@ export function checkRead(
 ): string | null {
   const { lost, read, isHeld = false } = complete;
   const missing = lost.length;
+  forgetOlderExport(tx, streamId);
   const reason = guardAgainst(complete);
   if (reason === null || SQL.accepted(tx).get({ streamId, missing, read }) !== undefined) {
     SQL.release(tx).run(streamId, isHeld ? 1 : 0);
@@ -141,21 +143,16 @@ export function checkRead(
   return message;
 }
 
-/** Stores that the guard holds a read before its first row. */
-export function holdRead(tx: Tx, streamId: number, { runId, message }: { runId: number; message: string }): void {
-  replaceLostRecords(tx, streamId, []);
-  SQL.guard(tx).run({ streamId, runId, message, missing: 0, read: 0, holdsCreates: 0, now: tx.clock.now() });
-}
-
 /**
- * Accepts the missing records and the released items that the guard holds in reads of these sources. Returns these
- * reads.
+ * Accepts the missing records, the released items and the older exports that the guard holds of these sources. Returns
+ * these reads.
  */
 export function acceptGuarded(tx: Tx, sources: readonly string[]): GuardedRead[] {
   // An empty list stands for all sources in the query, but for no source here.
   if (sources.length === 0) return [];
   const listed = JSON.stringify(sources);
   const reads = SQL.open(tx).all({ sources: listed }).map(guardedReadOf);
+  acceptMissingOfOlder(tx, listed);
   for (const accept of SQL.accept) accept(tx).run({ sources: listed, now: tx.clock.now() });
   return reads;
 }

@@ -23,6 +23,10 @@ const SQL = {
        excluded = excluded + @excluded, quarantined = quarantined + @quarantined
      WHERE run_id = @runId AND stream_id = @streamId`,
   ),
+  setWarnings: statement<[{ runId: number; source: string; stream: string; warnings: string }]>(
+    `UPDATE run_streams SET warnings = @warnings WHERE run_id = @runId
+     AND stream_id = (SELECT id FROM streams WHERE source = @source AND name = @stream)`,
+  ),
   pending: waiting('pending'),
   stale: waiting('stale'),
 };
@@ -43,6 +47,15 @@ function waiting(state: WaitingState) {
 
 export function countRows(tx: Tx, rows: RunCount): void {
   SQL.add(tx).run(rows);
+}
+
+/** Stores what people should know about the read of a stream in a run. */
+export function storeWarnings(
+  tx: Tx,
+  read: { runId: number; source: string; stream: string; warnings: readonly string[] },
+): void {
+  const { runId, source, stream, warnings } = read;
+  if (warnings.length > 0) SQL.setWarnings(tx).run({ runId, source, stream, warnings: JSON.stringify(warnings) });
 }
 
 /** Counts a waiting row as changed, because a later row has replaced it. */

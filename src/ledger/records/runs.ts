@@ -1,6 +1,6 @@
 // Begins and ends the runs of sources.
 
-import type { HeldStream, Remapping, RunEnd, RunStart, StartedRun } from '../../domain/ports/intake.ts';
+import type { HeldStream, Remapping, RunEnd, RunStart, StartedRun, StreamProgress } from '../../domain/ports/intake.ts';
 import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { noteReadAfterRestore } from '../backup/restored.ts';
@@ -11,9 +11,10 @@ import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { decideReleasedItems } from './guarded-items.ts';
 import { releaseLeftStreams } from './left-streams.ts';
-import { countPendingRows } from './run-accounts.ts';
+import { acceptedOlderExport } from './older-exports.ts';
+import { countPendingRows, storeWarnings } from './run-accounts.ts';
 import { holdCreates, settleHeldCreates } from './settle-held-creates.ts';
-import { findStream, streamNamed } from './streams.ts';
+import { findStream, type StreamRow, streamNamed } from './streams.ts';
 
 const SQL = {
   interruptRuns: statement<[number, string]>(
@@ -38,7 +39,7 @@ const SQL = {
   requeueRecords: statement<[number]>(
     "UPDATE records SET state = iif(missing_since IS NULL, 'pending', 'stale'), version = version + 1 WHERE stream_id = ?",
   ),
-  isAccepted: column<[number], number>('SELECT 1 FROM guarded_reads WHERE stream_id = ? AND accepted_at IS NOT NULL'),
+  readFiles: column<[number], string | null>('SELECT read_files FROM streams WHERE id = ?'),
   setRevision: statement<[string, number]>('UPDATE streams SET mapping_revision = ? WHERE id = ?'),
   insertRunStream: statement<[number | bigint, number]>('INSERT INTO run_streams (run_id, stream_id) VALUES (?, ?)'),
 };
@@ -67,11 +68,18 @@ export function startRun(tx: Tx, { source, trigger, askedBy, streams: read, mapp
     progress[name] = {
       cursor: parseJsonOrNull<JsonValue>(row.cursor),
       snapshotAt: row.snapshotAt,
-      asOf: SQL.isAccepted(tx).get(row.id) === undefined ? row.asOf : null,
+      ...timesOf(tx, row),
       identity: parseJsonOrNull<StreamIdentity>(row.identity),
     };
   }
   return { runId, remapped, streams: progress };
+}
+
+/** The times with which the next snapshot is compared. After an older export was accepted, its time counts. */
+function timesOf(tx: Tx, { id, asOf }: StreamRow): Pick<StreamProgress, 'asOf' | 'files'> {
+  const accepted = acceptedOlderExport(tx, id);
+  if (accepted !== undefined) return { asOf: accepted.asOf, files: {} };
+  return { asOf, files: parseJsonOrNull<Record<string, number>>(SQL.readFiles(tx).get(id) ?? null) ?? {} };
 }
 
 /**
@@ -95,7 +103,8 @@ export function remapRecords(tx: Tx, { source, streams: names, mappingRevision }
 /**
  * Ends a run. Returns the streams that the guard holds because the source has left them or because of released items.
  */
-export function endRun(tx: Tx, { runId, result, error, leftStreams }: RunEnd): HeldStream[] {
+export function endRun(tx: Tx, { runId, result, error, leftStreams, unended }: RunEnd): HeldStream[] {
+  if (unended !== undefined) storeWarnings(tx, { runId, ...unended });
   SQL.endRun(tx).run(tx.clock.now(), result, error ?? null, runId);
   if (result === 'complete' && SQL.isRead(tx).get(runId) !== undefined) {
     noteReadAfterRestore(tx, runId);

@@ -1,8 +1,12 @@
 // A create of a stream that was read before waits until the guard has decided about the stream. If most of what the stream had is
 // gone, its creates stay held, for the same decision of a person. Otherwise they are sent.
+//
+// `streams.holds_creates` is 0 if new items of the stream are sent at once, 1 if they wait until its records are mapped and the guard has
+// decided, 2 while the stream is being read, and 3 while it is being read after a read that failed.
 
 import { transition } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
+import type { CreatesAfter } from '../../domain/ports/intake.ts';
 import { addCreates, type CreateCounts, countCreates, kindCreatedBy } from '../contact/contact.ts';
 import { markUnconfirmedIfRestored } from '../items/reconcile.ts';
 import { column, statement } from '../store/statement.ts';
@@ -16,10 +20,16 @@ interface HeldRow {
 }
 
 const SQL = {
-  began: statement<[{ streamId: number; at: number }]>(
-    `UPDATE streams SET holds_creates = max(holds_creates, @at) WHERE id = @streamId AND (complete_read IS NOT NULL OR holds_creates > 0)`,
+  read: statement<[number]>(
+    `UPDATE streams SET holds_creates = iif(holds_creates < 2, 2, 3) WHERE id = ? AND (complete_read IS NOT NULL OR holds_creates > 0)`,
   ),
-  ended: statement<[number]>('UPDATE streams SET holds_creates = 1 WHERE id = ? AND holds_creates = 2'),
+  mapped: statement<[number]>(
+    'UPDATE streams SET holds_creates = max(holds_creates, 1) WHERE id = ? AND (complete_read IS NOT NULL OR holds_creates > 0)',
+  ),
+  decide: statement<[number]>('UPDATE streams SET holds_creates = 1 WHERE id = ? AND holds_creates >= 2'),
+  resume: statement<[number]>(
+    'UPDATE streams SET holds_creates = holds_creates - 1 WHERE id = ? AND holds_creates >= 2',
+  ),
   // A stream without released items and without waiting records is decided. An acceptance counts in the next run.
   decided: column<[{ streamId: number | null }], number>(
     `SELECT s.id FROM streams s WHERE s.holds_creates = 1 AND (@streamId IS NULL OR s.id = @streamId)
@@ -48,12 +58,13 @@ const due = transition('waiting', 'refs_arrived');
 
 /** The stream is being read from now on, or its records are mapped again. Its new items wait if it was read before. */
 export function holdCreates(tx: Tx, streamId: number, what: 'read' | 'mapping'): void {
-  SQL.began(tx).run({ streamId, at: what === 'read' ? 2 : 1 });
+  SQL[what === 'read' ? 'read' : 'mapped'](tx).run(streamId);
 }
 
-/** The read of the stream has ended. Lets its creates be sent, if the guard does not hold them. */
-export function settleCreatesOfRead(tx: Tx, streamId: number): void {
-  SQL.ended(tx).run(streamId);
+/** A read of the stream has ended. Lets its creates be sent if they no longer wait and the guard does not hold them. */
+export function settleCreatesOfRead(tx: Tx, streamId: number, after: CreatesAfter): void {
+  if (after === 'keep') return;
+  SQL[after](tx).run(streamId);
   for (const id of SQL.decided(tx).all({ streamId })) passCreates(tx, id);
 }
 

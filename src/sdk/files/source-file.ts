@@ -44,11 +44,12 @@ export function timeOf(version: string): string {
   return version.slice(0, TIME_LENGTH);
 }
 
-/** The newest of these files, and when it was modified; undefined if a time is not known. */
+/** The newest of these files, and when each was modified; undefined if a time is not known. */
 export function newestOf(files: readonly SourceFile[]): AsOf | undefined {
   const times = files.map(({ name, version }) => ({ file: name, at: Number(BigInt(timeOf(version)) / 1_000_000n) }));
   if (times.length === 0 || times.some(({ at }) => at === 0)) return undefined;
-  return times.reduce((newest, one) => (one.at >= newest.at ? one : newest));
+  const newest = times.reduce((former, one) => (one.at >= former.at ? one : former));
+  return { ...newest, files: Object.fromEntries(times.map(({ file, at }) => [file, at])) };
 }
 
 export function localVersionOf(stats: BigIntStats): string {

@@ -77,8 +77,11 @@ describe('a file older than the one that was read last', () => {
     write('p.csv', 'Tuesday', 20_003);
     await run('sync');
     write('p.csv', 'Tuesday', 20_001);
-    const { exitCode, stdout } = await run('sync');
+    const { exitCode, stdout, stderr } = await run('sync');
     expect([exitCode, stdout.includes('guard')]).toEqual([0, false]);
+    const said = /p\.csv was modified at 2024-10-05 .* at 2024-10-07 .* later\. It has the rows that are stored/;
+    expect(stderr).toMatch(said);
+    expect((await run('status', '--json')).json()).toMatchObject({ warnings: [expect.stringMatching(said)] });
     expect(existsSync(join(world.folder, 'p.csv'))).toBe(false);
     write('p.csv', 'Monday', 20_002);
     expect((await run('sync')).exitCode).toBe(4);
@@ -110,6 +113,54 @@ describe('a file older than the one that was read last', () => {
     write('p-2.csv', 'Sunday', 20_004, ['A2']);
     expect((await run('sync')).stdout).toContain('p-2.csv was modified at 2024-10-08');
     expect(names()).toEqual(['Monday', 'Monday']);
+  });
+
+  it('a file of several that is older than at its last read is said until a newer one comes', async () => {
+    await begin({ path: './p-*.csv' });
+    write('p-1.csv', 'Tuesday', 20_001, ['A1']);
+    write('p-2.csv', 'Tuesday', 20_005, ['A2']);
+    expect((await run('sync')).stderr).toBe('');
+    write('p-1.csv', 'Monday', 20_000, ['A1']);
+    const said =
+      /p-1\.csv was modified at 2024-10-04 00:00:00 UTC, and the p-1\.csv that was read before at 2024-10-05 00:00:00 UTC, which is later\. Its rows count now/;
+    for (const _ of ['first', 'second']) {
+      const { exitCode, stderr } = await run('sync');
+      expect(exitCode).toBe(0);
+      expect(stderr).toMatch(said);
+      expect((await run('status', '--json')).json()).toMatchObject({ warnings: [expect.stringMatching(said)] });
+    }
+    expect(new Set(names())).toEqual(new Set(['Monday', 'Tuesday']));
+    write('p-1.csv', 'Wednesday', 20_002, ['A1']);
+    expect((await run('sync')).stderr).toBe('');
+  });
+
+  it('an older export that lacks records is accepted once, with what it lacks', async () => {
+    await begin();
+    const keys = Array.from({ length: 40 }, (_, at) => `A${at}`);
+    write('p.csv', 'Monday', 20_001, keys);
+    await run('sync');
+    write('p.csv', 'Monday', 20_000, keys.slice(0, 10));
+    const { guarded } = (await run('sync', '--json')).json() as { guarded: object[] };
+    expect(guarded).toMatchObject([{ missing: 30, read: 10, isOlder: true }]);
+    const { exitCode, stdout } = await run('sync', '--accept', 'erp');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('an export that is older than the one that was read before, and lacks 30 records.');
+    expect(stdout).not.toContain('The guard holds');
+    expect((await run('status', '--json')).json()).toMatchObject({ guarded: [] });
+  });
+
+  it('a still older file than the accepted one is held again', async () => {
+    await begin();
+    write('p.csv', 'Tuesday', 20_005);
+    await run('sync');
+    write('p.csv', 'Monday', 20_003);
+    await run('sync');
+    const db = new Database(join(world.folder, 'data/ledger.db'));
+    db.prepare('UPDATE older_exports SET accepted_at = 1').run();
+    db.close();
+    write('p.csv', 'Sunday', 20_002);
+    expect((await run('sync')).exitCode).toBe(4);
+    expect(names()).toEqual(['Tuesday', 'Tuesday']);
   });
 
   it('a time in the future counts as the present time, and the run says so', async () => {
@@ -202,4 +253,21 @@ describe('an export that waits for its semaphore', () => {
       expect(names()).toEqual(['Tuesday', 'Tuesday']);
     },
   );
+
+  it('it is said too before the first read, and the error names the semaphore', async () => {
+    await begin({ path: './*.csv', files: 'latest', done: '.done' });
+    write('p.csv', 'Monday', 20_001);
+    writeSemaphore(20_000);
+    const { exitCode, stdout, stderr } = await run('sync');
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain(SAID);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/warning: erp\/default: \S*p\.csv is not read yet/);
+    for (const command of ['sync', 'status']) {
+      const { warnings } = (await run(command, '--json')).json() as { warnings: string[] };
+      expect(warnings).toEqual([expect.stringContaining(SAID)]);
+    }
+    const { error } = (await run('sync', '--json')).json() as { error: { message: string } };
+    expect(error.message).toContain(SAID);
+    expect((await run('sync')).stdout).not.toContain('Write a complete export first');
+  });
 });

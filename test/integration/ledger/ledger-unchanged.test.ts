@@ -48,6 +48,7 @@ async function laterRun({ ledger } = fixture) {
         ...of,
         read: seen.size(),
         flagItems: true,
+        creates: 'decide' as const,
         guard: { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 },
       }),
   };

@@ -128,6 +128,7 @@ describe('intake', () => {
       ...page,
       read: 12,
       flagItems: true,
+      creates: 'decide' as const,
       guard: { maxMissing: 0, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 0 },
     };
     expect(await ledger.endStream({ ...end, uncounted: 7 })).toEqual({ missing: 0, guarded: null, refused: null });
@@ -199,7 +200,16 @@ describe('intake', () => {
     await fixture.ledger.stagePage({ runId, source: 'erp', stream: 'default', records, seen, deferMapping: true });
     expect(await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 9 })).toEqual([]);
     const guard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
-    await fixture.ledger.endStream({ runId, source: 'erp', stream: 'default', seen, read: 4, flagItems: true, guard });
+    await fixture.ledger.endStream({
+      runId,
+      source: 'erp',
+      stream: 'default',
+      seen,
+      read: 4,
+      flagItems: true,
+      creates: 'decide' as const,
+      guard,
+    });
     await mapRows(fixture.ledger, mapAll);
     expect(fixture.ledger.views.quarantinedCount()).toBe(0);
     expect(fixture.ledger.views.item('product', '1')).toMatchObject({ name: 'new name', missing: false });

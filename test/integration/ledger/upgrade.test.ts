@@ -72,7 +72,19 @@ describe('a ledger of an older version that is brought up to date', () => {
     expect(versionOf(file)).toBe(LATER_VERSION);
     expect(soundness()).toEqual([]);
     // It has the numbers that were given, too: `sqlite_sequence`.
-    expect(withoutLater(contentOf(file))).toEqual(before);
+    expect(withoutLater(contentOf(file))).toMatchObject(before);
+  });
+
+  it('an export that the guard holds because of its age is moved, and what it holds for missing records stays', () => {
+    write(
+      file,
+      `DELETE FROM guarded_reads; INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message)
+         VALUES (1, 1, 5, 0, 0, 'older'), (2, 2, 6, 7, 8, 'missing')`,
+    );
+    openDatabase(file).close();
+    const { older_exports: older, guarded_reads: guarded } = contentOf(file);
+    expect(older).toEqual([expect.objectContaining({ stream_id: 1, since: 5, as_of: null, message: 'older' })]);
+    expect(guarded).toEqual([expect.objectContaining({ stream_id: 2, missing: 7 })]);
   });
 
   it('an upgraded ledger has its views for people again', () => {

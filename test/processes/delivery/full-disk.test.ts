@@ -65,6 +65,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
           ...page,
           read: 40,
           flagItems: true,
+          creates: 'decide' as const,
           guard: { maxMissing: 0, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 0 },
         };
         expect(await ledger.endStream(end)).toEqual({ missing: 0, guarded: null, refused: null });

@@ -61,6 +61,7 @@ export async function pullRows(
     stream,
     seen: snapshot ? seen : null,
     read: rows.length,
+    creates: 'decide' as const,
     flagItems,
     guard,
     uncounted: page.counted ? 0 : rows.length,

@@ -28,9 +28,12 @@ export function acceptPage(view: AcceptView): Html {
   const missing = guarded.reduce((sum, read) => sum + read.missing, 0);
   const released = guarded.reduce((sum, read) => sum + read.released, 0);
   const older = guarded.filter(({ isOlder }) => isOlder);
-  // A read that is held for two reasons is listed twice.
-  const byStream = new Map(guarded.map(({ stream, creates }) => [stream, creates]));
-  const creates = [...byStream.values()].reduce((sum, count) => sum + count, 0);
+  // A stream that is held for several reasons is listed for each.
+  const byStream = Map.groupBy(guarded, ({ stream }) => stream);
+  const creates = [...byStream.values()].reduce(
+    (sum, reads) => sum + Math.max(...reads.map((read) => read.creates)),
+    0,
+  );
   const changes = adopted.reduce((sum, { items }) => sum + items, 0);
   return html`${pageHead(`Accept the export of ${source}`)}
 ${guarded.length === 0 ? null : card('What the guard holds', [held(guarded), ...guarded.map(goneList)])}
