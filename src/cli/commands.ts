@@ -84,7 +84,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     term: 'settle [options] [key...]',
     summary: 'record the result of a write that needs a person, or which items were at the platform before',
-    load: async () => (await import('./settle/settle.ts')).addSettleCommand,
+    load: async () => (await import('./settle.ts')).addSettleCommand,
   },
   {
     term: 'publish [options] [sku...]',
@@ -124,12 +124,12 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     term: 'alerts',
     summary: 'see and mute the alerts, and test their channels',
-    load: async () => (await import('./alerts/alerts.ts')).addAlertsCommands,
+    load: async () => (await import('./alerts.ts')).addAlertsCommands,
   },
   {
     term: 'ledger',
     summary: 'care of the ledger: back it up, verify it, restore it',
-    load: async () => (await import('./ledger/ledger.ts')).addLedgerCommands,
+    load: async () => (await import('./ledger.ts')).addLedgerCommands,
   },
   {
     term: 'connector',

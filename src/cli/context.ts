@@ -15,9 +15,8 @@ import { createLogger, type Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { Package } from '../lib/package.ts';
 import { hasTerminal, type Interruption, interruptible } from './interruption.ts';
-import { formatLogLine } from './text/log-line.ts';
 import type { Output } from './text/output.ts';
-import { printable } from './text/style.ts';
+import { formatLogLine, printable } from './text/style.ts';
 
 /** The context of every command. */
 export interface CommandContext {

@@ -7,7 +7,7 @@ import type { ItemFilter, ItemState, ItemSummary, LedgerViews } from '../domain/
 import { kindWord, stateWord } from '../domain/words.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { decidedLines } from './text/missing-lines.ts';
+import { decidedLines } from './text/item-lines.ts';
 import { noLedgerText } from './text/standing.ts';
 import { type Cell, type Column, formatTable, type TableStyle } from './text/table.ts';
 import { formatValue, STATE_COLOURS, STATES_IN_ORDER } from './text/words.ts';

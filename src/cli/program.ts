@@ -2,7 +2,7 @@ import { Command, Help, Option } from 'commander';
 import { LOG_LEVELS, type LogLevel } from '../lib/logging/log-levels.ts';
 import { COMMANDS } from './commands.ts';
 import type { Action, RunAction } from './context.ts';
-import { helpLines } from './text/help-lines.ts';
+import { helpLines } from './text/fit.ts';
 import type { OutputOptions, Terminal } from './text/output.ts';
 import { DEFAULT_CONFIG, withOwnCommands } from './text/own-hints.ts';
 

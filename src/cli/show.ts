@@ -13,10 +13,10 @@ import { memberOf } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/text/shell-word.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { fieldLines } from './text/field-lines.ts';
-import { fieldList } from './text/form-lines.ts';
+import { fieldList } from './text/item-lines.ts';
 import { nextStepOf } from './text/next-steps.ts';
 import type { Output } from './text/output.ts';
+import { fieldLines } from './text/row-lines.ts';
 import { formatTime, printable } from './text/style.ts';
 import { formatIssue, formatValue, PASSPORT_COLOURS, STATE_COLOURS } from './text/words.ts';
 

@@ -18,19 +18,18 @@ import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { attentionLines, countOf, type Standing } from './text/attention.ts';
-import { careLines } from './text/care-lines.ts';
-import { NO_CONTACT_ATTENTION } from './text/contact-lines.ts';
-import { missedLines } from './text/missed-lines.ts';
-import { decidedLines } from './text/missing-lines.ts';
+import { decidedLines, NO_CONTACT_ATTENTION } from './text/item-lines.ts';
 import type { Output } from './text/output.ts';
-import { refusedLines } from './text/refused-lines.ts';
+import { missedLines } from './text/row-lines.ts';
 import {
+  careLines,
   contactDocument,
   guardedDocument,
   guardWarnings,
   itemLines,
   noLedgerText,
   passportLines,
+  refusedLines,
   unpublishedLines,
 } from './text/standing.ts';
 import { formatBytes, formatCount, formatDuration, formatTime, plural, printable } from './text/style.ts';

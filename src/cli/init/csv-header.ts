@@ -2,7 +2,7 @@
 
 import type { Dialect } from '../../../connectors/csv/schema.ts';
 import { comparableName } from '../../domain/identifying-text.ts';
-import { isEmptyText, looksLikeValue } from './cell-kinds.ts';
+import { isEmptyText, looksLikeValue } from './value-checks.ts';
 
 /** The rows of a delimited text. */
 export interface Table {

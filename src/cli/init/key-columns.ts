@@ -1,8 +1,7 @@
 import { formatCount, plural } from '../text/style.ts';
-import { areAmounts, areCodes } from './cell-kinds.ts';
 import { type Column, describeUnique, EQUAL_COUNTED_ONCE, isComplete } from './columns.ts';
 import { type Concept, isExactRank, rankOf } from './field-names.ts';
-import { asGtin } from './value-checks.ts';
+import { areAmounts, areCodes, asGtin } from './value-checks.ts';
 
 /** The columns that identify a record, and the reason. */
 export interface FoundKey {

@@ -1,4 +1,3 @@
-import { areCodes } from './cell-kinds.ts';
 import { type Choice, choose, describeRefused, guarded, named, type ValueCheck } from './choose-column.ts';
 import { type Column, describeUnique } from './columns.ts';
 import { withoutAccents } from './field-names.ts';
@@ -13,7 +12,7 @@ import {
   type ProposedLine,
   type ProposedMapping,
 } from './proposed-line.ts';
-import { asCountry, asDecimal, asGtin, asText, type CheckedExpression, fromPercent } from './value-checks.ts';
+import { areCodes, asCountry, asDecimal, asGtin, asText, type CheckedExpression, fromPercent } from './value-checks.ts';
 
 /**
  * Proposes a mapping for the records of a stream. Each line has the reason for it. If no column is certain, the line

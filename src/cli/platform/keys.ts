@@ -7,7 +7,7 @@ import { fault } from '../../domain/faults.ts';
 import type { SecretStore } from '../../lib/logging/secrets.ts';
 import { confirmed } from '../confirm.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import { readInputFile } from '../input-file.ts';
+import { readInputFile } from '../files.ts';
 import { printable } from '../text/style.ts';
 
 interface RevokeOptions {

@@ -11,9 +11,9 @@ import type { ByteSink, RemoteId } from '../../domain/ports/platform.ts';
 import { stateWord } from '../../domain/words.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { CommandContext, RunAction } from '../context.ts';
+import { writeWholeFile } from '../files.ts';
 import type { Output } from '../text/output.ts';
 import { formatBytes, printable } from '../text/style.ts';
-import { writeWholeFile } from '../whole-file.ts';
 
 interface PdfOptions {
   out?: string;

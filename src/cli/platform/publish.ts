@@ -1,24 +1,27 @@
 import type { Command } from 'commander';
 import type { Handler } from '../../admin/handler.ts';
-import type { PassportOutcome, PassportsAsked, PassportsChanged } from '../../admin/handlers/publish.ts';
 import {
+  type PassportOutcome,
+  type PassportsAsked,
+  type PassportsChanged,
   type PublishedComplete,
   publishComplete,
   publishPassports,
+  type Unpublished,
   unpublishPassports,
 } from '../../admin/handlers/publish.ts';
 import type { Synced } from '../../admin/handlers/sync.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import { fault } from '../../domain/faults.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
 import { seconds } from '../arguments.ts';
 import { confirmed } from '../confirm.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { ASKS_NOTHING, errorDocument, failureLines } from '../errors.ts';
 import { WAIT_SECONDS } from '../source/sync.ts';
-import { runShown, shown } from '../text/run-shown.ts';
+import { runShown, shown } from '../text/progress.ts';
 import { formatCount, type Paint, plural, printable } from '../text/style.ts';
 import { PASSPORT_COLOURS } from '../text/words.ts';
-import { incompleteLines, nextStepLine } from './incomplete-lines.ts';
 
 const PUBLISH_EXAMPLES = `
 Examples:
@@ -247,5 +250,45 @@ function outcomeLines(
   return [
     `${paint('red', '✗')} ${name} ${words}${reason === null ? '.' : `: ${printable(reason.message)}`}`,
     `  See \`dpp-sync show passport ${name}\`.`,
+  ];
+}
+
+/** How many causes are shown. */
+const CAUSES_MAX = 10;
+/** How many products are named for a cause that several have. */
+const NAMED_MAX = 5;
+
+/** The command that shows everything that a product lacks. */
+function nextStepLine(product: string): string {
+  return `  All reasons, and the next step: dpp-sync why ${printable(shellWord(product))}`;
+}
+
+/**
+ * The products that are not complete, by what is missing first. A cause that many products have, such as a source that the guard
+ * holds, is one line.
+ */
+export function incompleteLines({
+  incomplete,
+  firstIncomplete,
+}: Pick<Unpublished, 'incomplete' | 'firstIncomplete'>): string[] {
+  const causes = [...Map.groupBy(firstIncomplete, ({ blockers }) => blockers[0] ?? '')].slice(0, CAUSES_MAX);
+  const lines = causes.map(([cause, products]) => {
+    const names = products.map(({ key, naturalKey }) => printable(naturalKey ?? key));
+    const named = names.slice(0, NAMED_MAX).join(', ');
+    const who =
+      names.length === 1
+        ? named
+        : `${plural(names.length, 'product')} (${named}${names.length > NAMED_MAX ? ', …' : ''})`;
+    return `  - ${who}: ${printable(cause)}`;
+  });
+  const more = incomplete - causes.reduce((sum, [, products]) => sum + products.length, 0);
+  const [first] = firstIncomplete;
+  return [
+    incomplete === 1
+      ? '1 product is not complete, so its passport was not published:'
+      : `${formatCount(incomplete)} products are not complete, so their passports were not published:`,
+    ...lines,
+    ...(more > 0 ? [`  … and ${plural(more, 'more product')}; --json lists up to 1,000.`] : []),
+    ...(first === undefined ? [] : [nextStepLine(first.naturalKey ?? first.key)]),
   ];
 }

@@ -10,7 +10,7 @@ import { createSecretStore } from '../../lib/logging/secrets.ts';
 import { FaultRule } from '../../sandbox/faults/faults.ts';
 import { RateLimit, SandboxSettings } from '../../sandbox/settings/settings.ts';
 import type { FaultDraft } from '../fault-flag.ts';
-import { readInputFile } from '../input-file.ts';
+import { readInputFile } from '../files.ts';
 
 /** The flags of `sandbox` for its behaviour. */
 export interface SettingsFlags {

@@ -3,7 +3,7 @@ import type { Difference } from '../../api/openapi/difference.ts';
 import { fault } from '../../domain/faults.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { CommandContext } from '../context.ts';
-import { readInputFile } from '../input-file.ts';
+import { readInputFile } from '../files.ts';
 import type { Output } from '../text/output.ts';
 import { plural } from '../text/style.ts';
 

@@ -10,7 +10,7 @@ import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { errorDocument, failureLines, failureOf } from '../errors.ts';
-import { formLines } from '../text/form-lines.ts';
+import { formLines } from '../text/item-lines.ts';
 import type { Output } from '../text/output.ts';
 import { plural, printable } from '../text/style.ts';
 import { checkOpenApi } from './check-openapi.ts';

@@ -4,9 +4,8 @@ import { ITEM_KINDS, type ItemRef } from '../../domain/item.ts';
 import type { MappingDefinition } from '../../domain/mapping.ts';
 import { formatPlace } from '../../domain/place.ts';
 import { kindWord } from '../../domain/words.ts';
-import { fieldLines } from '../text/field-lines.ts';
 import type { Output } from '../text/output.ts';
-import { repeatedRows } from '../text/repeated-rows.ts';
+import { fieldLines, repeatedRows } from '../text/row-lines.ts';
 import { formatCount, plural, printable, shorten, wrap } from '../text/style.ts';
 import { countKind, formatIssue, formatValue } from '../text/words.ts';
 

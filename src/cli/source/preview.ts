@@ -9,9 +9,9 @@ import { suggest } from '../../lib/text/suggest.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import type { Output } from '../text/output.ts';
+import { createReadProgress } from '../text/progress.ts';
 import { printable } from '../text/style.ts';
 import { countLines, recordLines } from './preview-lines.ts';
-import { createReadProgress } from './read-progress.ts';
 
 interface PreviewOptions extends PreviewFilter {
   limit: number;

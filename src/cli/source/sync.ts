@@ -9,7 +9,7 @@ import { collect, seconds } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { failureLines } from '../errors.ts';
 import { attentionLines } from '../text/attention.ts';
-import { runShown } from '../text/run-shown.ts';
+import { runShown } from '../text/progress.ts';
 import { contactDocument, unpublishedLines } from '../text/standing.ts';
 import { plural } from '../text/style.ts';
 import { acceptedLines, reportLines, syncDocument } from './sync-report.ts';

@@ -7,10 +7,8 @@ import { formatPlace } from '../../domain/place.ts';
 import type { ItemCounts } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
-import { contactLines } from './contact-lines.ts';
-import { formLines } from './form-lines.ts';
-import { undecidedLines } from './missing-lines.ts';
-import { repeatedRows } from './repeated-rows.ts';
+import { contactLines, formLines, undecidedLines } from './item-lines.ts';
+import { repeatedRows } from './row-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 
 /** The state of the ledger, with its items. */

@@ -1,9 +1,11 @@
-import type cliProgress from 'cli-progress';
+import cliProgress from 'cli-progress';
+import type { Admin, Handler } from '../../admin/handler.ts';
 import type { WorkProgress } from '../../admin/work-progress.ts';
+import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { describeWait } from '../../daemon/watches/api-wait-watch.ts';
 import type { ApiWait } from '../../domain/delivery/api-wait.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createBarGroup, barLabel as label } from './bars.ts';
+import type { CommandContext } from '../context.ts';
 import type { Output } from './output.ts';
 import { formatCount, formatTime, printable, shorten } from './style.ts';
 
@@ -42,14 +44,14 @@ function createBars({ output, clock }: ProgressOptions): Progress {
     const name = `${source}/${stream}`;
     const detail = `${formatCount(read)} rows`;
     const all = Math.max(1, total ?? read);
-    const bar = streams.get(name) ?? bars.create(all, 0, { label: label(name), detail });
+    const bar = streams.get(name) ?? bars.create(all, 0, { label: barLabel(name), detail });
     streams.set(name, bar);
     bar.setTotal(all);
     bar.update(done ?? read, { detail });
   };
   const showList = ({ list, read, done }: WorkProgress['lists'][number]): void => {
     const detail = `${formatCount(read)} ${done ? 'found' : 'so far'} at the platform`;
-    const bar = lists.get(list) ?? bars.create(1, 0, { label: label(`list ${list}s`), detail });
+    const bar = lists.get(list) ?? bars.create(1, 0, { label: barLabel(`list ${list}s`), detail });
     lists.set(list, bar);
     bar.update(done ? 1 : 0, { detail });
   };
@@ -59,7 +61,7 @@ function createBars({ output, clock }: ProgressOptions): Progress {
     const perSecond = (settled * 1000) / Math.max(1000, clock.ticks() - startedAt);
     const rate = perSecond < 1 ? '' : `, ${formatCount(Math.round(perSecond))}/s`;
     const detail = restLine(progress) ?? `${sentWords(progress)}${rate}`;
-    deliver ??= bars.create(1, 0, { label: label('deliver'), detail });
+    deliver ??= bars.create(1, 0, { label: barLabel('deliver'), detail });
     deliver.setTotal(settled + left + waiting);
     deliver.update(settled, { detail });
   };
@@ -146,4 +148,94 @@ function changesSince(before: WorkProgress, { paused, outage, apiWait }: WorkPro
     lines.push(apiWait === null ? 'the API accepts requests again' : describeWait(apiWait, formatTime));
   }
   return lines;
+}
+
+/** Runs one handler in the process that holds the ledger, and shows its progress. */
+export function runShown<Request, Result>(
+  context: CommandContext,
+  config: RuntimeConfig,
+  { command, handler }: { command: string; handler: Handler<Request, Result> },
+  request: Request,
+): Promise<Result> {
+  return context.withAdmin(config, command, (admin) => shown(context, admin, handler, request));
+}
+
+/** Like `runShown`, with an admin that is already open. */
+export async function shown<Request, Result>(
+  context: CommandContext,
+  admin: Admin,
+  handler: Handler<Request, Result>,
+  request: Request,
+): Promise<Result> {
+  const { show, stop } = createProgress(context);
+  try {
+    return await admin.run(handler, request, show === null ? {} : { onProgress: show });
+  } finally {
+    stop();
+  }
+}
+
+/** Shows the progress of a read of one stream. */
+interface ReadProgress {
+  /** @param place bytes or rows, if the connector knows them */
+  show(rows: number, place: { done: number; total: number } | null): void;
+  /** Ends the progress. Call it before something is printed. */
+  stop(): void;
+}
+
+const NONE: ReadProgress = { show: () => {}, stop: () => {} };
+
+/** Shows a bar in a terminal, otherwise a line every few seconds. Shows nothing with `--quiet` or `--json`. */
+export function createReadProgress(name: string, output: Output): ReadProgress {
+  if (output.quiet || output.json) return NONE;
+  return output.watched ? createReadBar(name, output) : createReadLines(name, output);
+}
+
+function createReadBar(name: string, output: Output): ReadProgress {
+  const bars = createBarGroup();
+  const bar = bars.create(1, 0, { label: barLabel(name), detail: '' });
+  output.divert((text) => bars.log(`${text}\n`));
+  return {
+    show(rows, place) {
+      bar.setTotal(Math.max(1, place?.total ?? rows));
+      bar.update(place?.done ?? rows, { detail: `${formatCount(rows)} rows` });
+    },
+    stop() {
+      output.divert(null);
+      bars.stop();
+    },
+  };
+}
+
+function createReadLines(name: string, output: Output): ReadProgress {
+  let rows = 0;
+  const timer = setInterval(() => output.note(`read ${name} ${formatCount(rows)} rows`), LINE_EVERY_MS);
+  return {
+    show: (read) => (rows = read),
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** Progress bars for a terminal, on stderr. They disappear when they are stopped. Each has a `label` and a `detail`. */
+function createBarGroup(): cliProgress.MultiBar {
+  return new cliProgress.MultiBar(
+    {
+      format: '  {label} {bar} {percentage}%  {detail}',
+      barCompleteChar: '█',
+      barIncompleteChar: '░',
+      barsize: 28,
+      hideCursor: true,
+      clearOnComplete: true,
+      gracefulExit: false,
+      forceRedraw: true,
+      fps: 10,
+      stream: process.stderr,
+    },
+    cliProgress.Presets.shades_classic,
+  );
+}
+
+/** A label that is padded or cut to the common width. */
+function barLabel(text: string): string {
+  return text.padEnd(18).slice(0, 18);
 }

@@ -1,17 +1,22 @@
 // The states of items and passports, in the form that a sync and `status` share.
 
+import { WITHOUT_IMPORT } from '../../daemon/faults/refused-scope-fault.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { ContactAttention } from '../../daemon/views/attention.ts';
+import { hasTrait } from '../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
+import type { BackupStatus, ReloadStatus } from '../../domain/ports/daemon-notes.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import {
   type ItemCounts,
   type ItemState,
   PASSPORT_STATES,
   type PassportCounts,
+  type RefusedWork,
 } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
-import { formatCount, plural } from './style.ts';
+import { sentence } from '../../lib/text/sentence.ts';
+import { formatBytes, formatCount, formatTime, type Paint, plural, printable } from './style.ts';
 import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
@@ -87,4 +92,59 @@ export function unpublishedLines(
 export function countCell(count: number, colour: Cell['colour'] | null): Cell {
   if (count === 0) return { text: '0', colour: 'dim' };
   return colour === null || colour === undefined ? { text: formatCount(count) } : { text: formatCount(count), colour };
+}
+
+/** Lines about the daemon's last reload, about backups, and about paused sources. */
+export function careLines(
+  { reload, backup, dueRuns }: { reload: ReloadStatus | null; backup: BackupStatus | null; dueRuns: readonly string[] },
+  sources: readonly { source: string; pausedUntil: number | null }[],
+  makesBackups: boolean,
+): string[] {
+  const paused = sources.flatMap(({ source, pausedUntil }) => {
+    if (pausedUntil === null) return [];
+    const due = dueRuns.includes(source) ? ' A run is due and begins when the pause ends.' : '';
+    return [
+      `The source ${source} is paused until ${formatTime(pausedUntil)}: no run of this source begins automatically.${due}`,
+    ];
+  });
+  return [...paused, ...reloadLines(reload), ...backupLines(backup, makesBackups)];
+}
+
+function reloadLines(reload: ReloadStatus | null): string[] {
+  if (reload === null || reload.ok) return [];
+  const title = `The daemon has refused the config at ${formatTime(reload.at)} and keeps the former settings:`;
+  return [title, ...reload.errors.map((error) => `  ${printable(error)}`)];
+}
+
+function backupLines(backup: BackupStatus | null, makesBackups: boolean): string[] {
+  if (!makesBackups) return [];
+  const last = backup?.last ?? null;
+  const made =
+    last === null
+      ? 'No backup has been made yet: the daemon makes one at its scheduled time.'
+      : `Last backup: ${formatTime(last.madeAt)}, ${formatBytes(last.bytes)}, ${printable(last.file)}`;
+  if (backup === null || backup.ok) return [made];
+  return [
+    made,
+    `The backup at ${formatTime(backup.at)} has failed: ${printable(backup.error ?? 'no reason was kept')}`,
+  ];
+}
+
+/** Lines about deliveries that are not sent because the API refuses their operation, the key or the plan. */
+export function refusedLines(refused: readonly RefusedWork[], paint: Paint): string[] {
+  const lines = refused.map(({ operation, count, reason }) => {
+    const are = plural(count, 'delivery is', 'deliveries are');
+    const what = hasTrait(reason, 'scope_denied') ? operation : `the key or the plan (${operation})`;
+    return paint(
+      'red',
+      `${are} due and not sent, because the API refuses ${what}: ${printable(sentence(reason.message))}`,
+    );
+  });
+  if (lines.length === 0) return [];
+  const isImport = refused.some(({ operation }) => operation === 'product.import');
+  return [
+    ...lines,
+    '  Correct the key or its rights: dpp-sync check shows them. Then the daemon or the next sync sends all due deliveries.',
+    ...(isImport ? [`  ${WITHOUT_IMPORT}`] : []),
+  ];
 }

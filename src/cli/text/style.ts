@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { isJsonObject } from '../../lib/json.ts';
 import { withHiddenShown } from '../../lib/text/odd-character.ts';
 
 export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
@@ -78,4 +79,19 @@ export function formatTime(at: number): string {
   const two = (value: number) => String(value).padStart(2, '0');
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+const LEVELS: Record<string, string> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error' };
+
+/** The form of a log line for people in a terminal: `warn: What happened. (source=erp)`. */
+export function formatLogLine(line: string): string {
+  const entry: unknown = JSON.parse(line);
+  if (!isJsonObject(entry)) return line;
+  const { level, time: _, msg, ...fields } = entry;
+  const pairs = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  const text = typeof msg === 'string' ? msg : JSON.stringify(msg);
+  const detail = pairs.length === 0 ? '' : ` (${pairs.join(', ')})`;
+  return printable(`${LEVELS[JSON.stringify(level)] ?? 'log'}: ${text}${detail}`);
 }

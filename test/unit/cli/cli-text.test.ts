@@ -2,9 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { failureDocument, failureLines, failureOf } from '../../../src/cli/errors.ts';
 import { attentionLines } from '../../../src/cli/text/attention.ts';
-import { NO_CONTACT_ATTENTION } from '../../../src/cli/text/contact-lines.ts';
-import { formatLogLine } from '../../../src/cli/text/log-line.ts';
-import { createPaint, formatCount, formatDuration, printable, wantsColour } from '../../../src/cli/text/style.ts';
+import { NO_CONTACT_ATTENTION } from '../../../src/cli/text/item-lines.ts';
+import {
+  createPaint,
+  formatCount,
+  formatDuration,
+  formatLogLine,
+  printable,
+  wantsColour,
+} from '../../../src/cli/text/style.ts';
 import { formatTable } from '../../../src/cli/text/table.ts';
 import type { Attention } from '../../../src/daemon/views/attention.ts';
 import { fault } from '../../../src/domain/faults.ts';

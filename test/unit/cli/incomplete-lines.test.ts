@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { incompleteLines } from '../../../src/cli/platform/incomplete-lines.ts';
+import { incompleteLines } from '../../../src/cli/platform/publish.ts';
 
 const GUARD = 'The guard holds the source erp.';
 const products = (count: number, blocker: string, first = 1) =>

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
-import { muteAlert } from '../../admin/handlers/daemon.ts';
-import { fault } from '../../domain/faults.ts';
-import type { AlertView } from '../../domain/ports/alerts.ts';
-import { parsePeriod } from '../../lib/text/period.ts';
-import type { CommandContext, RunAction } from '../context.ts';
-import { formatTime, plural, printable } from '../text/style.ts';
-import { type Column, formatTable, type TableStyle } from '../text/table.ts';
+import { muteAlert } from '../admin/handlers/daemon.ts';
+import { fault } from '../domain/faults.ts';
+import type { AlertView } from '../domain/ports/alerts.ts';
+import { parsePeriod } from '../lib/text/period.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import { formatTime, plural, printable } from './text/style.ts';
+import { type Column, formatTable, type TableStyle } from './text/table.ts';
 
 const LIST_EXAMPLES = `
 Examples:
@@ -66,7 +66,7 @@ async function list(context: CommandContext): Promise<number> {
   const now = clock.now();
   const kept = await context.withViews(config, async (opened) => opened?.views.daemonNote('alerts')?.alerts ?? []);
   const channels = config.alerts.channels.map(({ id, type }) => ({ id, type }));
-  const { createAlertBook } = await import('../../observe/alerts/alert-book.ts');
+  const { createAlertBook } = await import('../observe/alerts/alert-book.ts');
   const ids = channels.map(({ id }) => id);
   const alerts = createAlertBook({ alerts: kept }).view(ids, now);
   if (output.json) {
@@ -137,7 +137,7 @@ async function test(context: CommandContext): Promise<number> {
       suggestion: 'Name at least one: docs/alerts.md shows how.',
     });
   }
-  const { tryChannels } = await import('../../daemon/alerts.ts');
+  const { tryChannels } = await import('../daemon/alerts.ts');
   const tests = await tryChannels(config, 'send', { clock, signal: context.interruption() });
   const failed = tests.filter(({ ok }) => !ok);
   if (output.json) output.document({ ok: failed.length === 0, channels: tests });

@@ -1,0 +1,226 @@
+import { type Command, Option } from 'commander';
+import { type SettleRequest, type SettleResult, settle } from '../admin/handlers/settle.ts';
+import {
+  type SettlePartsRequest,
+  type SettleSelectedRequest,
+  settleParts,
+  settleSelected,
+} from '../admin/handlers/settle-selected.ts';
+import { assertSources } from '../admin/named.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
+import { type Resolution, SETTLE_STATES, type SettleState } from '../domain/delivery/manual-resolution.ts';
+import { fault } from '../domain/faults.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
+import { subjectKind } from './arguments.ts';
+import { confirmed } from './confirm.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import { ASKS_NOTHING } from './errors.ts';
+import { plural, printable } from './text/style.ts';
+import { countKind } from './text/words.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync items --state in_doubt                            which writes are unconfirmed?
+  $ dpp-sync settle 00012001/0010 --delivered                  it is at the platform
+  $ dpp-sync settle TWZ-180-LS --delivered --id 4711           and the platform has it under this id
+  $ dpp-sync settle --bom present --all                        BOM items of products that were there before
+  $ dpp-sync settle TWZ-180-LS --kind passport --rejected      the platform does not have it; nothing is sent for now
+  $ dpp-sync settle --state blocked --kind bom_item --ignore   leave all of them at the platform as they are
+
+Look at the platform first: your answer counts as a fact.
+  --delivered  It is not sent again, and the items that waited for it are sent.
+  --rejected   It is not sent until its row changes or you run dpp-sync replay --key KEY.
+  --ignore     The platform keeps what it has until the row changes. No passport waits for the item.`;
+
+interface SettleOptions {
+  delivered?: boolean;
+  rejected?: boolean;
+  ignore?: boolean;
+  id?: string;
+  bom?: 'present' | 'absent';
+  all?: boolean;
+  kind?: SubjectKind;
+  state?: SettleState | 'missing';
+  source?: string;
+  yes?: boolean;
+}
+
+export function addSettleCommand(program: Command, run: RunAction): void {
+  program
+    .command('settle')
+    .description('record the result of a write that needs a person, or which items were at the platform before')
+    .argument('[key...]', 'keys, SKUs or codes; for a passport the key of its product; with --bom products')
+    .option('--delivered', 'the platform has it')
+    .option('--rejected', 'the platform does not have it')
+    .option('--ignore', 'leave the platform as it is, until its row changes; or accept that an item is missing')
+    .addOption(
+      new Option(
+        '--bom <answer>',
+        'whether the BOM items of products that were at the platform before are there too',
+      ).choices(['present', 'absent']),
+    )
+    .option('--all', 'with --bom: answers for all products that wait for an answer')
+    .option(
+      '--id <id>',
+      "with --delivered: the item's id at the platform; if an id is needed and not given, dpp-sync looks it up",
+    )
+    .addOption(new Option('--kind <kind>', `only ${SUBJECT_KINDS.join(', ')}`).argParser(subjectKind))
+    .addOption(
+      new Option('--state <state>', 'all items in this state, instead of keys').choices([...SETTLE_STATES, 'missing']),
+    )
+    .option('--source <id>', 'with --state: only items of this source')
+    .option('--yes', 'with --state: do not ask')
+    .addHelpText('after', EXAMPLES)
+    .action((keys: string[], options: SettleOptions) =>
+      run((context) => {
+        const names = [...new Set(keys)];
+        return options.bom === undefined ? settleItems(names, options, context) : bom(names, options, context);
+      }),
+    );
+}
+
+async function bom(keys: string[], options: SettleOptions, context: CommandContext): Promise<number> {
+  const { bom: answer, all = false, ...others } = options;
+  if (all === keys.length > 0) throw fault('usage', 'With --bom, name the products by their SKUs, or use --all.');
+  if (Object.values(others).some((value) => value !== undefined))
+    throw fault('usage', '--bom needs products or --all, and no other option.');
+  return settleBom({ products: all ? null : keys, present: answer === 'present' }, context);
+}
+
+async function settleItems(keys: string[], options: SettleOptions, context: CommandContext): Promise<number> {
+  const resolution = resolutionOf(options);
+  const { state, source } = options;
+  if ((keys.length === 0) === (state === undefined)) {
+    throw fault('usage', 'Name the items, either by keys or with --state.');
+  }
+  if (options.id !== undefined && (resolution !== 'delivered' || keys.length !== 1)) {
+    throw fault('usage', 'Use --id only with --delivered and exactly one key.');
+  }
+  if (state === undefined && source !== undefined) throw fault('usage', '--source needs --state.');
+  if (state === undefined && options.yes === true) {
+    throw fault('usage', '--yes needs --state.', { suggestion: ASKS_NOTHING });
+  }
+  if (state === 'missing' && resolution !== 'ignored') {
+    throw fault('usage', '--state missing needs --ignore, which accepts that the items are missing.');
+  }
+  if (options.all) throw fault('usage', '--all needs --bom.');
+  const config = await context.loadConfig();
+  if (source !== undefined) assertSources(config, [source]);
+  const { id = null, kind = null, yes = false } = options;
+  if (state === undefined) return settleNamed({ names: keys, resolution, id, kind }, { context, config });
+  return settleAll({ state, kind, source: source ?? null, resolution }, { yes, context, config });
+}
+
+function resolutionOf({ delivered = false, rejected = false, ignore = false }: SettleOptions): Resolution {
+  const said = [
+    ...(delivered ? (['delivered'] as const) : []),
+    ...(rejected ? (['rejected'] as const) : []),
+    ...(ignore ? (['ignored'] as const) : []),
+  ];
+  const [only] = said;
+  if (only !== undefined && said.length === 1) return only;
+  throw fault('usage', 'Say what you found at the platform: either --delivered, --rejected or --ignore.');
+}
+
+/** Settles the items that the keys name. */
+async function settleNamed(
+  request: SettleRequest,
+  { context, config }: { context: CommandContext; config: RuntimeConfig },
+): Promise<number> {
+  const { output } = context;
+  return context.withAdmin(config, 'settle', async (admin) => {
+    const result = await admin.run(settle, request);
+    if (output.json) output.document({ ok: true, ...documentOf(result) });
+    output.print(...namedLines(result, admin));
+    return 0;
+  });
+}
+
+function documentOf(result: SettleResult): object {
+  if ('bound' in result) return result.bound;
+  const { settled, released } = result;
+  const [only] = settled;
+  if (only !== undefined && settled.length === 1) return { ...only, released };
+  return { settled: settled.length, left: 0, released, deliveries: settled };
+}
+
+function namedLines(result: SettleResult, where: { daemon: boolean }): string[] {
+  const noted = (kind: Parameters<typeof kindWord>[0], key: string, is: string) =>
+    `Noted. The ${kindWord(kind)} ${printable(key)} ${is}`;
+  if ('bound' in result) {
+    const { kind, key, state } = result.bound;
+    return [noted(kind, key, `is ${stateWord(state)} now.`)];
+  }
+  return [
+    ...result.settled.map(({ kind, key, operation, state }) =>
+      noted(kind, key, operation === null ? 'may be missing from its source.' : `is ${stateWord(state)} now.`),
+    ),
+    ...releasedLines(result.released, where),
+  ];
+}
+
+type Selection = Omit<SettleSelectedRequest, 'dryRun'>;
+
+/** Settles all items in a state, after a person has confirmed their number. */
+async function settleAll(
+  selection: Selection,
+  { yes, context, config }: { yes: boolean; context: CommandContext; config: RuntimeConfig },
+): Promise<number> {
+  const { output } = context;
+  const abort = context.interruption();
+  return context.withAdmin(config, 'settle', async (admin) => {
+    if (!yes) {
+      const { selected } = await admin.run(settleSelected, { ...selection, dryRun: true });
+      if (selected > 0) await ask(selected, selection, abort);
+    }
+    const { settled, left, released } = await admin.run(settleSelected, { ...selection, dryRun: false });
+    if (output.json) output.document({ ok: left === 0, settled, left, released });
+    output.print(...selectedLines({ settled, left }), ...releasedLines(released, admin));
+    return left === 0 ? 0 : 4;
+  });
+}
+
+async function ask(count: number, { state, kind, resolution }: Selection, abort: AbortSignal): Promise<void> {
+  const what = kind === null ? plural(count, 'item') : countKind(count, kind);
+  const [are, them] = count === 1 ? ['is', 'it'] : ['are', 'them'];
+  await confirmed(`${what} ${are} ${stateWord(state)}. Settle ${them} as ${resolution}?`, {
+    signal: abort,
+    unattended: `Nothing was settled: this command has no terminal at which a person can confirm ${what}.`,
+    declined: 'Nothing was settled.',
+  });
+}
+
+function selectedLines({ settled, left }: { settled: number; left: number }): string[] {
+  const lines = [settled === 0 ? 'Nothing was settled.' : `Noted for ${plural(settled, 'item')}.`];
+  if (left > 0) {
+    const are = left === 1 ? 'item is' : 'items are';
+    lines.push(
+      `${left} ${are} left: new products and materials need their ids (dpp-sync settle KEY --delivered); passports and writes that may have arrived cannot be ignored.`,
+    );
+  }
+  return lines;
+}
+
+/** Stores a person's answer whether BOM items of adopted products are at the platform. */
+async function settleBom(request: SettlePartsRequest, context: CommandContext): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig();
+  return context.withAdmin(config, 'settle', async (admin) => {
+    const answer = await admin.run(settleParts, request);
+    if (output.json) output.document({ ok: true, ...answer });
+    const created = admin.daemon ? 'are created by the daemon' : 'are created with the next sync';
+    output.print(
+      `Noted for ${plural(answer.products, 'product')}: ${countKind(answer.bomItems, 'bom_item')} ${request.present ? 'count as delivered' : created}.`,
+    );
+    for (const name of answer.unknown) output.print(`No BOM items of ${printable(name)} wait for an answer.`);
+    return 0;
+  });
+}
+
+/** Describes how many deliveries a manual resolution made due, and what sends them. */
+function releasedLines(released: number, { daemon }: { daemon: boolean }): string[] {
+  if (released === 0) return [];
+  const are = plural(released, 'delivery that waited is', 'deliveries that waited are');
+  return [daemon ? `${are} due: the daemon sends ${released === 1 ? 'it' : 'them'}` : `${are} due: dpp-sync sync`];
+}
