@@ -1,7 +1,6 @@
 import type { ConnectorSchemas, ConnectorSettings, LoadedStream } from './checks/check-connector.ts';
 import type { PathSegment } from './checks/problem.ts';
-import { valueAt } from './schema/schema-tree.ts';
-import { secretPathsIn } from './schema/schema-walk.ts';
+import { secretPathsIn, valueAt } from './schema/schema-walk.ts';
 import type { SecretSource } from './secret-source.ts';
 
 /** The options of a source and of its streams. */

@@ -1,9 +1,11 @@
 import type { ApiClient } from '../api/api-client.ts';
 import type { SecretSource } from '../config/secret-source.ts';
 import { fault } from '../domain/faults.ts';
+import type { Mapper } from '../domain/mapping.ts';
 import type { ContactList } from '../domain/ports/first-contact.ts';
+import type { StreamReads } from '../domain/ports/source.ts';
 import type { Probe } from '../domain/ports/target.ts';
-import type { StreamIdentity } from '../domain/stream-identity.ts';
+import { type IdentifyingMapping, type StreamIdentity, wasChosenAmong } from '../domain/stream-identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
@@ -14,7 +16,6 @@ import { probeRedis } from '../queue/redis-backend.ts';
 import { tryChannels } from './alerts.ts';
 import { deniedFault } from './faults/denied-fault.ts';
 import { openClient, openGate } from './open-client.ts';
-import { rowIdentityOf } from './row-identity.ts';
 import { createMappers, type Mappers } from './sources/mappers.ts';
 import { checkStream, type RuntimeConfig } from './sources/open-source.ts';
 
@@ -89,7 +90,7 @@ export interface CheckOptions {
  *
  * @throws Fault `mapping.invalid` with every problem
  */
-export async function checkMappings(config: RuntimeConfig): Promise<Mappers> {
+async function checkMappings(config: RuntimeConfig): Promise<Mappers> {
   const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
   await mappers.refreshAll();
   return mappers;
@@ -185,7 +186,7 @@ export async function checkApi({ config, secrets, clock, log, version, signal }:
 }
 
 /** Checks whether each channel of the alerts could send, without sending. */
-export async function checkAlertChannels({ config, clock, signal }: CheckOptions): Promise<ChannelFinding[]> {
+async function checkAlertChannels({ config, clock, signal }: CheckOptions): Promise<ChannelFinding[]> {
   const tests = await tryChannels(config, 'check', { clock, signal });
   return tests.map(({ channel, type, error }, index) => {
     const path = `alerts.channels[${index}]`;
@@ -260,4 +261,53 @@ function asFault(
   path: string,
 ): Fault {
   return error instanceof Fault ? error : fault(code, messageOf(error), { path, cause: error });
+}
+
+/** What identifies the rows of a stream without `key`, for people. */
+export interface RowIdentity {
+  text: string;
+  /** True if a row that changes counts as another row, so that a person should name key columns. */
+  isWeak: boolean;
+}
+
+const EFFECT = 'So a row that changes counts as a new row.';
+const CURE = 'Name the columns that identify a row in `key` of the stream: the stored rows keep their items then.';
+
+/** Null for a stream from which no mapping makes items: its rows need no identity. */
+function rowIdentityOf(
+  { name, reads }: { name: string; reads: StreamReads },
+  { mapper, stored }: { mapper: Pick<Mapper, 'streams' | 'identifying'>; stored: StreamIdentity | null },
+): RowIdentity | null {
+  if (!mapper.streams.includes(name)) return null;
+  const own = mapper.identifying?.byStream.get(name) ?? [];
+  const weak = (why: string, effect = EFFECT): RowIdentity => ({
+    text: `The content of a row identifies it, because ${why}. ${effect} ${CURE}`,
+    isWeak: true,
+  });
+  if (own.length === 0) return weak('no mapping of the stream has one key for each row that depends on the row alone');
+  if (stored?.by === 'mappings' && wasChosenAmong(stored, own)) {
+    const chosen = own.filter(({ expressions }) => stored.mappings.includes(expressions));
+    if (chosen.length === 0) {
+      const why = `no key was unique in the complete read that has decided: ${listOf(own)}`;
+      return weak(
+        why,
+        'The next run chooses a key by which all rows that make items differ. Without one, a row that changes counts as a new row.',
+      );
+    }
+    return { text: `A row is identified by ${keyWords(chosen)}.`, isWeak: false };
+  }
+  if (reads === 'changes')
+    return weak('the stream gives changes only, and no complete read shows whether a key is unique');
+  return {
+    text: `The next complete read decides what identifies a row: of ${listOf(own)}, the first key that is unique, or else the content of the row.`,
+    isWeak: false,
+  };
+}
+
+function keyWords(mappings: readonly IdentifyingMapping[]): string {
+  return mappings.length === 1 ? `the key of ${listOf(mappings)}` : `the first key that it has: ${listOf(mappings)}`;
+}
+
+function listOf(mappings: readonly IdentifyingMapping[]): string {
+  return mappings.map(({ path, key }) => `${path} (${key})`).join(', ');
 }

@@ -1,5 +1,6 @@
 import type { Mapper } from '../domain/mapping.ts';
 import type { RunTrigger } from '../domain/ports/intake.ts';
+import type { RunView } from '../domain/ports/ledger/ledger-views.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
@@ -8,20 +9,20 @@ import type { StallTiming } from '../queue/backend.ts';
 import { createDaemonAlerts } from './alerts.ts';
 import { createBackups } from './backups/backups.ts';
 import type { DaemonCare } from './care.ts';
-import { createCare, requestLeftRuns } from './create-care.ts';
-import { createDaemonRuns } from './daemon-runs.ts';
 import type { AdminServer, OpenAdmin, OpenWeb, WebServer } from './daemon-servers.ts';
 import { reloadRuntimeConfig } from './load.ts';
 import { observeDaemon } from './observe-daemon.ts';
-import { createReload } from './reload/reload.ts';
-import { createTokenWatch, reportReload } from './reload/reload-report.ts';
+import { createReload, createTokenWatch, type Reload, reportReload } from './reload/reload.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
+import { createDueRuns, type DueRuns } from './schedules/due-runs.ts';
 import { schedulesOf, warnIfIdle } from './schedules/schedules-of.ts';
 import { createSourcePauses } from './schedules/source-pauses.ts';
 import { watchExports } from './schedules/watch-exports.ts';
 import { createSentLog } from './sent-log.ts';
 import { announced } from './sources/announced-pull.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
+import { createPullQueue, type PullQueue } from './sources/pull-queue.ts';
 import type { CurrentState } from './views/current-state.ts';
 import { createAuthorizationWatch } from './watches/authorization-watch.ts';
 
@@ -207,4 +208,101 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     startRun: (source, trigger) => pulls.startRun(source, trigger),
     stop,
   };
+}
+
+/** The runs of a daemon: when they are due, and the queue that starts them. */
+export interface DaemonRuns {
+  dueRuns: DueRuns;
+  pulls: PullQueue;
+  scheduler: Scheduler;
+}
+
+function createDaemonRuns(options: {
+  runtime: Runtime;
+  pausedUntil: (source: string, at: number) => number | null;
+  scrub: (text: string) => string;
+  clock: Clock;
+  log: Logger;
+}): DaemonRuns {
+  const { runtime, pausedUntil, scrub, clock, log } = options;
+  const { config, ledger, views, queues } = runtime;
+  const dueRuns = createDueRuns({ ledger, views, clock, log });
+  const pulls = createPullQueue({
+    queues,
+    hasSource: (source) => config.sources.some(({ id }) => id === source),
+    pull: dueRuns.until(runtime.pull),
+    hasPull: (source) => runtime.hasPull(source),
+    leftOut: (source) => dueRuns.leftOut(source),
+    clock,
+    log,
+    scrub,
+  });
+  const scheduler = createScheduler({
+    schedules: schedulesOf(config),
+    async startRun(source, why) {
+      await dueRuns.add(source);
+      await pulls.startRun(source, why);
+    },
+    pausedUntil,
+    onDue: (source) => void dueRuns.add(source),
+    clock,
+    log,
+  });
+  return { dueRuns, pulls, scheduler };
+}
+
+/** Combines reloads, backups and pauses into one object that the dashboard, the admin API and the metrics read. */
+function createCare(options: {
+  reload: Pick<Reload, 'reload' | 'last'>;
+  backups: DaemonCare['backups'];
+  listeners: Set<(config: RuntimeConfig) => void>;
+  pausedUntil: (source: string, at: number) => number | null;
+  clock: Clock;
+}): DaemonCare {
+  const { reload, backups, listeners, pausedUntil, clock } = options;
+  return {
+    lastReload: () => reload.last(),
+    reload: (cause) => reload.reload(cause),
+    onReload(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    backups,
+    pausedUntil: (source) => pausedUntil(source, clock.now()),
+  };
+}
+
+/**
+ * Makes runs due that the previous process has not completed: runs that were due and did not begin, runs that were
+ * interrupted, and runs whose time passed while no daemon ran. A source that has never run is first pulled at its next
+ * scheduled time.
+ */
+function requestLeftRuns(
+  { sources }: Pick<RuntimeConfig, 'sources'>,
+  options: {
+    scheduler: Pick<Scheduler, 'request' | 'missed'>;
+    dueRuns: Pick<DueRuns, 'sources'>;
+    lastRun: (source: string) => RunView | undefined;
+    log: Logger;
+  },
+): void {
+  const { scheduler, dueRuns, lastRun, log } = options;
+  const due = dueRuns.sources();
+  for (const { id, schedule } of sources) {
+    const last = lastRun(id);
+    const isScheduled = schedule !== null && last !== undefined;
+    let why: string;
+    if (due.includes(id)) why = 'was due when the last daemon ended, and starts now';
+    else if (isScheduled && wasCutShort(last)) why = 'was interrupted, and is repeated';
+    else if (isScheduled && scheduler.missed(id, last.startedAt))
+      why = 'was missed while no daemon ran, and starts now';
+    else continue;
+    log.info({ source: id, ...(last === undefined ? {} : { run: last.id }) }, `A run of ${id} ${why}.`);
+    scheduler.request(id);
+  }
+}
+
+/** True for a run that was interrupted, or whose process was killed. */
+function wasCutShort({ result }: RunView): boolean {
+  return result === null || result === 'interrupted';
 }

@@ -1,16 +1,21 @@
+import { statSync } from 'node:fs';
+import type { SourceCounts } from '../domain/ports/ledger/ledger-views.ts';
+import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { QueueName } from '../domain/ports/queues.ts';
+import { freeBytesBeside } from '../ledger/store/free-space.ts';
 import type { Clock } from '../lib/clock.ts';
+import { keptAnswer } from '../lib/collections/kept.ts';
+import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { type Activity, createActivity } from '../observe/activity.ts';
 import type { RunningAlerts } from '../observe/alerts/create-alerts.ts';
 import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import type { Figures } from '../observe/standing.ts';
 import type { DaemonCare } from './care.ts';
-import { logSettled } from './log-settled.ts';
 import type { Runtime } from './runtime.ts';
 import { warnOfGuard } from './sources/announced-pull.ts';
 import { type CurrentState, createCurrentState } from './views/current-state.ts';
-import { createFigures } from './views/figures.ts';
 
 /** Shows the state of a daemon and its past work. */
 export interface Observed extends CurrentState {
@@ -67,4 +72,98 @@ export function observeDaemon(options: {
     // An error is not reported here: the health of the daemon shows that the queue is out of reach.
     pausedQueues: () => queues.paused().catch(() => null),
   };
+}
+
+/** Logs the result of each delivery, at the level `debug` only: a night may have a million results. */
+function logSettled(log: Pick<Logger, 'debug'>, event: ProgressEvent): void {
+  if (event.type !== 'settled') return;
+  const { kind, key, operation, state, status, latencyMs, reason } = event;
+  const fields = {
+    kind,
+    key,
+    operation,
+    state,
+    status,
+    latencyMs,
+    ...(reason === null ? {} : { reason: reason.code }),
+  };
+  const why = reason === null ? '' : `: ${reason.message}`;
+  log.debug(fields, `The ${operation} of ${kind} ${key} is ${state}${why === '' ? '.' : why}`);
+}
+
+/** How long counts are kept. Prometheus usually asks every 15 seconds or less often. */
+const COUNTS_KEPT_MS = 5000;
+/** How long an answer waits for the counts. Prometheus waits for 10 seconds by default. */
+const COUNT_WITHIN_MS = 4000;
+
+interface FiguresOptions {
+  runtime: Pick<Runtime, 'config' | 'counting' | 'api' | 'pulling'>;
+  care: Pick<DaemonCare, 'lastReload' | 'onReload' | 'backups'>;
+  alerts: Pick<RunningAlerts, 'list' | 'channels' | 'sent'>;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * Reads the values that only the metrics show. Counts of the ledger are kept for a time, so that frequent requests do
+ * not repeat the work.
+ */
+function createFigures({ runtime, care, alerts, clock, log }: FiguresOptions): () => Promise<Figures> {
+  const { counting, api } = runtime;
+  const counted = keptAnswer(() => counting.sourceCounts(clock.now()), COUNTS_KEPT_MS, clock);
+  let loadedAt = clock.now();
+  care.onReload(() => {
+    loadedAt = clock.now();
+  });
+
+  let last: SourceCounts | null = null;
+  let failed = false;
+
+  async function count(): Promise<SourceCounts | null> {
+    try {
+      ({ value: last } = await counted());
+      failed = false;
+    } catch (error) {
+      last = null;
+      // The metrics are read every few seconds, so a failure that lasts is logged once.
+      if (!failed) log.warn({ error: messageOf(error) }, 'The ledger could not be counted for the metrics.');
+      failed = true;
+    }
+    return last;
+  }
+
+  /** A request does not wait for a count that takes long. It gets the previous count, or none at first. */
+  async function counts(): Promise<SourceCounts | null> {
+    const timer = new AbortController();
+    const late = clock.sleep(COUNT_WITHIN_MS, timer.signal).then(() => last);
+    try {
+      return await Promise.race([count(), late]);
+    } finally {
+      timer.abort();
+    }
+  }
+
+  return async () => {
+    const { sources, ledger } = runtime.config;
+    const { backups } = care;
+    return {
+      now: clock.now(),
+      streams: sources.flatMap(({ id: source, streams }) => streams.map(({ name: stream }) => ({ source, stream }))),
+      counts: await counts(),
+      running: runtime.pulling(),
+      learntRate: api.learntRate(),
+      ledgerBytes: { database: bytesOf(ledger), log: bytesOf(`${ledger}-wal`) },
+      ledgerFreeBytes: freeBytesBeside(ledger),
+      backup: backups.configured ? { lastAt: backups.last()?.madeAt ?? null } : null,
+      alerts: alerts.list().map(({ condition, source, firing }) => ({ condition, source, firing })),
+      notices: alerts
+        .channels()
+        .map(({ id }) => ({ channel: id, ...(alerts.sent().get(id) ?? { sent: 0, failed: 0 }) })),
+      config: { loadedAt, refused: care.lastReload()?.ok === false },
+    };
+  };
+}
+
+function bytesOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

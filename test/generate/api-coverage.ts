@@ -1,6 +1,6 @@
 import { meaningOf } from '../../src/api/answers/classify.ts';
 import { ENDPOINT_NAMES, ENDPOINTS, type Endpoint, type EndpointName } from '../../src/api/endpoints.ts';
-import { type SchemaTree, schemaTreeOf } from '../../src/config/schema/schema-tree.ts';
+import { type SchemaTree, schemaTreeOf } from '../../src/config/schema/schema-walk.ts';
 import { Profile } from '../../src/domain/profile.ts';
 
 /** A test: its file, and its name or a part of its name as the file has it. */

@@ -2,7 +2,7 @@ import { openArchive } from '../../../connectors/xlsx/archive.ts';
 import { openWorkbook } from '../../../connectors/xlsx/workbook.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import type { FileHead } from './read-sample.ts';
+import type { FileHead } from './file-head.ts';
 import { readSample } from './read-sample.ts';
 import type { FoundOption, Recognised } from './recognise-format.ts';
 import { looksLikeValue } from './value-checks.ts';

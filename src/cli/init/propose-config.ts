@@ -9,11 +9,12 @@ import { formatCount, plural } from '../text/style.ts';
 import { checkProposal } from './check-proposal.ts';
 import { sheetOptions } from './choose-sheet.ts';
 import { columnsOf } from './columns.ts';
+import { type FileHead, readHead } from './file-head.ts';
 import { keyColumnsOf } from './key-columns.ts';
 import { productOfBomItems } from './propose-bom-items.ts';
 import { proposeMapping } from './propose-mapping.ts';
 import type { ProposedMapping } from './proposed-line.ts';
-import { type FileHead, readHead, readSample, type Sample } from './read-sample.ts';
+import { readSample, type Sample } from './read-sample.ts';
 import { type Recognised, recogniseFormat } from './recognise-format.ts';
 import { headText, sourcesText, todoOf } from './write-config.ts';
 

@@ -1,7 +1,7 @@
 import { separatorLineOf } from '../../../connectors/csv/separator-line.ts';
 import { fault } from '../../domain/faults.ts';
 import { contentFault, recogniseContent } from '../../sdk/files/recognise.ts';
-import type { FileHead } from './read-sample.ts';
+import type { FileHead } from './file-head.ts';
 import { recogniseCsv } from './recognise-csv.ts';
 import { type FoundEncoding, recogniseEncoding } from './recognise-encoding.ts';
 import { recogniseJson } from './recognise-json.ts';

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../lib/json.ts';
 import { SECRET_LENGTH_MIN, type SecretStore } from '../../lib/logging/secrets.ts';
 import { suggest } from '../../lib/text/suggest.ts';
 import type { ConfigDocument } from '../document.ts';
-import { valueAt } from '../schema/schema-tree.ts';
+import { valueAt } from '../schema/schema-walk.ts';
 import { type ConfigProblem, formatPath, type PathSegment } from './problem.ts';
 
 const SHOWN_LENGTH_MAX = 60;

@@ -4,8 +4,7 @@ import { maskSecret } from '../../lib/logging/secrets.ts';
 import { formatPath, type PathSegment } from '../checks/problem.ts';
 import { Config } from '../config.ts';
 import { parseDocumentText } from '../document.ts';
-import { type SchemaTree, schemaTreeOf, valueAt } from './schema-tree.ts';
-import { secretPathsIn } from './schema-walk.ts';
+import { type SchemaTree, schemaTreeOf, secretPathsIn, valueAt } from './schema-walk.ts';
 
 /** One value of the config, in the form that may be shown. */
 export interface ConfigEntry {

@@ -2,7 +2,6 @@ import type { SecretSource } from '../../config/secret-source.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
-import { keyAdvice } from './key-advice.ts';
 
 /**
  * The fault for a 401, 402 or 403 of the API to a key, with what a person can do.
@@ -30,4 +29,16 @@ export function deniedFault(
           )
         : 'Give the key more scopes.',
   });
+}
+
+/**
+ * What to do about a key that the API refuses. If the key is only the default of a placeholder, the advice names the
+ * variable and never shows the key.
+ *
+ * @param otherwise the advice for a key that was given
+ */
+export function keyAdvice({ unset }: Pick<SecretSource, 'unset'>, otherwise: string): string {
+  const [name] = unset;
+  if (name === undefined) return otherwise;
+  return `The variable ${name} is not set, so the key is the default that the config has for it. Set ${name} to a key of the platform.`;
 }

@@ -1,14 +1,16 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { Item } from '../../domain/item.ts';
+import { type FindEntry, type LookupEntry, type LookupTable, lookupRow } from '../../domain/lookup.ts';
+import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { Place } from '../../domain/place.ts';
 import type { SourceRow, SourceStream } from '../../domain/ports/source.ts';
-import { identityOf } from '../../domain/record.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { identityOf, readableKey } from '../../domain/record.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { incomingRecord } from '../../pipeline/incoming-record.ts';
 import { createMappers } from '../sources/mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from '../sources/open-source.ts';
-import { readLookups } from './preview-lookups.ts';
 
 /** A record and the result of mapping it. */
 export interface PreviewedRecord {
@@ -82,4 +84,81 @@ export async function openPreview(
 
 function withoutMapping({ kind, key, payload, refs }: Item): Item {
   return { kind, key, payload, refs };
+}
+
+/** The most rows of a lookup table that a preview keeps in memory. Of a larger stream it keeps the first rows. */
+const ROWS_MAX = 500_000;
+
+/**
+ * Reads the streams that mappings look up from their sources, because a preview has no ledger.
+ *
+ * @throws Fault when a source cannot be read
+ */
+async function readLookups(
+  tables: readonly LookupTable[],
+  config: RuntimeConfig,
+  options: { log: Logger; signal: AbortSignal },
+): Promise<FindEntry> {
+  const rows = new Map<string, Map<string, JsonValue[]>>();
+  for (const table of tables)
+    if (table.stream !== null) rows.set(table.id, await rowsOf(table.stream, config, options));
+  return ({ table, key }): LookupEntry => ({ values: rows.get(table)?.get(key) ?? [], isRead: true });
+}
+
+async function rowsOf(
+  lookedUp: NonNullable<LookupTable['stream']>,
+  config: RuntimeConfig,
+  { log, signal }: { log: Logger; signal: AbortSignal },
+): Promise<Map<string, JsonValue[]>> {
+  const found = new Map<string, JsonValue[]>();
+  const source = config.sources.find(({ id }) => id === lookedUp.source);
+  if (source === undefined) return found;
+  const reader = await openSource(source, config, log);
+  try {
+    const stream = reader.streams.find(({ name }) => name === lookedUp.stream);
+    if (stream === undefined) return found;
+    const mode = stream.reads === 'changes' ? 'changes' : 'snapshot';
+    let count = 0;
+    for await (const page of stream.pull({ mode, cursor: null }, signal)) {
+      for (const { fields, issues } of page.rows) {
+        const row = lookupRow(fields, lookedUp, issues);
+        if (row !== null) found.set(row.key, [...(found.get(row.key) ?? []), row.value]);
+      }
+      count += page.rows.length;
+      if (count >= ROWS_MAX) break;
+    }
+    return found;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Selects the records that are shown. A record has to fit all given members. */
+export interface PreviewFilter {
+  /** Only records with issues. */
+  issues?: boolean;
+  /** Only the record with this key; the values of several key columns are joined by `/`. */
+  key?: string;
+  /** Only records that make an item with this key or natural key (SKU, code). */
+  item?: string;
+}
+
+/** A function that says whether a record is shown. */
+export function createPreviewFilter(filter: PreviewFilter, profile: Profile): (record: PreviewedRecord) => boolean {
+  const { issues = false, key, item } = filter;
+  const isItem = ({ kind, key: own, payload }: PreviewedRecord['items'][number]): boolean =>
+    own === item || naturalKeyOf(profile, kind, payload)?.value === item;
+  return (record) =>
+    (!issues || record.issues.length > 0) &&
+    (key === undefined || (record.key !== null && (record.key === key || isSameKey(record.key, key)))) &&
+    (item === undefined || record.items.some(isItem));
+}
+
+function isSameKey(stored: string, typed: string): boolean {
+  return withoutBlanks(readableKey(stored)) === withoutBlanks(typed);
+}
+
+/** Removes the blanks around `/`, because people write `4711/10` as well as `4711 / 10`. */
+function withoutBlanks(key: string): string {
+  return key.replaceAll(/\s*\/\s*/g, '/');
 }

@@ -2,21 +2,23 @@
 // settings are replaced at once if all are valid; otherwise none is replaced. If a run of a source is under way, its
 // settings are replaced after the run, so that a run ends with the mapping with which it began.
 
+import { isDeepStrictEqual } from 'node:util';
 import { formatProblem, problemsOf } from '../../config/checks/problem.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Mapper } from '../../domain/mapping.ts';
 import type { ReloadStatus } from '../../domain/ports/daemon-notes.ts';
+import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
+import type { Emit } from '../../domain/ports/progress.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
+import { sha256Hex } from '../../lib/hash.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import type { ReloadCause } from '../care.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { unsafeFileWarnings, unsafePrograms } from '../unsafe-files.ts';
-import { changedSettings } from './changed-settings.ts';
 import { createFileWatch } from './file-watch.ts';
 import type { Reloaded } from './reload-status.ts';
-import { restartNeeded } from './restart-needed.ts';
 
 export interface ReloadOptions {
   /** The settings in use. A reload changes this object. */
@@ -205,4 +207,95 @@ function errorsOf(error: unknown): string[] {
   if (error instanceof Fault && error.code === 'mapping.invalid') return lines;
   const suggestion = error instanceof Fault && error.suggestion !== undefined ? ` ${error.suggestion}` : '';
   return [`${sentence(lines.join(' '))}${suggestion}`];
+}
+
+/**
+ * The settings that differ between two configs, as paths in the config. A secret counts only if the config itself
+ * contains it.
+ */
+function changedSettings(before: RuntimeConfig, after: RuntimeConfig): string[] {
+  const parts = (config: RuntimeConfig): Map<string, string> =>
+    new Map([
+      ['target.maxRate', textOf(config.target.maxRate)],
+      ['web', textOf(config.web)],
+      ['passports', textOf(config.passports)],
+      ['backups', textOf(config.backups)],
+      ['history', textOf(config.history)],
+      ...config.sources.map((source): [string, string] => [`sources.${source.id}`, textOf(source)]),
+    ]);
+  const [old, present] = [parts(before), parts(after)];
+  const known = ['target', 'passports', 'backups', 'history', 'sources', 'web', 'profile', 'ledger', 'queue', ...META];
+  const others = (config: RuntimeConfig) => Object.entries(config).filter(([name]) => !known.includes(name));
+  for (const [name, value] of others(before)) old.set(name, textOf(value));
+  for (const [name, value] of others(after)) present.set(name, textOf(value));
+  return [...new Set([...old.keys(), ...present.keys()])].filter((name) => old.get(name) !== present.get(name));
+}
+
+/** Properties of a config object that are not settings. */
+const META = ['file', 'files', 'programs', 'digest', 'folder', 'warnings', 'resolvePath', 'scrub'];
+
+/**
+ * Connectors are compared by their ids. Functions are left out: a changed secret is no changed setting, because its
+ * function reads the file at each call.
+ */
+function textOf(value: unknown): string {
+  const text = JSON.stringify(value, (key, member: unknown) =>
+    key === 'connector' && typeof member === 'object' && member !== null && 'id' in member ? member.id : member,
+  );
+  return text ?? '';
+}
+
+/** Each changed setting that cannot be replaced while the daemon runs, as a full sentence. */
+function restartNeeded(present: RuntimeConfig, next: RuntimeConfig): string[] {
+  const pairs: [path: string, before: unknown, after: unknown][] = [
+    ['ledger', present.ledger, next.ledger],
+    ['queue', present.queue, next.queue],
+    ['target.baseUrl', present.target.baseUrl, next.target.baseUrl],
+    ['target.profile', present.profile, next.profile],
+    ['target.firstContact', present.target.firstContact, next.target.firstContact],
+    ['target.bom', present.target.bom, next.target.bom],
+    ['target.publishKey', present.target.publishKey === null, next.target.publishKey === null],
+    ['observe.traces', tracesOf(present), tracesOf(next)],
+    ['web', addressOf(present), addressOf(next)],
+  ];
+  return pairs
+    .filter(([, before, after]) => !isDeepStrictEqual(before, after))
+    .map(
+      ([path]) =>
+        `${path}: This value has changed, but the daemon keeps the value with which it was started. Restart the daemon, or undo this change.`,
+    );
+}
+
+function tracesOf({ observe: { traces } }: RuntimeConfig): unknown {
+  return traces === null ? null : { ...traces, headers: Object.keys(traces.headers) };
+}
+
+function addressOf({ web }: RuntimeConfig): unknown {
+  return web === null ? null : { host: web.host, port: web.port };
+}
+
+/** Returns a function that counts the result of a reload and stores it for `status`. */
+export function reportReload(options: { ledger: Pick<CareLedger, 'noteDaemon'>; emit: Emit; log: Logger }) {
+  const { ledger, emit, log } = options;
+  return async (status: ReloadStatus): Promise<void> => {
+    emit({ type: 'reload', ok: status.ok });
+    try {
+      await ledger.noteDaemon('reload', status);
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, `\`status\` does not show this reload: ${messageOf(error)}`);
+    }
+  };
+}
+
+/** Finds out whether the token of the dashboard has changed since the last call. Keeps only its hash. */
+export function createTokenWatch(config: Pick<RuntimeConfig, 'web'>): { isNew(): Promise<boolean> } {
+  let known: string | null = null;
+  return {
+    async isNew() {
+      const present = config.web?.token ? sha256Hex(await config.web.token.read()) : null;
+      const isNew = present !== known;
+      known = present;
+      return isNew;
+    },
+  };
 }

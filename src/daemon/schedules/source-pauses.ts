@@ -1,6 +1,6 @@
 import type { LoadedPause } from '../../config/loaded-config.ts';
+import { createZone, type Zone } from '../../lib/text/zone.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
-import { createPauses, type Pauses } from './pauses.ts';
 
 /**
  * Returns a function that gives the end of a source's pause that contains an instant; null if there is no such pause.
@@ -17,4 +17,53 @@ export function createSourcePauses(
     known.set(given, pauses);
     return pauses.endOf(at);
   };
+}
+
+/** The pauses of one source, in which no run of the source is started automatically. */
+export interface Pauses {
+  /** The end of the pause in which an instant lies; null if the instant is in no pause. */
+  endOf(at: number): number | null;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Pauses that follow each other without a gap count as one. At most this many are joined. */
+const JOINED_MAX = 50;
+
+/**
+ * A pause follows the clocks of its zone: a pause from 22:00 to 06:00 is an hour shorter in the night when clocks are
+ * set forward. A time that clocks skip is moved forward by the length of the skip. If clocks show a time twice, a pause
+ * begins at the first one and ends at the last one, so that no run begins too soon.
+ */
+export function createPauses(pauses: readonly LoadedPause[]): Pauses {
+  const zoned = pauses.map((pause) => ({ ...pause, zone: createZone(pause.timezone) }));
+  return {
+    endOf(at) {
+      let end: number | null = null;
+      for (let joined = 0; joined < JOINED_MAX; joined += 1) {
+        const later = Math.max(...zoned.map((pause) => endOf(pause, end ?? at) ?? Number.NEGATIVE_INFINITY));
+        if (later === Number.NEGATIVE_INFINITY) break;
+        end = later;
+      }
+      return end;
+    },
+  };
+}
+
+function endOf({ zone, fromMinute, toMinute, days }: LoadedPause & { zone: Zone }, at: number): number | null {
+  const lengthMs = ((toMinute - fromMinute + 24 * 60) % (24 * 60) || 24 * 60) * MINUTE_MS;
+  const today = Math.floor(zone.toLocal(at) / DAY_MS) * DAY_MS;
+  let end: number | null = null;
+  // A pause that began on the day before may not be over.
+  for (const day of [today - DAY_MS, today]) {
+    if (days !== null && !days.includes(new Date(day).getUTCDay())) continue;
+    const local = day + fromMinute * MINUTE_MS;
+    const until = lastInstantOf(zone, local + lengthMs);
+    if (zone.firstInstantOf(local) <= at && at < until) end = Math.max(end ?? until, until);
+  }
+  return end;
+}
+
+function lastInstantOf(zone: Zone, local: number): number {
+  return zone.instantsOf(local).at(-1) ?? zone.firstInstantOf(local);
 }

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { ITEM_KINDS } from '../../domain/item.ts';
 import type { LookupTable } from '../../domain/lookup.ts';
 import type { LookupConfig, Mapper, MappingDefinition } from '../../domain/mapping.ts';
-import type { ValueByHand } from '../../domain/ports/ledger/people-ledger.ts';
+import type { PeopleLedger, ValueByHand } from '../../domain/ports/ledger/people-ledger.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
 import type { AllowedFields } from '../../pipeline/mapping/make-item.ts';
@@ -127,4 +127,30 @@ function nameOf(lookup: string, key: string): string {
 function allowedFields(profile: Profile): AllowedFields {
   const entries = ITEM_KINDS.map((kind) => [kind, allowedFieldsOf(profile, kind)] as const);
   return Object.fromEntries(entries) as unknown as AllowedFields;
+}
+
+/**
+ * Passes each value that a person gives for a lookup table on to the mappers, after the ledger has stored it. That
+ * commit makes the records that have used the key wait for the mapping. A record that is mapped after the commit and
+ * before the mappers have the value is mapped again, because its lookup entry has changed.
+ */
+export async function withValuesByHand<Ledger extends PeopleLedger>(
+  ledger: Ledger,
+  mappers: Pick<Mappers, 'useValues'>,
+): Promise<Ledger> {
+  const follow = async () => mappers.useValues(await ledger.valuesByHand());
+  await follow();
+  return {
+    ...ledger,
+    async setLookupValue(value) {
+      const set = await ledger.setLookupValue(value);
+      await follow();
+      return set;
+    },
+    async removeLookupValue(lookup, key) {
+      const removed = await ledger.removeLookupValue(lookup, key);
+      await follow();
+      return removed;
+    },
+  };
 }

@@ -8,7 +8,6 @@ import { columnsMentionedBy } from '../../pipeline/mapping/columns-named.ts';
 import type { Connector, ConnectorHost, StreamCheck, StreamLook } from '../../sdk/connector.ts';
 import { sourceFault } from '../../sdk/faults.ts';
 import { checkedPages } from './checked-pages.ts';
-import { streamReads } from './stream-reads.ts';
 
 export type RuntimeConfig = LoadedConfig<Connector>;
 export type ConfiguredSource = LoadedSource<Connector>;
@@ -190,4 +189,25 @@ function placed(error: unknown, path: string, { scrub }: Pick<RuntimeConfig, 'sc
 
 function hostOf(config: RuntimeConfig, log: Logger): ConnectorHost {
   return { resolvePath: (path) => config.resolvePath(path), log };
+}
+
+const READS: ReadonlySet<unknown> = new Set<StreamReads>(['snapshot', 'changes', 'changes-and-snapshot']);
+
+/**
+ * Checks the kind of reads that a stream names. An unknown kind is an error: if it were treated as `snapshot`, all
+ * records that a connector does not give would count as missing.
+ *
+ * @throws a `sourceFault`
+ */
+function streamReads(connector: Connector, options: unknown, stream: { name: string; options: unknown }): StreamReads {
+  const reads: unknown = connector.reads(options, stream.options);
+  if (isStreamReads(reads)) return reads;
+  const given = typeof reads === 'string' ? `"${reads.slice(0, 100)}"` : `no text (${typeof reads})`;
+  throw sourceFault(`The connector ${connector.id} gives ${given} as the kind of read of the stream ${stream.name}.`, {
+    suggestion: 'Correct the connector: `reads` is "snapshot", "changes" or "changes-and-snapshot".',
+  });
+}
+
+function isStreamReads(value: unknown): value is StreamReads {
+  return READS.has(value);
 }

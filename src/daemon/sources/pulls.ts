@@ -3,17 +3,17 @@ import type { Mapper } from '../../domain/mapping.ts';
 import type { Correction, RunCause } from '../../domain/ports/intake.ts';
 import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
+import type { SourceReader } from '../../domain/ports/source.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createKeyedLock } from '../../lib/collections/keyed-lock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import { withLogFields } from '../../lib/logging/log-context.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
-import { type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
+import { noteFailedRun, type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
 import { type CorrectionResult, storeCorrections } from '../../pipeline/store-corrections.ts';
 import { untilWritable } from '../../pipeline/until-writable.ts';
-import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
-import { openToPull } from './open-to-pull.ts';
+import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
 
 export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
   ledger: PullOptions['ledger'] & Pick<CareLedger, 'prune'> & Pick<IntakeLedger, 'defineLookups' | 'recordsByKey'>;
@@ -209,4 +209,32 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       return stopped !== undefined;
     },
   };
+}
+
+interface Opening extends Pick<PullOptions, 'wait'> {
+  ledger: PullOptions['ledger'] & Pick<IntakeLedger, 'defineLookups'>;
+  config: RuntimeConfig;
+  mapperOf: (source: string) => Promise<Mapper>;
+  log: Logger;
+}
+
+/**
+ * Reads the mapping of a source, with its lookup files, and opens the source for a run.
+ *
+ * @throws the error because of which the source cannot be read, after the ledger has stored a failed run
+ */
+async function openToPull(
+  { source, ...cause }: { source: ConfiguredSource } & RunCause,
+  { config, mapperOf, log, ledger, wait }: Opening,
+  abort: AbortSignal,
+): Promise<{ mapper: Mapper; records: SourceReader }> {
+  try {
+    const mapper = await mapperOf(source.id);
+    const lookups = new Map([[source.id, mapper.lookups ?? []]]);
+    await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
+    return { mapper, records: await openSource(source, config, log) };
+  } catch (error) {
+    await noteFailedRun({ source: source.id, ...cause }, error, { ledger, wait }, abort);
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPauseBetweenLooks } from '../../../src/daemon/pause-between-looks.ts';
+import { createPauseBetweenLooks } from '../../../src/daemon/sync.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
 import { createEventBus } from '../../../src/observe/event-bus.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';
