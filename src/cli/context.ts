@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Admin, PlatformContext } from '../admin/handler.ts';
 import type { ApiClient } from '../api/api-client.ts';
-import { formatProblem } from '../config/checks/problem.ts';
+import { formatProblem } from '../config/problem.ts';
 import type { Needs } from '../config/unread-settings.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { Runtime } from '../daemon/runtime.ts';

@@ -1,5 +1,17 @@
 import { isAbsolute } from 'node:path';
+import type { z } from 'zod';
 import type { Result } from '../lib/result.ts';
+
+/** The schemas of a connector that the config needs. */
+export interface ConnectorSchemas {
+  id: string;
+  /** The source's `options`. */
+  options: z.ZodType;
+  /** The settings of a stream besides `key`. */
+  streamOptions: z.ZodType;
+  /** The endings of the names of files that the connector reads; absent if it reads no files, or files of any name. */
+  endings?: readonly string[];
+}
 
 /** Why a connector cannot be used, as a full sentence. */
 export interface ConnectorFlaw {

@@ -14,7 +14,7 @@ import {
   type YAMLError,
 } from 'yaml';
 import { err, ok, type Result } from '../lib/result.ts';
-import type { ConfigProblem, PathSegment } from './checks/problem.ts';
+import type { ConfigProblem, PathSegment } from './problem.ts';
 
 const PROBLEMS_MAX = 20;
 const ALIASES_MAX = 100;

@@ -1,5 +1,6 @@
-import type { ConnectorSchemas, ConnectorSettings, LoadedStream } from './checks/check-connector.ts';
-import type { PathSegment } from './checks/problem.ts';
+import type { ConnectorSettings, LoadedStream } from './checks/check-connector.ts';
+import type { ConnectorSchemas } from './connector-loader.ts';
+import type { PathSegment } from './problem.ts';
 import { secretPathsIn, valueAt } from './schema/schema-walk.ts';
 import type { SecretSource } from './secret-source.ts';
 

@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import { readBoundedFile } from '../lib/files/bounded-file.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { err, ok, type Result } from '../lib/result.ts';
-import type { PathSegment } from './checks/problem.ts';
 import type { Environment } from './environment.ts';
+import type { PathSegment } from './problem.ts';
 
 const SECRET_FILE_BYTES_MAX = 65_536;
 

@@ -4,7 +4,7 @@ import type { SecretStore } from '../lib/logging/secrets.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import type { AlertsSection } from './alerts-section.ts';
 import type { Findings } from './checks/findings.ts';
-import type { PathSegment } from './checks/problem.ts';
+import type { PathSegment } from './problem.ts';
 
 const TYPES = ['webhook', 'email', 'exec'] as const;
 /** A shorter part of a path is probably an ordinary word, not a secret, such as `services` or `webhook`. */

@@ -7,9 +7,9 @@ import { createSecretStore } from '../lib/logging/secrets.ts';
 import { err, ok, type Result } from '../lib/result.ts';
 import { suggest } from '../lib/text/suggest.ts';
 import { createFindings, didYouMean } from './checks/findings.ts';
-import { formatProblem } from './checks/problem.ts';
 import { type ConfigDocument, parseDocumentText } from './document.ts';
 import { parseSettings } from './parse-settings.ts';
+import { formatProblem } from './problem.ts';
 
 const PROFILE_BYTES_MAX = 262_144;
 const EXTENDS_MAX = 8;

@@ -2,11 +2,11 @@ import type { LookupConfig, MappingDefinition } from '../domain/mapping.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { WebRole } from '../domain/web-role.ts';
 import type { LoadedStream } from './checks/check-connector.ts';
-import type { ConfigProblem } from './checks/problem.ts';
 import type { Config, SourceConfig } from './config.ts';
 import type { QueueSetting } from './fields.ts';
 import type { FreshSettings } from './fresh-settings.ts';
 import type { LoadedAlerts } from './load-alerts.ts';
+import type { ConfigProblem } from './problem.ts';
 import type { SecretSource } from './secret-source.ts';
 
 /** A time of the day in which no run of a source is started automatically. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { isJsonObject } from '../lib/json.ts';
 import { suggest } from '../lib/text/suggest.ts';
 import { didYouMean, type Findings } from './checks/findings.ts';
-import type { PathSegment } from './checks/problem.ts';
+import type { PathSegment } from './problem.ts';
 import { keysAt, secretPathsIn, valueAt } from './schema/schema-walk.ts';
 
 export interface SettingsContext {

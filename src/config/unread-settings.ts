@@ -3,8 +3,8 @@
 // another user, or before they have a key of the platform.
 
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import { formatPath, type PathSegment } from './checks/problem.ts';
 import type { Interpolated } from './interpolate.ts';
+import { formatPath, type PathSegment } from './problem.ts';
 
 /**
  * The parts of the config that a command needs. `ledger`: it only reads the ledger. `ledger_and_queue`: it also reads

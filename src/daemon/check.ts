@@ -90,7 +90,7 @@ export interface CheckOptions {
  *
  * @throws Fault `mapping.invalid` with every problem
  */
-async function checkMappings(config: RuntimeConfig): Promise<Mappers> {
+export async function checkMappings(config: RuntimeConfig): Promise<Mappers> {
   const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
   await mappers.refreshAll();
   return mappers;
@@ -186,7 +186,7 @@ export async function checkApi({ config, secrets, clock, log, version, signal }:
 }
 
 /** Checks whether each channel of the alerts could send, without sending. */
-async function checkAlertChannels({ config, clock, signal }: CheckOptions): Promise<ChannelFinding[]> {
+export async function checkAlertChannels({ config, clock, signal }: CheckOptions): Promise<ChannelFinding[]> {
   const tests = await tryChannels(config, 'check', { clock, signal });
   return tests.map(({ channel, type, error }, index) => {
     const path = `alerts.channels[${index}]`;

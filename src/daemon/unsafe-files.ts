@@ -2,8 +2,8 @@
 // such files. A reload runs no program that everybody may change, because nobody looks at it when it happens.
 
 import { resolve } from 'node:path';
-import type { ConfigProblem } from '../config/checks/problem.ts';
 import { type ConnectorLoader, isPathOfConnector } from '../config/connector-loader.ts';
+import type { ConfigProblem } from '../config/problem.ts';
 import { type OthersMayWrite, othersMayWrite } from '../lib/files/others-may-write.ts';
 import { err } from '../lib/result.ts';
 import { readModuleSource } from '../pipeline/mapping/modules/load-module.ts';

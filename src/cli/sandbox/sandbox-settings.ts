@@ -1,9 +1,9 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { createFindings } from '../../config/checks/findings.ts';
-import { type ConfigProblem, configFault, formatProblem } from '../../config/checks/problem.ts';
 import { type ConfigDocument, parseDocumentText } from '../../config/document.ts';
 import { parseSettings } from '../../config/parse-settings.ts';
+import { type ConfigProblem, configFault, formatProblem } from '../../config/problem.ts';
 import { fault } from '../../domain/faults.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { createSecretStore } from '../../lib/logging/secrets.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { formatProblem } from '../../config/checks/problem.ts';
 import { todoWarning } from '../../config/checks/todo-lines.ts';
 import { readConfigText } from '../../config/load-config.ts';
+import { formatProblem } from '../../config/problem.ts';
 import type { ApiFinding, ChannelFinding, CheckOptions, QueueFinding, StreamFinding } from '../../daemon/check.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { ItemsInOtherForm } from '../../domain/ports/ledger/ledger-views.ts';

@@ -1,22 +1,10 @@
-import type { z } from 'zod';
 import { isJsonObject } from '../../lib/json.ts';
 import { StreamKey } from '../config.ts';
-import type { NamedConnectors } from '../connector-loader.ts';
+import type { ConnectorSchemas, NamedConnectors } from '../connector-loader.ts';
 import { parseSettings, type SettingsContext } from '../parse-settings.ts';
+import { formatPath, type PathSegment } from '../problem.ts';
 import { keysAt } from '../schema/schema-walk.ts';
 import type { Findings } from './findings.ts';
-import { formatPath, type PathSegment } from './problem.ts';
-
-/** The schemas of a connector that the config needs. */
-export interface ConnectorSchemas {
-  id: string;
-  /** The source's `options`. */
-  options: z.ZodType;
-  /** The settings of a stream besides `key`. */
-  streamOptions: z.ZodType;
-  /** The endings of the names of files that the connector reads; absent if it reads no files, or files of any name. */
-  endings?: readonly string[];
-}
 
 /** A stream with its checked options for the connector. */
 export interface LoadedStream {

@@ -1,8 +1,8 @@
 import { ITEM_FIELDS, ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { isJsonObject } from '../../lib/json.ts';
+import type { PathSegment } from '../problem.ts';
 import type { Findings } from './findings.ts';
-import type { PathSegment } from './problem.ts';
 
 const DECLARED = ['to', 'each', 'key', 'refs', 'fields'] as const;
 const PART_ROLES = ['material', 'component', 'part'] as const;

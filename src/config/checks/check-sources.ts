@@ -1,8 +1,9 @@
 import type { Profile } from '../../domain/profile.ts';
 import { isJsonObject } from '../../lib/json.ts';
+import type { ConnectorSchemas } from '../connector-loader.ts';
+import type { PathSegment } from '../problem.ts';
 import {
   type ConnectorCheck,
-  type ConnectorSchemas,
   type ConnectorSettings,
   checkConnector,
   type LoadedStream,
@@ -10,7 +11,6 @@ import {
 } from './check-connector.ts';
 import { checkMapping } from './check-mapping.ts';
 import type { Findings } from './findings.ts';
-import type { PathSegment } from './problem.ts';
 
 /**
  * Checks the references of a config's sources to each other, to their connectors and to the profile.

@@ -2,8 +2,8 @@ import { isJsonObject } from '../../lib/json.ts';
 import { SECRET_LENGTH_MIN, type SecretStore } from '../../lib/logging/secrets.ts';
 import { suggest } from '../../lib/text/suggest.ts';
 import type { ConfigDocument } from '../document.ts';
+import { type ConfigProblem, formatPath, type PathSegment } from '../problem.ts';
 import { valueAt } from '../schema/schema-walk.ts';
-import { type ConfigProblem, formatPath, type PathSegment } from './problem.ts';
 
 const SHOWN_LENGTH_MAX = 60;
 const TOO_SHORT = `found a secret of fewer than ${SECRET_LENGTH_MIN} characters, which is too short to be removed from logs and messages, expected a longer secret`;

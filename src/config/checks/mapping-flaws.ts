@@ -1,5 +1,5 @@
+import type { PathSegment } from '../problem.ts';
 import type { Findings } from './findings.ts';
-import type { PathSegment } from './problem.ts';
 
 /** A problem that was found when a mapping was compiled. */
 export interface MappingFlaw {

@@ -1,10 +1,10 @@
 import { isJsonObject } from '../../lib/json.ts';
-import type { ConnectorLoader, NamedConnectors } from '../connector-loader.ts';
+import type { ConnectorLoader, ConnectorSchemas, NamedConnectors } from '../connector-loader.ts';
 import type { SettingsContext } from '../parse-settings.ts';
+import type { PathSegment } from '../problem.ts';
 import { keysAt } from '../schema/schema-walk.ts';
-import { type ConnectorSchemas, DEFAULT_STREAM } from './check-connector.ts';
+import { DEFAULT_STREAM } from './check-connector.ts';
 import type { Findings } from './findings.ts';
-import type { PathSegment } from './problem.ts';
 
 /** A stream as the config has it. */
 interface GivenStream {

@@ -1,4 +1,4 @@
-import type { ConfigProblem } from './problem.ts';
+import type { ConfigProblem } from '../problem.ts';
 
 /** How `init` marks a line that a person has to check: in its comment, or in the comment above it. */
 const MARK = /(?:^|\s)# TODO\s/;

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { isJsonObject } from '../../lib/json.ts';
 import { maskSecret } from '../../lib/logging/secrets.ts';
-import { formatPath, type PathSegment } from '../checks/problem.ts';
 import { Config } from '../config.ts';
 import { parseDocumentText } from '../document.ts';
+import { formatPath, type PathSegment } from '../problem.ts';
 import { type SchemaTree, schemaTreeOf, secretPathsIn, valueAt } from './schema-walk.ts';
 
 /** One value of the config, in the form that may be shown. */

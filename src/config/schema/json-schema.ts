@@ -1,6 +1,6 @@
 import { fieldNamesOf, ITEM_KINDS } from '../../domain/item.ts';
-import type { ConnectorSchemas } from '../checks/check-connector.ts';
 import { Config, StreamKey } from '../config.ts';
+import type { ConnectorSchemas } from '../connector-loader.ts';
 import { type SchemaTree, schemaTreeOf } from './schema-walk.ts';
 
 const PLACEHOLDER: SchemaTree = { type: 'string', pattern: '\\$\\{' };

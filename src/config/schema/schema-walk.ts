@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject } from '../../lib/json.ts';
-import type { PathSegment } from '../checks/problem.ts';
+import type { PathSegment } from '../problem.ts';
 
 type Schema = z.core.$ZodType;
 

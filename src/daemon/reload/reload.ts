@@ -3,7 +3,7 @@
 // settings are replaced after the run, so that a run ends with the mapping with which it began.
 
 import { isDeepStrictEqual } from 'node:util';
-import { formatProblem, problemsOf } from '../../config/checks/problem.ts';
+import { formatProblem, problemsOf } from '../../config/problem.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Mapper } from '../../domain/mapping.ts';
 import type { ReloadStatus } from '../../domain/ports/daemon-notes.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatPath } from '../../../src/config/checks/problem.ts';
 import { parseDocumentText } from '../../../src/config/document.ts';
+import { formatPath } from '../../../src/config/problem.ts';
 import { faultOf } from '../../support/worlds/config-folder.ts';
 
 function valueOf(text: string): unknown {

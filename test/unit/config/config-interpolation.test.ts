@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { problemsOf } from '../../../src/config/checks/problem.ts';
 import { interpolate } from '../../../src/config/interpolate.ts';
+import { problemsOf } from '../../../src/config/problem.ts';
 import { configFolder, faultOf, loadText, problemsIn, SOUND_CONFIG } from '../../support/worlds/config-folder.ts';
 
 async function expand(value: unknown, env: Record<string, string> = {}, files: Record<string, string> = {}) {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { problemsOf } from '../../../src/config/checks/problem.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
+import { problemsOf } from '../../../src/config/problem.ts';
 import type { MappingDefinition } from '../../../src/domain/mapping.ts';
 import { Fault } from '../../../src/lib/errors.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';

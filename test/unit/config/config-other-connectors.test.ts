@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN } from '../../../connectors/index.ts';
-import { problemsOf } from '../../../src/config/checks/problem.ts';
+import { problemsOf } from '../../../src/config/problem.ts';
 import { faultOf } from '../../support/worlds/config-folder.ts';
 
 const TARGET = 'target:\n  baseUrl: https://dpp.example.com\n  apiKey: dpp_0123456789abcdef\n';

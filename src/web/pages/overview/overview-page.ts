@@ -1,11 +1,28 @@
+import { ITEM_KINDS, type ItemKind } from '../../../domain/item.ts';
+import {
+  type ItemCounts,
+  type ItemState,
+  PASSPORT_STATES,
+  type PassportCounts,
+  type RunView,
+} from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { durationOf } from '../../shown-values.ts';
+import {
+  countLink,
+  durationOf,
+  ITEM_STATES,
+  KINDS,
+  PASSPORT_MEANS,
+  stateBadge,
+  stateName,
+  timeOf,
+} from '../../shown-values.ts';
+import { attentionPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';
+import { RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/runs-pages.ts';
 import { activityChart } from './activity-chart.ts';
 import { attentionCard } from './attention-card.ts';
 import { headline } from './headline.ts';
-import { itemsCard, passportsCard } from './items-card.ts';
 import type { OverviewView } from './overview-view.ts';
-import { sourcesCard } from './sources-card.ts';
 import { standingCard } from './standing-card.ts';
 
 /** The first page: the results of the last runs, and the work for a person. */
@@ -14,4 +31,83 @@ export function overviewPage(view: OverviewView): Html {
 ${attentionCard(view)}${sourcesCard(view)}${standingCard(view)}${passportsCard(view.standing.passports)}${itemsCard(view.standing.items)}
 <section class="card" aria-labelledby="activity"><h2 id="activity">The last 24 hours</h2>${activityChart(view)}</section>
 <p class="quiet">Version ${view.version}, to ${view.baseUrl}, running for ${durationOf(view.now - view.startedAt)}.</p></div>`;
+}
+
+const STATES = Object.keys(ITEM_STATES) as ItemState[];
+
+/** How many items are in each state, by kind. Each figure links to its items. */
+function itemsCard(items: ItemCounts): Html {
+  const heads = STATES.map(
+    (state) => html`<th scope="col" class="number" title="${ITEM_STATES[state]}">${stateName(state)}</th>`,
+  );
+  const rows = ITEM_KINDS.map((kind) => itemRow(kind, items[kind]));
+  return html`<section class="card" aria-labelledby="items"><h2 id="items">Items</h2><div class="scroll" tabindex="0" role="region" aria-labelledby="items"><table class="stacks"><thead><tr><th scope="col">kind</th><th scope="col" class="number">all</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
+}
+
+function itemRow(kind: ItemKind, counts: ItemCounts[ItemKind]): Html {
+  const all = STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  const cells = STATES.map(
+    (state) =>
+      html`<td class="number" data-label="${stateName(state)}">${countLink(counts[state] ?? 0, itemsPath({ kind, state }))}</td>`,
+  );
+  return html`<tr><th scope="row">${KINDS[kind].many}</th><td class="number" data-label="all">${countLink(all, itemsPath({ kind }))}</td>${cells}</tr>`;
+}
+
+/** How many passports are in each state; null if no passports are wanted. */
+function passportsCard(passports: PassportCounts): Html | null {
+  const states = PASSPORT_STATES.filter((state) => state !== 'none');
+  if (states.every((state) => (passports[state] ?? 0) === 0)) return null;
+  const heads = states.map(
+    (state) => html`<th scope="col" class="number" title="${PASSPORT_MEANS[state]}">${stateName(state)}</th>`,
+  );
+  const cells = states.map(
+    (state) =>
+      html`<td class="number" data-label="${stateName(state)}">${countLink(passports[state] ?? 0, passportsPath({ state }))}</td>`,
+  );
+  return html`<section class="card" aria-labelledby="passports"><h2 id="passports">Passports</h2><div class="scroll" tabindex="0" role="region" aria-labelledby="passports"><table class="stacks"><thead><tr>${heads}</tr></thead><tbody><tr>${cells}</tr></tbody></table></div></section>`;
+}
+
+const IN_QUARANTINE = 'in quarantine now';
+
+/**
+ * The last run of each source, with its counts: read = unchanged + changed + quarantined + excluded. An unchanged row
+ * counts as unchanged also if it is in quarantine, so a further column has all rows in quarantine.
+ */
+function sourcesCard(view: OverviewView): Html {
+  const rows = view.standing.sources.map((source) => sourceRow(source, view));
+  const heads = RUN_COUNTS.map((count) => html`<th scope="col" class="number">${count}</th>`);
+  return html`<section class="card" aria-labelledby="sources"><h2 id="sources">Last run of each source</h2>
+<div class="scroll" tabindex="0" role="region" aria-labelledby="sources"><table class="stacks">
+<thead><tr><th scope="col">source</th><th scope="col">result</th>${heads}<th scope="col" class="number">${IN_QUARANTINE}</th><th scope="col">next run</th></tr></thead>
+<tbody>${rows}</tbody></table></div></section>`;
+}
+
+function sourceRow(
+  { source, lastRun, nextRunAt }: OverviewView['standing']['sources'][number],
+  { running, pauses, inQuarantine, now }: OverviewView,
+): Html {
+  const pause = pauses.get(source);
+  const paused = pause === undefined ? null : html`<span class="badge warn">paused</span> until ${timeOf(pause)}<br />`;
+  const next = nextRunAt === null ? html`<span class="quiet">on demand</span>` : timeOf(nextRunAt);
+  const quarantined =
+    inQuarantine === null
+      ? null
+      : countLink(inQuarantine.get(source) ?? 0, attentionPath({ type: 'quarantine', source }));
+  const cells = RUN_COUNTS.map(
+    (count) =>
+      html`<td class="number" data-label="${count}">${lastRun === null ? null : runCount(sumOf(lastRun.streams, count))}</td>`,
+  );
+  return html`<tr><th scope="row"><a href="${runsPath({ source })}">${source}</a></th>
+<td class="text" data-label="result">${resultOf(lastRun, running.includes(source), now)}</td>${cells}<td class="number" data-label="${IN_QUARANTINE}">${quarantined}</td><td data-label="next run">${paused}${next}</td></tr>`;
+}
+
+function resultOf(run: RunView | null, isRunning: boolean, now: number): Html {
+  if (run === null) return isRunning ? stateBadge('running') : html`<span class="quiet">never</span>`;
+  if (isRunning) {
+    return html`${stateBadge('running')} <a href="${runPath(run.id)}">for ${durationOf(now - run.startedAt)}</a>`;
+  }
+  const ended = run.endedAt ?? run.startedAt;
+  const lasted = run.endedAt === null ? null : html`, ${durationOf(run.endedAt - run.startedAt)}`;
+  const error = run.error === null ? null : html`<br /><span class="quiet">${run.error}</span>`;
+  return html`${runBadge(run, isRunning)} <a href="${runPath(run.id)}">${timeOf(ended)}</a>${lasted}${error}`;
 }
