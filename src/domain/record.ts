@@ -3,6 +3,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { findOddCharacter, type OddCharacter } from '../lib/text/odd-character.ts';
 import { identifyingText } from './identifying-text.ts';
 import type { Issue } from './issue.ts';
+import { ITEM_KINDS, type ItemKind } from './item.ts';
 import type { Place } from './place.ts';
 
 /** The field under which a connector keeps the text of a row that could not be split into fields. */
@@ -32,6 +33,22 @@ const SEPARATOR = '\u001f';
  */
 export function recordKey(identity: string, occurrence: number): string {
   return occurrence === 1 ? identity : `${identity}${SEPARATOR}${occurrence}`;
+}
+
+/** The identity that a record key repeats; null for the key of a first occurrence. */
+export function repeatedKey(key: string): string | null {
+  const at = key.lastIndexOf(SEPARATOR);
+  return at > 0 && /^[1-9]\d*$/.test(key.slice(at + 1)) ? key.slice(0, at) : null;
+}
+
+/** The identity of a row by the key and the kind of an item. No number of an occurrence is a kind. */
+export function identityOfItem(kind: ItemKind, key: string): string {
+  return `${key}${SEPARATOR}${kind}`;
+}
+
+/** The identities that a row with this key may have. */
+export function identitiesOf(key: string): string[] {
+  return [key, ...ITEM_KINDS.map((kind) => identityOfItem(kind, key))];
 }
 
 /** A key that no row can have, for a record whose key another record needs. */

@@ -1,4 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
+import type { ItemKind } from './item.ts';
+import { identityOfItem } from './record.ts';
 
 /**
  * What identifies the rows of a stream. The ledger stores it, because the keys of the stored records depend on it.
@@ -15,6 +17,8 @@ export interface ByMappings {
   compared: readonly string[];
   /** The functions with which the stored keys were made, as in `Mapper`; empty for the content. */
   functions: string;
+  /** True if the stored keys contain the kind of the mapping; see `firstKeyOf`. */
+  hasKinds?: true;
 }
 
 /** The content identifies each row: no mapping does. */
@@ -22,11 +26,14 @@ export const BY_CONTENT: ByMappings = { by: 'mappings', mappings: [], compared: 
 
 /** A mapping whose keys may identify the rows of a stream, because they depend on the row alone. */
 export interface IdentifyingMapping {
+  kind: ItemKind;
   /** The expressions that give the key, as a text. Mappings with the same text give the same keys. */
   expressions: string;
   /** The place of the mapping in the config, such as `sources[0].mappings[1]`, and its `key`. For messages. */
   path: string;
   key: string;
+  /** True if no `when` excludes a row. */
+  takesAllRows: boolean;
   /** The key of the item that the mapping makes from a row; null if it makes none, or if its key fails. */
   keyOf: KeyOf;
 }
@@ -34,15 +41,32 @@ export interface IdentifyingMapping {
 /** The key of a row; null for a row that has none. */
 export type KeyOf = (fields: JsonObject) => string | null;
 
-/** The key of a row by the first of these mappings that has one. */
-export function firstKeyOf(mappings: readonly Pick<IdentifyingMapping, 'keyOf'>[]): KeyOf {
+/**
+ * The key of a row by the first of these mappings that has one. Rows of several kinds may have equal keys, so the keys of all kinds
+ * but the first one contain the kind.
+ */
+export function firstKeyOf(mappings: readonly IdentifyingMapping[]): KeyOf {
+  const kinds = mappings.map((mapping) => kindOf(mapping, mappings));
   return (fields) => {
-    for (const { keyOf } of mappings) {
+    for (const [at, { keyOf }] of mappings.entries()) {
       const key = keyOf(fields);
-      if (key !== null) return key;
+      const kind = kinds[at];
+      if (key !== null) return kind === undefined || kind === kinds[0] ? key : identityOfItem(kind, key);
     }
     return null;
   };
+}
+
+export function haveSeveralKinds(mappings: readonly IdentifyingMapping[]): boolean {
+  return new Set(mappings.map((mapping) => kindOf(mapping, mappings))).size > 1;
+}
+
+/**
+ * The kind that identifies the rows of a mapping. A mapping without `when` gives the same key to these rows if it has the same
+ * `key`, so its kind counts. A row then stays the same row if the `when` of the other mapping does not take it any more.
+ */
+function kindOf({ kind, key }: IdentifyingMapping, mappings: readonly IdentifyingMapping[]): ItemKind {
+  return mappings.find((other) => other.takesAllRows && other.key === key)?.kind ?? kind;
 }
 
 /** True if a choice was made among exactly these mappings, in any order. */

@@ -26,6 +26,7 @@ import { identityOf } from '../domain/record.ts';
 import {
   BY_CONTENT,
   firstKeyOf,
+  haveSeveralKinds,
   type IdentifyingMapping,
   type KeyOf,
   type StreamIdentity,
@@ -86,7 +87,7 @@ export async function identifyStream(
     if (isAsStored || stream.key.some((column) => omit.includes(column))) {
       await untilWritable(() => ledger.storeIdentity(of), wait, abort);
     } else {
-      const newKey = keyOf ?? ((fields) => identityOf(fields, stream.key));
+      const newKey = keyOf ?? ((fields) => (stream.key.length === 0 ? null : identityOf(fields, stream.key)));
       if (!(await changeKeys({ ...of, keyOf: newKey }, options, abort))) return null;
     }
   }
@@ -95,9 +96,7 @@ export async function identifyStream(
 
 function keyOfRows(identity: StreamIdentity, own: readonly IdentifyingMapping[]): KeyOf | null {
   if (identity.by !== 'mappings' || identity.mappings.length === 0) return null;
-  return firstKeyOf(
-    identity.mappings.flatMap((expressions) => own.find((one) => one.expressions === expressions) ?? []),
-  );
+  return firstKeyOf(withTexts(identity.mappings, own));
 }
 
 /** Gives all records of the stream their new keys. False after an abort; the next run then begins again. */
@@ -133,12 +132,17 @@ async function identityByMappings(
   const kept = (stored?.mappings ?? []).flatMap((expressions) => own.filter((one) => one.expressions === expressions));
   const others = own.filter((one) => !kept.includes(one));
   const decided = stored !== null && wasChosenAmong(stored, own) ? stored : null;
-  if (decided !== null && others.length === 0) return { ...decided, functions };
   const chosen = (more: readonly IdentifyingMapping[], compared: readonly IdentifyingMapping[]): StreamIdentity => {
     const mappings = textsOf([...kept, ...more]);
-    const among = decided?.compared ?? textsOf(compared);
-    return { by: 'mappings', mappings, compared: among, functions: mappings.length === 0 ? '' : functions };
+    return {
+      by: 'mappings',
+      mappings,
+      compared: decided?.compared ?? textsOf(compared),
+      functions: mappings.length === 0 ? '' : functions,
+      ...(haveSeveralKinds(withTexts(mappings, own)) ? { hasKinds: true } : {}),
+    };
   };
+  if (decided !== null && others.length === 0) return chosen([], own);
   // A read of changes proves nothing about the rows that it does not have.
   if (stream.reads === 'changes') return chosen([], kept);
 
@@ -163,6 +167,10 @@ async function identityByMappings(
 }
 
 const NONE: ReadonlySet<IdentifyingMapping> = new Set();
+
+function withTexts(texts: readonly string[], own: readonly IdentifyingMapping[]): IdentifyingMapping[] {
+  return texts.flatMap((expressions) => own.find((one) => one.expressions === expressions) ?? []);
+}
 
 function textsOf(mappings: readonly IdentifyingMapping[]): string[] {
   return [...new Set(mappings.map(({ expressions }) => expressions))];

@@ -54,7 +54,7 @@ const SQL = {
        SELECT +r.id FROM records r
        WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND @ids = '[]'
          AND 'quarantined' IN (SELECT value FROM json_each(@states))
-         AND (@keys = '[]' OR r.key IN (SELECT value FROM json_each(@keys)) OR r.id IN
+         AND (@keys = '[]' OR r.key IN (SELECT value FROM json_each(@rowKeys)) OR r.id IN
               (SELECT record_id FROM contenders WHERE kind IN (${KINDS}) AND key IN (SELECT value FROM json_each(@keys)))
               OR r.id IN (SELECT record_id FROM items WHERE kind IN (${KINDS}) AND key IN (SELECT value FROM json_each(@keys)))
               OR r.id IN (SELECT record_id FROM items

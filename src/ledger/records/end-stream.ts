@@ -1,4 +1,5 @@
 import type { EndedStream, SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
+import { repeatedKey } from '../../domain/record.ts';
 import { heldKeysOf, newRecordsOf } from '../items/held-creates.ts';
 import { disownItem, endGoneDeliveries, itemsOfRecord } from '../items/items.ts';
 import { column, statement } from '../store/statement.ts';
@@ -37,6 +38,12 @@ const SQL = {
      WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
        (SELECT c.record_id FROM items i JOIN contenders c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
   ),
+  key: column<[number], string>('SELECT key FROM records WHERE id = ?'),
+  makesSomething: column<[{ id: number }], number>(
+    `SELECT 1 WHERE EXISTS (SELECT 1 FROM items WHERE record_id = @id)
+       OR EXISTS (SELECT 1 FROM lookup_entries WHERE record_id = @id AND record_id > 0)`,
+  ),
+  byKey: column<[number, string], number>('SELECT id FROM records WHERE stream_id = ? AND key = ?'),
   unmapped: column<[number], number>(
     "SELECT count(*) FROM records WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL",
   ),
@@ -71,13 +78,14 @@ export function endStream(
     const present = countPresentRecords(tx, row.id);
     const unread = seen.size() === present ? [] : unseen(tx, row.id, seen);
     const fresh = newRecordsOf(tx, row.id);
-    const { dropped, known: gone } = dropHeld(tx, unread, fresh);
+    const { dropped, known } = dropHeld(tx, unread, fresh);
+    const { repeated, gone } = splitRepeated(tx, row.id, known, seen);
     missing = gone.length;
     const { lost, spare } = gone.length > SPLIT_MAX ? ALL_LOST : splitLost(tx, gone);
     const forItems = checkReleasedItems(tx, row.id, { runId, guard, gone });
     const figures = {
       ...(lost === null
-        ? { lost: gone, present: present - dropped.length - fresh.size, countsAll: true }
+        ? { lost: gone, present: present - dropped.length - repeated.length - fresh.size, countsAll: true }
         : figuresOf(tx, row.id, { lost, fresh: fresh.size, guard })),
       fresh: {
         records: fresh.size + (SQL.unmapped(tx).get(row.id) ?? 0),
@@ -91,7 +99,7 @@ export function endStream(
     guarded = [forRecords, forItems].filter((message) => message !== null).join(' ') || null;
     // Even if the guard holds this read, the rows in `spare` count as missing now. Otherwise a row that was removed or
     // corrected would be shown as repeated or quarantined for as long as the guard holds the read.
-    markMissing(tx, [...dropped, ...(guarded === null ? gone : spare)], flagItems);
+    markMissing(tx, [...dropped, ...repeated, ...(guarded === null ? gone : spare)], flagItems);
     endGoneDeliveries(tx, source);
     if (guarded === null) SQL.completeRead(tx).run(read, flagItems ? 1 : 0, runId, row.id);
     SQL.countMissing(tx).run(missing, guarded, missedByChanges ?? null, runId, row.id);
@@ -137,6 +145,22 @@ function formOf(tx: Tx, streamId: number, gone: readonly number[]): string {
   const fresh = heldKeysOf(tx, streamId, kind, KEYS_COMPARED);
   const isAll = gone.length <= KEYS_COMPARED && fresh.length < KEYS_COMPARED;
   return formSentence({ former: ofKind.map(({ key }) => key), fresh, isAll });
+}
+
+/**
+ * Splits off the records that repeat the key of a record which the read has seen, and that make nothing. Their rows are not gone:
+ * they have become rows of that record, as after a change of what identifies the rows.
+ */
+function splitRepeated(tx: Tx, streamId: number, gone: readonly number[], seen: SeenRecords) {
+  const repeated: number[] = [];
+  const others: number[] = [];
+  for (const id of gone) {
+    const repeats = repeatedKey(SQL.key(tx).get(id) ?? '');
+    const first = repeats === null ? undefined : SQL.byKey(tx).get(streamId, repeats);
+    const isSeen = first !== undefined && seen.has(first);
+    (isSeen && SQL.makesSomething(tx).get({ id }) === undefined ? repeated : others).push(id);
+  }
+  return { repeated, gone: others };
 }
 
 /** Deletes the held creates of records that are gone again, because these items never reached the platform. */

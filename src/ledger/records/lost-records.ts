@@ -30,11 +30,29 @@ export const IS_HELD = `(i.record_id IN (SELECT record_id FROM lost_records)
 const SQL = {
   remove: statement<[number]>('DELETE FROM lost_records WHERE stream_id = ?'),
   add: statement<[number, number]>('INSERT INTO lost_records (record_id, stream_id) VALUES (?, ?)'),
+  ids: column<[number], number>('SELECT record_id FROM lost_records WHERE stream_id = ?'),
+  requeueContenders: statement<[string]>(
+    `UPDATE records SET state = 'pending', version = version + 1
+     WHERE id IN (
+       SELECT c.record_id FROM contenders c CROSS JOIN records r ON r.id = c.record_id
+       CROSS JOIN items i ON i.kind = c.kind AND i.key = c.key
+       WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND i.record_id <> r.id
+         AND i.record_id IN (SELECT value FROM json_each(?)))`,
+  ),
   names: column<[number, number], string>(lostNames('?', '?')),
 };
 
-/** Stores which records the last read of a stream lacks. An empty list removes them. */
+/**
+ * Stores which records the last read of a stream lacks. An empty list removes them.
+ *
+ * The reason of a row that contradicts one of these records says that the record is lost. So such rows are mapped again when a
+ * record becomes lost, or is lost no more.
+ */
 export function replaceLostRecords(tx: Tx, streamId: number, recordIds: readonly number[]): void {
+  const before = new Set(SQL.ids(tx).iterate(streamId));
+  const now = new Set(recordIds);
+  const changed = [...recordIds.filter((id) => !before.has(id)), ...[...before].filter((id) => !now.has(id))];
+  if (changed.length > 0) SQL.requeueContenders(tx).run(JSON.stringify(changed));
   SQL.remove(tx).run(streamId);
   for (const id of recordIds) SQL.add(tx).run(id, streamId);
 }

@@ -1,3 +1,4 @@
+import { identitiesOf } from '../../domain/record.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /** A stored row of a source. */
@@ -34,19 +35,20 @@ export function createNamedRows(db: Sqlite): (name: string) => StoredRow[] {
     `SELECT ${ROW_COLUMNS} FROM contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
      WHERE c.kind IN ('product', 'material', 'bom_item') AND c.key = @name AND r.missing_since IS NULL
      ORDER BY r.id LIMIT @limit`,
-    `SELECT ${ROW_COLUMNS} FROM streams s CROSS JOIN records r ON r.stream_id = s.id AND r.key = @name
+    `SELECT ${ROW_COLUMNS} FROM streams s CROSS JOIN json_each(@identities) k CROSS JOIN records r ON r.stream_id = s.id AND r.key = k.value
      WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
     // No index has the values of rows, so this statement reads all rows in quarantine, one at a time.
     `SELECT ${ROW_COLUMNS} FROM records r INDEXED BY records_quarantined CROSS JOIN streams s ON s.id = r.stream_id
      WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND instr(r.raw, @name)
        AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) LIMIT @limit`,
-  ].map((text) => db.prepare<[{ name: string; limit: number }], StoredRow>(text));
+  ].map((text) => db.prepare<[{ name: string; identities: string; limit: number }], StoredRow>(text));
 
   return (name) => {
     // A row with an empty cell names nothing.
     if (name === '') return [];
+    const identities = JSON.stringify(identitiesOf(name));
     for (const statement of statements) {
-      const rows = statement.all({ name, limit: ROWS_MAX });
+      const rows = statement.all({ name, identities, limit: ROWS_MAX });
       if (rows.length > 0) return rows;
     }
     return [];

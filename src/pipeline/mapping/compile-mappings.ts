@@ -267,9 +267,11 @@ function identifyingMapping(
   if (each !== null || key.looksUp) return null;
   const ofRow = when?.looksUp === true ? null : when;
   return {
+    kind,
     expressions: JSON.stringify([kind, key.text, ofRow?.text ?? null]),
     path,
     key: keyText.trim(),
+    takesAllRows: ofRow === null,
     keyOf(fields) {
       meter.startRow();
       const scope = rowScope(fields);

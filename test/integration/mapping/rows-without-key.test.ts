@@ -46,6 +46,7 @@ async function synced(rows?: readonly Row[]) {
     guarded: guarded.length,
     quarantined,
     missing,
+    missingRows: counts?.missing,
     writes: Object.fromEntries(writes),
   };
 }
@@ -78,7 +79,7 @@ const configure = (source: Source) => {
   world.write('dpp-sync.yaml', stringify(config));
 };
 
-const NOTHING = { changed: 0, created: 0, guarded: 0, quarantined: 0, missing: {}, writes: {} };
+const NOTHING = { changed: 0, created: 0, guarded: 0, quarantined: 0, missing: {}, missingRows: 0, writes: {} };
 const ALL_CHANGED = { ...NOTHING, changed: ROWS.length, writes: { 'material.update': ROWS.length } };
 const names = () => materials().map(({ name }) => name);
 
@@ -115,6 +116,83 @@ describe('a stream without `key`', () => {
     );
     // A key that is not double any more needs no person.
     expect(await synced(ROWS)).toMatchObject({ guarded: 0, quarantined: 0, missing: {}, writes: ALL_CHANGED.writes });
+  });
+});
+
+describe('rows of several kinds with the same keys', () => {
+  const PRODUCTS = {
+    to: 'product',
+    key: 'row.sku',
+    when: 'row.kind == "P"',
+    fields: { sku: 'row.sku', name: 'row.name' },
+  };
+  const OTHERS = { ...MATERIALS, when: 'row.kind == "M"' };
+  const PARTS = {
+    to: 'bom_item',
+    key: 'row.sku',
+    when: 'row.kind == "B"',
+    refs: { product: 'row.sku', material: 'row.sku' },
+    fields: { quantity: 'size(row.name)', unit: '"C62"' },
+  };
+  const rowsOf = (...kinds: string[]) =>
+    kinds.flatMap((kind) => Array.from({ length: 40 }, (_, at): Row => [`${at}`, `Pump ${at}`, kind]));
+
+  /** The form of the identity in which the keys did not contain the kind, and rows with one key were numbered. */
+  const forgetKinds = () =>
+    inLedger((db) => {
+      db.exec("UPDATE streams SET identity = json_remove(identity, '$.hasKinds')");
+      const records = db.prepare<[], { id: number; key: string }>('SELECT id, key FROM records ORDER BY id').all();
+      db.exec('UPDATE records SET key = char(31) || id');
+      const seen = new Map<string, number>();
+      for (const { id, key } of records) {
+        const [bare = ''] = key.split('\u001f');
+        const at = (seen.get(bare) ?? 0) + 1;
+        seen.set(bare, at);
+        db.prepare('UPDATE records SET key = ? WHERE id = ?').run(at === 1 ? bare : `${bare}\u001f${at}`, id);
+      }
+    });
+
+  it.each([
+    { gone: 'material', kind: 'P', mappings: [PRODUCTS, OTHERS], rows: rowsOf('M', 'P') },
+    { gone: 'product', kind: 'M', mappings: [PRODUCTS, OTHERS], rows: rowsOf('P', 'M') },
+    { gone: 'bom_item', kind: 'P', mappings: [PRODUCTS, OTHERS, PARTS], rows: rowsOf('B', 'M', 'P') },
+  ])('changes the rows of the kind $kind while a $gone is gone', async ({ kind, mappings, rows, gone }) => {
+    await start(rows, { mappings });
+    expect(await synced()).toMatchObject({ guarded: 0, quarantined: 0 });
+    forgetKinds();
+    expect(await synced()).toEqual(NOTHING);
+    const later = rows.slice(1).map(([sku, name, of]): Row => [sku, of === kind ? `${name} B` : name, of ?? '']);
+    const found = await synced(later);
+    expect(found).toMatchObject({ changed: 40, guarded: 0, quarantined: 0, missing: { [gone]: 1 }, missingRows: 1 });
+  });
+});
+
+describe('the reason of a row that contradicts another one', () => {
+  const reasons = async () => (await runHere(['quarantine', '-c', world.configFile])).stdout;
+
+  it('names another row after the guard has let go of it', async () => {
+    await start(ROWS);
+    await synced();
+    expect(await synced(ROWS.slice(0, 3))).toMatchObject({ guarded: 1 });
+    expect(await synced([...ROWS, ['P-4', 'Another', '']])).toMatchObject({ guarded: 0, quarantined: 1 });
+    expect(await reasons()).toMatch(/^p\.csv:8 .*\n.*Another row makes the material "P-4".*: p\.csv:6, /m);
+    expect(await reasons()).not.toMatch(/earlier export|--accept/);
+  });
+
+  it('names a row of an earlier export in the first read that the guard holds', async () => {
+    // The former rows make a second material, which the new rows do not make.
+    const second = {
+      ...MATERIALS,
+      key: 'row.sku + row.name',
+      fields: { code: 'row.sku + row.name', name: 'row.name' },
+    };
+    await start(ROWS, { key: ['sku', 'name'], mappings: [MATERIALS, second] });
+    await synced();
+    for (let run = 0; run < 2; run += 1) {
+      expect(await synced(renamed(ROWS))).toMatchObject({ guarded: 1, quarantined: ROWS.length });
+      expect(await reasons()).toContain('comes from a row of an earlier export, p.csv:2');
+      expect(await reasons()).not.toContain('Another row makes');
+    }
   });
 });
 
@@ -175,22 +253,34 @@ describe('a ledger of the version before', () => {
     expect(await synced()).toEqual({ ...NOTHING, quarantined: 1 });
   });
 
-  it('sends the changes that contradicted their own former rows in a read that the guard held', async () => {
-    await start(ROWS);
-    await synced();
-    // A mapping with `each` has no key of the row, so the content identifies the rows.
-    configure({
-      mappings: [{ ...MATERIALS, each: '[row.sku]', key: 'item', fields: { code: 'item', name: 'row.name' } }],
-    });
-    await synced();
-    expect(await synced(renamed(ROWS))).toMatchObject({ guarded: 1, quarantined: ROWS.length, writes: {} });
-    const { stdout } = await runHere(['quarantine', '-c', world.configFile]);
-    expect(stdout).toContain('comes from a row of an earlier export, p.csv:2');
-    expect(stdout).toMatch(/^ *Name the columns that identify a row in `key` of the stream\..*--accept erp/m);
-    configure({});
-    expect(await synced()).toMatchObject({ guarded: 0, quarantined: 0, missing: {}, writes: ALL_CHANGED.writes });
-    expect(names()).toEqual(renamed(ROWS).map(([, name]) => name));
-  });
+  it.each([true, false])(
+    'sends the changes that contradicted their own former rows in a read that the guard held: %j',
+    async (isOld) => {
+      await start(ROWS);
+      await synced();
+      // A mapping with `each` has no key of the row, so the content identifies the rows.
+      configure({
+        mappings: [{ ...MATERIALS, each: '[row.sku]', key: 'item', fields: { code: 'item', name: 'row.name' } }],
+      });
+      expect(await synced()).toEqual({ ...NOTHING, changed: ROWS.length });
+      expect(recordKeys()).toHaveLength(ROWS.length);
+      expect(await synced(renamed(ROWS))).toMatchObject({ guarded: 1, quarantined: ROWS.length, writes: {} });
+      const { stdout } = await runHere(['quarantine', '-c', world.configFile]);
+      expect(stdout).toContain('comes from a row of an earlier export, p.csv:2');
+      expect(stdout).toMatch(/^ *Name the columns that identify a row in `key` of the stream\..*--accept erp/m);
+      configure({});
+      if (isOld) makeOld();
+      const after = await synced();
+      expect(after).toMatchObject({
+        guarded: 0,
+        quarantined: 0,
+        missing: {},
+        missingRows: 0,
+        writes: ALL_CHANGED.writes,
+      });
+      expect(names()).toEqual(renamed(ROWS).map(([, name]) => name));
+    },
+  );
 });
 
 describe('records get other keys without being new or missing', () => {
