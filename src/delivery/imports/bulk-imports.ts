@@ -196,6 +196,7 @@ export function createBulkImports(options: BulkImportsOptions) {
      * list shows
      */
     async looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]) {
+      await creates.load();
       const [listed] = ids;
       if (ids.length > 1) {
         creates.giveBack([delivery]);
@@ -207,6 +208,7 @@ export function createBulkImports(options: BulkImportsOptions) {
 
     /** Learns from what was decided about a changed product after a complete list. */
     async lookedAtChange(delivery: UnconfirmedDelivery, decision: Decision) {
+      await changes.load();
       switch (decision.kind) {
         case 'delivered':
           changes.shown({ ...delivery, name: nameOf(delivery) }, decision.remoteId);
@@ -235,6 +237,7 @@ export function createBulkImports(options: BulkImportsOptions) {
 
     /** Reports that the answer about a changed product was taken, because no list can be read. */
     async tookChange(delivery: UnconfirmedDelivery) {
+      await changes.load();
       changes.taken(delivery);
       await changes.store();
     },

@@ -64,6 +64,8 @@ export function createImportTrial(
   /** False while the last conclusion is not stored in the ledger. */
   let isStored = true;
   let lookAt = Number.NEGATIVE_INFINITY;
+  /** The read of the ledger that is under way. A second one would await the products of a lost proof twice. */
+  let reading: Promise<void> | null = null;
   const provings = new Set<Proving>();
 
   /** The last conclusion. */
@@ -174,18 +176,21 @@ export function createImportTrial(
     prove({ size: members.length, awaited, answersIds: false, form: [], isLost: true });
   }
 
+  async function read(): Promise<void> {
+    lookAt = clock.ticks() + LOOK_AGAIN_MS;
+    const stored = (await ledger.importProofs())[use];
+    const lostBefore = known === null ? await ledger.lostImports(use) : [];
+    // A conclusion that is not stored yet is newer.
+    if (isStored) known = stored;
+    // The list has to show the products of an earlier process's proof before a further proof is sent.
+    for (const members of lostBefore) if (members.length > provenSize(present())) lost({ members });
+  }
+
   return {
     /** Reads what the ledger knows. Call it before the other functions. While imports are put off, it is read again. */
     async load(): Promise<ImportProof> {
       const isDue = known === null || (isPutOff(known, clock.now()) && clock.ticks() >= lookAt);
-      if (isDue && isStored) {
-        lookAt = clock.ticks() + LOOK_AGAIN_MS;
-        const isFirst = known === null;
-        known = (await ledger.importProofs())[use];
-        // The list has to show the products of an earlier process's proof before a further proof is sent.
-        const lostBefore = isFirst ? await ledger.lostImports(use) : [];
-        for (const members of lostBefore) if (members.length > provenSize(known)) lost({ members });
-      }
+      if (isDue && isStored) await (reading ??= read().finally(() => (reading = null)));
       // The wait is over, so the next import is a proof again.
       if (known?.state === 'postponed' && !isPutOff(known, clock.now())) conclude(UNTRIED);
       return present();

@@ -265,6 +265,14 @@ describe('the proof', () => {
     expect(parts.bulk.createForm()).toBe('proof');
   });
 
+  it('the import proof of a process that has ended is awaited once if two parts ask for it at the same time', async () => {
+    const parts = given({ lost: [[product(1)]] });
+    const lost = unconfirmed(1, 'crash');
+    await Promise.all([parts.bulk.prepare(100), parts.bulk.mayMakeUntil(lost), parts.bulk.looked(lost, ['a'])]);
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('proof');
+  });
+
   it('the import proof fails after a restart as well where the list shows a second product', async () => {
     const { bulk, stored } = given();
     await bulk.looked(unconfirmed(1, 'import_proof'), [7, 8]);
