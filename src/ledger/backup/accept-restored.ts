@@ -1,9 +1,10 @@
-// Accepts a restored ledger. What it knows of the API is as old as the backup, so four things change:
+// Accepts a restored ledger. What it knows of the API is as old as the backup, so five things change:
 // - New idempotency keys differ from all keys that were used since the backup. A server would answer a known key with
 //   its earlier answer.
 // - Updates and publications that were sent before the backup get new keys too. Later writes may have been acknowledged
 //   since, and the earlier answer shows nothing about them. Repeating an update does no harm. A publication is looked
 //   up before it is repeated.
+// - An update that was answered, and whose answer was not confirmed by a list yet, counts as lost for the same reason.
 // - Creates that may have been sent since the backup are looked up first. `restored.ts` decides which.
 // - Of products and materials the ledger only knows that they exist. Every record is mapped again when its source is
 //   read, so each product and material is written in full once, with the source's present content. An item that is
@@ -12,6 +13,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
+import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
 import { fault } from '../../domain/faults.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
@@ -43,6 +45,7 @@ interface OpenRow {
   operation: Operation;
   state: DeliveryState;
   uncertain: 0 | 1;
+  reason: string | null;
 }
 
 interface BoundRow {
@@ -64,7 +67,7 @@ const NO_PASSPORTS: PassportRules = {
 
 const SQL = {
   open: statement<[], OpenRow>(
-    `SELECT id, revision, operation, state, uncertain FROM items WHERE state IN ('waiting', 'due', 'sending', 'in_doubt')`,
+    `SELECT id, revision, operation, state, uncertain, reason FROM items WHERE state IN ('waiting', 'due', 'sending', 'in_doubt')`,
   ),
   hasRecord: column<[number], number>(
     'SELECT 1 FROM items i JOIN records r ON r.id = i.record_id WHERE i.id = ? AND r.missing_since IS NULL',
@@ -136,6 +139,8 @@ function lookUpOpen(tx: Tx): ToLookUp {
     if (why) {
       markUnconfirmed(tx, row, why);
       toLookUp[operation] = (toLookUp[operation] ?? 0) + 1;
+    } else if (isAnsweredUpdate(row)) {
+      markUnconfirmed(tx, row, { reason: OLD_ANSWER, lookAt: tx.clock.now() });
     } else if (row.state === 'due' && isUpdate(operation) && row.uncertain === 0 && SQL.hasRecord(tx).get(id)) {
       // The staged content is as old as the backup. The item's record stages the change again after its source was read.
       takeBackDelivery(tx, id);
@@ -149,6 +154,11 @@ function whyToLookUp(tx: Tx, row: OpenRow): WhyUnconfirmed | null {
   return wasPublishing ? { reason: RESTORED, lookAt: tx.clock.now() } : whyUnconfirmed(tx, row.id, row.operation);
 }
 
+/** True for an update whose answer counts once a list has shown the item. */
+function isAnsweredUpdate({ operation, state, reason }: OpenRow): boolean {
+  return isUpdate(operation) && state === 'in_doubt' && hasTrait(storedReason(reason) ?? NO_REASON, 'was_answered');
+}
+
 /** Of products and materials, only their presence at the API is known. */
 function forgetContents(tx: Tx): void {
   const { profile } = tx;
@@ -159,6 +169,12 @@ function forgetContents(tx: Tx): void {
     SQL.forget(tx).run(known.baseline, known.hash, id);
   }
 }
+
+const OLD_ANSWER: Reason = {
+  code: 'crash',
+  message:
+    'The ledger was restored from a backup, and later writes may have replaced the content of this answered write.',
+};
 
 function notUsed(): never {
   throw fault('internal', 'Nothing is encoded while a restored ledger is accepted.');

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { hasTrait, type Reason } from '../../../src/domain/delivery/reason.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { Decision } from '../../../src/domain/ports/decision.ts';
@@ -80,6 +81,33 @@ it.each(CASES)(
       expect(JSON.parse(again.body ?? '')).toEqual(whole);
       await settleOne(fixture.ledger, { id: again.id, decision: delivered() });
     }
+  },
+);
+
+it.each(CASES)(
+  'a restored ledger does not believe the answer to an %s that no list has confirmed, since a later write may have replaced its content',
+  covers('ledger-restored', 'I4'),
+  async (kind, itemNamed, whole) => {
+    await stageRows(fixture.ledger, { 1: items(itemNamed('A')) });
+    await deliverAll(fixture.ledger);
+    await stageRows(fixture.ledger, { 1: items(itemNamed('B')) });
+    const sent = await claimOnly();
+    const reason: Reason = { code: kind === 'import' ? 'change_proof' : 'unechoed', message: 'No list was read.' };
+    await settleOne(fixture.ledger, { id: sent.id, decision: { ...UNCONFIRMED, reason } });
+    backUp();
+
+    await settleOne(fixture.ledger, { id: sent.id, decision: delivered() });
+    await stageRows(fixture.ledger, { 1: items(itemNamed('C')) });
+    await deliverAll(fixture.ledger);
+
+    await restore();
+    const [unconfirmed] = await fixture.ledger.unconfirmedDeliveries({ limit: 9 });
+    expect(unconfirmed?.reason.message).toContain('later writes may have replaced the content');
+    expect(hasTrait(unconfirmed?.reason ?? reason, 'was_answered')).toBe(false);
+    await resendUnconfirmed();
+    const again = await claimOnly();
+    expect(again.idempotencyKey).not.toBe(sent.idempotencyKey);
+    expect(JSON.parse(again.body ?? '')).toEqual(whole);
   },
 );
 
