@@ -85,6 +85,9 @@ describe('the statements of the ledger', () => {
   }
 
   beforeAll(async () => {
+    // Another test of this worker may have loaded the files of the ledger before.
+    vi.resetModules();
+    await import('../../../src/ledger/sqlite-ledger.ts');
     // Rules under which products without a passport are looked for as well.
     fixture = createLedgerFixture({ rules: RULES });
     const original = Object.getOwnPropertyDescriptor(Database.prototype, 'prepare') ?? {};
