@@ -326,7 +326,9 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
     ),
   );
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  output.print(`  ${paint('dim', `times are in ${zone}`)}`, '', queueLine(found.queue));
+  const isScheduled = found.sources.some(({ nextRunAt }) => nextRunAt !== null);
+  const zoneLine = `times are in ${zone}${isScheduled ? '; next runs start while a daemon runs' : ''}`;
+  output.print(`  ${paint('dim', zoneLine)}`, '', queueLine(found.queue));
   if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
   const care = careLines(found.notes, found.sources, config.backups !== null);
   if (care.length > 0) output.print('', ...care);

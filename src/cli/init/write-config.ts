@@ -161,20 +161,25 @@ function unusedLines({ columns, mapping, key }: ConfigParts): string[] {
   const used = new Set(
     [mapping.key, ...mapping.refs, ...mapping.fields].flatMap(({ expression }) => expression?.match(ACCESS) ?? []),
   );
-  const unused = columns.columns.filter(
-    (column) => !used.has(column.access) && key?.columns.includes(column) !== true && column.values.length > 0,
-  );
-  if (unused.length === 0) return [];
+  const left = columns.columns.filter((column) => !used.has(column.access) && key?.columns.includes(column) !== true);
+  const [empty, unused] = [left.filter(isEmpty), left.filter((column) => !isEmpty(column))];
+  const emptyLines =
+    empty.length === 0 ? [] : commentLines(6, `In the sample, no record has a value of ${someOf(empty)}.`);
+  if (unused.length === 0) return emptyLines;
   const numbers = unused.map(asNumbers).filter((text) => text !== null);
-  const names = unused.slice(0, UNUSED_MAX).map(({ label }) => label);
-  const left = unused.length - names.length;
   return [
-    ...commentLines(
-      6,
-      `${sentence(`No line uses ${names.join(', ')}${left > 0 ? ` and ${left} more` : ''}`)} ${fieldsOf(mapping.to, numbers.length)}`,
-    ),
+    ...commentLines(6, `${sentence(`No line uses ${someOf(unused)}`)} ${fieldsOf(mapping.to, numbers.length)}`),
     ...numbers.slice(0, UNUSED_NUMBERS_MAX).flatMap((text) => commentLines(6, text)),
+    ...emptyLines,
   ];
+}
+
+const isEmpty = (column: Column): boolean => column.values.length === 0;
+
+function someOf(columns: readonly Column[]): string {
+  const names = columns.slice(0, UNUSED_MAX).map(({ label }) => label);
+  const more = columns.length - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** Which fields there are, because not every column has one. A weight or an amount is the quantity of a BOM item. */

@@ -30,7 +30,7 @@ const PASSPORT_STEPS: Record<ItemState, string> = {
   ...ITEM_STEPS,
   delivered: 'Nothing: the platform has the passport as it is wanted.',
   superseded: 'Nothing: a person has ended this write. To publish the passport: `dpp-sync publish KEY`.',
-  waiting: `dpp-sync sends the write once the product is delivered. ${NOT_WANTED}`,
+  waiting: `Once the product is delivered, dpp-sync sends the write. ${NOT_WANTED}`,
   in_doubt:
     'If the API has a list of publications, dpp-sync looks the write up. Otherwise look at the platform, then run `dpp-sync settle --kind passport --delivered KEY` or `dpp-sync settle --kind passport --rejected KEY`. `dpp-sync replay --force --key KEY` sends the write again.',
   blocked: `Correct the cause in the source or the mapping, then run \`dpp-sync sync\`. If the cause is at the platform, correct it there, then run \`dpp-sync replay --key KEY\`. If a person has made the change at the platform by hand, run \`dpp-sync settle --kind passport --delivered KEY\`. ${NOT_WANTED}`,

@@ -97,6 +97,9 @@ describe('the text of a config', () => {
     const fields =
       'The fields of a product are sku, name, status, country_of_origin, description and gtin. A weight can be the quantity of a BOM item';
     expect(text(rows)).toContain(`No line uses Gewicht, Kleur. ${fields}`);
+    expect(text(rows.map((row) => ({ ...row, 'CAS-Nr.': '' })))).toContain(
+      'In the sample, no record has a value of CAS-Nr.',
+    );
     expect(text(rows.map((row) => ({ ...row, Gewicht: '' })))).not.toContain('A weight');
     expect(text(rows.map((row) => ({ ...row, 'CAS-Nr.': 'x' })))).toContain('No line uses Gewicht, Kleur, CAS-Nr. The');
     const items = rows.map((row) => ({ ...row, parent: 'P', component: 'M1', qty: '1' }));
