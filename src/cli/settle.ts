@@ -154,10 +154,15 @@ function namedLines(result: SettleResult, where: { daemon: boolean }): string[] 
   }
   return [
     ...result.settled.map(({ kind, key, operation, state }) =>
-      noted(kind, key, operation === null ? 'may be missing from its source.' : `is ${stateWord(state)} now.`),
+      noted(kind, key, operation === null ? missingNoted(kind) : `is ${stateWord(state)} now.`),
     ),
     ...releasedLines(result.released, where),
   ];
+}
+
+function missingNoted(kind: SubjectKind): string {
+  const noted = 'may be missing from its source.';
+  return kind === 'product' ? `${noted} Its missing BOM items need no decision.` : noted;
 }
 
 type Selection = Omit<SettleSelectedRequest, 'dryRun'>;

@@ -232,7 +232,7 @@ function missingText({ kind, missingBecause, missingAccepted, missingDecided, ne
   if (missingAccepted) return `${why}, which a person has accepted`;
   if (neverArrived || !missingDecided) return why;
   return kind === 'bom_item'
-    ? `${why}, and the passport of its product is not public`
+    ? `${why}, and it is decided with its missing product`
     : `${why}, and its passport is not public`;
 }
 

@@ -3,9 +3,8 @@ import { ITEM_KINDS, type ItemKind } from './item.ts';
 /**
  * What becomes of items that their source no longer has. Items that the platform never got have none of these outcomes. `kept`: nobody has decided, and the platform keeps them.
  * `unpublishing`: the passport is public, and is to be withdrawn. `unpublished`: the passport was withdrawn. `not_public`:
- * the passport was to be withdrawn, and it was never public. `with_product`: BOM items whose
- * product is missing too, and its passport was withdrawn or was never public. `accepted`: a person has accepted that they are
- * missing.
+ * the passport was to be withdrawn, and it was never public. `accepted`: a person has accepted that they are missing.
+ * `with_product`: BOM items whose product is missing too, and is `accepted`, `unpublished` or `not_public`.
  * `ignored`: the source has `onMissing: ignore`, so they are kept and do not count as missing.
  */
 export type MissingOutcome =
@@ -42,7 +41,7 @@ export const MISSING_WORDS: Readonly<Record<MissingOutcome, string>> = {
   unpublishing: 'to be unpublished',
   unpublished: 'unpublished',
   not_public: 'without a public passport, so there is nothing to unpublish',
-  with_product: 'of missing products without a public passport',
+  with_product: 'decided with their missing products',
   accepted: 'accepted as missing by a person',
   ignored: 'kept at the platform as they are (onMissing: ignore)',
 };

@@ -2,6 +2,7 @@ import type { Attention } from '../../daemon/views/attention.ts';
 import type { SourcesStanding } from '../../daemon/views/standing.ts';
 import { GUARDED_CHANGE, guardSteps, isGuardedChange } from '../../domain/guard-advice.ts';
 import type { ItemKind } from '../../domain/item.ts';
+import type { MissingOutcome } from '../../domain/missing-items.ts';
 import { describePaddedKeys } from '../../domain/padded-key-words.ts';
 import { formatPlace } from '../../domain/place.ts';
 import type { ItemCounts } from '../../domain/ports/ledger/ledger-views.ts';
@@ -104,11 +105,13 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
 const ROWS_BEFORE_MISSING =
   '  A row whose key cannot be read may be the row of a missing item, so correct these rows before you decide about missing items.';
 
+/** What becomes of missing items if a person has nothing to decide any more. BOM items `with_product` follow their product. */
+const DECIDED: readonly MissingOutcome[] = ['accepted', 'with_product', 'ignored'];
+
 /** True if items are missing and a person may still decide about them, or if the guard holds a read that lacks records. */
 function hasMissing({ missingOutcomes, guarded }: Standing): boolean {
   return (
-    missingOutcomes.some(({ outcome }) => outcome !== 'accepted' && outcome !== 'ignored') ||
-    guarded.some(({ missing }) => missing > 0)
+    missingOutcomes.some(({ outcome }) => !DECIDED.includes(outcome)) || guarded.some(({ missing }) => missing > 0)
   );
 }
 

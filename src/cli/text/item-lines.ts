@@ -10,7 +10,7 @@ import { describeUnproven } from '../../domain/unproven-words.ts';
 import { formatCount, type Paint, plural, printable } from './style.ts';
 import { countKind } from './words.ts';
 
-const WITHOUT_A_PERSON = ['unpublishing', 'unpublished', 'not_public', 'with_product', 'accepted'] as const;
+const WITHOUT_A_PERSON = ['unpublishing', 'unpublished', 'not_public', 'accepted', 'with_product'] as const;
 
 /** Lines about missing items that a person has to decide about; empty if there are none. */
 export function undecidedLines(groups: readonly MissingGroup[], paint: Paint): string[] {

@@ -20,20 +20,22 @@ function isWithdrawn(of: string): string {
     AND ${isToBeWithdrawn(of)})`;
 }
 
-/** SQL condition: true if `i` is a BOM item whose product is missing too, and the product's passport is withdrawn. */
-const IS_OF_WITHDRAWN = `(i.kind = 'bom_item' AND EXISTS (
+/** SQL condition: true if `i` is a BOM item whose product is missing too, and is accepted as missing or withdrawn. */
+const IS_DECIDED_WITH_PRODUCT = `(i.kind = 'bom_item' AND EXISTS (
   SELECT 1 FROM refs f CROSS JOIN items p ON p.kind = f.kind AND p.key = f.key
-  WHERE f.item_id = i.id AND f.role = 'product' AND p.missing_since IS NOT NULL AND ${isWithdrawn('p')}))`;
+  WHERE f.item_id = i.id AND f.role = 'product' AND p.missing_since IS NOT NULL
+    AND (p.missing_accepted IS p.missing_since OR ${isWithdrawn('p')})))`;
 
 /**
  * SQL condition on the items table `i`: true if the source no longer has the item, and neither a person nor the config
  * has decided about it. A decision about a product is also that a person or the config wanted its passport to be
- * withdrawn, and the passport is not public. It is also the decision about BOM items of the product that are missing. Nothing
- * has to be decided about an item that the platform never got. `@withdrawing` lists the sources with `onMissing: unpublish`.
+ * withdrawn, and the passport is not public. Each decision about a missing product is also the decision about BOM items of
+ * the product that are missing. Nothing has to be decided about an item that the platform never got. `@withdrawing` lists the
+ * sources with `onMissing: unpublish`.
  */
 export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
   AND i.missing_accepted IS NOT i.missing_since
-  AND NOT (i.kind = 'product' AND ${isWithdrawn('i')}) AND NOT ${IS_OF_WITHDRAWN} AND NOT ${neverArrived('i')})`;
+  AND NOT (i.kind = 'product' AND ${isWithdrawn('i')}) AND NOT ${IS_DECIDED_WITH_PRODUCT} AND NOT ${neverArrived('i')})`;
 
 /** SQL condition on the items table `i`: true if a person has selected the item. */
 const IS_SELECTED = `i.missing_since IS NOT NULL AND i.kind <> 'passport'
@@ -63,7 +65,7 @@ export function acceptMissing(
 
 /** SQL expression on the items table `i`, for an item that its source no longer has: its `MissingOutcome`. */
 const OUTCOME = `CASE WHEN i.missing_accepted IS i.missing_since THEN 'accepted'
-  WHEN ${IS_OF_WITHDRAWN} THEN 'with_product' WHEN i.kind <> 'product' THEN 'kept'
+  WHEN ${IS_DECIDED_WITH_PRODUCT} THEN 'with_product' WHEN i.kind <> 'product' THEN 'kept'
   WHEN ${isToBeWithdrawn('i')} THEN coalesce((SELECT CASE q.baseline ->> 'status' WHEN 'published' THEN 'unpublishing'
       WHEN 'unpublished' THEN 'unpublished' END FROM items q WHERE q.kind = 'passport' AND q.key = i.key), 'not_public')
   ELSE 'kept' END`;

@@ -202,12 +202,47 @@ describe('BOM items of a product that is missing too', () => {
   it('are decided with the product, once its passport is withdrawn', async () => {
     const { stdout } = await loseP1WithItems('unpublish', { product: true });
     expect(stdout).not.toContain('kept at the platform');
-    expect(stdout).toContain('1 product unpublished; 2 BOM items of missing products without a public passport.');
+    expect(stdout).toContain('1 product unpublished; 2 BOM items decided with their missing products.');
     expect((await run('status', '--json')).json()).toMatchObject({ missing: {} });
     expect((await run('items', '--state', 'missing', '--kind', 'bom_item', '--json')).stdout).toBe('');
     expect((await run('show', 'bom_item', '1')).stdout).toMatch(
-      /the passport of its product is not public\n[^]*next step +Nothing: /,
+      /and it is decided with its missing product\n[^]*next step +Nothing: /,
     );
+  });
+
+  it('are decided with the product, once a person has accepted that it is missing', async () => {
+    expect((await loseP1WithItems('flag', { product: true })).stdout).toContain('1 product, 2 BOM items.');
+    expect((await run('show', 'product', 'SKU-P1')).stdout).toContain('One command is enough.');
+    expect((await run('settle', '--ignore', 'SKU-P1')).stdout).toBe(
+      'Noted. The product P1 may be missing from its source. Its missing BOM items need no decision.\n',
+    );
+
+    const decided = '1 product accepted as missing by a person; 2 BOM items decided with their missing products.';
+    for (const command of ['status', 'sync']) {
+      const { stdout } = await run(command);
+      expect(stdout).not.toContain('kept at the platform');
+      expect(stdout).toContain(decided);
+      expect((await run(command, '--json')).json()).toMatchObject({
+        missing: {},
+        missingOutcomes: [
+          { kind: 'bom_item', outcome: 'with_product', count: 2 },
+          { kind: 'product', outcome: 'accepted', count: 1 },
+        ],
+      });
+    }
+    expect((await run('items', '--state', 'missing', '--json')).stdout).toBe('');
+    expect((await run('items', '--state', 'missing_decided', '--kind', 'bom_item', '--json')).stdout).toMatch(
+      /"key":"1"/,
+    );
+    expect((await run('show', 'bom_item', '1')).stdout).toMatch(
+      /and it is decided with its missing product\n[^]*next step +Nothing: /,
+    );
+
+    for (const [file, content] of Object.entries(
+      smallFiles({ ...SMALL, lines: SMALL.lines.filter(({ product }) => product !== 'P1') }),
+    ))
+      world.write(file, content);
+    expect((await run('sync')).stdout).toContain('kept at the platform: 2 BOM items.');
   });
 
   it('count as missing while their product is there, and no hint names `unpublish`', async () => {
@@ -221,5 +256,7 @@ describe('BOM items of a product that is missing too', () => {
     expect((await loseP1WithItems('flag', { product: true })).stdout).toMatch(
       /kept at the platform: 1 product, 2 BOM items\.[^]*unpublish SKU/,
     );
+    const all = await run('settle', '--state', 'missing', '--ignore', '--yes', '--json');
+    expect(all.json()).toMatchObject({ settled: 3 });
   });
 });

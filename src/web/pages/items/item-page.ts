@@ -63,8 +63,8 @@ function decidedText({ kind, missingAccepted, missingDecided, neverArrived }: It
   if (neverArrived) return ' The platform never got it, so nothing has to be done.';
   if (missingAccepted) return ' A person has accepted that.';
   if (!missingDecided) return '';
-  const passport = kind === 'bom_item' ? 'The passport of its product' : 'Its passport';
-  return ` ${passport} is not public, so nothing has to be done.`;
+  const why = kind === 'bom_item' ? 'It is decided with its missing product' : 'Its passport is not public';
+  return ` ${why}, so nothing has to be done.`;
 }
 
 function facts(item: ItemDetail): Html {
