@@ -129,7 +129,8 @@ function weakReason(operation: Operation, { remoteId, words }: Outcome & { kind:
 
 function whyHeld(operation: Operation, { words }: Reason): string {
   if (showsInPublications(operation)) return 'The publications cannot be read.';
-  if (operation === 'product.import') return 'The list of products cannot be read, so no further change is imported.';
+  if (operation === 'product.import')
+    return 'The list of products cannot be read, so no further change is imported. A later run of the source reads the list again.';
   const earlier = words === undefined ? 'Earlier answers of this platform did, and no list' : 'No list';
   return `${earlier} can show the ${kindWord(kindOf(operation))}.`;
 }

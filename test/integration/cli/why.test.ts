@@ -298,6 +298,26 @@ describe('why a delivery keeps a passport back', () => {
     await claimDue(fixture.ledger);
     expect(open()).toEqual(['waits: The product is being sent.']);
   });
+
+  it('the answer to why names the change whose proof the other changes of products wait for', async () => {
+    const named = (name: string): Record<string, MapResult> => ({
+      P1: items(product('P1', name)),
+      P2: items(product('P2', name)),
+    });
+    await stageRows(fixture.ledger, named('First'));
+    await publishAll();
+    await stageRows(fixture.ledger, named('Second'));
+    const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const asked = (): string | undefined => open('P2').find((line) => line.includes('has changed'));
+    const proof: Reason = { code: 'change_proof', message: 'The list of products cannot be read.' };
+    await settleNext('product', { kind: 'unconfirmed', nextLookAt: LATER, spend: true, reason: proof });
+    const waits =
+      'The product has changed, and the change is sent only after a list has shown the change of the product P1';
+    expect(asked()).toBe(`waits: ${waits}.`);
+    const decision: Decision = { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: proof };
+    await settleOne(fixture.ledger, { id: first?.id ?? 0, decision });
+    expect(asked()).toBe(`stop: ${waits}: ${proof.message} [dpp-sync settle --delivered P1]`);
+  });
 });
 
 describe('why nothing is created before the first contact', () => {

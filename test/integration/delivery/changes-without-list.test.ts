@@ -62,7 +62,7 @@ describe.each([403, 404])('changed products of a platform whose list of products
     expect(changes).not.toHaveProperty('isTaken');
   });
 
-  it('one change is held, and no other is sent, if the profile accepts no answer without proof', async () => {
+  it('one change is held, and no other is sent, before a run can read the list if the profile accepts no answer without proof', async () => {
     await given('hold', status);
     const report = await world.sync({ waitMs: 2000 });
     expect(exitCodeOf(report)).not.toBe(0);
@@ -73,5 +73,8 @@ describe.each([403, 404])('changed products of a platform whose list of products
     expect(held?.reason?.message).toContain('The list of products cannot be read, so no further change is imported.');
     expect(held?.reason?.message).toContain('`answers.withoutProof: accept`');
     expect(await viewed((views) => views.unproven())).toEqual([]);
+    world.endLatency();
+    expect(exitCodeOf(await world.sync())).toBe(0);
+    expect(named('Second')).toBe(COUNT);
   });
 });

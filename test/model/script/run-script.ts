@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hasTrait, NO_REASON } from '../../../src/domain/delivery/reason.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/replay.ts';
 import { Profile } from '../../../src/domain/profile.ts';
@@ -39,6 +40,8 @@ const LOOKS_AT_REST = 4;
 /** Work that needs a refused list waits for ever. All else is done if the ledger stays the same for this many checks. */
 const LOOKS_WITHOUT_LIST = 25;
 const LOOK_MS = 600;
+/** A list that the platform has refused is not read again before this time has passed. */
+const REFUSED_LIST_MS = 3_600_000;
 const PAUSE_MS = 20;
 /** The time between mapping and storing a record. The record may change meanwhile. */
 const STAGE_PAUSE_MS = 300;
@@ -446,6 +449,7 @@ export async function runScript(
     api.heal();
     queues.heal();
     await comeToRest();
+    if (readItems(file).some(isHeldWithoutList)) await time.pass(REFUSED_LIST_MS);
     noted((current as ModelProcess | null)?.pull());
     await comeToRest();
     if (setup.platform) problems.push(...checkLies(file, { api, source, setup, isCalm: steps.every(isCalm) }));
@@ -502,6 +506,12 @@ export async function runScript(
     await comeToRest();
     for (const { kind, key } of overdue()) problems.push(`I5: ${kind} ${key} is blocked and was not asked again.`);
   }
+}
+
+/** True for a write that a person has to settle because a list was refused. A later run reads the list again. */
+function isHeldWithoutList({ kind, open }: ItemState): boolean {
+  if (open?.state !== 'in_doubt' || open.dueAt > 0 || kind === 'bom_item') return false;
+  return hasTrait(open.reason ?? NO_REASON, 'was_answered');
 }
 
 /** All items with the states of their open deliveries, without the times of the next looks. */

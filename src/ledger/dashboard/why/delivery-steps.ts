@@ -23,6 +23,13 @@ export type FirstContact = (kind: ItemKind) => { failure: Reason | null } | null
 /** Why the API refuses deliveries with the same operation, so that this one is not sent; null if it refuses none. */
 export type Refusal = (item: Pick<Delivered, 'kind' | 'key'>) => Reason | null;
 
+/** A change for whose proof the other changes of products wait: its product, and whether a person has to look at it. */
+export interface AwaitedProof {
+  key: string;
+  isHeld: boolean;
+  message: string;
+}
+
 export interface DeliverySteps {
   /**
    * The step that shows the state of an item.
@@ -37,10 +44,12 @@ export function createDeliverySteps(given: {
   firstContact: FirstContact;
   refusal: Refusal;
   apiWait: LedgerViews['apiWait'];
+  /** The change that a list has to show before another one is imported; null if there is none. */
+  awaitedProof: () => AwaitedProof | null;
   /** The reads of a source that the guard holds. */
   guarded: (source: string) => ReturnType<LedgerViews['guardedReads']>;
 }): DeliverySteps {
-  const { firstContact, refusal, apiWait, guarded } = given;
+  const { firstContact, refusal, apiWait, awaitedProof, guarded } = given;
   function ofDue({ kind, key, remoteId, reason, dueAt }: Delivered, what: string): Step {
     const rest = about(kind, key);
     const contact = remoteId === null && (kind === 'product' || kind === 'material') ? firstContact(kind) : null;
@@ -55,6 +64,15 @@ export function createDeliverySteps(given: {
         ...rest,
         cure: 'Correct the key or its rights. Then dpp-sync sends all due deliveries.',
         command: 'dpp-sync check',
+      });
+    }
+    const proof = kind === 'product' && remoteId !== null ? awaitedProof() : null;
+    if (proof !== null) {
+      const clause = `${what} has changed, and the change is sent only after a list has shown the change of the product ${proof.key}`;
+      if (!proof.isHeld) return step('waits', clause, rest);
+      return step('stop', `${clause}: ${proof.message}`, {
+        ...about('product', proof.key),
+        command: `dpp-sync settle --delivered ${shellWord(proof.key)}`,
       });
     }
     const wait = apiWait();
