@@ -187,6 +187,7 @@ describe('the packed tarball', () => {
     ]);
     expect(packed.filter((file) => /^dist\/(?!types\/.*\.d\.ts$)/.test(file) && !file.endsWith('.js'))).toEqual([
       'dist/sbom.cdx.json',
+      'dist/schema.sql',
       'dist/THIRD-PARTY-LICENSES.txt',
     ]);
     const needed = [
