@@ -164,8 +164,6 @@ const LEDGERS: readonly FixedLedger[] = [
       'sync',
       ...LOOK,
       'settle --bom present P1',
-      'sync --accept erp',
-      'status',
     ],
   },
   {
