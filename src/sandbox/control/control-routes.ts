@@ -29,7 +29,7 @@ export interface Steering {
    */
   setImport(options: ImportOptions): void;
   /**
-   * Replaces the lies. A lie that remembers earlier requests begins anew.
+   * Replaces the lies. A lie that remembers earlier requests begins again.
    *
    * @throws ZodError when a lie is unknown, or needs storage in memory
    */

@@ -1,5 +1,5 @@
 // The documents of `--json` with their exit codes, and the answers of the HTTP API, over a fixed set of ledgers. Scripts
-// rely on them, so a change may only add members. `npx vitest run -u FILE` writes the snapshots anew; read the difference.
+// rely on them, so a change may only add members. `npx vitest run -u FILE` writes all snapshots again; read the difference.
 //
 // Two differences are still to come. The times of the HTTP API, of `dueAt` and of the timeline of `show` are milliseconds
 // and become ISO 8601 in UTC. Where a command and the HTTP API show the same thing in two forms, the form of the command
