@@ -99,7 +99,7 @@ CREATE INDEX records_pending ON records (stream_id, id) WHERE state = 'pending';
 CREATE INDEX records_stale ON records (stream_id) WHERE state = 'stale';
 CREATE INDEX records_missing ON records (stream_id) WHERE missing_since IS NOT NULL;
 CREATE INDEX records_quarantined ON records (stream_id, id, missing_since, key) WHERE state = 'quarantined';
--- Groups of stuck records: `src/ledger/dashboard/stuck-groups.ts`.
+-- Groups of stuck records: `src/ledger/deliveries/stuck-groups.ts`.
 CREATE INDEX records_by_issue ON records (
   stream_id,
   CASE WHEN json_valid(issues) THEN issues ->> '$[0].code' END,
@@ -262,13 +262,13 @@ CREATE INDEX items_sending ON items (id) WHERE state = 'sending';
 CREATE INDEX items_waiting ON items (id) WHERE state = 'waiting';
 CREATE INDEX items_stuck ON items (id) WHERE (state IN ('blocked', 'rejected') OR state IN ('parked', 'in_doubt'));
 CREATE INDEX items_of_import ON items (request_id, request_place) WHERE request_place IS NOT NULL;
--- Groups of stuck items: `src/ledger/dashboard/stuck-groups.ts`.
+-- Groups of stuck items: `src/ledger/deliveries/stuck-groups.ts`.
 CREATE INDEX items_by_reason ON items (
   state,
   CASE WHEN json_valid(reason) THEN coalesce(reason ->> '$.shape', reason ->> '$.code', '') ELSE '' END,
   source, id, settled_at, kind
 ) WHERE ((state IN ('blocked', 'rejected') OR state = 'parked') OR (state = 'in_doubt' AND due_at = 0));
--- Passports by where they stand, as one number: `src/ledger/dashboard/standing.ts`.
+-- Passports by where they stand, as one number: `src/ledger/dashboard/passport-lists.ts`.
 CREATE INDEX passports_by_standing ON items (
   CASE baseline WHEN '{"status":"published"}' THEN 300 WHEN '{"status":"initialized"}' THEN 200 WHEN '{"status":"unpublished"}' THEN 100
     ELSE 0 END

@@ -11,8 +11,7 @@ import { ledgerFaultOf, limitFaultOf } from '../store/ledger-fault.ts';
 import { ledgerPath, sidecarsOf } from '../store/ledger-path.ts';
 import { STEPS } from '../upgrade/steps/steps.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
-import { createItemCounts } from '../views/item-counts.ts';
-import { createItemTotals } from '../views/item-totals.ts';
+import { createItemCounts, createItemTotals } from '../views/counts.ts';
 import { markAsBackup, removePartial, syncFile } from './put-in-place.ts';
 
 export interface BackupRequest {

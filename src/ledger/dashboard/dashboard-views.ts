@@ -6,25 +6,16 @@ import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.t
 import type { LedgerCounts, LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
-import { createItemCounts } from '../views/item-counts.ts';
-import { createItemTotals, type ItemTotals } from '../views/item-totals.ts';
-import { createSourceCounts } from '../views/source-counts.ts';
+import { createItemCounts, createItemTotals, createSourceCounts, type ItemTotals } from '../views/counts.ts';
 import { createViews } from '../views/views.ts';
-import { type Catalog, createCatalog } from './catalog/catalog.ts';
-import { createCauseMembers } from './cause-members.ts';
-import { createCauses } from './causes.ts';
-import { createFailedRuns } from './failed-runs.ts';
+import { type Catalog, createCatalog } from './catalog.ts';
+import { createCauseMembers, createCauses, createFailedRuns, createQuarantinedRows } from './causes.ts';
+import { createStoredDeliverySteps } from './delivery-steps.ts';
 import { createItemDetail } from './item-detail.ts';
 import { createItemLists } from './item-lists.ts';
-import { createPassportCounts } from './passport-counts.ts';
-import { createPassportLists } from './passport-lists.ts';
-import { createPassportPhases } from './passport-phases.ts';
-import { createPeopleViews } from './people-views.ts';
-import { createQuarantinedRows } from './quarantined-rows.ts';
-import { createRunLists } from './run-lists.ts';
-import { createPassportWaits } from './why/passport-waits.ts';
-import { createStoredDeliverySteps } from './why/stored-delivery-steps.ts';
-import { createWhy } from './why/why.ts';
+import { createPeopleViews, createRunLists } from './lists.ts';
+import { createPassportCounts, createPassportLists, createPassportPhases } from './passport-lists.ts';
+import { createPassportWaits, createWhy } from './why.ts';
 
 /** The dashboard's views, and the function that prepares them. */
 export interface Dashboard {

@@ -1,12 +1,22 @@
+import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews, ItemListFilter, ItemRow } from '../../domain/ports/ledger/dashboard-views.ts';
-import { itemState } from '../deliveries/delivery-states.ts';
+import { isOpen, itemState } from '../deliveries/delivery-states.ts';
+import {
+  FIRST_CODE,
+  FIRST_FIELD,
+  findStuckGroup,
+  IS_QUARANTINED,
+  NEEDS_PERSON,
+  SHAPE,
+  type StuckGroup,
+} from '../deliveries/stuck-groups.ts';
+import { IS_MISSING } from '../items/missing-items.ts';
+import { needsNothing } from '../items/never-arrived.ts';
 import type { Sqlite } from '../store/database.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
-import type { Catalog } from './catalog/catalog.ts';
-import { countIds, type Phase, pageOfIds } from './id-list.ts';
-import { createItemPhases } from './item-phases.ts';
-import { findStuckGroup } from './stuck-groups.ts';
+import type { Catalog, ItemChoice } from './catalog.ts';
+import { countIds, type Found, type Phase, pageOfIds, phaseOfIds } from './lists.ts';
 
 /** When the present state began: the last decision about its delivery, or else when it was sent or staged. */
 export const SINCE = 'coalesce(i.settled_at, i.sent_at, i.staged_at)';
@@ -133,4 +143,173 @@ function needsCatalog({ kind, source, search, state, cause, run }: ItemListFilte
 
 function itemRow(row: SummaryRow & { since: number | null }): ItemRow {
   return { id: row.id, ...summary(row), since: row.since };
+}
+
+// The indexes by which items are listed.
+
+type Value = string | number | null;
+
+export interface ItemPhases {
+  /** All items, in the order of their ids. */
+  all(of: ItemChoice): Phase[];
+  search(part: string, of: ItemChoice): Phase[];
+  waiting(): Phase[];
+  due(): Phase[];
+  sending(): Phase[];
+  /** Items that need a person, of one state or of all. */
+  stuck(state?: 'blocked' | 'rejected' | 'parked' | 'in_doubt'): Phase[];
+  /** Unconfirmed items that are looked up without a person. */
+  readBack(): Phase[];
+  superseded(): Phase[];
+  missing(): Phase[];
+  /** Items without an open delivery that the platform never got and that their source no longer has. */
+  nothing(): Phase[];
+  ofGroup(group: StuckGroup): Phase[];
+  ofRun(run: number): Phase[];
+}
+
+function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Catalog): ItemPhases {
+  /** A phase whose items are listed in the order of their ids. */
+  function byId(where: string, values: readonly Value[] = [], from = 'items i'): Phase {
+    const read = db
+      .prepare<Value[], number>(`SELECT i.id FROM ${from} WHERE ${where} AND i.id > ? ORDER BY i.id LIMIT ?`)
+      .pluck();
+    const count = db
+      .prepare<Value[], number>(`SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ?)`)
+      .pluck();
+    return {
+      read: (after, limit) => read.all(...values, Number(after?.[0] ?? 0), limit).map((id) => ({ id, after: [id] })),
+      count: (most) => count.get(...values, most) ?? 0,
+    };
+  }
+
+  const stuckSql = {
+    read: db
+      .prepare<[string, string, string, number, number], [string, string, number]>(
+        `SELECT ${SHAPE} AS shape, i.source, i.id FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON}
+         AND i.state = ? AND (${SHAPE}, i.source, i.id) > (?, ?, ?) ORDER BY 1, 2, 3 LIMIT ?`,
+      )
+      .raw(),
+    count: db
+      .prepare<[string, number], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} AND i.state = ? LIMIT ?)`,
+      )
+      .pluck(),
+  };
+  const stuckOf = (state: string): Phase => ({
+    read(after, limit) {
+      const [shape = '', source = '', id = 0] = after ?? [];
+      return stuckSql.read
+        .all(state, String(shape), String(source), Number(id), limit)
+        .map((found): Found => ({ id: found[2], after: found }));
+    },
+    count: (most) => stuckSql.count.get(state, most) ?? 0,
+  });
+
+  const fixed = {
+    waiting: byId("i.state = 'waiting'", [], 'items i INDEXED BY items_waiting'),
+    due: OPERATIONS.map((operation) =>
+      byId(`i.state = 'due' AND i.operation = '${operation}'`, [], 'items i INDEXED BY items_due'),
+    ),
+    sending: byId("i.state = 'sending'", [], 'items i INDEXED BY items_sending'),
+    stuck: (['blocked', 'rejected', 'parked', 'in_doubt'] as const).map((state) => ({ state, phase: stuckOf(state) })),
+    readBack: byId(
+      "i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'",
+      [],
+      'items i INDEXED BY items_scheduled',
+    ),
+    superseded: byId(
+      `i.ignored_hash IS NOT NULL AND i.state IN ('delivered', 'superseded') AND NOT ${needsNothing('i')}`,
+      [],
+      'items i INDEXED BY items_ignored',
+    ),
+  };
+  const nothing = byId(`${needsNothing('i')} AND NOT ${isOpen('i')}`, [], 'items i INDEXED BY items_missing');
+  const missingSql = {
+    read: db
+      .prepare<[{ withdrawing: string; after: number; limit: number }], number>(
+        `SELECT i.id FROM items i INDEXED BY items_missing WHERE ${IS_MISSING} AND i.id > @after ORDER BY i.id LIMIT @limit`,
+      )
+      .pluck(),
+    count: db
+      .prepare<[{ withdrawing: string }], number>(
+        `SELECT count(*) FROM items i INDEXED BY items_missing WHERE ${IS_MISSING}`,
+      )
+      .pluck(),
+  };
+  const withdrawing = () => JSON.stringify(rules.withdrawMissingOf);
+  const runSql = {
+    window: db.prepare<[number], { source: string; from: number; to: number | null }>(
+      `SELECT source, started_at AS "from", (SELECT n.started_at FROM runs n WHERE n.source = r.source AND n.id > r.id
+         ORDER BY n.id LIMIT 1) AS "to" FROM runs r WHERE id = ?`,
+    ),
+    read: db
+      .prepare<[string, number, number, number, number], [number, number]>(
+        `SELECT i.staged_at, i.id FROM items i INDEXED BY items_by_time WHERE i.source = ? AND (i.staged_at, i.id) > (?, ?)
+         AND i.staged_at < ? AND i.kind <> 'passport' ORDER BY i.staged_at, i.id LIMIT ?`,
+      )
+      .raw(),
+  };
+
+  return {
+    all: (of) => [
+      phaseOfIds(
+        (afterId) => catalog.ids(afterId, of),
+        () => catalog.count(of),
+      ),
+    ],
+    search: (part, of) => [phaseOfIds((afterId) => catalog.search(part, afterId, of))],
+    waiting: () => [fixed.waiting],
+    due: () => fixed.due,
+    sending: () => [fixed.sending],
+    stuck: (state) => fixed.stuck.filter((one) => state === undefined || one.state === state).map(({ phase }) => phase),
+    readBack: () => [fixed.readBack],
+    superseded: () => [fixed.superseded],
+    nothing: () => [nothing],
+    missing: () => [
+      {
+        read: (after, limit) =>
+          missingSql.read
+            .all({ withdrawing: withdrawing(), after: Number(after?.[0] ?? 0), limit })
+            .map((id) => ({ id, after: [id] })),
+        count: () => missingSql.count.get({ withdrawing: withdrawing() }) ?? 0,
+      },
+    ],
+    ofGroup(group) {
+      if (group.type !== 'quarantine') {
+        const { state, shape, source } = group;
+        return [
+          byId(
+            `${NEEDS_PERSON} AND i.state = ? AND ${SHAPE} = ? AND i.source = ?`,
+            [state, shape, source],
+            'items i INDEXED BY items_by_reason',
+          ),
+        ];
+      }
+      const { streamId, code, field } = group;
+      return [
+        byId(
+          `i.record_id IN (SELECT r.id FROM records r INDEXED BY records_by_issue WHERE ${IS_QUARANTINED}
+             AND r.stream_id = ? AND ${FIRST_CODE} IS ? AND ${FIRST_FIELD} IS ?)`,
+          [streamId, code, field],
+          'items i INDEXED BY items_by_record',
+        ),
+      ];
+    },
+    ofRun(run) {
+      const window = runSql.window.get(run);
+      if (window === undefined) return [];
+      const { source, from, to } = window;
+      return [
+        {
+          read(after, limit) {
+            const [staged = from - 1, id = Number.MAX_SAFE_INTEGER] = after ?? [];
+            return runSql.read
+              .all(source, Number(staged), Number(id), to ?? Number.MAX_SAFE_INTEGER, limit)
+              .map((found): Found => ({ id: found[1], after: found }));
+          },
+        },
+      ];
+    },
+  };
 }

@@ -1,18 +1,16 @@
 import { storedReason } from '../../domain/delivery/reason.ts';
-import { type PassportRules, wantedByPolicy } from '../../domain/passport.ts';
+import { type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { DashboardViews, PassportFilter, PassportRow } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { PassportState } from '../../domain/ports/ledger/ledger-views.ts';
+import type { PassportCounts, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
 import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
-import type { Catalog } from './catalog/catalog.ts';
-import { countIds, type Phase, pageOfIds, phaseOfIds } from './id-list.ts';
-import type { createPassportCounts } from './passport-counts.ts';
-import { IS_PRESENT, type PassportPhases } from './passport-phases.ts';
-import { passportState, STANDING, standingOf } from './standing.ts';
-import type { PassportWaits } from './why/passport-waits.ts';
+import type { ItemTotals } from '../views/counts.ts';
+import type { Catalog } from './catalog.ts';
+import { countIds, type Found, type Phase, pageOfIds, phaseOfIds } from './lists.ts';
+import type { PassportWaits } from './why.ts';
 
 const BLOCKERS_MAX = 5;
 const NONE: ReadonlySet<number> = new Set();
@@ -138,5 +136,220 @@ export function createPassportLists(
       });
       return found;
     },
+  };
+}
+
+/**
+ * SQL expression for a passport in the items table `q`: its state as one number. It repeats the words of the index
+ * `passports_by_standing`, because SQLite uses the index only for the same words. The hundreds stand for the
+ * acknowledged status, 50 for a person's request, and 20 for a passport that is to be published. The last digit is 1 if
+ * the delivery continues without a person, and 2 if it needs a person.
+ */
+const STANDING = `CASE q.baseline WHEN '{"status":"published"}' THEN 300 WHEN '{"status":"initialized"}' THEN 200
+    WHEN '{"status":"unpublished"}' THEN 100 ELSE 0 END
+  + iif(q.desired LIKE '{"because":"person"%', 50, 0) + iif(q.desired LIKE '%"status":"published"}', 20, 0)
+  + CASE WHEN q.state IN ('blocked', 'rejected') OR q.state = 'parked' OR (q.state = 'in_doubt' AND q.due_at = 0) THEN 2
+    WHEN q.state IN ('waiting', 'due') OR q.state IN ('sending', 'in_doubt') THEN 1 ELSE 0 END`;
+
+const ACKNOWLEDGED: readonly (PassportStatus | null)[] = [null, 'unpublished', 'initialized', 'published'];
+const BY_PERSON = 50;
+const TO_PUBLISH = 20;
+
+export interface Standing {
+  acknowledged: PassportStatus | null;
+  byPerson: boolean;
+  toPublish: boolean;
+  delivery: 'none' | 'moves' | 'stuck';
+}
+
+export function standingOf(number: number): Standing {
+  const rest = number % 100;
+  const byPerson = rest >= BY_PERSON;
+  const below = byPerson ? rest - BY_PERSON : rest;
+  return {
+    acknowledged: ACKNOWLEDGED[Math.floor(number / 100)] ?? null,
+    byPerson,
+    toPublish: below >= TO_PUBLISH,
+    delivery: below % 10 === 2 ? 'stuck' : below % 10 === 1 ? 'moves' : 'none',
+  };
+}
+
+/** All numbers that may be stored. */
+export const STANDINGS: readonly number[] = [0, 100, 200, 300].flatMap((acknowledged) =>
+  [0, BY_PERSON].flatMap((person) =>
+    [0, TO_PUBLISH].flatMap((publish) => [0, 1, 2].map((delivery) => acknowledged + person + publish + delivery)),
+  ),
+);
+
+/** `present` if the source of the passport's product still has the product and a record makes it. */
+export type Presence = 'present' | 'gone';
+
+/**
+ * The state of a passport, with the rules of `src/ledger/views/passport-views.ts`.
+ *
+ * @param standing null for a product without a passport
+ * @param wanted what the policy wants
+ */
+export function passportState(
+  standing: Standing | null,
+  presence: Presence,
+  wanted: PassportStatus | null,
+): PassportState {
+  if (standing === null) return wanted !== null && presence === 'present' ? 'incomplete' : 'none';
+  const { acknowledged, byPerson, toPublish, delivery } = standing;
+  if (delivery === 'stuck') return 'blocked';
+  const isWanted = byPerson ? toPublish : wanted === 'published';
+  if (delivery === 'none' && presence === 'present' && acknowledged !== 'published' && isWanted) return 'incomplete';
+  if (byPerson && !toPublish && acknowledged !== 'published') return 'unpublished';
+  return acknowledged ?? 'none';
+}
+
+// The indexes by which passports are listed. All phases give ids of products.
+
+/** SQL condition: true if its source has the product `p` and a record makes it. */
+const IS_PRESENT = '(p.missing_since IS NULL AND p.record_id IS NOT NULL)';
+
+const PRESENCES: readonly Presence[] = ['present', 'gone'];
+const BATCH = 500;
+
+/** The phases of all products whose passports are in a state. `wanted` is what the policy wants. */
+export type PassportPhases = (state: PassportState, wanted: PassportStatus | null) => Phase[];
+
+export function createPassportPhases(db: Sqlite, catalog: Catalog): PassportPhases {
+  const sql = {
+    inStanding: db
+      .prepare<
+        [{ standing: number; present: 0 | 1 | null; source: string; id: number; limit: number }],
+        [string, number, number]
+      >(
+        `SELECT q.source, q.id, p.id FROM items q INDEXED BY passports_by_standing
+         CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
+         WHERE q.kind = 'passport' AND ${STANDING} = @standing AND (q.source, q.id) > (@source, @id)
+           AND (@present IS NULL OR ${IS_PRESENT} = @present)
+         ORDER BY q.source, q.id LIMIT @limit`,
+      )
+      .raw(),
+    inPresence: db
+      .prepare<[string, 0 | 1], number>(
+        `SELECT p.id FROM json_each(?) e CROSS JOIN items p ON p.id = e.value WHERE ${IS_PRESENT} = ?`,
+      )
+      .pluck(),
+  };
+
+  function ofStanding(standing: number, present: 0 | 1 | null): Phase {
+    return {
+      read(after, limit) {
+        const [source = '', id = 0] = after ?? [];
+        const query = { standing, present, source: String(source), id: Number(id), limit };
+        return sql.inStanding.all(query).map(([of, passport, product]) => ({ id: product, after: [of, passport] }));
+      },
+    };
+  }
+
+  /** Products without a passport. */
+  function withoutPassport(present: 0 | 1): Phase {
+    return {
+      read(after, limit) {
+        const found: Found[] = [];
+        let batch: number[] = [];
+        const take = () => {
+          const fitting = new Set(sql.inPresence.all(JSON.stringify(batch), present));
+          for (const id of batch) if (fitting.has(id)) found.push({ id, after: [id] });
+          batch = [];
+        };
+        for (const id of catalog.ids(Number(after?.[0] ?? 0), { kind: 'product', withoutPassport: true })) {
+          batch.push(id);
+          if (batch.length === BATCH) take();
+          if (found.length >= limit) break;
+        }
+        take();
+        return found.slice(0, limit);
+      },
+    };
+  }
+
+  return (state, wanted) => {
+    const fits = (standing: number | null, presence: Presence) =>
+      passportState(standing === null ? null : standingOf(standing), presence, wanted) === state;
+    const passports = STANDINGS.flatMap((standing) => {
+      const fitting = PRESENCES.filter((presence) => fits(standing, presence));
+      if (fitting.length === 0) return [];
+      return [ofStanding(standing, fitting.length === 2 ? null : fitting[0] === 'present' ? 1 : 0)];
+    });
+    const products = PRESENCES.filter((presence) => fits(null, presence)).map((presence) =>
+      withoutPassport(presence === 'present' ? 1 : 0),
+    );
+    return [...passports, ...products];
+  };
+}
+
+interface StandingCount {
+  standing: number | null;
+  n: number;
+}
+
+/** A count that took 1 ms is used again for this many milliseconds, so that counting takes at most a fiftieth of all time. */
+const KEPT_TIMES = 50;
+
+/** How many passports are in each state. `now` gives milliseconds of a clock that is never set back. */
+export function createPassportCounts(
+  db: Sqlite,
+  { catalog, totals }: { catalog: Catalog; totals: () => ReturnType<ItemTotals> },
+  now: () => number,
+): (source: string | undefined, wanted: PassportStatus | null) => PassportCounts {
+  const ofSource = (of: string) => `(@source IS NULL OR ${of}.source = @source)`;
+  type Query = { source: string | null };
+  const sql = {
+    passports: db.prepare<[Query], StandingCount>(
+      `SELECT ${STANDING} AS standing, count(*) AS n FROM items q INDEXED BY passports_by_standing
+       WHERE q.kind = 'passport' AND ${ofSource('q')} GROUP BY 1`,
+    ),
+    // These products are missing or released. They are few, so they are counted without the index.
+    gone: db.prepare<[Query], StandingCount>(
+      `SELECT iif(q.id IS NULL, NULL, ${STANDING}) AS standing, count(*) AS n FROM (
+         SELECT p.key, p.source FROM items p INDEXED BY items_missing
+         WHERE p.kind = 'product' AND p.missing_since IS NOT NULL
+         UNION ALL SELECT p.key, p.source FROM released l CROSS JOIN items p ON p.id = l.item_id
+         WHERE p.kind = 'product' AND p.missing_since IS NULL AND p.record_id IS NULL) gone
+       LEFT JOIN items q ON q.kind = 'passport' AND q.key = gone.key WHERE ${ofSource('gone')} GROUP BY 1`,
+    ),
+  };
+  const kept = new Map<string, { version: number; until: number; counts: PassportCounts }>();
+
+  function withoutPassport(source: string | undefined): number {
+    if (source === undefined) {
+      const { product = 0, passport = 0 } = totals();
+      return product - passport;
+    }
+    catalog.refresh();
+    return catalog.count({ kind: 'product', source, withoutPassport: true });
+  }
+
+  const count = db.transaction((source: string | undefined, wanted: PassportStatus | null): PassportCounts => {
+    const counts: Partial<Record<PassportState, number>> = {};
+    const add = (standing: number | null, presence: Presence, n: number) => {
+      const state = passportState(standing === null ? null : standingOf(standing), presence, wanted);
+      counts[state] = (counts[state] ?? 0) + n;
+    };
+    const query = { source: source ?? null };
+    for (const { standing, n } of sql.passports.all(query)) add(standing, 'present', n);
+    add(null, 'present', withoutPassport(source));
+    for (const { standing, n } of sql.gone.all(query)) {
+      add(standing, 'present', -n);
+      add(standing, 'gone', n);
+    }
+    return Object.fromEntries(Object.entries(counts).filter(([, n]) => n > 0));
+  });
+
+  return (source, wanted) => {
+    const name = JSON.stringify([source ?? null, wanted]);
+    const version = Number(db.pragma('data_version', { simple: true }));
+    const before = kept.get(name);
+    const began = now();
+    if (before !== undefined && (before.version === version || began < before.until)) return before.counts;
+    const counts = count(source, wanted);
+    const ended = now();
+    kept.set(name, { version, until: ended + KEPT_TIMES * (ended - began), counts });
+    return counts;
   };
 }

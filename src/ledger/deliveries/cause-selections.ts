@@ -1,7 +1,7 @@
 import type { ReplaySelection } from '../../domain/ports/replay.ts';
-import { findStuckGroup, NEEDS_PERSON, type RecordGroup, SHAPE } from '../dashboard/stuck-groups.ts';
 import { column } from '../store/statement.ts';
 import type { Reads } from '../store/tx.ts';
+import { findStuckGroup, NEEDS_PERSON, type RecordGroup, SHAPE } from './stuck-groups.ts';
 
 /** The members of a selected cause: quarantined records of a group, or deliveries. Null if the cause is gone. */
 export type SelectedByCause =

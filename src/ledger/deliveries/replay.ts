@@ -6,7 +6,6 @@ import type { MappedRecord } from '../../domain/ports/intake.ts';
 import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../../domain/ports/replay.ts';
 import { markAbsent } from '../backup/restored.ts';
 import { countCreates, kindCreatedBy, listAgain } from '../contact/contact.ts';
-import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, type RecordGroup } from '../dashboard/stuck-groups.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import { itemsOfRecord, noteEvent, openDeliveryOf, takeBackDelivery } from '../items/items.ts';
 import { KEPT_KEY } from '../items/kept-natural-key.ts';
@@ -24,6 +23,7 @@ import { hasReason } from './reason-conditions.ts';
 import { tryChangesAgain } from './requests/import-proof.ts';
 import { leaveRequest } from './requests/requests.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
+import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, type RecordGroup } from './stuck-groups.ts';
 
 /**
  * The kinds of items that records make. The statements below name the kinds, because the indexes by key begin with the

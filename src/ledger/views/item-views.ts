@@ -2,7 +2,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
 import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import type { Issue } from '../../domain/issue.ts';
-import type { ItemKind, RefRole, SubjectKind } from '../../domain/item.ts';
+import { ITEM_KINDS, type ItemKind, type RefRole, type SubjectKind } from '../../domain/item.ts';
 import { type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { Place } from '../../domain/place.ts';
 import type {
@@ -13,14 +13,15 @@ import type {
   RefStanding,
   TimelineEntry,
 } from '../../domain/ports/ledger/ledger-views.ts';
+import { identitiesOf } from '../../domain/record.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isOpen, itemState } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
 import { needsNothing } from '../items/never-arrived.ts';
+import { type FormId, otherForms } from '../items/wire-forms.ts';
 import { IS_HELD } from '../records/lost-records.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
-import { createFieldsInOtherForm } from './form-views.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
 
 export interface SummaryRow {
@@ -242,5 +243,97 @@ export function summary(row: SummaryRow): ItemSummary {
     released: row.released === 1,
     reason: storedReason(row.reason),
     dueAt: row.dueAt,
+  };
+}
+
+/** The fields of an item that the platform has in another form; empty if there are none. */
+export type FieldsInOtherForm = (kind: SubjectKind, form: FormId) => string[];
+
+function createFieldsInOtherForm(db: Sqlite, forms: WireForms): FieldsInOtherForm {
+  return (kind, form) =>
+    otherForms({ db }, forms).find((other) => other.kind === kind && other.form === form)?.fields ?? [];
+}
+
+/** Counts the items that the platform has in another form. Reads nothing but these items, in an index. */
+export function createFormViews(db: Sqlite, forms: WireForms): Pick<LedgerViews, 'otherForms'> {
+  const all = db
+    .prepare<[string, FormId], number>(
+      'SELECT count(*) FROM items i WHERE i.acknowledged > 0 AND i.kind = ? AND i.form IS ?',
+    )
+    .pluck();
+  // A person has decided to leave these items as the platform has them.
+  const left = db
+    .prepare<[string, FormId], number>(
+      `SELECT count(*) FROM items i WHERE i.ignored_hash IS NOT NULL AND i.acknowledged > 0 AND i.kind = ? AND +i.form IS ?`,
+    )
+    .pluck();
+
+  return {
+    otherForms() {
+      const found = otherForms({ db }, forms);
+      return ITEM_KINDS.flatMap((kind) => {
+        const ofKind = found.filter((other) => other.kind === kind);
+        const items = ofKind.reduce(
+          (sum, { form }) => sum + (all.get(kind, form) ?? 0) - (left.get(kind, form) ?? 0),
+          0,
+        );
+        const fields = [...new Set(ofKind.flatMap((other) => other.fields))].sort();
+        return items === 0 ? [] : [{ kind, items, fields }];
+      });
+    },
+  };
+}
+
+/** A stored row of a source. */
+export interface StoredRow {
+  id: number;
+  key: string;
+  source: string;
+  stream: string;
+  place: string;
+  state: string;
+  issues: string | null;
+  missing: 0 | 1;
+  /** 1 if the row is in quarantine and its sound items are used nevertheless. */
+  partial: 0 | 1;
+  /** 1 if the guard holds a read that does not have the row. */
+  lost: 0 | 1;
+}
+
+/** The columns of a stored row `r` of the stream `s`. */
+export const ROW_COLUMNS = `r.id, r.key, s.source, s.name AS stream, r.place, r.state, r.issues, r.missing_since IS NOT NULL AS missing,
+  r.partial, EXISTS (SELECT 1 FROM lost_records l WHERE l.record_id = r.id) AS lost`;
+
+const ROWS_MAX = 5;
+
+/**
+ * Returns a function that finds rows by a name that no item has. The name may be the key of the row, the key of an item
+ * that the row would make, or a value of the row.
+ */
+export function createNamedRows(db: Sqlite): (name: string) => StoredRow[] {
+  // One statement for each index. With OR, SQLite would read all records.
+  const statements = [
+    `SELECT ${ROW_COLUMNS} FROM holds h JOIN records r ON r.id = h.record_id JOIN streams s ON s.id = r.stream_id
+     WHERE h.product_key = @name AND r.state = 'quarantined' AND r.missing_since IS NULL ORDER BY r.id LIMIT @limit`,
+    `SELECT ${ROW_COLUMNS} FROM contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
+     WHERE c.kind IN ('product', 'material', 'bom_item') AND c.key = @name AND r.missing_since IS NULL
+     ORDER BY r.id LIMIT @limit`,
+    `SELECT ${ROW_COLUMNS} FROM streams s CROSS JOIN json_each(@identities) k CROSS JOIN records r ON r.stream_id = s.id AND r.key = k.value
+     WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
+    // No index has the values of rows, so this statement reads all rows in quarantine, one at a time.
+    `SELECT ${ROW_COLUMNS} FROM records r INDEXED BY records_quarantined CROSS JOIN streams s ON s.id = r.stream_id
+     WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND instr(r.raw, @name)
+       AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) LIMIT @limit`,
+  ].map((text) => db.prepare<[{ name: string; identities: string; limit: number }], StoredRow>(text));
+
+  return (name) => {
+    // A row with an empty cell names nothing.
+    if (name === '') return [];
+    const identities = JSON.stringify(identitiesOf(name));
+    for (const statement of statements) {
+      const rows = statement.all({ name, identities, limit: ROWS_MAX });
+      if (rows.length > 0) return rows;
+    }
+    return [];
   };
 }

@@ -1,9 +1,11 @@
 import { storedReason } from '../../domain/delivery/reason.ts';
 import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import type { Issue } from '../../domain/issue.ts';
+import type { ItemKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Place } from '../../domain/place.ts';
 import type {
+  Duplicates,
   LedgerViews,
   OpenDeliveries,
   QuarantinedRecord,
@@ -14,11 +16,11 @@ import type {
 import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { UnprovenWrites } from '../../domain/unproven-words.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { NEEDS_PERSON as IS_STUCK, SHAPE } from '../dashboard/stuck-groups.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
 import { isStuck, itemState } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
 import { readImportProofs } from '../deliveries/requests/import-proof.ts';
+import { NEEDS_PERSON as IS_STUCK, SHAPE } from '../deliveries/stuck-groups.ts';
 import { createMissingViews } from '../items/missing-items.ts';
 import { createPaddedKeys } from '../items/padded-key.ts';
 import { guardedReadOf, OPEN_GUARDED_READS, type OpenGuardedRead } from '../records/guarded-reads.ts';
@@ -27,16 +29,10 @@ import { createStreamAccounts } from '../records/stream-accounts.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { readDaemonNote } from '../store/daemon-notes.ts';
 import type { Sqlite } from '../store/database.ts';
-import { createAccessRefusal } from './access-refusal.ts';
-import { findCycles } from './bom-cycles.ts';
-import { createContactViews } from './contact-views.ts';
-import { createDuplicateViews } from './duplicate-views.ts';
-import { createFormViews } from './form-views.ts';
-import { createItemCounts } from './item-counts.ts';
-import { createItemTotals } from './item-totals.ts';
-import { createItemViews } from './item-views.ts';
-import { createNamedRows } from './named-rows.ts';
+import { createItemCounts, createItemTotals, createPassportCounts } from './counts.ts';
+import { createFormViews, createItemViews, createNamedRows } from './item-views.ts';
 import { createPassportViews } from './passport-views.ts';
+import { createAccessRefusal, createContactViews } from './undelivered-views.ts';
 
 const NEEDS_PERSON = "(i.state IN ('blocked', 'rejected', 'parked') OR (i.state = 'in_doubt' AND i.due_at = 0))";
 
@@ -147,6 +143,7 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     ...createItemViews(db, rules, forms),
     ...createFormViews(db, forms),
     ...createPassportViews(db, rules),
+    passportCounts: createPassportCounts(db, rules),
     ...createContactViews(db),
     ...createDuplicateViews(db),
     ...createAccessRefusal(db),
@@ -224,4 +221,100 @@ function stuckDelivery(row: StuckRow): StuckDelivery {
   const { id, kind, key, revision, naturalKey, operation, source, state } = row;
   const reason = storedReason(row.reason) ?? { code: 'unknown', message: 'No reason was kept.' };
   return { id, kind, key, revision, naturalKey, operation, source, state, reason };
+}
+
+interface DuplicateRow {
+  kind: ItemKind;
+  key: string;
+  source: string;
+  stream: string;
+  place: string;
+  firstPlace: string | null;
+}
+
+/**
+ * Finds rows that make the same item as another row, with the same content. A row that makes the item with other
+ * content is in quarantine, and is counted there.
+ */
+function createDuplicateViews(db: Sqlite): Pick<LedgerViews, 'duplicates'> {
+  const from = `FROM contenders c CROSS JOIN records r ON r.id = c.record_id CROSS JOIN streams s ON s.id = r.stream_id
+    CROSS JOIN items i ON i.kind = c.kind AND i.key = c.key
+    WHERE r.state = 'mapped' AND r.missing_since IS NULL AND i.record_id IS NOT NULL AND i.record_id <> r.id
+      AND (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources)))`;
+  const ownsNothing = 'NOT EXISTS (SELECT 1 FROM items o WHERE o.record_id = r.id)';
+  const counts = db.prepare<[{ sources: string }], Pick<Duplicates, 'count' | 'whole'>>(
+    `SELECT count(*) AS count, coalesce(sum(whole), 0) AS whole FROM (SELECT ${ownsNothing} AS whole ${from} GROUP BY r.id)`,
+  );
+  // Each row is shown with its product, or with its BOM item if it makes no product. SQLite takes the other columns
+  // from the row with the minimum.
+  const some = db.prepare<[{ sources: string; limit: number }], DuplicateRow>(
+    `SELECT min(CASE c.kind WHEN 'product' THEN 0 WHEN 'bom_item' THEN 1 ELSE 2 END), c.kind, c.key, s.source, s.name AS stream,
+       r.place, (SELECT place FROM records WHERE records.id = i.record_id) AS firstPlace ${from} AND ${ownsNothing}
+     GROUP BY r.id ORDER BY r.id LIMIT @limit`,
+  );
+  return {
+    duplicates(limit, sources = []): Duplicates {
+      const listed = JSON.stringify(sources);
+      const examples = some.all({ sources: listed, limit }).map(({ kind, key, source, stream, place, firstPlace }) => ({
+        kind,
+        key,
+        source,
+        stream,
+        place: parseJson<Place>(place),
+        first: parseJson<Place>(firstPlace ?? '{}'),
+      }));
+      return { ...(counts.get({ sources: listed }) ?? { count: 0, whole: 0 }), examples };
+    },
+  };
+}
+
+/**
+ * Finds products that contain themselves through their components.
+ *
+ * @returns at most `limit` paths of keys; each path ends with its first key
+ */
+function findCycles(edges: Iterable<{ parent: string; component: string }>, limit: number): string[][] {
+  const components = new Map<string, string[]>();
+  for (const { parent, component } of edges) {
+    const known = components.get(parent);
+    if (known) known.push(component);
+    else components.set(parent, [component]);
+  }
+  const cycles: string[][] = [];
+  const done = new Set<string>();
+  for (const start of components.keys()) {
+    if (cycles.length >= limit) break;
+    if (!done.has(start)) search(start, components, done, cycles, limit);
+  }
+  return cycles;
+}
+
+/** Searches depth first without recursion, because an export can be deeper than the call stack. */
+function search(
+  start: string,
+  components: Map<string, string[]>,
+  done: Set<string>,
+  cycles: string[][],
+  limit: number,
+): void {
+  const path: { key: string; next: number }[] = [{ key: start, next: 0 }];
+  const onPath = new Map<string, number>([[start, 0]]);
+  while (path.length > 0) {
+    const top = path[path.length - 1] as { key: string; next: number };
+    const component = components.get(top.key)?.[top.next];
+    top.next += 1;
+    if (component === undefined) {
+      path.pop();
+      onPath.delete(top.key);
+      done.add(top.key);
+      continue;
+    }
+    const position = onPath.get(component);
+    if (position !== undefined) {
+      if (cycles.length < limit) cycles.push([...path.slice(position).map(({ key }) => key), component]);
+    } else if (!done.has(component)) {
+      onPath.set(component, path.length);
+      path.push({ key: component, next: 0 });
+    }
+  }
 }

@@ -1,9 +1,9 @@
-// Groups the stuck items and records. SQLite finds the groups by two indexes, and it uses an index only for a statement
-// that repeats the words of the index.
-
 import { sha256Hex } from '../../lib/hash.ts';
 import type { Sqlite } from '../store/database.ts';
 import { statement } from '../store/statement.ts';
+
+// Groups the stuck items and records. SQLite finds the groups by two indexes, and it uses an index only for a statement
+// that repeats the words of the index.
 
 /** SQL condition on the items table `i`: true if the item needs a person. */
 export const NEEDS_PERSON =

@@ -1,12 +1,58 @@
-// Explains why an item is not delivered. Each state of a delivery has its own explanation.
+import { hasTrait, NO_REASON, type Reason, type ReasonCode, storedReason } from '../../domain/delivery/reason.ts';
+import { GUARDED_CHANGE, isGuardedChange } from '../../domain/guard-advice.ts';
+import type { ItemKind, SubjectKind } from '../../domain/item.ts';
+import type { WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { ItemState, ItemSummary, ItemView, LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
+import { kindWord } from '../../domain/words.ts';
+import { shellValue, shellWord } from '../../lib/text/shell-word.ts';
+import { isStuck } from '../deliveries/delivery-states.ts';
+import type { Sqlite } from '../store/database.ts';
 
-import { hasTrait, type Reason, type ReasonCode } from '../../../domain/delivery/reason.ts';
-import { GUARDED_CHANGE, isGuardedChange } from '../../../domain/guard-advice.ts';
-import type { ItemKind } from '../../../domain/item.ts';
-import type { ItemState, ItemSummary, ItemView, LedgerViews } from '../../../domain/ports/ledger/ledger-views.ts';
-import { kindWord } from '../../../domain/words.ts';
-import { shellValue, shellWord } from '../../../lib/text/shell-word.ts';
-import { about, type Step, step, utc } from './step.ts';
+/** A step, with the clause from which the answer is made: `its BOM item 10 is rejected: the quantity is missing`. */
+export interface Step extends WhyStep {
+  because: string;
+  /** True if the guard holds a read. It keeps unpublished passports back, and is no reason for what the platform has. */
+  isGuard?: boolean;
+}
+
+/** The optional parts of a step. */
+type Rest = Partial<Pick<Step, 'command' | 'item' | 'record' | 'isGuard'>> & {
+  /** What to do, in full sentences. */
+  cure?: string;
+};
+
+/** @param clause the fact without a full stop, so that it can follow `because` */
+export function step(standing: WhyStep['standing'], clause: string, { cure, ...rest }: Rest = {}): Step {
+  const because = clause.replace(/[\s.]+$/, '');
+  const said = `${because.slice(0, 1).toUpperCase()}${because.slice(1)}${/[!?…]$/.test(because) ? '' : '.'}`;
+  return {
+    standing,
+    text: cure === undefined ? said : `${said} ${cure}`,
+    command: null,
+    item: null,
+    record: null,
+    ...rest,
+    because: firstSentence(because),
+  };
+}
+
+/** The item that a step is about. */
+export function about(kind: SubjectKind, key: string): Pick<WhyStep, 'item'> {
+  return { item: { kind, key } };
+}
+
+/** Returns the text up to the first full stop, because messages of the platform may have many sentences. */
+function firstSentence(text: string): string {
+  const end = /[.!?](?=\s+[A-Z])/.exec(text);
+  return end === null ? text : text.slice(0, end.index);
+}
+
+/** Formats a time: `2027-01-15 02:30 UTC`. */
+export function utc(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+// Explains why an item is not delivered. Each state of a delivery has its own explanation.
 
 type Delivered = Pick<
   ItemSummary,
@@ -40,7 +86,7 @@ export interface DeliverySteps {
   of(item: Delivered, what: string, known?: Cure): Step;
 }
 
-export function createDeliverySteps(given: {
+function createDeliverySteps(given: {
   firstContact: FirstContact;
   refusal: Refusal;
   apiWait: LedgerViews['apiWait'];
@@ -233,3 +279,39 @@ const GUARD_CURE = {
   cure: 'Write the whole export again, or accept the read that the guard holds.',
   command: 'dpp-sync status',
 };
+
+/** The steps of deliveries, with what the ledger knows of first contact and of refusals of the API. */
+export function createStoredDeliverySteps(
+  db: Sqlite,
+  views: Pick<LedgerViews, 'apiWait' | 'accessRefusal' | 'guardedReads'>,
+): DeliverySteps {
+  const sql = {
+    contact: db.prepare<[string], { failure: string | null }>(
+      'SELECT failure FROM listings WHERE kind = ? AND needed > 0',
+    ),
+    proof: db.prepare<[], { key: string; dueAt: number; reason: string }>(
+      `SELECT i.key, i.due_at AS dueAt, i.reason FROM items i
+       WHERE ${isStuck('i')} AND i.state = 'in_doubt' AND i.operation = 'product.import'
+         AND i.reason ->> '$.code' = 'change_proof' ORDER BY i.due_at LIMIT 1`,
+    ),
+  };
+
+  function contactOf(kind: ItemKind) {
+    const row = sql.contact.get(kind);
+    return row === undefined ? null : { failure: storedReason(row.failure) };
+  }
+
+  function awaitedProof(): AwaitedProof | null {
+    const row = sql.proof.get();
+    if (row === undefined) return null;
+    return { key: row.key, isHeld: row.dueAt === 0, message: (storedReason(row.reason) ?? NO_REASON).message };
+  }
+
+  return createDeliverySteps({
+    firstContact: contactOf,
+    refusal: (item) => views.accessRefusal(item),
+    apiWait: () => views.apiWait(),
+    awaitedProof,
+    guarded: (source) => views.guardedReads([source]),
+  });
+}

@@ -1,8 +1,6 @@
 // Stores the texts of many items one after the other in a few buffers outside the heap. So a part of a text is found
 // among a million texts in some milliseconds.
 
-import { createNumbers } from './numbers.ts';
-
 const BUFFER_BYTES = 1 << 20;
 /** Marks the end of each text. No text contains it. */
 const END = '\n';
@@ -92,6 +90,51 @@ export function createTextIndex(): TextIndex {
       if (one === undefined) return false;
       const end = place + 1 < endOf(at) ? offsets.at(place + 1) : one.length;
       return one.buffer.subarray(offsets.at(place), end).includes(Buffer.from(searchable(part)));
+    },
+  };
+}
+
+/** A list of whole numbers below 2^32 that grows. A typed array takes four bytes a number, outside the heap. */
+export interface Numbers {
+  readonly length: number;
+  at(index: number): number;
+  set(index: number, value: number): void;
+  push(value: number): void;
+  /** The index of the first number that is greater; the numbers have to be in rising order. */
+  indexAfter(value: number): number;
+}
+
+const CAPACITY_FIRST = 1024;
+
+export function createNumbers(): Numbers {
+  let values = new Uint32Array(CAPACITY_FIRST);
+  let length = 0;
+  return {
+    get length() {
+      return length;
+    },
+    at: (index) => values[index] ?? 0,
+    set(index, value) {
+      values[index] = value;
+    },
+    push(value) {
+      if (length === values.length) {
+        const larger = new Uint32Array(length * 2);
+        larger.set(values);
+        values = larger;
+      }
+      values[length] = value;
+      length += 1;
+    },
+    indexAfter(value) {
+      let from = 0;
+      let to = length;
+      while (from < to) {
+        const middle = (from + to) >>> 1;
+        if ((values[middle] ?? 0) > value) to = middle;
+        else from = middle + 1;
+      }
+      return from;
     },
   };
 }

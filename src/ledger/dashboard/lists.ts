@@ -1,0 +1,233 @@
+import { fault } from '../../domain/faults.ts';
+import type {
+  ActionRow,
+  DashboardViews,
+  Listed,
+  ListPage,
+  LookupValue,
+  RunFilter,
+  RunRow,
+} from '../../domain/ports/ledger/dashboard-views.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { createStreamAccounts } from '../records/stream-accounts.ts';
+import { parseJson } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+
+const LIMIT_MAX = 500;
+
+/** Where a list continues: in which of its phases, and after which row of the phase. */
+export interface Place {
+  phase: number;
+  after: readonly (string | number)[] | null;
+}
+
+export function limitOf({ limit }: ListPage): number {
+  return Math.max(1, Math.min(LIMIT_MAX, Math.floor(limit)));
+}
+
+export function placeText({ phase, after }: Place): string {
+  return Buffer.from(JSON.stringify([phase, ...(after ?? [])])).toString('base64url');
+}
+
+/** @throws Fault `usage` for a place that did not come from a list */
+export function placeOf({ after }: ListPage): Place {
+  if (after === undefined) return { phase: 0, after: null };
+  const parts = parsed(after);
+  const [phase, ...rest] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  const isSound = (part: unknown) => typeof part === 'string' || typeof part === 'number';
+  if (typeof phase !== 'number' || !Number.isInteger(phase) || phase < 0 || !rest.every(isSound)) {
+    throw fault('usage', 'The list does not have the position at which this page begins.', {
+      suggestion: 'Begin at the first page.',
+    });
+  }
+  return { phase, after: rest.length === 0 ? null : (rest as (string | number)[]) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    return null;
+  }
+}
+
+// Makes the pages of a list from ids. The ids come from several phases, one after the other, each in the order of an
+// index. A condition is checked for each id. One page looks at a bounded number of ids. So it may have fewer rows than
+// asked for if few rows fulfil the condition; the next page continues after its last id.
+
+export interface Found {
+  id: number;
+  /** The position after this id, from which the phase continues. */
+  after: readonly (string | number)[];
+}
+
+/** Ids in the order of one index, a batch at a time. */
+export interface Phase {
+  /** Reads the ids after a position. Returns fewer than `limit` only at the end. */
+  read(after: Place['after'], limit: number): Found[];
+  /** How many ids there are, at most `most`; null if only reading them can show it. */
+  count?(most: number): number;
+}
+
+/** Makes a phase from ids that are in memory, in their order. */
+export function phaseOfIds(ids: (afterId: number) => Generator<number>, count?: Phase['count']): Phase {
+  return {
+    read(after, limit) {
+      const found: Found[] = [];
+      for (const id of ids(Number(after?.[0] ?? 0))) {
+        found.push({ id, after: [id] });
+        if (found.length === limit) break;
+      }
+      return found;
+    },
+    ...(count === undefined ? {} : { count }),
+  };
+}
+
+const BATCH = 500;
+/** How many ids one page looks at. */
+const LOOKED_AT_MAX = 20_000;
+const COUNTED_MAX = 100_000;
+/** How many ids are looked at to count those that fulfil a condition. */
+const LOOKED_AT_TO_COUNT = 10_000;
+
+/**
+ * One page of a list of ids.
+ *
+ * @param accepts returns the ids of a batch that fulfil the condition of the list; null for a list without a condition
+ */
+export function pageOfIds(
+  phases: readonly Phase[],
+  page: ListPage,
+  accepts: ((ids: readonly number[]) => ReadonlySet<number>) | null,
+): { ids: number[]; next: string | null } {
+  const limit = limitOf(page);
+  const found: number[] = [];
+  let { phase, after } = placeOf(page);
+  let lookedAt = 0;
+  while (phase < phases.length) {
+    const size = accepts === null ? limit - found.length + 1 : BATCH;
+    const batch = phases[phase]?.read(after, size) ?? [];
+    const accepted = accepts === null ? null : accepts(batch.map(({ id }) => id));
+    for (const one of batch) {
+      if (accepted === null || accepted.has(one.id)) {
+        if (found.length === limit) return { ids: found, next: placeText({ phase, after }) };
+        found.push(one.id);
+      }
+      ({ after } = one);
+    }
+    lookedAt += batch.length;
+    if (batch.length < size) {
+      phase += 1;
+      after = null;
+    } else if (lookedAt >= LOOKED_AT_MAX) return { ids: found, next: placeText({ phase, after }) };
+  }
+  return { ids: found, next: null };
+}
+
+/** How many ids a list has. */
+export function countIds(
+  phases: readonly Phase[],
+  accepts: ((ids: readonly number[]) => ReadonlySet<number>) | null,
+): Listed<never>['total'] {
+  let count = 0;
+  let lookedAt = 0;
+  for (const phase of phases) {
+    const known = accepts === null ? phase.count?.(COUNTED_MAX) : undefined;
+    if (known !== undefined) {
+      count += known;
+      if (known >= COUNTED_MAX) return { count, atLeast: true };
+      continue;
+    }
+    let after: Place['after'] = null;
+    for (;;) {
+      const batch = phase.read(after, BATCH);
+      count += accepts === null ? batch.length : accepts(batch.map(({ id }) => id)).size;
+      lookedAt += batch.length;
+      if (batch.length < BATCH) break;
+      if (lookedAt >= LOOKED_AT_TO_COUNT) return { count, atLeast: true };
+      after = batch.at(-1)?.after ?? null;
+    }
+  }
+  return { count, atLeast: false };
+}
+
+type StoredRun = Omit<RunRow, 'streams'>;
+
+interface RunQuery {
+  source: string | null;
+  stream: string | null;
+  result: string | null;
+  before: number;
+  limit: number;
+}
+
+const COLUMNS = `r.id, r.source, r.cause AS "trigger", r.started_at AS startedAt, r.ended_at AS endedAt, r.result, r.error,
+  r.asked_by AS askedBy`;
+const FITS = `(@source IS NULL OR r.source = @source)
+  AND (@stream IS NULL OR EXISTS (SELECT 1 FROM run_streams a JOIN streams s ON s.id = a.stream_id
+    WHERE a.run_id = r.id AND s.name = @stream))
+  AND CASE @result WHEN 'running' THEN r.result IS NULL
+    WHEN 'guarded' THEN EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.guarded IS NOT NULL)
+    ELSE @result IS NULL OR r.result = @result END`;
+
+/** Lists of runs. A ledger keeps some hundred runs of each source, so no further index is needed to read them. */
+export function createRunLists(db: Sqlite): Pick<DashboardViews, 'runs' | 'run'> {
+  const accounts = createStreamAccounts(db);
+  const sql = {
+    runs: db.prepare<[RunQuery], StoredRun>(
+      `SELECT ${COLUMNS} FROM runs r WHERE r.id < @before AND ${FITS} ORDER BY r.id DESC LIMIT @limit`,
+    ),
+    count: db
+      .prepare<[Omit<RunQuery, 'before' | 'limit'>], number>(`SELECT count(*) FROM runs r WHERE ${FITS}`)
+      .pluck(),
+    run: db.prepare<[number], StoredRun>(`SELECT ${COLUMNS} FROM runs r WHERE r.id = ?`),
+  };
+  const withStreams = (row: StoredRun): RunRow => ({ ...row, streams: accounts(row.id) });
+
+  return {
+    runs({ source, stream, result }: RunFilter, page) {
+      const limit = limitOf(page);
+      const query = { source: source ?? null, stream: stream ?? null, result: result ?? null };
+      const before = Number(placeOf(page).after?.[0] ?? Number.MAX_SAFE_INTEGER);
+      const rows = sql.runs.all({ ...query, before, limit: limit + 1 });
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      const next = rows.length > limit && last !== undefined ? placeText({ phase: 0, after: [last.id] }) : null;
+      return { rows: shown.map(withStreams), next, total: { count: sql.count.get(query) ?? 0, atLeast: false } };
+    },
+    run(id) {
+      const row = sql.run.get(id);
+      return row === undefined ? null : withStreams(row);
+    },
+  };
+}
+
+/** Reads the audit log, and the values that people have given for lookup tables. */
+export function createPeopleViews(db: Sqlite): Pick<DashboardViews, 'actions' | 'lookupValues'> {
+  const sql = {
+    actions: db.prepare<[number, number], Omit<ActionRow, 'detail'> & { detail: string }>(
+      'SELECT id, at, who, via, action, detail, outcome FROM actions WHERE id < ? ORDER BY id DESC LIMIT ?',
+    ),
+    count: db.prepare<[], number>('SELECT count(*) FROM actions').pluck(),
+    values: db.prepare<[], LookupValue>(
+      'SELECT lookup, key, value, set_by AS by, set_at AS at FROM lookup_values ORDER BY lookup, key',
+    ),
+  };
+
+  return {
+    actions(page) {
+      const limit = limitOf(page);
+      const before = Number(placeOf(page).after?.[0] ?? Number.MAX_SAFE_INTEGER);
+      const rows = sql.actions.all(before, limit + 1);
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      return {
+        rows: shown.map(({ detail, ...row }) => ({ ...row, detail: parseJson<JsonObject>(detail) })),
+        next: rows.length > limit && last !== undefined ? placeText({ phase: 0, after: [last.id] }) : null,
+        total: { count: sql.count.get() ?? 0, atLeast: false },
+      };
+    },
+    lookupValues: () => sql.values.all(),
+  };
+}

@@ -1,0 +1,337 @@
+import type { Operation } from '../../domain/delivery/operation.ts';
+import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
+import type { DashboardViews, Why, WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { ItemView, LedgerViews, PassportView } from '../../domain/ports/ledger/ledger-views.ts';
+import { unmappedCure } from '../../domain/unmapped-fields.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
+import { isOpen } from '../deliveries/delivery-states.ts';
+import type { Sqlite } from '../store/database.ts';
+import { about, createStoredDeliverySteps, type DeliverySteps, type Step, step } from './delivery-steps.ts';
+import { createPartSteps, createRefSteps, createRowSteps, createSourceSteps, NOT_READ } from './product-steps.ts';
+
+// Explains why a product's passport is published or not. The steps lead from the source's row to the passport, in the
+// order of cause and effect.
+
+const MISSING = {
+  row_gone: 'its source no longer has the product: its row is gone',
+  row_changed: 'its source no longer has the product: no row makes it any more',
+} as const;
+const GONE: readonly string[] = Object.values(MISSING);
+
+export function createWhy(
+  db: Sqlite,
+  rules: PassportRules,
+  views: Pick<LedgerViews, 'item' | 'passport' | 'apiWait' | 'accessRefusal' | 'guardedReads'>,
+): DashboardViews['why'] {
+  const sources = createSourceSteps(db, rules);
+  const rows = createRowSteps(db, rules);
+  const deliveries = createStoredDeliverySteps(db, views);
+  const waits = createPassportWaits(db, rules, { views, deliveries });
+  const refSteps = createRefSteps(views, { rows, deliveries });
+  const partSteps = createPartSteps(db, views, refSteps);
+
+  /** The steps of a product up to its passport, and the first of its own steps that needs a person. */
+  function productSteps(product: ItemView, passport: PassportView): { steps: Step[]; cause: Step | null } {
+    const { key, source, missing, missingBecause, released } = product;
+    const row = rows.ofProduct(key);
+    const own: Step[] = [];
+    if (missing) {
+      const cure = missingCure(product, passport);
+      own.push(step('stop', MISSING[missingBecause ?? 'row_gone'], { ...about('product', key), cure }));
+    } else if (released) {
+      const clause =
+        'no row of its source makes the product any more, and the guard has not decided whether the product is missing';
+      own.push(step('stop', clause, { ...about('product', key), command: 'dpp-sync status' }));
+    } else if (row !== undefined) own.push(...rows.stepsOf(row, 'its row'));
+    const held = rows.heldBy(key, row?.id ?? null);
+    const seen = new Set<string>();
+    const items = [...refSteps(product, 'the product', seen), ...partSteps(key, seen)];
+    const common = source === null ? [] : [sources.of(source, true)];
+    const steps = [...common, ...own, ...sources.others(source), ...held, ...rows.heldByAny(), ...items];
+    return { steps, cause: [...own, ...held, ...items].find(({ standing }) => standing === 'stop') ?? null };
+  }
+
+  function whyOf(product: ItemView, passport: PassportView): Why {
+    const { steps, cause } = productSteps(product, passport);
+    const isHeld = steps.some(({ standing }) => standing === 'stop' || standing === 'waits');
+    // The check of completeness decides. Its blockers are added if the steps above show none.
+    if (!isHeld) for (const blocker of passport.blockers) steps.push(step('stop', blocker));
+    const isComplete = !isHeld && passport.blockers.length === 0;
+    if (isComplete) steps.push(completeStep(product, passport));
+    steps.push(...waits.stepsOf(product, passport, isComplete));
+    const published = passport.acknowledged === 'published';
+    const { key, naturalKey, name } = product;
+    const last = steps.at(-1);
+    // The platform has refused a write of the passport itself. Then this refusal is the cause to show: the passport would not
+    // be published even if all other causes were removed. If the product has changed since the refusal, the passport is sent
+    // again as soon as no other cause is left.
+    const isRefused = passport.state === 'blocked' && last?.standing === 'stop' && !waits.hasChangedSince(key);
+    const direct = isRefused ? last : cause;
+    // The guard holds no row back, so a published passport shows all that was read.
+    const shown = published
+      ? steps.map((one) => (one.isGuard ? { ...one, standing: 'unknown' as const } : one))
+      : steps;
+    return answered({ key, naturalKey, name, published, steps: shown }, direct);
+  }
+
+  /** Explains a product that has no item: its row is in quarantine, or no mapping makes an item from it. */
+  function ofRow(name: string): Why | null {
+    const [row] = rows.naming(name);
+    if (row === undefined) return null;
+    const own = rows.stepsOf(row, `the row of ${name}`);
+    const steps = [sources.of(row.source, true), ...own];
+    if (!steps.some(({ standing }) => standing === 'stop' || standing === 'waits')) {
+      steps.push(step('stop', `no row makes a product ${name}`, { record: row.id }));
+    }
+    const cause = own.find(({ standing }) => standing === 'stop') ?? null;
+    return answered({ key: name, naturalKey: null, name: null, published: false, steps }, cause);
+  }
+
+  return db.transaction((name: string) => {
+    const product = views.item('product', name);
+    const passport = product === null ? null : views.passport(product.key);
+    return product === null || passport === null ? ofRow(name) : whyOf(product, passport);
+  });
+}
+
+/**
+ * @param direct the step that is known to be the cause; without it, the cause is the first step that stops the passport
+ */
+function answered(
+  { steps, ...why }: Omit<Why, 'answer' | 'steps'> & { steps: Step[] },
+  direct: Step | null = null,
+): Why {
+  const of = `The passport of ${why.naturalKey ?? why.key}`;
+  // A cause that needs a person comes before work that continues without a person.
+  const cause =
+    direct ?? steps.find(({ standing }) => standing === 'stop') ?? steps.find(({ standing }) => standing === 'waits');
+  const is = why.published ? 'is published' : 'is not published';
+  const answer = `${of} ${is}${cause === undefined ? '' : reasonText(cause, why)}.`;
+  return { ...why, answer, steps: steps.map(shownStep) };
+}
+
+/** What to do about a product that its source no longer has. */
+function missingCure(
+  { key, naturalKey, missingAccepted, missingDecided, neverArrived }: ItemView,
+  { acknowledged }: PassportView,
+): string {
+  const wrongly = 'If the row should be there, correct the export. The next sync reads the row.';
+  const settle = `\`dpp-sync settle --ignore ${shellWord(key)}\``;
+  if (neverArrived)
+    return `${wrongly} If the row is rightly gone, nothing has to be done: the platform never got the product.`;
+  if (missingDecided) {
+    const why = missingAccepted ? 'a person has accepted that' : 'its passport is not public';
+    return `${wrongly} If the row is rightly gone, nothing has to be done: ${why}.`;
+  }
+  if (acknowledged !== 'published') return `${wrongly} If the row is rightly gone, accept that: ${settle}.`;
+  const unpublish = `\`dpp-sync unpublish ${shellWord(naturalKey ?? key)}\``;
+  return `${wrongly} If the row is rightly gone, one command is enough: ${unpublish} withdraws its passport, and ${settle} leaves its passport public.`;
+}
+
+/** A platform that refuses the passport may say that something is missing, so this step says what dpp-sync knows. */
+function completeStep({ key }: ItemView, { state }: PassportView): Step {
+  const isRefused = state === 'blocked';
+  const clause = isRefused ? 'the platform has all that the sources have of the product' : 'the product is complete';
+  return step('ok', clause, about('product', key));
+}
+
+function shownStep({ standing, text, command, item, record }: Step): WhyStep {
+  return { standing, text, command, item, record };
+}
+
+/** The part of the answer with the cause. While a passport is published, a cause may stop its next write. */
+function reasonText({ because }: Step, { published }: Pick<Why, 'published'>): string {
+  if (!published) return `, because ${because}`;
+  if (GONE.includes(because) || because.startsWith(NOT_READ)) return `, although ${because}`;
+  return `, but it does not show everything that its source has, because ${because}`;
+}
+
+/** The last steps on the way to a passport: its desired status, its delivery, and what the platform has. */
+export interface PassportWaits {
+  /** @param isComplete true if no earlier step stops the passport */
+  stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[];
+  /** True if the platform has accepted a change of the product since it last answered a write of the passport. */
+  hasChangedSince(key: string): boolean;
+  /**
+   * Why the passport of a complete product does not have its desired status, in full sentences; null if no reason is
+   * known.
+   */
+  waitOf(key: string): string | null;
+}
+
+export function createPassportWaits(
+  db: Sqlite,
+  rules: PassportRules,
+  { views, deliveries }: { views: Pick<LedgerViews, 'item' | 'passport'>; deliveries: DeliverySteps },
+): PassportWaits {
+  const operationOf = db
+    .prepare<[string], Operation>(
+      `SELECT i.operation FROM items i WHERE i.kind = 'passport' AND i.key = ? AND ${isOpen('i')}`,
+    )
+    .pluck();
+
+  const dirty = db
+    .prepare<[string], number>("SELECT 1 FROM items WHERE kind = 'passport' AND key = ? AND dirty = 1")
+    .pluck();
+
+  function stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[] {
+    const item = views.item('passport', product.key);
+    const operation = operationOf.get(product.key) ?? null;
+    return passportSteps({ product, passport, item, operation, isComplete }, rules, deliveries);
+  }
+
+  return {
+    stepsOf,
+    hasChangedSince: (key) => dirty.get(key) !== undefined,
+    waitOf(key) {
+      const product = views.item('product', key);
+      const passport = product === null ? null : views.passport(product.key);
+      if (product === null || passport === null) return null;
+      const last = stepsOf(product, passport, true).at(-1);
+      return last === undefined || last.standing === 'ok' ? null : last.text;
+    },
+  };
+}
+
+export interface PassportCase {
+  product: ItemView;
+  passport: PassportView;
+  /** The passport as an item; null if no passport was ever wanted. */
+  item: ItemView | null;
+  /** The operation of its open delivery. */
+  operation: Operation | null;
+  /** True if no earlier step stops the passport. */
+  isComplete: boolean;
+}
+
+const WRITES: Partial<Record<Operation, string>> = {
+  'passport.init': 'the initialisation of its passport',
+  'passport.publish': 'the publication of its passport',
+  'passport.unpublish': 'the withdrawal of its passport',
+};
+
+/** The last steps: what the policy or a person wants of the passport, its delivery, and what the platform has. */
+function passportSteps(
+  { product, passport, item, operation, isComplete }: PassportCase,
+  rules: PassportRules,
+  deliveries: DeliverySteps,
+): Step[] {
+  const { key } = product;
+  const { acknowledged, desired } = passport;
+  const wanted = wantedOf(desired, rules);
+  const steps: Step[] = [];
+  if (acknowledged === 'published') steps.push(step('ok', 'its passport is published', about('passport', key)));
+  else if (acknowledged === 'initialized')
+    steps.push(step('ok', 'its passport is initialised', about('passport', key)));
+  const withdrawn = withdrawnStep(passport, product);
+  if (withdrawn !== null) steps.push(withdrawn);
+  const open = item !== null && item.state !== 'delivered' && operation !== null;
+  if (open) {
+    const cure = item.reason === null ? null : unmappedCure(item.reason, product.record, rules.mappedFields);
+    const known = cure === null ? undefined : { cure, command: 'dpp-sync sync SOURCE' };
+    return [...steps, deliveries.of(item, WRITES[operation] ?? 'the write of its passport', known)];
+  }
+  if (acknowledged === 'published' || withdrawn !== null) return steps;
+  if (wanted !== 'published') {
+    steps.push(notWantedStep({ acknowledged, wanted, rules, product, isComplete }));
+    return steps;
+  }
+  // The product is complete and published passports are wanted: the evaluation stages the next write.
+  if (isComplete) {
+    steps.push(
+      step('waits', 'its passport is evaluated when no other work is left', {
+        ...about('passport', key),
+        cure: 'The daemon or the next sync evaluates the passport.',
+      }),
+    );
+  }
+  return steps;
+}
+
+/** The status that the passport should get. A person's request wins over the policy. */
+function wantedOf(desired: PassportDesire | null, rules: PassportRules): PassportStatus | 'none' | null {
+  if (desired !== null && desired.because !== 'policy') return desired.status;
+  return wantedByPolicy(rules);
+}
+
+/**
+ * How a person publishes the passport. While the source does not have the product, the passport cannot be published.
+ *
+ * @param when the condition for the command, such as ` once the product is complete`
+ */
+function publishCure(
+  { key, naturalKey, missing, released }: ItemView,
+  when = '',
+): { cure: string; command: string | null } {
+  if (missing || released)
+    return { cure: 'A person can publish it when its source has the product again.', command: null };
+  return { cure: `To publish it${when}:`, command: `dpp-sync publish ${shellWord(naturalKey ?? key)}` };
+}
+
+/** Who has withdrawn the passport or is withdrawing it; null if it is not withdrawn. */
+function withdrawnStep({ desired }: PassportView, product: ItemView): Step | null {
+  if (desired?.status !== 'unpublished') return null;
+  const rest = about('passport', product.key);
+  const { cure, command } = publishCure(product);
+  switch (desired.because) {
+    case 'missing':
+      return step(
+        'stop',
+        'its passport is withdrawn, since its source no longer has the product (`onMissing: unpublish`)',
+        {
+          ...rest,
+          cure: 'The passport is published again when the product is back in the source.',
+        },
+      );
+    case 'policy': {
+      const clause =
+        'its passport was withdrawn, and the config leaves publishing to people (`passports.publish: manual`)';
+      return step('stop', clause, { ...rest, cure, command });
+    }
+    case 'person': {
+      const isFound = desired.found === true;
+      const clause = isFound
+        ? 'its passport was not public at the platform before'
+        : 'a person has withdrawn its passport';
+      return step('stop', clause, { ...rest, cure: `No policy publishes it. ${cure}`, command });
+    }
+  }
+}
+
+function notWantedStep({
+  acknowledged,
+  wanted,
+  rules,
+  product,
+  isComplete,
+}: {
+  acknowledged: PassportStatus | null;
+  wanted: PassportStatus | 'none' | null;
+  rules: PassportRules;
+  product: ItemView;
+  isComplete: boolean;
+}): Step {
+  const rest = {
+    ...about('passport', product.key),
+    ...publishCure(product, isComplete ? '' : ' once the product is complete'),
+  };
+  if (acknowledged === null && wanted === 'initialized') {
+    return step(
+      'stop',
+      'the config initialises passports and leaves publishing to people (`passports.publish: manual`)',
+      rest,
+    );
+  }
+  if (acknowledged !== null || wanted === 'initialized') {
+    return step(
+      'stop',
+      'the config leaves publishing to people (`passports.publish: manual`), and no person has published it',
+      rest,
+    );
+  }
+  const setting = rules.init === 'manual' ? '`passports.init: manual`' : '`passports`';
+  const policy = rules.isConfigured
+    ? `the config leaves passports to people (${setting})`
+    : 'the config has no `passports` section, which leaves passports to people';
+  return step('stop', `${policy}, and no person has published this one`, rest);
+}
