@@ -223,7 +223,9 @@ function maps(runtime: Runtime, of: WorkOf | undefined): boolean {
 }
 
 /** Evaluates passports. True if a delivery of the request has become due. */
-async function stagesPassports({ passports, engine }: Runtime, of: WorkOf | undefined): Promise<boolean> {
+async function stagesPassports({ ledger, passports, engine }: Runtime, of: WorkOf | undefined): Promise<boolean> {
+  // Whoever has settled the last delivery marks the passports as dirty when the write has ended.
+  await ledger.writesEnded();
   // Passports that a person has asked for are staged without an evaluation.
   if (of !== undefined && 'passportsOf' in of) return false;
   const staged = await passports.evaluate();

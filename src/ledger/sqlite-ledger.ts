@@ -338,6 +338,7 @@ function compose(
     setLookupValue: (value) => commit.run((tx) => ({ records: setLookupValue(tx, value) })),
     removeLookupValue: (lookup, key) => commit.run((tx) => ({ records: removeLookupValue(tx, lookup, key) })),
     prune: (limits) => commit.run((tx) => pruneHistory(tx, limits)),
+    writesEnded: () => commit.ended(),
     async touch() {
       // A write as small as this one may succeed on a full disk, because the log has room that is used again.
       const refused = commit.refused() ?? fullDiskFault(options.file);

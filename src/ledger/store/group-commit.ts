@@ -18,6 +18,8 @@ export interface GroupCommit {
    * database.
    */
   run<T>(write: (tx: Tx) => T): Promise<T>;
+  /** Resolves when the writes that were run earlier have ended, and their callers have gone on. */
+  ended(): Promise<void>;
   /** Why a write was refused in the last seconds: the disk is full, read-only or locked. Null if none was. */
   refused(): Fault | null;
   /** Why nothing can be written any more, or null. The disk has failed to store a commit. */
@@ -111,6 +113,14 @@ export function createGroupCommit(context: LedgerContext, { highWater, log, lost
       if (closed) return Promise.reject(fault('internal', 'The ledger is closed.'));
       return new Promise<T>((resolve, reject) => {
         waiting.push({ write, resolve: resolve as (value: unknown) => void, reject });
+        schedule();
+      });
+    },
+    ended() {
+      if (closed) return Promise.resolve();
+      return new Promise((resolve) => {
+        const end = () => setImmediate(resolve);
+        waiting.push({ write: () => undefined, resolve: end, reject: end });
         schedule();
       });
     },

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
 import type { PassportView } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -88,6 +89,29 @@ const withLines = (change: (lines: SmallExport['lines']) => SmallExport['lines']
 const BROKEN_LINE = withLines((lines) => lines.map((line) => (line.id === '3' ? { ...line, quantity: 'much' } : line)));
 
 describe('passports in a sync', () => {
+  it('a sync looks at passports only when the writes before have ended, as their callers mark passports as dirty', async () => {
+    await given();
+    const runtime = await world.open();
+    try {
+      let evaluations = 0;
+      const passports = { ...runtime.passports, evaluate: () => ((evaluations += 1), Promise.resolve(0)) };
+      const lastWrite = Promise.withResolvers<void>();
+      const waits = Promise.withResolvers<void>();
+      const writesEnded = () => (waits.resolve(), lastWrite.promise);
+      const observed: Runtime = { ...runtime, passports, ledger: { ...runtime.ledger, writesEnded } };
+      const abort = new AbortController().signal;
+      const ended = sync(observed, { sources: [], waitMs: 10_000, abort, pull: false }, systemClock);
+      await Promise.race([waits.promise, ended]);
+      await new Promise(setImmediate);
+      expect(evaluations).toBe(0);
+      lastWrite.resolve();
+      await ended;
+      expect(evaluations).toBe(1);
+    } finally {
+      await runtime.close();
+    }
+  });
+
   it('passports are published once when their products are complete, and a second sync does nothing', async () => {
     await given();
     const first = await world.sync();

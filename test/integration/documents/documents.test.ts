@@ -164,6 +164,8 @@ const LEDGERS: readonly FixedLedger[] = [
       'sync',
       ...LOOK,
       'settle --bom present P1',
+      'sync --accept erp',
+      'status',
     ],
   },
   {

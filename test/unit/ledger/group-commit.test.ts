@@ -118,6 +118,26 @@ describe('the group commit', () => {
     expect(marks).toEqual([1, 2]);
   });
 
+  it('a wait for the writes ends after the callers of earlier writes have gone on, and not after later ones', async () => {
+    const { commit, syncs, told, write } = slowDisk();
+    const first = write('first')
+      .then(() => Promise.resolve())
+      .then(() => void told.push('first went on'));
+    await turn();
+    const ended = commit.ended().then(() => void told.push('ended'));
+    syncs[0]?.resolve();
+    await first;
+    await turn();
+    const later = write('later');
+    syncs[1]?.resolve();
+    await ended;
+    expect(told).toEqual(['first', 'first went on', 'ended']);
+    const closed = commit.close();
+    await turn();
+    syncs[2]?.resolve();
+    await Promise.all([later, closed]);
+  });
+
   it('the group commit writes nothing after the disk has failed a commit', covers('disk-error', 'I8'), async () => {
     const { commit, syncs, marks, told, write, stored } = slowDisk();
     const failing = write('failing');

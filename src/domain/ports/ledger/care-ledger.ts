@@ -29,6 +29,11 @@ export interface CareLedger {
    */
   prune(limits?: HistoryLimits): Promise<void>;
   /**
+   * Resolves when the writes that were begun earlier have ended, and their callers have gone on. A read sees a write
+   * before its caller knows that it is stored.
+   */
+  writesEnded(): Promise<void>;
+  /**
    * Finds out whether the ledger can be written: its disk is not full, no write was refused in the last seconds, and a
    * small write is committed.
    *
