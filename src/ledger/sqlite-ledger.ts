@@ -10,8 +10,14 @@ import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { endProof, hasUnbound, unprovenKinds } from './backup/restored.ts';
-import { compareListed, endListing } from './contact/adoption.ts';
-import { acceptAdoptedPage, adoptAs, answerParts, lastStuckItem } from './contact/adoption-by-hand.ts';
+import {
+  acceptAdoptedPage,
+  adoptAs,
+  answerParts,
+  compareListed,
+  endListing,
+  lastStuckItem,
+} from './contact/adoption.ts';
 import { contactSteps, startContact } from './contact/contact.ts';
 import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';
 import { noteApiWait } from './deliveries/api-wait.ts';
@@ -48,8 +54,7 @@ import { assertNotGone, assertNotRestored } from './identity/recognise.ts';
 import { acceptMissing } from './items/missing-items.ts';
 import { reconcileGivenIds } from './items/reconcile-given-ids.ts';
 import { storeForms, type WrittenForms } from './items/wire-forms.ts';
-import { evaluatePassports } from './passports/passports.ts';
-import { askForPassports, replayPassports, unpublishedPassports } from './passports/passports-by-hand.ts';
+import { askForPassports, evaluatePassports, replayPassports, unpublishedPassports } from './passports/passports.ts';
 import {
   beginAction,
   endAction,
@@ -61,16 +66,14 @@ import {
 } from './people/people.ts';
 import { readHolder } from './read-ledger.ts';
 import { endStream } from './records/end-stream.ts';
-import { decideReleasedItemsOf } from './records/guarded-items.ts';
+import { decideReleasedItemsOf, settleHeldCreates } from './records/guarded-items.ts';
 import { acceptGuarded } from './records/guarded-reads.ts';
-import { identifyRecords, itemRecords, storeIdentity } from './records/identities.ts';
 import { comparePage, countPresent, lookUpPage, skipPage } from './records/look-up-page.ts';
 import { defineLookups, findLookups } from './records/lookups.ts';
-import { pendingRecords, recordsByKey } from './records/pending-records.ts';
-import { endRun, remapRecords, startRun } from './records/runs.ts';
-import { settleHeldCreates } from './records/settle-held-creates.ts';
+import { endRun, identifyRecords, itemRecords, remapRecords, startRun, storeIdentity } from './records/runs.ts';
 import { stagePage } from './records/stage-page.ts';
 import { stageRecords } from './records/staging.ts';
+import { pendingRecords, recordsByKey } from './records/streams.ts';
 import { writeDaemonNote } from './store/daemon-notes.ts';
 import { openDatabase, type Sqlite } from './store/database.ts';
 import { createFollowClock } from './store/follow-clock.ts';

@@ -27,7 +27,7 @@ import { takeBackDelivery } from '../items/items.ts';
 import { presenceOf } from '../items/known-content.ts';
 import { markUnconfirmed } from '../items/reconcile.ts';
 import { NO_FORMS } from '../items/wire-forms.ts';
-import { countPendingRows } from '../records/run-accounts.ts';
+import { countPendingRows } from '../records/streams.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { removeMeta, writeMeta } from '../store/meta.ts';

@@ -2,29 +2,49 @@
 // says what an adopted item is.
 
 import { adoptedBaseline, ambiguousReason, incomparableReason } from '../../domain/adoption.ts';
-import { contentOf, type ItemContent } from '../../domain/item.ts';
-import type { Compared } from '../../domain/ports/first-contact.ts';
+import { contentOf, type ItemContent, type ItemKind } from '../../domain/item.ts';
+import type { Compared, PartsAnswer } from '../../domain/ports/first-contact.ts';
 import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
-import { reasonHas } from '../deliveries/reason-conditions.ts';
-import { blockItem, itemById, noteEvent } from '../items/items.ts';
+import { hasReason, reasonHas } from '../deliveries/reason-conditions.ts';
+import { blockItem, itemById, noteEvent, openDeliveryOf } from '../items/items.ts';
 import { reconcile } from '../items/reconcile.ts';
 import { releaseWaitingFor } from '../items/release.ts';
 import type { FormId } from '../items/wire-forms.ts';
 import { adoptPassport, markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { parseJson } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
-import { markPartsUnknown, partsOfProduct } from './adopted-bom.ts';
-import { endFirstContact } from './contact.ts';
-import { isNothingListed, removeListed } from './listed.ts';
-import { isFreshlyListed, listStanding, setListEnded, setMatchedTo } from './listings.ts';
-import { findListed, isListedAsPublic, keyFieldOf, type ListedEntry, type Match } from './search-listed.ts';
+import type { Reads, Tx } from '../store/tx.ts';
+import {
+  acknowledgePart,
+  endFirstContact,
+  markPartsKnown,
+  markPartsUnknown,
+  partsOfProduct,
+  unansweredProducts,
+} from './contact.ts';
+import {
+  findListed,
+  isFreshlyListed,
+  isListedAsPublic,
+  isNothingListed,
+  keyFieldOf,
+  type ListedEntry,
+  listedEntry,
+  listStanding,
+  type Match,
+  removeListed,
+  setListEnded,
+  setMatchedTo,
+} from './listings.ts';
 
 /** How many creates one transaction compares. */
 const PAGE = 500;
+
+/** How many changes one transaction accepts. */
+const ACCEPTED_PAGE = 500;
 
 const SQL = {
   creates: statement<[string, number, number], { id: number; key: string; payload: string }>(
@@ -43,10 +63,23 @@ const SQL = {
   isBound: column<[string, string], number>(
     "SELECT 1 FROM items WHERE kind = +? AND remote_id = +? AND remote_id <> 'null' LIMIT 1",
   ),
+  named: statement<[{ operation: string; name: string }], { id: number; key: string }>(
+    `SELECT i.id, i.key FROM items i
+     WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = @operation
+       AND ${reasonHas('i', 'ambiguous_key')} AND (i.key = @name OR i.natural_key = @name)
+     ORDER BY i.key = @name DESC LIMIT 1`,
+  ),
+  adopted: statement<[{ source: string; afterId: number; upTo: number }], { id: number; kind: ItemKind }>(
+    `SELECT i.id, i.kind FROM items i
+     WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.id > @afterId AND i.id <= @upTo AND i.source = @source
+       AND i.adopted = 1 AND ${reasonHas('i', 'adopted_change')} ORDER BY i.id LIMIT ${ACCEPTED_PAGE}`,
+  ),
+  lastStuck: column<[], number>(`SELECT coalesce(max(i.id), 0) FROM items i WHERE ${isStuck('i')}`),
+  unadopt: statement<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
 };
 
 /** Adopts an item and binds it to this entry. Returns how many deliveries the adoption has released. */
-export function adoptItem(tx: Tx, itemId: number, kind: ListableKind, { remoteId, fields }: ListedEntry): number {
+function adoptItem(tx: Tx, itemId: number, kind: ListableKind, { remoteId, fields }: ListedEntry): number {
   const item = itemById(tx, itemId);
   if (item === undefined) return 0;
   // A person may name an entry that cannot be compared. The item's content at the platform is unknown then.
@@ -173,3 +206,74 @@ function publicationsNeeded(tx: Tx): 'publications' | 'unclear_publications' | n
   if (!isFreshlyListed(tx, 'publication')) return 'publications';
   return listStanding(tx, 'publication').hides ? 'unclear_publications' : null;
 }
+
+// What people decide about adopted items: they accept blocked changes, say whether BOM items are at the platform, and name
+// the platform's item for an ambiguous create.
+
+type Choice = Parameters<ContactLedger['adoptAs']>[0];
+
+export function lastStuckItem(reads: Reads): number {
+  return SQL.lastStuck(reads).get() ?? 0;
+}
+
+/** Accepts one page of a source's blocked changes. `lastId` is null at the end. */
+export function acceptAdoptedPage(
+  tx: Tx,
+  source: string,
+  { afterId, upTo }: { afterId: number; upTo: number },
+): { kinds: ItemKind[]; lastId: number | null } {
+  const rows = SQL.adopted(tx).all({ source, afterId, upTo });
+  for (const { id } of rows) {
+    SQL.unadopt(tx).run(id);
+    noteEvent(tx, id, null, 'accepted', { message: 'A person has accepted the changes of the item.' });
+    reconcile(tx, id, true);
+  }
+  return {
+    kinds: rows.map(({ kind }) => kind),
+    lastId: rows.length < ACCEPTED_PAGE ? null : (rows.at(-1)?.id ?? null),
+  };
+}
+
+export function answerParts(
+  tx: Tx,
+  { products, present }: { products: readonly string[] | null; present: boolean },
+): PartsAnswer {
+  const { found, unknown } = unansweredProducts(tx, products);
+  let bomItems = 0;
+  for (const { id, key } of found) {
+    const open = partsOfProduct(tx, key).filter((part) => awaitsAnswer(tx, part));
+    markPartsKnown(tx, id);
+    for (const part of open) {
+      if (present) acknowledgePart(tx, part);
+      noteEvent(tx, part, null, 'person', { message: present ? PART_PRESENT : PART_ABSENT });
+      reconcile(tx, part, true);
+      markPassportsDirtyBy(tx, [{ id: part, kind: 'bom_item', key: '', isNew: false }]);
+    }
+    bomItems += open.length;
+    markPassportsDirtyBy(tx, [{ id, kind: 'product', key, isNew: false }]);
+  }
+  return { products: found.length, bomItems, unknown };
+}
+
+export function adoptAs(tx: Tx, { name, kind, remoteId }: Choice): { key: string } | null {
+  const row = SQL.named(tx).get({ operation: `${kind}.create`, name });
+  if (row === undefined) return null;
+  // A person types an id as text. The list shows whether the platform's ids are numbers or texts.
+  const id = JSON.stringify(remoteId);
+  const entry = listedEntry(tx, kind, id) ?? listedEntry(tx, kind, otherForm(remoteId));
+  adoptItem(tx, row.id, kind, entry ?? { remoteId: id, fields: {} });
+  return { key: row.key };
+}
+
+function awaitsAnswer(tx: Tx, part: number): boolean {
+  const open = openDeliveryOf(tx, part);
+  return open !== undefined && hasReason(open, 'parts_unknown');
+}
+
+/** The same id as JSON of the other type: the number 7 for the text "7". */
+function otherForm(id: string | number): string {
+  return typeof id === 'number' ? JSON.stringify(String(id)) : id;
+}
+
+const PART_PRESENT = 'A person has reported that the item is at the platform.';
+const PART_ABSENT = 'A person has reported that the item is not at the platform.';

@@ -1,14 +1,16 @@
-// Stores the progress for each list of the platform: how far it was read, and how far staged creates were compared with
-// it. The table `listings` has one row for each list.
+// The platform's lists: how far each was read, how far staged creates were compared with it, and its entries that belong to
+// no item of this ledger. The table `listings` has one row for each list.
 
 import type { Operation } from '../../domain/delivery/operation.ts';
+import { foldedKey, keyText } from '../../domain/natural-key.ts';
 import type { ContactEntry, ContactList, ContactStep } from '../../domain/ports/first-contact.ts';
 import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
+import type { Profile } from '../../domain/profile.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { parseJson } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
-import { clearListed, countListed, listedIds, pruneListed, storeListedEntries } from './listed.ts';
 
 interface ListingRow {
   kind: ContactList;
@@ -26,6 +28,8 @@ interface ListingRow {
 const FRESH_MS = 600_000;
 /** A reading that was interrupted for longer than this starts again, because its pages are outdated. */
 const RESUME_MS = 3_600_000;
+
+const SHOWN_MAX = 10;
 
 const SQL = {
   listing: statement<[string], ListingRow>(
@@ -65,6 +69,37 @@ const SQL = {
   noneNeeded: statement('UPDATE listings SET needed = 0 WHERE needed > 0'),
   sending: column<[Operation], number>("SELECT 1 FROM items WHERE state = 'sending' AND operation = ? LIMIT 1"),
   bound: column<[string], number>("SELECT count(*) FROM items WHERE kind = ? AND remote_id <> 'null'"),
+  clear: statement<[string]>('DELETE FROM listed WHERE kind = ?'),
+  clearKeys: statement<[string]>('DELETE FROM listed_keys WHERE kind = ?'),
+  store: statement<[string, string, string]>(
+    'INSERT OR REPLACE INTO listed (kind, remote_id, fields) VALUES (?, ?, ?)',
+  ),
+  storeKey: statement<[string, string, string, string, string, string]>(
+    'INSERT OR REPLACE INTO listed_keys (kind, field, folded, remote_id, value, standing) VALUES (?, ?, ?, ?, ?, ?)',
+  ),
+  prune: statement<[{ kind: string }]>(
+    `DELETE FROM listed WHERE kind = @kind
+     AND EXISTS (SELECT 1 FROM items i
+       WHERE i.kind = @kind AND i.remote_id = listed.remote_id AND i.remote_id <> 'null')`,
+  ),
+  pruneKeys: statement<[{ kind: string }]>(
+    `DELETE FROM listed_keys WHERE kind = @kind
+     AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.kind = @kind AND l.remote_id = listed_keys.remote_id)`,
+  ),
+  remove: statement<[string, string]>('DELETE FROM listed WHERE kind = ? AND remote_id = ?'),
+  removeKey: statement<[string, string, string, string]>(
+    'DELETE FROM listed_keys WHERE kind = ? AND field = ? AND folded = ? AND remote_id = ?',
+  ),
+  ids: column<[string], string>('SELECT remote_id FROM listed WHERE kind = ?'),
+  count: column<[string], number>('SELECT count(*) FROM listed WHERE kind = ?'),
+  any: column<[string], number>('SELECT 1 FROM listed WHERE kind = ? LIMIT 1'),
+  entry: statement<[string, string], { remoteId: string; fields: string }>(
+    'SELECT remote_id AS remoteId, fields FROM listed WHERE kind = +? AND remote_id = +?',
+  ),
+  byKey: statement<[string, string, string], KeyRow>(
+    `SELECT remote_id AS remoteId, field, value, standing FROM listed_keys
+     WHERE kind = +? AND field = +? AND folded = +? LIMIT ${2 * SHOWN_MAX}`,
+  ),
 };
 
 /** The kinds whose lists have to be read or compared before creates are sent. */
@@ -204,4 +239,161 @@ export function forgetListings(tx: Tx): void {
   tx.db.exec(`DELETE FROM listed; DELETE FROM listed_keys;
     UPDATE listings SET position = NULL, stored_at = NULL, read_at = NULL, surplus = NULL, shown = '[]', hides = 0,
       matched_to = 0`);
+}
+
+const PUBLICATION_KEYS = ['product_id', 'sku'];
+
+function clearListed(tx: Tx, list: ContactList): void {
+  SQL.clear(tx).run(list);
+  SQL.clearKeys(tx).run(list);
+}
+
+/**
+ * Stores entries. Returns which fields of the natural key they show, and whether some entry shows none of these
+ * fields.
+ */
+function storeListedEntries(
+  tx: Tx,
+  list: ContactList,
+  entries: readonly ContactEntry[],
+): { shown: string[]; hides: boolean } {
+  const fields = keyFields(tx, list);
+  const shown = new Set<string>();
+  let hides = false;
+  for (const { remoteId, fields: content } of entries) {
+    const id = JSON.stringify(remoteId);
+    SQL.store(tx).run(list, id, JSON.stringify(content));
+    let standing: KeyStanding = 'key';
+    for (const field of fields) {
+      const isShown = Object.hasOwn(content, field);
+      const value = keyText(content[field]);
+      if (isShown) shown.add(field);
+      if (value !== null) SQL.storeKey(tx).run(list, field, foldedKey(value), id, value, standing);
+      if (value !== null) standing = 'other';
+      else if (!isShown && standing === 'key') standing = 'hidden';
+    }
+    hides ||= fields.every((field) => !Object.hasOwn(content, field));
+  }
+  return { shown: [...shown], hides };
+}
+
+/** Deletes the entries that belong to items of this ledger. */
+function pruneListed(tx: Tx, kind: ListableKind): void {
+  SQL.prune(tx).run({ kind });
+  SQL.pruneKeys(tx).run({ kind });
+}
+
+export function removeListed(tx: Tx, kind: ListableKind, remoteId: string): void {
+  const found = listedEntry(tx, kind, remoteId);
+  SQL.remove(tx).run(kind, remoteId);
+  for (const field of found === null ? [] : keyFields(tx, kind)) {
+    const value = keyText(found?.fields[field]);
+    if (value !== null) SQL.removeKey(tx).run(kind, field, foldedKey(value), remoteId);
+  }
+}
+
+function listedIds(reads: Reads, list: ContactList): (string | number)[] {
+  return SQL.ids(reads)
+    .all(list)
+    .map((id) => parseJson<string | number>(id));
+}
+
+function countListed(reads: Reads, list: ContactList): number {
+  return SQL.count(reads).get(list) ?? 0;
+}
+
+export function isNothingListed(tx: Tx, list: ContactList): boolean {
+  return SQL.any(tx).get(list) === undefined;
+}
+
+function keyFields(tx: Tx, list: ContactList): readonly string[] {
+  return list === 'publication' ? PUBLICATION_KEYS : tx.profile.naturalKeys[list];
+}
+
+// Finding an item among the entries. A platform may show an item in another form than it was sent: in capitals, with a code of the platform, or without
+// its natural key. Only an entry with exactly the same natural key is the item. A similar entry is left to a person.
+
+/** One stored entry of a list. */
+export interface ListedEntry {
+  /** The platform's id as JSON. */
+  remoteId: string;
+  fields: JsonObject;
+}
+
+/** What the stored list shows of an item. */
+export type Match =
+  | { kind: 'none' }
+  | { kind: 'one'; entry: ListedEntry }
+  /** Several entries have the natural key, or some are similar to it. `entries` has at most `SHOWN_MAX` of them. */
+  | { kind: 'unclear'; several: boolean; entries: { remoteId: string; field: string; value: string }[] };
+
+/**
+ * The role of a stored value in its entry: the natural key, a field that the profile prefers less, or the first shown
+ * field of an entry without the preferred field.
+ */
+type KeyStanding = 'key' | 'other' | 'hidden';
+
+interface KeyRow {
+  remoteId: string;
+  field: string;
+  value: string;
+  standing: KeyStanding;
+}
+
+export function listedEntry(tx: Tx, list: ContactList, remoteId: string): ListedEntry | null {
+  const row = SQL.entry(tx).get(list, remoteId);
+  return row ? { remoteId: row.remoteId, fields: parseJson<JsonObject>(row.fields) } : null;
+}
+
+/** True if some entry is this item or is similar to it. */
+export function isListedOrSimilar(tx: Tx, kind: ListableKind, payload: JsonObject): boolean {
+  const { exact, similar } = rowsOf(tx, kind, payload);
+  return exact.length + similar.length > 0;
+}
+
+export function findListed(tx: Tx, kind: ListableKind, payload: JsonObject): Match {
+  const { exact, similar } = rowsOf(tx, kind, payload);
+  const [only] = exact;
+  if (exact.length + similar.length === 0) return { kind: 'none' };
+  const found = exact.length === 1 && only ? listedEntry(tx, kind, only.remoteId) : null;
+  if (found !== null) return { kind: 'one', entry: found };
+  const several = exact.length > 1;
+  return { kind: 'unclear', several, entries: (several ? exact : similar).slice(0, SHOWN_MAX) };
+}
+
+/** Whether a product's passport is public; null if no publication of it is listed. */
+export function isListedAsPublic(tx: Tx, { remoteId, sku }: { remoteId: string; sku: string | null }): boolean | null {
+  const id = String(parseJson<string | number>(remoteId));
+  const rows = SQL.byKey(tx).all('publication', 'product_id', foldedKey(id));
+  // A publication is found by the product's id. The SKU counts only if no publication has that id.
+  const named = rows.length > 0 || sku === null ? rows : SQL.byKey(tx).all('publication', 'sku', foldedKey(sku));
+  const publications = named.flatMap((row) =>
+    row.standing === 'other' ? [] : (listedEntry(tx, 'publication', row.remoteId) ?? []),
+  );
+  if (publications.length === 0) return null;
+  return publications.some(({ fields }) => fields['is_public'] === true);
+}
+
+/** The entries with one of the item's keys: `exact` have the same natural key, `similar` may be the item. */
+function rowsOf(tx: Tx, kind: ListableKind, payload: JsonObject): { exact: KeyRow[]; similar: KeyRow[] } {
+  const exact: KeyRow[] = [];
+  const similar: KeyRow[] = [];
+  let hasKey = false;
+  for (const field of tx.profile.naturalKeys[kind]) {
+    const value = keyText(payload[field]);
+    if (value === null) continue;
+    for (const row of SQL.byKey(tx).all(kind, field, foldedKey(value))) {
+      const isSame = row.value.normalize('NFC') === value.normalize('NFC');
+      if (!hasKey) (isSame && row.standing !== 'other' ? exact : similar).push(row);
+      // An entry that does not show the preferred field can only be found by the next field.
+      else if (row.standing === 'hidden') similar.push(row);
+    }
+    hasKey = true;
+  }
+  return { exact, similar };
+}
+
+/** The field that is an item's natural key: the first one of the profile's list that has a value. */
+export function keyFieldOf(profile: Profile, kind: ListableKind, payload: JsonObject): string | null {
+  return profile.naturalKeys[kind].find((field) => keyText(payload[field]) !== null) ?? null;
 }

@@ -9,7 +9,7 @@ import type {
   RunRow,
 } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { createStreamAccounts } from '../records/stream-accounts.ts';
+import { createStreamAccounts } from '../records/streams.ts';
 import { parseJson } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 

@@ -8,7 +8,7 @@ import { kindWord } from '../../domain/words.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { needsNothing } from '../items/never-arrived.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
-import { HAS_UNMAPPED } from '../records/pending-records.ts';
+import { HAS_UNMAPPED } from '../records/streams.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createNamedRows, ROW_COLUMNS, type StoredRow } from '../views/item-views.ts';

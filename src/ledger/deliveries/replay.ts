@@ -11,10 +11,8 @@ import { itemsOfRecord, noteEvent, openDeliveryOf, takeBackDelivery } from '../i
 import { KEPT_KEY } from '../items/kept-natural-key.ts';
 import { reconcile } from '../items/reconcile.ts';
 import { areUsesCurrent } from '../records/lookups.ts';
-import { type PendingRow, pendingRecord } from '../records/pending-records.ts';
-import { countReplacedRow } from '../records/run-accounts.ts';
-import { type RecordRow, SELECT_RECORD } from '../records/staged-record.ts';
-import { stageRecord, type Tally } from '../records/staging.ts';
+import { type RecordRow, SELECT_RECORD, stageRecord, type Tally } from '../records/staging.ts';
+import { countReplacedRow, type PendingRow, pendingRecord } from '../records/streams.ts';
 import { statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
 import { type SelectedByCause, selectedByCause } from './cause-selections.ts';

@@ -1,7 +1,6 @@
 import { hasRefs, type SubjectKind } from '../../domain/item.ts';
 import { isRestored } from '../backup/restored.ts';
-import { mayAskAboutParts } from '../contact/adopted-bom.ts';
-import { kindCreatedBy, noticeCreates } from '../contact/contact.ts';
+import { kindCreatedBy, mayAskAboutParts, noticeCreates } from '../contact/contact.ts';
 import { reasonText } from '../deliveries/stored-reason.ts';
 import { insertMany, nextId } from '../store/insert-many.ts';
 import { column, statement } from '../store/statement.ts';

@@ -3,7 +3,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { statusAfter } from '../../domain/passport.ts';
 import { sha256Url } from '../../lib/hash.ts';
-import { statusText } from '../passports/passport-text.ts';
+import { statusText } from '../passports/passport-items.ts';
 import type { FormId } from './wire-forms.ts';
 
 /** An item with the delivery of its present revision, as a statement over `ITEM_COLUMNS` reads it. */

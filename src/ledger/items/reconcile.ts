@@ -4,8 +4,7 @@ import { type DeliveryState, transition } from '../../domain/delivery/delivery.t
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasRefs } from '../../domain/item.ts';
 import { type WhyUnconfirmed, whyUnconfirmed } from '../backup/restored.ts';
-import { ADOPTED_BOM, acknowledgePart, partStandingOf } from '../contact/adopted-bom.ts';
-import { kindCreatedBy, noticeCreates } from '../contact/contact.ts';
+import { ADOPTED_BOM, acknowledgePart, kindCreatedBy, noticeCreates, partStandingOf } from '../contact/contact.ts';
 import { hasReason } from '../deliveries/reason-conditions.ts';
 import { reasonText } from '../deliveries/stored-reason.ts';
 import { column, statement } from '../store/statement.ts';

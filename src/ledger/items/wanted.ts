@@ -7,7 +7,7 @@ import { nextStep, type PassportDesire, type PassportStatus } from '../../domain
 import type { Profile } from '../../domain/profile.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { statusText } from '../passports/passport-text.ts';
+import { statusText } from '../passports/passport-items.ts';
 import { parseJson } from '../store/context.ts';
 import { acknowledgedContent, type Content, type ItemRow, isOpenState, revisionContent } from './item-row.ts';
 import type { WrittenForms } from './wire-forms.ts';

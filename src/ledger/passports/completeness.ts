@@ -23,7 +23,7 @@ export interface EvaluatedProduct {
 }
 
 /** A database with the rules for passports. A reload of the config may change the rules. */
-export type PassportReads = Pick<Reads, 'db' | 'passportRules'>;
+type PassportReads = Pick<Reads, 'db' | 'passportRules'>;
 
 interface PartRow {
   key: string;

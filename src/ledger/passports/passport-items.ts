@@ -3,10 +3,11 @@
 import { fault } from '../../domain/faults.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportDesire, PassportStatus } from '../../domain/passport.ts';
+import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { desireText, statusText } from './passport-text.ts';
 
 /** The product that a passport belongs to. */
 export interface PassportOwner {
@@ -16,7 +17,7 @@ export interface PassportOwner {
 }
 
 /** An item whose delivery has ended. `isNew` is true if it had no remote id before. */
-export interface DeliveredItem {
+interface DeliveredItem {
   id: number;
   kind: SubjectKind;
   key: string;
@@ -94,4 +95,24 @@ export function markPassportsDirtyBy(tx: Tx, delivered: readonly DeliveredItem[]
   if (products.length > 0) SQL.ofProducts(tx).run(JSON.stringify(products));
   if (bomItems.length > 0) SQL.ofBomItems(tx).run(JSON.stringify(bomItems));
   if (materials.length > 0) SQL.ofMaterials(tx).run(JSON.stringify(materials));
+}
+
+/** The stored text of a passport's desire. */
+export function desireText(desire: PassportDesire): string {
+  return canonicalJson({ ...desire });
+}
+
+/** The stored text of a passport's status. */
+export function statusText(status: PassportStatus): string {
+  return canonicalJson({ status });
+}
+
+/** Parses a stored desire; null if there is none. */
+export function desireIn(text: string | null): PassportDesire | null {
+  return parseJsonOrNull<PassportDesire>(text);
+}
+
+/** The status in a stored baseline: the one that the API has acknowledged. */
+export function statusIn(baseline: string | null): PassportStatus | null {
+  return baseline === null ? null : (parseJson<{ status?: PassportStatus }>(baseline).status ?? null);
 }

@@ -1,24 +1,43 @@
+import type { Issue } from '../../domain/issue.ts';
+import { LOOKUP_VALUES_MAX } from '../../domain/lookup.ts';
+import type { Place } from '../../domain/place.ts';
 import type { EndedStream, SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
 import { repeatedKey } from '../../domain/record.ts';
 import { heldKeysOf, newRecordsOf } from '../items/held-creates.ts';
 import { disownItem, endGoneDeliveries, itemsOfRecord } from '../items/items.ts';
+import { parseJson } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { countEnough, formSentence, KEYS_COMPARED } from './guard-limits.ts';
-import { checkReleasedItems } from './guarded-items.ts';
-import { checkRead } from './guarded-reads.ts';
+import { checkReleasedItems, settleCreatesOfRead } from './guarded-items.ts';
+import { checkRead, countEnough, formSentence, holdOlderExport, KEYS_COMPARED } from './guarded-reads.ts';
 import { dropLookupEntries, isLookedUp, noteStreamRead } from './lookups.ts';
-import { countUseful, splitLost } from './losses.ts';
-import { holdOlderExport } from './older-exports.ts';
-import { firstIfAllRefused } from './refused-reads.ts';
-import { countInterruptedRows, countRows, storeWarnings } from './run-accounts.ts';
-import { settleCreatesOfRead } from './settle-held-creates.ts';
-import { countPresentRecords, streamNamed } from './streams.ts';
+import { countInterruptedRows, countPresentRecords, countRows, storeWarnings, streamNamed } from './streams.ts';
 
 /** To find out which records are lost takes up to 60 µs a record, and nothing else is done in that time. */
 const SPLIT_MAX = 20_000;
 /** If more records are gone, all of them count as lost, with or without items. */
 const ALL_LOST = { lost: null, spare: [] };
+
+/** Issues that depend on other rows or on lookup tables. The row may be used as it is when these change. */
+const IS_OF_OTHERS = "code IN ('claim.conflict', 'natural_key.taken', 'refs.ambiguous') OR code GLOB 'lookup.*'";
+
+/** Only the issues of the connector are known of a row that waits to be mapped. */
+const IS_REFUSED = `CASE state
+  WHEN 'quarantined' THEN partial = 0 AND EXISTS
+    (SELECT 1 FROM (SELECT e.value ->> 'code' AS code FROM json_each(issues) e) WHERE NOT (${IS_OF_OTHERS}))
+  WHEN 'excluded' THEN 0 WHEN 'mapped' THEN 0
+  ELSE source_issues IS NOT NULL END`;
+
+/**
+ * A condition on a contender `c` whose record is `r`: the record makes the item `i` as it is, or conflicts with it. A record
+ * that only has the same natural key makes another item.
+ */
+export const MAKES_ITEM = `(r.state = 'mapped' OR r.partial = 1 OR (r.state = 'quarantined' AND EXISTS
+  (SELECT 1 FROM json_each(r.issues) e WHERE e.value ->> 'code' = 'claim.conflict' AND e.value ->> 'value' = i.key)))`;
+
+const hasItem = 'EXISTS (SELECT 1 FROM items i WHERE i.record_id = r.id)';
+
+const hasEntry = 'EXISTS (SELECT 1 FROM lookup_entries e WHERE e.record_id = r.id AND e.record_id > 0)';
 
 const SQL = {
   presentRecords: column<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL'),
@@ -52,6 +71,33 @@ const SQL = {
   ),
   releaseStale: statement<[number]>(
     "UPDATE records SET state = 'pending' WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL",
+  ),
+  usable: column<[number], number>(
+    `SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL AND NOT (${IS_REFUSED})`,
+  ),
+  refused: column<[number], number>(
+    `SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL AND ${IS_REFUSED}`,
+  ),
+  row: statement<[number], { place: string; issues: string }>(
+    'SELECT place, coalesce(issues, source_issues) AS issues FROM records WHERE id = ?',
+  ),
+  items: statement<[number], { kind: string; key: string }>('SELECT kind, key FROM items WHERE record_id = ?'),
+  makers: column<[{ kind: string; key: string }], number>(
+    `SELECT r.id FROM items i CROSS JOIN contenders c ON c.kind = i.kind AND c.key = i.key
+     CROSS JOIN records r ON r.id = c.record_id
+     WHERE i.kind = @kind AND i.key = @key AND r.id <> i.record_id AND r.missing_since IS NULL AND ${MAKES_ITEM}`,
+  ),
+  entries: statement<[number], { lookupId: number; key: string }>(
+    'SELECT lookup_id AS lookupId, key FROM lookup_entries WHERE record_id = ? AND record_id > 0',
+  ),
+  // A mapping uses at most this many values of a key, so no more have to be read.
+  holders: column<[{ lookupId: number; key: string }], number>(
+    `SELECT record_id FROM lookup_entries WHERE lookup_id = @lookupId AND key = @key LIMIT ${LOOKUP_VALUES_MAX + 1}`,
+  ),
+  isShown: column<[number], number>("SELECT 1 FROM records WHERE id = ? AND state IN ('mapped', 'quarantined')"),
+  useful: column<[{ streamId: number; limit: number }], number>(
+    `SELECT count(*) FROM (SELECT 1 FROM records r
+       WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND (${hasItem} OR ${hasEntry}) LIMIT @limit)`,
   ),
 };
 
@@ -189,4 +235,52 @@ function markMissing(tx: Tx, gone: readonly number[], flagItems: boolean): void 
 /** The counts of a page without changes. */
 function unchangedRows(rows: number) {
   return { read: rows, unchanged: rows, mapped: 0, excluded: 0, quarantined: 0 };
+}
+
+// Finds complete reads whose rows are all refused.
+
+/**
+ * Returns the first row of a read if all its rows are refused; null if it has no row, or one that is not refused. A row
+ * is refused if nothing of it is used, because of what it holds.
+ */
+function firstIfAllRefused(tx: Tx, streamId: number, seen: SeenRecords): EndedStream['refused'] {
+  if (seen.size() === 0) return null;
+  for (const id of SQL.usable(tx).iterate(streamId)) if (seen.has(id)) return null;
+  let first: number | undefined;
+  for (const id of SQL.refused(tx).iterate(streamId))
+    if (seen.has(id) && (first === undefined || id < first)) first = id;
+  const row = first === undefined ? undefined : SQL.row(tx).get(first);
+  return row ? { place: parseJson<Place>(row.place), issues: parseJson<Issue[]>(row.issues) } : null;
+}
+
+// Which records an export must not lose. Some records make no item: a quarantined row that never became an item, an
+// excluded row, a row that repeats another one. Such a record may vanish without a loss, however small the file is.
+
+/**
+ * Splits the records that a read does not have. `lost` names the records with an item or a lookup key that no other
+ * present record has. `spare` names records that lose nothing, and whose state is shown to people.
+ */
+function splitLost(tx: Tx, gone: readonly number[]): { lost: number[]; spare: number[] } {
+  const isGone = new Set(gone);
+  const stays = (ids: Iterable<number>): boolean => {
+    for (const id of ids) if (!isGone.has(id)) return true;
+    return false;
+  };
+  const lost: number[] = [];
+  const spare: number[] = [];
+  for (const id of gone) {
+    const items = SQL.items(tx).all(id);
+    const entries = SQL.entries(tx).all(id);
+    const isLost =
+      items.some((item) => !stays(SQL.makers(tx).iterate(item))) ||
+      entries.some((entry) => !stays(SQL.holders(tx).iterate(entry)));
+    if (isLost) lost.push(id);
+    else if (items.length + entries.length === 0 && SQL.isShown(tx).get(id) !== undefined) spare.push(id);
+  }
+  return { lost, spare };
+}
+
+/** How many present records of a stream have an item or a lookup entry. Counts no further than `limit`. */
+function countUseful(tx: Tx, streamId: number, limit: number): number {
+  return SQL.useful(tx).get({ streamId, limit }) ?? 0;
 }

@@ -1,13 +1,11 @@
-// The reads that the guard takes for broken exports because of missing records, and what the guard holds of all reads.
+// The reads that the guard takes for broken exports: because of missing records, or because they are older than the last one.
 
+import { equalForm } from '../../domain/key-forms.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
-import type { MissingGuard } from '../../domain/ports/intake.ts';
+import type { MissingGuard, OlderExport } from '../../domain/ports/intake.ts';
 import { parseJson } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { exceeds, goneSentence, isMost, KEYS_NAMED, limitWords, percent } from './guard-limits.ts';
-import { lostNames, namesOfLost, releasedNames, replaceLostRecords } from './lost-records.ts';
-import { acceptMissingOfOlder, forgetOlderExport } from './older-exports.ts';
 
 /** The figures of a complete read. */
 interface CompleteRead {
@@ -53,6 +51,26 @@ export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g
     UNION ALL SELECT stream_id, message, accepted_at, 0, 0 FROM guarded_items
     UNION ALL SELECT stream_id, message, accepted_at, 0, 1 FROM older_exports) g ON g.stream_id = s.id
   WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`;
+
+/**
+ * The name of a lost record `l`, as people know it: its first item, else its key in a lookup table, else the key of its
+ * row. The parts of a key are separated by a character that cannot be typed.
+ */
+const NAME = `replace(coalesce(
+  (SELECT coalesce(i.natural_key, i.key) FROM items i WHERE i.record_id = l.record_id ORDER BY i.id LIMIT 1),
+  (SELECT e.key FROM lookup_entries e WHERE e.record_id = l.record_id AND e.record_id > 0 LIMIT 1),
+  (SELECT r.key FROM records r WHERE r.id = l.record_id)), char(31), ' / ')`;
+
+/** SQL: the first names of the lost records of the stream in `streamId`, as rows of one column. */
+function lostNames(streamId: string, limit: string): string {
+  return `SELECT ${NAME} AS name FROM lost_records l WHERE l.stream_id = ${streamId} ORDER BY l.record_id LIMIT ${limit}`;
+}
+
+/** SQL: the first names of the released items of the stream in `streamId`, as rows of one column. */
+export function releasedNames(streamId: string, limit: string): string {
+  return `SELECT coalesce(i.natural_key, i.key) AS name FROM released l CROSS JOIN items i ON i.id = l.item_id
+    WHERE l.stream_id = ${streamId} ORDER BY l.item_id LIMIT ${limit}`;
+}
 
 /** Of each read, at most this many of the records or items that are gone are named. */
 const GONE_MAX = '100';
@@ -116,6 +134,36 @@ const SQL = {
        AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))`,
     ),
   ),
+  hold: statement<[OlderExport & { streamId: number; runId: number; now: number }]>(
+    `INSERT INTO older_exports (stream_id, run_id, since, as_of, missing, read, message)
+     VALUES (@streamId, @runId, @now, @asOf, @missing, @read, @message)
+     ON CONFLICT DO UPDATE SET run_id = @runId, as_of = @asOf, missing = @missing, read = @read, message = @message,
+       accepted_at = NULL`,
+  ),
+  forget: statement<[number]>('DELETE FROM older_exports WHERE stream_id = ?'),
+  acceptedExport: statement<[number], { asOf: number | null }>(
+    'SELECT as_of AS asOf FROM older_exports WHERE stream_id = ? AND accepted_at IS NOT NULL',
+  ),
+  // What the older export lacks is accepted with it, also if the guard holds another export of the stream.
+  acceptMissing: statement<[{ sources: string; now: number }]>(
+    `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message, accepted_at)
+     SELECT stream_id, run_id, since, missing, read, message, @now FROM older_exports
+     WHERE accepted_at IS NULL AND missing > 0
+       AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))
+     ON CONFLICT DO UPDATE SET missing = max(missing, excluded.missing), read = min(read, excluded.read), accepted_at = @now`,
+  ),
+  remove: statement<[number]>('DELETE FROM lost_records WHERE stream_id = ?'),
+  add: statement<[number, number]>('INSERT INTO lost_records (record_id, stream_id) VALUES (?, ?)'),
+  ids: column<[number], number>('SELECT record_id FROM lost_records WHERE stream_id = ?'),
+  requeueContenders: statement<[string]>(
+    `UPDATE records SET state = 'pending', version = version + 1
+     WHERE id IN (
+       SELECT c.record_id FROM contenders c CROSS JOIN records r ON r.id = c.record_id
+       CROSS JOIN items i ON i.kind = c.kind AND i.key = c.key
+       WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND i.record_id <> r.id
+         AND i.record_id IN (SELECT value FROM json_each(?)))`,
+  ),
+  names: column<[number, number], string>(lostNames('?', '?')),
 };
 
 /**
@@ -187,4 +235,129 @@ function guardAgainst(read: CompleteRead): string | null {
     return `This export has ${read.read} rows where the last export had ${read.before} (${percent(drop)} less, allowed are ${percent(read.guard.maxDrop)}), so no record was marked as missing.`;
   }
   return null;
+}
+
+// The limits of the guard, for missing records and for released items in the same way.
+
+/** How much of what a stream had is gone. */
+interface Loss {
+  lost: number;
+  /** How much the stream had before, without what is new. */
+  known: number;
+}
+
+/** True if more is lost than the guard allows: the share or the number. */
+export function exceeds({ lost, known }: Loss, guard: Pick<MissingGuard, 'maxMissing' | 'maxMissingCount'>): boolean {
+  if (lost === 0) return false;
+  return lost > guard.maxMissingCount || (known === 0 ? 0 : lost / known) > guard.maxMissing;
+}
+
+/**
+ * Up to how many have to be counted to know whether `lost` of them exceed the share; -1 if all have to be counted.
+ */
+export function countEnough(lost: number, { maxMissing, maxMissingCount }: MissingGuard): number {
+  if (maxMissing === 0 || lost > maxMissingCount) return -1;
+  // Whether most are gone has to be known too.
+  return Math.max(Math.ceil(lost / maxMissing), 2 * lost) + 1;
+}
+
+/**
+ * True if most of what a stream had is gone: at least half. What is new is then most likely the same under another key, so
+ * nothing new of the stream is created before a person has decided.
+ */
+export function isMost({ lost, known }: Loss): boolean {
+  return lost > 0 && 2 * lost >= known;
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 1000) / 10} %`;
+}
+
+/** The share that is lost, and what the guard allows. */
+export function limitWords(
+  { lost, known }: Loss,
+  { maxMissing, maxMissingCount }: Pick<MissingGuard, 'maxMissing' | 'maxMissingCount'>,
+): string {
+  const isShare = known > 0 && lost / known > maxMissing;
+  return `${percent(known === 0 ? 1 : lost / known)}, allowed are ${isShare ? percent(maxMissing) : maxMissingCount}`;
+}
+
+/** At most this many of the records or items that are gone are named in a message. */
+export const KEYS_NAMED = 5;
+const NAME_MAX = 60;
+
+/** A sentence that names the first ones of all that are gone, and the command that lists them all if they are more. */
+export function goneSentence(first: readonly string[], all: number): string {
+  if (first.length === 0) return '';
+  const names = first.map((name) => (name.length <= NAME_MAX ? name : `${name.slice(0, NAME_MAX)}…`)).join(', ');
+  if (all <= first.length) return ` Missing: ${names}.`;
+  return ` Missing: ${names} and ${all - first.length} more. To list them: \`dpp-sync items --state held\`.`;
+}
+
+/** At most this many keys of each side are compared, because it takes time. */
+export const KEYS_COMPARED = 2_000;
+
+/** Keys that vanished and keys that are new, as far as they are compared. */
+interface KeySample {
+  former: readonly string[];
+  fresh: readonly string[];
+  /** True if these are all keys. */
+  isAll: boolean;
+}
+
+/** A sentence about the change of form that makes former keys equal to new ones; empty if there is none. */
+export function formSentence({ former, fresh, isAll }: KeySample): string {
+  const form = equalForm(former, fresh);
+  if (form === null) return '';
+  const of = isAll ? `${former.length}` : `the first ${former.length}`;
+  return ` Without ${form.words}, ${form.equal} of ${of} former keys are equal to new ones: the form of the keys has most likely changed.`;
+}
+
+// Exports that the guard holds before their first row, because they are older than the last one that was read.
+
+/** Stores that the guard holds an older export. What it holds of the export before stays held. */
+export function holdOlderExport(tx: Tx, streamId: number, runId: number, older: OlderExport): void {
+  const { message, asOf, missing, read } = older;
+  SQL.hold(tx).run({ streamId, runId, message, asOf, missing, read, now: tx.clock.now() });
+}
+
+/** Another export of the stream was read, so the older one is held no longer. */
+function forgetOlderExport(tx: Tx, streamId: number): void {
+  SQL.forget(tx).run(streamId);
+}
+
+/** The time of the older export of a stream that a person has accepted; undefined if there is none. */
+export function acceptedOlderExport(tx: Tx, streamId: number): { asOf: number | null } | undefined {
+  return SQL.acceptedExport(tx).get(streamId);
+}
+
+/** Accepts the records that older exports of the sources in a JSON list lack. Call it before the exports are accepted. */
+function acceptMissingOfOlder(tx: Tx, sources: string): void {
+  SQL.acceptMissing(tx).run({ sources, now: tx.clock.now() });
+}
+
+// The records that a read lacks while the guard holds it.
+
+/** SQL condition on an item `i`: a read that the guard holds lacks its record, or its records no longer make it. */
+export const IS_HELD = `(i.record_id IN (SELECT record_id FROM lost_records)
+  OR i.id IN (SELECT l.item_id FROM released l JOIN guarded_items g ON g.stream_id = l.stream_id))`;
+
+/**
+ * Stores which records the last read of a stream lacks. An empty list removes them.
+ *
+ * The reason of a row that contradicts one of these records says that the record is lost. So such rows are mapped again when a
+ * record becomes lost, or is lost no more.
+ */
+function replaceLostRecords(tx: Tx, streamId: number, recordIds: readonly number[]): void {
+  const before = new Set(SQL.ids(tx).iterate(streamId));
+  const now = new Set(recordIds);
+  const changed = [...recordIds.filter((id) => !before.has(id)), ...[...before].filter((id) => !now.has(id))];
+  if (changed.length > 0) SQL.requeueContenders(tx).run(JSON.stringify(changed));
+  SQL.remove(tx).run(streamId);
+  for (const id of recordIds) SQL.add(tx).run(id, streamId);
+}
+
+/** The names of the first lost records of a stream. */
+function namesOfLost(tx: Tx, streamId: number, limit: number): string[] {
+  return SQL.names(tx).all(streamId, limit);
 }

@@ -4,32 +4,32 @@
 // mapping of a record and its staging, the record is not staged and waits for another mapping.
 
 import { fault } from '../../domain/faults.ts';
+import type { Issue } from '../../domain/issue.ts';
 import {
   foundNothing,
+  LOOKUP_VALUES_MAX,
   type LookupEntry,
   type LookupKey,
+  type LookupStream,
   type LookupTable,
   type LookupUse,
+  lookupRow,
   stampOf,
 } from '../../domain/lookup.ts';
-import { parseJsonOrNull } from '../store/context.ts';
+import { canonicalJson } from '../../lib/canonical-json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
-import {
-  fillEntries,
-  findEntry,
-  type LookedUpRecord,
-  putEntries,
-  removeEntries,
-  replaceFileEntries,
-  type StoredTable,
-} from './lookup-entries.ts';
-import { countRows } from './run-accounts.ts';
+import { countRows } from './streams.ts';
 
 interface TableRow extends Omit<StoredTable, 'columns'> {
   title: string | null;
   columns: string | null;
 }
+
+/** This many records are read at once, because a stream may have more than fit into memory. */
+const FILLED_AT_ONCE = 500;
 
 const SQL = {
   tables: statement<[], TableRow>('SELECT id, name, owner, title, columns FROM lookups'),
@@ -37,7 +37,7 @@ const SQL = {
     `SELECT l.id, l.name, l.owner, l.title, l.columns FROM lookups l JOIN streams s ON s.source = l.source AND s.name = l.stream
      WHERE s.id = ?`,
   ),
-  insert: statement<[string, string, string | null, string | null, string | null]>(
+  insertTable: statement<[string, string, string | null, string | null, string | null]>(
     'INSERT INTO lookups (name, owner, source, stream, columns) VALUES (?, ?, ?, ?, ?)',
   ),
   setTitle: statement<[string, number]>('UPDATE lookups SET title = ? WHERE id = ?'),
@@ -54,6 +54,38 @@ const SQL = {
     'INSERT OR IGNORE INTO lookup_uses (record_id, lookup_id, key) VALUES (?, ?, ?)',
   ),
   dropUses: statement<[number]>('DELETE FROM lookup_uses WHERE record_id = ?'),
+  ofRecord: statement<[number, number], { key: string; value: string }>(
+    'SELECT key, value FROM lookup_entries WHERE record_id = ? AND record_id > 0 AND lookup_id = ?',
+  ),
+  allOfRecord: statement<[number], { lookupId: number; key: string }>(
+    'SELECT lookup_id AS lookupId, key FROM lookup_entries WHERE record_id = ? AND record_id > 0',
+  ),
+  ofFile: statement<[number], { key: string; value: string }>(
+    'SELECT key, value FROM lookup_entries WHERE lookup_id = ?',
+  ),
+  insert: statement<[number, string, number, string]>(
+    'INSERT OR REPLACE INTO lookup_entries (lookup_id, key, record_id, value) VALUES (?, ?, ?, ?)',
+  ),
+  delete: statement<[number, string, number]>(
+    'DELETE FROM lookup_entries WHERE lookup_id = ? AND key = ? AND record_id = ?',
+  ),
+  present: statement<[number, string], StoredRecord>(
+    `SELECT id, key, raw, source_issues AS issues, missing_since IS NOT NULL AS missing FROM records
+     WHERE stream_id = ? AND key > ? ORDER BY key LIMIT ${FILLED_AT_ONCE}`,
+  ),
+  byHand: column<[number, string], string>(
+    'SELECT v.value FROM lookups l JOIN lookup_values v ON v.lookup = l.title WHERE l.id = +? AND v.key = +?',
+  ),
+  // The order of the values must not depend on the order in which the records were read.
+  values: column<[number, string], string>(
+    `SELECT e.value FROM lookup_entries e LEFT JOIN records r ON r.id = e.record_id
+     WHERE e.lookup_id = ? AND e.key = ? ORDER BY r.key LIMIT ${LOOKUP_VALUES_MAX + 1}`,
+  ),
+  isRead: column<[number], number>(
+    `SELECT l.stream IS NULL OR EXISTS (SELECT 1 FROM streams s
+       WHERE s.source = l.source AND s.name = l.stream AND s.was_read = 1)
+     FROM lookups l WHERE l.id = ?`,
+  ),
 };
 
 /** The ids of the tables by name, and the tables of streams by stream. Each record asks. Read again after each change. */
@@ -186,7 +218,7 @@ function addTable(tx: Tx, { id: name, stream }: LookupTable, owner: string): voi
   const { source = null, stream: of = null, key, value } = stream ?? {};
   const columns = stream === null ? null : { key: key ?? [], value: value ?? [] };
   const text = columns === null ? null : JSON.stringify(columns);
-  const id = Number(SQL.insert(tx).run(name, owner, source, of, text).lastInsertRowid);
+  const id = Number(SQL.insertTable(tx).run(name, owner, source, of, text).lastInsertRowid);
   const streamId = source === null || of === null ? undefined : SQL.streamId(tx).get(source, of);
   if (streamId !== undefined) fillEntries(tx, { id, name, owner, columns }, streamId);
 }
@@ -274,4 +306,96 @@ function storedColumns(text: string | null): StoredTable['columns'] {
 
 function storedTable({ id, name, owner, columns }: TableRow): StoredTable {
   return { id, name, owner, columns: storedColumns(columns) };
+}
+
+/** A lookup table as the ledger stores it. */
+interface StoredTable {
+  id: number;
+  name: string;
+  owner: string;
+  /** Null for the table of a file. */
+  columns: Pick<LookupStream, 'key' | 'value'> | null;
+}
+
+/** A record whose columns may be looked up. */
+interface LookedUpRecord {
+  id: number;
+  /** The fields as JSON. */
+  raw: string;
+  /** The issues that the connector has found. */
+  issues: readonly Issue[];
+}
+
+interface StoredRecord {
+  id: number;
+  key: string;
+  raw: string;
+  issues: string | null;
+  missing: 0 | 1;
+}
+
+/** Stores the lookup entries of a new or changed record. */
+function putEntries(tx: Tx, table: StoredTable, record: LookedUpRecord, isNew: boolean): string[] {
+  const row = rowOf(table, record);
+  const before = isNew ? undefined : SQL.ofRecord(tx).get(record.id, table.id);
+  if (before?.key === row?.key && before?.value === row?.value) return [];
+  if (before !== undefined) SQL.delete(tx).run(table.id, before.key, record.id);
+  if (row !== null) SQL.insert(tx).run(table.id, row.key, record.id, row.value);
+  return [...new Set([before?.key, row?.key])].filter((key) => key !== undefined);
+}
+
+/** Removes the lookup entries of a record that is gone. */
+function removeEntries(tx: Tx, recordId: number): { lookupId: number; key: string }[] {
+  const rows = SQL.allOfRecord(tx).all(recordId);
+  for (const { lookupId, key } of rows) SQL.delete(tx).run(lookupId, key, recordId);
+  return rows;
+}
+
+/** Replaces the rows of a file. */
+function replaceFileEntries(tx: Tx, table: StoredTable, entries: NonNullable<LookupTable['entries']>): string[] {
+  const changed: string[] = [];
+  const known = new Set<string>();
+  for (const { key, value } of SQL.ofFile(tx).all(table.id)) {
+    known.add(key);
+    const present = entries.get(key);
+    if (present !== undefined && canonicalJson(present) === value) continue;
+    changed.push(key);
+    SQL.delete(tx).run(table.id, key, 0);
+    if (present !== undefined) SQL.insert(tx).run(table.id, key, 0, canonicalJson(present));
+  }
+  for (const [key, value] of entries) {
+    if (known.has(key)) continue;
+    changed.push(key);
+    SQL.insert(tx).run(table.id, key, 0, canonicalJson(value));
+  }
+  return changed;
+}
+
+/** Reads the rows of a new table from the records that the stream has. */
+function fillEntries(tx: Tx, table: StoredTable, streamId: number): void {
+  let afterKey = '';
+  for (let page = SQL.present(tx).all(streamId, afterKey); page.length > 0; ) {
+    for (const { id, key, raw, issues, missing } of page) {
+      const row = missing === 1 ? null : rowOf(table, { id, raw, issues: parseJsonOrNull<Issue[]>(issues) ?? [] });
+      if (row !== null) SQL.insert(tx).run(table.id, row.key, id, row.value);
+      afterKey = key;
+    }
+    page = SQL.present(tx).all(streamId, afterKey);
+  }
+}
+
+/** The entry of a table for a key. A value that a person has added replaces the values of rows. */
+function findEntry(reads: Reads, lookupId: number, key: string): LookupEntry {
+  const byHand = SQL.byHand(reads).get(lookupId, key);
+  if (byHand !== undefined) return { values: [byHand], isRead: true };
+  const values = SQL.values(reads)
+    .all(lookupId, key)
+    .map((text) => parseJson<JsonValue>(text));
+  return { values, isRead: values.length > 0 || SQL.isRead(reads).get(lookupId) === 1 };
+}
+
+function rowOf({ columns }: StoredTable, { raw, issues }: LookedUpRecord) {
+  if (columns === null) return null;
+  const row = lookupRow(parseJson<JsonObject>(raw), columns, issues);
+  return row === null ? null : { key: row.key, value: canonicalJson(row.value) };
 }

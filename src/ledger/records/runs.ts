@@ -1,20 +1,52 @@
 // Begins and ends the runs of sources.
 
-import type { HeldStream, Remapping, RunEnd, RunStart, StartedRun, StreamProgress } from '../../domain/ports/intake.ts';
+import type {
+  HeldStream,
+  IdentifiedRecords,
+  ItemRecords,
+  ItemRecordsRequest,
+  LeftStreamRules,
+  RecordsPlace,
+  RecordsToIdentify,
+  Remapping,
+  RunEnd,
+  RunStart,
+  StartedRun,
+  StreamProgress,
+} from '../../domain/ports/intake.ts';
+import { vacantKey } from '../../domain/record.ts';
 import type { StreamIdentity } from '../../domain/stream-identity.ts';
-import type { JsonValue } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { noteReadAfterRestore } from '../backup/restored.ts';
-import { noteFirstRead } from '../contact/adopted-bom.ts';
-import { resetCreateCounts } from '../contact/contact.ts';
-import { parseJsonOrNull } from '../store/context.ts';
+import { noteFirstRead, resetCreateCounts } from '../contact/contact.ts';
+import { endGoneDeliveries } from '../items/items.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
-import { decideReleasedItems } from './guarded-items.ts';
-import { releaseLeftStreams } from './left-streams.ts';
-import { acceptedOlderExport } from './older-exports.ts';
-import { countPendingRows, storeWarnings } from './run-accounts.ts';
-import { holdCreates, settleHeldCreates } from './settle-held-creates.ts';
-import { findStream, type StreamRow, streamNamed } from './streams.ts';
+import type { Reads, Tx } from '../store/tx.ts';
+import { MAKES_ITEM } from './end-stream.ts';
+import { decideReleasedItems, holdCreates, settleHeldCreates } from './guarded-items.ts';
+import { acceptedOlderExport, checkRead } from './guarded-reads.ts';
+import { identifyRow } from './look-up-page.ts';
+import { dropLookupEntries } from './lookups.ts';
+import { countPendingRows, findStream, type StreamRow, storeWarnings, streamNamed } from './streams.ts';
+
+/** SQL condition on the streams table `s`: true if the config does not have the source of the stream. */
+const IS_OF_LOST_SOURCE = "(@sources <> '[]' AND s.source NOT IN (SELECT value FROM json_each(@sources)))";
+
+/** SQL condition: true if the run did not have the stream. A run has no streams if its source could not be opened. */
+const IS_LEFT = `(${IS_OF_LOST_SOURCE} OR s.source = (SELECT source FROM runs WHERE id = @runId))
+  AND s.id NOT IN (SELECT stream_id FROM run_streams WHERE run_id = @runId)
+  AND EXISTS (SELECT 1 FROM run_streams WHERE run_id = @runId)`;
+
+/** How many records get their keys in one transaction. An answer of the API waits for no more than this many records. */
+const RECORDS_AT_ONCE = 2_000;
+
+// The records of a round that are done in an earlier round are left out by the caller's set.
+const rowsOf = (condition: string) =>
+  statement<[{ streamId: number; afterId: number }], StoredRow>(
+    `SELECT r.id, r.key, r.hash, r.raw FROM records r
+     WHERE r.id > +@afterId AND +r.stream_id = @streamId AND ${condition} ORDER BY r.id LIMIT ${RECORDS_AT_ONCE}`,
+  );
 
 const SQL = {
   interruptRuns: statement<[number, string]>(
@@ -42,6 +74,58 @@ const SQL = {
   readFiles: column<[number], string | null>('SELECT read_files FROM streams WHERE id = ?'),
   setRevision: statement<[string, number]>('UPDATE streams SET mapping_revision = ? WHERE id = ?'),
   insertRunStream: statement<[number | bigint, number]>('INSERT INTO run_streams (run_id, stream_id) VALUES (?, ?)'),
+  left: statement<[{ runId: number; sources: string }], LeftStream>(
+    `SELECT s.id, s.source, s.name, s.complete_read AS completeRead, ${IS_OF_LOST_SOURCE} AS isOfLostSource
+     FROM streams s WHERE ${IS_LEFT} ORDER BY s.id`,
+  ),
+  isMapping: column<[{ runId: number }], number>(
+    `SELECT 1 FROM run_streams a WHERE a.run_id = @runId AND (
+       EXISTS (SELECT 1 FROM records r WHERE r.stream_id = a.stream_id AND r.state = 'pending')
+       OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = a.stream_id AND r.state = 'stale'
+         AND r.missing_since IS NULL)) LIMIT 1`,
+  ),
+  present: column<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL'),
+  // A contender makes the same item, with the same content or with other content. A row that only has the same
+  // natural key makes another item, so it does not count.
+  unreplaced: column<[{ recordId: number; runId: number; sources: string }], number>(
+    `SELECT 1 FROM items i WHERE i.record_id = @recordId AND NOT EXISTS (
+       SELECT 1 FROM contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
+       WHERE c.kind = i.kind AND c.key = i.key AND r.missing_since IS NULL AND NOT (${IS_LEFT}) AND ${MAKES_ITEM}) LIMIT 1`,
+  ),
+  missRecord: statement<[number, number]>('UPDATE records SET missing_since = ? WHERE id = ?'),
+  missItems: statement<[number, number]>('UPDATE items SET missing_since = ? WHERE record_id = ?'),
+  requeueContenders: statement<[number]>(
+    `UPDATE records SET state = 'pending', version = version + 1
+     WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
+       (SELECT c.record_id FROM items i JOIN contenders c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
+  ),
+  setIdentity: statement<[string, number]>('UPDATE streams SET identity = ? WHERE id = ?'),
+  setKey: statement<[string, number]>('UPDATE records SET key = ? WHERE id = ?'),
+  rows: {
+    'with-items': rowsOf('r.missing_since IS NULL AND EXISTS (SELECT 1 FROM items i WHERE i.record_id = r.id)'),
+    present: rowsOf('r.missing_since IS NULL'),
+    missing: rowsOf('1'),
+  } satisfies Record<RecordsPlace['round'], unknown>,
+  // A record that waits for the mapping has a run only if its row is new or has changed. Each state has an index.
+  waits: column<[{ streamId: number }], number>(
+    ['stale', 'pending']
+      .map(
+        (state) => `SELECT 1 FROM records WHERE stream_id = @streamId AND state = '${state}'
+            AND run_id IS NOT NULL AND missing_since IS NULL`,
+      )
+      .join(' UNION ALL ') + ' LIMIT 1',
+  ),
+  withItems: statement<
+    [{ streamId: number; afterId: number; lastId: number; onlyByContent: 0 | 1 }],
+    { id: number; raw: string }
+  >(
+    `SELECT r.id, r.raw FROM records r
+     WHERE r.id > @afterId AND r.id <= @lastId AND +r.stream_id = @streamId AND r.missing_since IS NULL
+       AND (@onlyByContent = 0 OR substr(r.key, 1, length(r.hash)) = r.hash)
+       AND EXISTS (SELECT 1 FROM items i WHERE i.record_id = r.id)
+     ORDER BY r.id LIMIT ${RECORDS_AT_ONCE}`,
+  ),
+  lastId: column<[], number | null>('SELECT max(id) FROM records'),
 };
 
 export function startRun(tx: Tx, { source, trigger, askedBy, streams: read, mappingRevision }: RunStart): StartedRun {
@@ -117,3 +201,162 @@ export function endRun(tx: Tx, { runId, result, error, leftStreams, unended }: R
   const source = left.length === 0 ? '' : (SQL.sourceOf(tx).get(runId) ?? '');
   return [...left.map((stream) => ({ source, ...stream, isLeft: true })), ...held];
 }
+
+/** A stream that the config does not have any more, or to which it gives another name. */
+interface LeftStream {
+  id: number;
+  source: string;
+  name: string;
+  /** 1 if the config does not have the stream's source either. */
+  isOfLostSource: number;
+  /** The number of rows in its last complete read. */
+  completeRead: number | null;
+}
+
+/** Why the records of a left stream were not marked as missing. */
+interface GuardedStream {
+  stream: string;
+  message: string;
+}
+
+/**
+ * Releases the items of streams that the source of a complete run no longer has, when the run ends.
+ *
+ * No run reads these streams again, so no other row could ever make the items of their records. If present rows of
+ * other streams make the same items as a record, these rows replace the record, and its items are not marked as missing
+ * meanwhile. All other records are marked as missing, unless the guard treats their number as a mistake in the config.
+ * The records are handled when every row of the source is mapped, because only then it is known which records are
+ * replaced.
+ *
+ * A stream may also belong to a source that the config no longer has. That source may have got another id, so rows of
+ * other streams replace the records of this stream as well, but only if the guard allows the number of its records that
+ * would be left. The records that are left are not marked as missing, because the source may be missing from the config
+ * by mistake.
+ */
+function releaseLeftStreams(tx: Tx, runId: number, { guard, flagItems }: LeftStreamRules): GuardedStream[] {
+  const guarded: GuardedStream[] = [];
+  // A reload may have changed the sources since the last run.
+  const sources = JSON.stringify(tx.passportRules.sources);
+  const isMapping = SQL.isMapping(tx).get({ runId }) !== undefined;
+  for (const { id: streamId, source, name, completeRead, isOfLostSource } of SQL.left(tx).all({ runId, sources })) {
+    const present = SQL.present(tx).all(streamId);
+    const size = Math.max(present.length, completeRead ?? 0);
+    const allowed = Math.min(size * guard.maxMissing, guard.maxMissingCount);
+    const goneMax = isOfLostSource === 1 ? allowed : Number.POSITIVE_INFINITY;
+    const found = split(tx, present, { runId, sources }, goneMax);
+    if (found === null) continue;
+    const { replaced, gone } = found;
+    giveWay(tx, replaced);
+    if (isMapping || isOfLostSource === 1) continue;
+    const figures = { lost: gone, present: size, read: size - gone.length, before: null };
+    const message = checkRead(tx, streamId, { runId, ...figures, guard, isLeft: true });
+    if (message !== null) {
+      guarded.push({ stream: name, message });
+      continue;
+    }
+    for (const id of gone) {
+      SQL.missRecord(tx).run(tx.clock.now(), id);
+      dropLookupEntries(tx, id);
+      if (flagItems) SQL.missItems(tx).run(tx.clock.now(), id);
+    }
+    endGoneDeliveries(tx, source);
+  }
+  return guarded;
+}
+
+/** Splits records by whether present rows replace them. Null if nothing replaces more than `goneMax` of them. */
+function split(
+  tx: Tx,
+  present: readonly number[],
+  { runId, sources }: { runId: number; sources: string },
+  goneMax: number,
+) {
+  const replaced: number[] = [];
+  const gone: number[] = [];
+  for (const id of present) {
+    const isReplaced = SQL.unreplaced(tx).get({ recordId: id, runId, sources }) === undefined;
+    (isReplaced ? replaced : gone).push(id);
+    if (gone.length > goneMax) return null;
+  }
+  return { replaced, gone };
+}
+
+/** Lets the rows that replace records take over their items. */
+function giveWay(tx: Tx, records: readonly number[]): void {
+  for (const id of records) {
+    SQL.missRecord(tx).run(tx.clock.now(), id);
+    dropLookupEntries(tx, id);
+    SQL.requeueContenders(tx).run(id);
+  }
+}
+
+// Stores what identifies the rows of streams, and changes the keys of stored records.
+
+/** How many ids one part of `itemRecords` looks at. Most of them have nothing to return once a key identifies the rows. */
+const IDS_AT_ONCE = 20_000;
+
+interface StoredRow {
+  id: number;
+  key: string;
+  hash: string;
+  raw: string;
+}
+
+export function storeIdentity(
+  tx: Tx,
+  { source, stream, identity }: { source: string; stream: string; identity: StreamIdentity },
+): void {
+  setIdentity(tx, streamNamed(tx, source, stream).id, identity);
+}
+
+/** Reads the records that make items. Writes nothing. */
+export function itemRecords(reads: Reads, { source, stream, afterId, onlyByContent }: ItemRecordsRequest): ItemRecords {
+  const { id: streamId } = streamNamed(reads, source, stream);
+  if (afterId === 0 && SQL.waits(reads).get({ streamId }) !== undefined) return { records: [], next: null };
+  const lastId = afterId + IDS_AT_ONCE;
+  const rows = SQL.withItems(reads).all({ streamId, afterId, lastId, onlyByContent: onlyByContent ? 1 : 0 });
+  const reached = rows.length === RECORDS_AT_ONCE ? (rows.at(-1)?.id ?? lastId) : lastId;
+  return {
+    records: rows.map(({ id, raw }) => ({ id, fields: parseJson<JsonObject>(raw) })),
+    next: reached < (SQL.lastId(reads).get() ?? 0) ? reached : null,
+  };
+}
+
+export function identifyRecords(
+  tx: Tx,
+  { source, stream, from, identity, keyOf, done }: RecordsToIdentify,
+): IdentifiedRecords {
+  const { id: streamId } = streamNamed(tx, source, stream);
+  if (from.round === 'with-items' && from.afterId === 0) setIdentity(tx, streamId, { by: 'unknown' });
+  const ids = new Set<number>();
+  const seen = { has: (id: number) => ids.has(id) || done.has(id) };
+  const rows = SQL.rows[from.round](tx).all({ streamId, afterId: from.afterId });
+  for (const { id, key: former, hash, raw } of rows) {
+    if (seen.has(id)) continue;
+    const wanted = keyOf(parseJson<JsonObject>(raw)) ?? hash;
+    const { key, known } = identifyRow(tx, { identity: wanted }, streamId, seen);
+    // The record that has this key gets its own key later.
+    if (known !== undefined && known.id !== id) SQL.setKey(tx).run(vacantKey(known.id), known.id);
+    if (key !== former) SQL.setKey(tx).run(key, id);
+    ids.add(id);
+  }
+  const next = placeAfter(from, rows);
+  if (next === null) setIdentity(tx, streamId, identity);
+  return { ids: [...ids], next };
+}
+
+function setIdentity(tx: Tx, streamId: number, identity: StreamIdentity): void {
+  SQL.setIdentity(tx).run(JSON.stringify(identity), streamId);
+}
+
+function placeAfter({ round }: RecordsPlace, rows: readonly StoredRow[]): RecordsPlace | null {
+  const last = rows.at(-1);
+  if (last !== undefined && rows.length === RECORDS_AT_ONCE) return { round, afterId: last.id };
+  const next = NEXT_ROUND[round];
+  return next === null ? null : { round: next, afterId: 0 };
+}
+
+const NEXT_ROUND = { 'with-items': 'present', present: 'missing', missing: null } as const satisfies Record<
+  RecordsPlace['round'],
+  RecordsPlace['round'] | null
+>;

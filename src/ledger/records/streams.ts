@@ -1,6 +1,14 @@
+// The streams of sources, what runs have counted of them, and their records that wait for the mapping.
+
+import type { Issue } from '../../domain/issue.ts';
+import type { Place } from '../../domain/place.ts';
+import type { PendingRecord, StoredRecord } from '../../domain/ports/intake.ts';
+import type { StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
-// Looks up streams by name.
 
 export interface StreamRow {
   id: number;
@@ -27,6 +35,28 @@ const SQL = {
     `SELECT (SELECT count(*) FROM records WHERE stream_id = @streamId)
      - (SELECT count(*) FROM records WHERE stream_id = @streamId AND missing_since IS NOT NULL)`,
   ),
+  add: statement<[RunCount]>(
+    `UPDATE run_streams SET read = read + @read, unchanged = unchanged + @unchanged, changed = changed + @mapped,
+       excluded = excluded + @excluded, quarantined = quarantined + @quarantined
+     WHERE run_id = @runId AND stream_id = @streamId`,
+  ),
+  setWarnings: statement<[{ runId: number; source: string; stream: string; warnings: string }]>(
+    `UPDATE run_streams SET warnings = @warnings WHERE run_id = @runId
+     AND stream_id = (SELECT id FROM streams WHERE source = @source AND name = @stream)`,
+  ),
+  waiting: { pending: waiting('pending'), stale: waiting('stale') },
+  byKey: statement<[{ source: string; stream: string; keys: string }], PendingRow & { key: string; missing: 0 | 1 }>(
+    `SELECT r.id, r.key, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues,
+       r.missing_since IS NOT NULL AS missing
+     FROM streams s CROSS JOIN json_each(@keys) k CROSS JOIN records r ON r.stream_id = s.id AND r.key = k.value
+     WHERE s.source = @source AND s.name = @stream`,
+  ),
+  streamIds: column<[string], number>('SELECT id FROM streams WHERE source = ?'),
+  pending: statement<[number, number, number], PendingRow>(
+    `SELECT r.id, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues FROM records r
+     JOIN streams s ON s.id = r.stream_id
+     WHERE r.state = 'pending' AND r.stream_id = +? AND r.id > +? ORDER BY r.id LIMIT +?`,
+  ),
 };
 
 /** How many records a stream has that are not missing. */
@@ -43,4 +73,144 @@ export function streamNamed(reads: Reads, source: string, name: string): StreamR
   const row = SQL.byName(reads).get(source, name);
   if (!row) throw new Error(`The stream ${source}/${name} was never started.`);
   return row;
+}
+
+interface AccountRow extends Omit<StreamAccount, 'warnings'> {
+  warnings: string | null;
+}
+
+/** Reads the accounts of the streams of a run. */
+export function createStreamAccounts(db: Sqlite): (runId: number) => StreamAccount[] {
+  const accounts = db.prepare<[number], AccountRow>(
+    `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded,
+       a.missed_by_changes AS missedByChanges, a.warnings
+     FROM run_streams a JOIN streams s ON s.id = a.stream_id WHERE a.run_id = ? ORDER BY s.id`,
+  );
+  return (runId) =>
+    accounts.all(runId).map((row) => ({ ...row, warnings: parseJsonOrNull<string[]>(row.warnings) ?? [] }));
+}
+
+// The counts of runs. Each row is counted once, by its result.
+
+/** How many rows of a stream a run has read, and how many of them had each result. */
+export interface RunCount {
+  runId: number;
+  streamId: number;
+  read: number;
+  unchanged: number;
+  /** Rows that were mapped. They are counted as changed. */
+  mapped: number;
+  excluded: number;
+  quarantined: number;
+}
+
+type WaitingState = 'pending' | 'stale';
+
+/** The statements over the rows that wait in a state. */
+function waiting(state: WaitingState) {
+  return {
+    byRun: statement<[number, number | null], { runId: number; rows: number }>(
+      `SELECT run_id AS runId, count(*) AS rows FROM records
+       WHERE stream_id = ? AND state = '${state}' AND run_id IS NOT NULL AND run_id IS NOT ? GROUP BY run_id`,
+    ),
+    forget: statement<[number, number | null]>(
+      `UPDATE records SET run_id = NULL
+       WHERE stream_id = ? AND state = '${state}' AND run_id IS NOT NULL AND run_id IS NOT ?`,
+    ),
+  };
+}
+
+export function countRows(tx: Tx, rows: RunCount): void {
+  SQL.add(tx).run(rows);
+}
+
+/** Stores what people should know about the read of a stream in a run. */
+export function storeWarnings(
+  tx: Tx,
+  read: { runId: number; source: string; stream: string; warnings: readonly string[] },
+): void {
+  const { runId, source, stream, warnings } = read;
+  if (warnings.length > 0) SQL.setWarnings(tx).run({ runId, source, stream, warnings: JSON.stringify(warnings) });
+}
+
+/** Counts a waiting row as changed, because a later row has replaced it. */
+export function countReplacedRow(tx: Tx, runId: number, streamId: number): void {
+  SQL.add(tx).run(changed(runId, streamId, 1));
+}
+
+/** Counts the pending rows of a stream as changed, before they are mapped again. */
+export function countPendingRows(tx: Tx, streamId: number): void {
+  countPassed(tx, streamId, 'pending', null);
+}
+
+/**
+ * Counts as changed the rows that earlier runs have left waiting for the end of a read. An interrupted run never
+ * reaches this end, so a later run takes over its rows.
+ */
+export function countInterruptedRows(tx: Tx, streamId: number, presentRunId: number): void {
+  countPassed(tx, streamId, 'stale', presentRunId);
+}
+
+function changed(runId: number, streamId: number, rows: number): RunCount {
+  return { runId, streamId, read: 0, unchanged: 0, mapped: rows, excluded: 0, quarantined: 0 };
+}
+
+/** Counts the waiting rows of all runs but one. */
+function countPassed(tx: Tx, streamId: number, state: WaitingState, butOf: number | null): void {
+  const { byRun, forget } = SQL.waiting[state];
+  for (const { runId, rows } of byRun(tx).all(streamId, butOf)) SQL.add(tx).run(changed(runId, streamId, rows));
+  forget(tx).run(streamId, butOf);
+}
+
+/** SQL condition on the streams table `s`: true if some rows of the stream are not mapped yet. */
+export const HAS_UNMAPPED = `(EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')
+  OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'stale' AND r.missing_since IS NULL))`;
+
+/** A stored record that is read for mapping. */
+export interface PendingRow {
+  id: number;
+  version: number;
+  source: string;
+  stream: string;
+  raw: string;
+  place: string;
+  /** The issues that the connector has found, as JSON. */
+  issues: string | null;
+}
+
+export function pendingRecord(row: PendingRow): PendingRecord {
+  return {
+    id: row.id,
+    version: row.version,
+    source: row.source,
+    stream: row.stream,
+    fields: parseJson<JsonObject>(row.raw),
+    place: parseJson<Place>(row.place),
+    issues: parseJsonOrNull<Issue[]>(row.issues) ?? [],
+  };
+}
+
+/** Finds the records of a stream by their keys, in the order of the keys. */
+export function recordsByKey(
+  reads: Reads,
+  { keys, ...of }: { source: string; stream: string; keys: readonly string[] },
+): StoredRecord[] {
+  return SQL.byKey(reads)
+    .all({ ...of, keys: JSON.stringify(keys) })
+    .map((row) => ({ ...pendingRecord(row), key: row.key, missing: row.missing === 1 }));
+}
+
+/** Lists a source's records that wait to be mapped, oldest first, after an id. */
+export function pendingRecords(
+  reads: Reads,
+  { source, afterId, limit }: { source: string; afterId: number; limit: number },
+): PendingRecord[] {
+  // The pending records are read stream by stream: the index of each stream is sorted by id, so a query over all
+  // streams would sort them at every call.
+  const streamIds = SQL.streamIds(reads).all(source);
+  const rows = streamIds.flatMap((streamId) => SQL.pending(reads).all(streamId, afterId, limit));
+  return rows
+    .sort((a, b) => a.id - b.id)
+    .slice(0, limit)
+    .map(pendingRecord);
 }

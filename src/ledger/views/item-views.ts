@@ -19,7 +19,7 @@ import { isOpen, itemState } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
 import { needsNothing } from '../items/never-arrived.ts';
 import { type FormId, otherForms } from '../items/wire-forms.ts';
-import { IS_HELD } from '../records/lost-records.ts';
+import { IS_HELD } from '../records/guarded-reads.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
