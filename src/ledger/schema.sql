@@ -281,7 +281,7 @@ CREATE INDEX passports_by_standing ON items (
 CREATE INDEX items_by_time ON items (source, staged_at);
 CREATE INDEX items_by_form ON items (kind, form) WHERE acknowledged > 0;
 CREATE INDEX items_unproven ON items (kind, unproven, source) WHERE unproven IS NOT NULL;
--- The few items whose natural key has white space or byte order marks around it: `src/ledger/items/padded-key.ts`.
+-- The few items whose natural key has white space or byte order marks around it: `src/ledger/items/content.ts`.
 CREATE INDEX items_padded ON items (kind, source) WHERE (unicode(natural_key) NOT BETWEEN 33 AND 126
     OR unicode(substr(natural_key, -1)) NOT BETWEEN 33 AND 126)
   AND natural_key <> trim(natural_key, char(9, 10, 11, 12, 13, 32, 160, 5760, 8192, 8193, 8194, 8195, 8196, 8197, 8198, 8199, 8200,

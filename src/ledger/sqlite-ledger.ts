@@ -1,4 +1,5 @@
 import type { WireForms } from '../domain/delivery/wire-form.ts';
+import { type WrittenForms } from '../domain/delivery/wire-form.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
@@ -20,16 +21,20 @@ import {
 } from './contact/adoption.ts';
 import { contactSteps, startContact } from './contact/contact.ts';
 import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';
-import { noteApiWait } from './deliveries/api-wait.ts';
-import { deadLetter } from './deliveries/dead-letter.ts';
-import { denialsOf, dueByHand, dueDeliveries, isDue, someDueDelivery } from './deliveries/due.ts';
-import { lookUpRefusedCreates } from './deliveries/look-up-refused-creates.ts';
-import { recheckBlocked } from './deliveries/recheck.ts';
-import { countSending, countSuspended, hasSuspended, leftAway, nextDueAt } from './deliveries/remaining.ts';
-import { forceUnconfirmed, replay, replayCandidates } from './deliveries/replay.ts';
-import { replayForm } from './deliveries/replay-form.ts';
-import { claim } from './deliveries/requests/claims.ts';
-import { echoedOperations, storeEcho } from './deliveries/requests/echoes.ts';
+import { echoedOperations, noteApiWait, storeEcho } from './deliveries/api-notes.ts';
+import { claim } from './deliveries/claim.ts';
+import {
+  countSending,
+  countSuspended,
+  denialsOf,
+  dueByHand,
+  dueDeliveries,
+  hasSuspended,
+  isDue,
+  leftAway,
+  nextDueAt,
+  someDueDelivery,
+} from './deliveries/due.ts';
 import {
   importGain,
   importProofs,
@@ -37,23 +42,27 @@ import {
   lostImports,
   releaseChanges,
   storeImportProof,
-} from './deliveries/requests/import-proof.ts';
-import { boundTo, countSelected, deliveriesNamed, selectedDeliveries } from './deliveries/requests/named-deliveries.ts';
-import { followProfile } from './deliveries/settling/follow-profile.ts';
-import { settle } from './deliveries/settling/settles.ts';
+} from './deliveries/imports.ts';
+import { followProfile, lookUpRefusedCreates, recheckBlocked } from './deliveries/recheck.ts';
+import { forceUnconfirmed, replay, replayCandidates, replayForm } from './deliveries/replay.ts';
+import { deadLetter, settle } from './deliveries/settle.ts';
 import {
   acknowledgedCreates,
+  boundTo,
+  countSelected,
+  deliveriesNamed,
   endRest,
   mayEndRest,
+  selectedDeliveries,
   unconfirmedDeliveries,
   voidLeases,
 } from './deliveries/unconfirmed.ts';
 import { createHighWater, type HighWater } from './identity/high-water.ts';
 import { takeIdentity } from './identity/identity.ts';
 import { assertNotGone, assertNotRestored } from './identity/recognise.ts';
-import { acceptMissing } from './items/missing-items.ts';
-import { reconcileGivenIds } from './items/reconcile-given-ids.ts';
-import { storeForms, type WrittenForms } from './items/wire-forms.ts';
+import { storeForms } from './items/content.ts';
+import { acceptMissing } from './items/missing.ts';
+import { reconcileGivenIds } from './items/reconcile.ts';
 import { askForPassports, evaluatePassports, replayPassports, unpublishedPassports } from './passports/passports.ts';
 import {
   beginAction,

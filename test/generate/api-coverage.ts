@@ -70,7 +70,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
       'src/api/encode.ts',
       'src/api/answers/import-answer.ts',
       'src/api/answers/import-words.ts',
-      'src/ledger/deliveries/requests/imports.ts',
+      'src/ledger/deliveries/imports.ts',
       'src/delivery/outcome/decide-import.ts',
     ],
     tests: [

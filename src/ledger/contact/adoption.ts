@@ -2,17 +2,16 @@
 // says what an adopted item is.
 
 import { adoptedBaseline, ambiguousReason, incomparableReason } from '../../domain/adoption.ts';
+import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { contentOf, type ItemContent, type ItemKind } from '../../domain/item.ts';
 import type { Compared, PartsAnswer } from '../../domain/ports/first-contact.ts';
 import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { isStuck } from '../deliveries/delivery-states.ts';
-import { hasReason, reasonHas } from '../deliveries/reason-conditions.ts';
-import { blockItem, itemById, noteEvent, openDeliveryOf } from '../items/items.ts';
-import { reconcile } from '../items/reconcile.ts';
-import { releaseWaitingFor } from '../items/release.ts';
-import type { FormId } from '../items/wire-forms.ts';
+import { hasReason, isStuck, itemById, openDeliveryOf, reasonHas } from '../items/item-row.ts';
+import { blockItem, reconcile } from '../items/reconcile.ts';
+import { releaseWaitingFor } from '../items/refs.ts';
+import { noteEvent } from '../items/revisions.ts';
 import { adoptPassport, markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { parseJson } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';

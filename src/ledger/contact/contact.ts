@@ -5,11 +5,11 @@
 
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
+import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { ContactEntry, ContactStep, PartsAnswer } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { unprovenKinds } from '../backup/restored.ts';
-import type { FormId } from '../items/wire-forms.ts';
 import { parseJson } from '../store/context.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';

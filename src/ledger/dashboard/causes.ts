@@ -13,7 +13,6 @@ import type {
 import type { ItemState, RunView } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { sentence } from '../../lib/text/sentence.ts';
-import { itemState } from '../deliveries/delivery-states.ts';
 import {
   causeId,
   causeOfRecords,
@@ -28,6 +27,7 @@ import {
   type StuckGroup,
   stuckGroups,
 } from '../deliveries/stuck-groups.ts';
+import { itemState } from '../items/missing.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { QuarantineRow } from '../views/views.ts';

@@ -5,7 +5,7 @@ import type { WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState, ItemSummary, ItemView, LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../domain/words.ts';
 import { shellValue, shellWord } from '../../lib/text/shell-word.ts';
-import { isStuck } from '../deliveries/delivery-states.ts';
+import { isStuck } from '../items/item-row.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /** A step, with the clause from which the answer is made: `its BOM item 10 is rejected: the quantity is missing`. */

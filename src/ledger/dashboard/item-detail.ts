@@ -3,7 +3,7 @@ import type { ItemKind, RefRole } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { BomNode, DashboardViews, ItemDetail } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
-import { itemState } from '../deliveries/delivery-states.ts';
+import { itemState } from '../items/missing.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createItemViews } from '../views/item-views.ts';
 import { SINCE } from './item-lists.ts';

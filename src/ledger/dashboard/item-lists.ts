@@ -1,7 +1,6 @@
 import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews, ItemListFilter, ItemRow } from '../../domain/ports/ledger/dashboard-views.ts';
-import { isOpen, itemState } from '../deliveries/delivery-states.ts';
 import {
   FIRST_CODE,
   FIRST_FIELD,
@@ -11,8 +10,8 @@ import {
   SHAPE,
   type StuckGroup,
 } from '../deliveries/stuck-groups.ts';
-import { IS_MISSING } from '../items/missing-items.ts';
-import { needsNothing } from '../items/never-arrived.ts';
+import { isOpen } from '../items/item-row.ts';
+import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
 import type { Sqlite } from '../store/database.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
 import type { Catalog, ItemChoice } from './catalog.ts';

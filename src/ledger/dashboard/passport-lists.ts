@@ -3,7 +3,7 @@ import { type PassportRules, type PassportStatus, wantedByPolicy } from '../../d
 import type { DashboardViews, PassportFilter, PassportRow } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportCounts, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { isOpen } from '../deliveries/delivery-states.ts';
+import { isOpen } from '../items/item-row.ts';
 import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
 import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';

@@ -4,7 +4,7 @@ import type { DashboardViews, Why, WhyStep } from '../../domain/ports/ledger/das
 import type { ItemView, LedgerViews, PassportView } from '../../domain/ports/ledger/ledger-views.ts';
 import { unmappedCure } from '../../domain/unmapped-fields.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
-import { isOpen } from '../deliveries/delivery-states.ts';
+import { isOpen } from '../items/item-row.ts';
 import type { Sqlite } from '../store/database.ts';
 import { about, createStoredDeliverySteps, type DeliverySteps, type Step, step } from './delivery-steps.ts';
 import { createPartSteps, createRefSteps, createRowSteps, createSourceSteps, NOT_READ } from './product-steps.ts';

@@ -1,33 +1,71 @@
 // Sends stuck deliveries again.
 
 import { transition } from '../../domain/delivery/delivery.ts';
-import { ITEM_KINDS } from '../../domain/item.ts';
+import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import type { MappedRecord } from '../../domain/ports/intake.ts';
-import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../../domain/ports/replay.ts';
+import type {
+  FormReplay,
+  FormReplayPage,
+  ReplayCandidate,
+  ReplayOutcome,
+  ReplaySelection,
+} from '../../domain/ports/replay.ts';
+import { identitiesOf } from '../../domain/record.ts';
 import { markAbsent } from '../backup/restored.ts';
 import { countCreates, kindCreatedBy, listAgain } from '../contact/contact.ts';
-import type { ItemRow } from '../items/item-row.ts';
-import { itemsOfRecord, noteEvent, openDeliveryOf, takeBackDelivery } from '../items/items.ts';
-import { KEPT_KEY } from '../items/kept-natural-key.ts';
-import { reconcile } from '../items/reconcile.ts';
+import { KEPT_KEY } from '../items/content.ts';
+import {
+  hasReason,
+  ITEM_COLUMNS,
+  type ItemRow,
+  isOpenState,
+  isStuck,
+  itemsOfRecord,
+  openDeliveryOf,
+} from '../items/item-row.ts';
+import { reconcile, sendInPresentForm } from '../items/reconcile.ts';
+import { leaveRequest } from '../items/requests.ts';
+import { noteEvent, takeBackDelivery } from '../items/revisions.ts';
 import { areUsesCurrent } from '../records/lookups.ts';
 import { type RecordRow, SELECT_RECORD, stageRecord, type Tally } from '../records/staging.ts';
 import { countReplacedRow, type PendingRow, pendingRecord } from '../records/streams.ts';
-import { statement } from '../store/statement.ts';
+import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
-import { type SelectedByCause, selectedByCause } from './cause-selections.ts';
-import { isStuck } from './delivery-states.ts';
-import { hasReason } from './reason-conditions.ts';
-import { tryChangesAgain } from './requests/import-proof.ts';
-import { leaveRequest } from './requests/requests.ts';
-import { parametersOf, type SelectionParameters } from './selection.ts';
-import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, type RecordGroup } from './stuck-groups.ts';
+import { tryChangesAgain } from './imports.ts';
+import {
+  FIRST_CODE,
+  FIRST_FIELD,
+  findStuckGroup,
+  IS_QUARANTINED,
+  NEEDS_PERSON,
+  type RecordGroup,
+  SHAPE,
+} from './stuck-groups.ts';
 
 /**
  * The kinds of items that records make. The statements below name the kinds, because the indexes by key begin with the
  * kind.
  */
 const KINDS = ITEM_KINDS.map((kind) => `'${kind}'`).join(', ');
+
+/** How many items one transaction looks at, when items are sent in another form. */
+const PAGE = 100;
+
+/** The parameters of a selection. Lists are JSON. */
+export interface SelectionParameters {
+  states: string;
+  sources: string;
+  keys: string;
+  /** The keys of records whose rows have one of `keys`. */
+  rowKeys: string;
+  ids: string;
+}
+
+/** The members of a selected cause: quarantined records of a group, or deliveries. Null if the cause is gone. */
+export type SelectedByCause =
+  | { type: 'records'; group: RecordGroup }
+  | { type: 'deliveries'; selection: ReplaySelection }
+  | null;
 
 const SQL = {
   // The `+` prevents SQLite from reading all items or records in the order of their records.
@@ -83,6 +121,13 @@ const SQL = {
             OR i.natural_key IN (SELECT value FROM json_each(@keys)))
        AND (@ids = '[]' OR i.id IN (SELECT value FROM json_each(@ids)))
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
+  ),
+  members: column<[string, string, string], number>(
+    `SELECT i.id FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} AND i.state = ? AND ${SHAPE} = ? AND i.source = ?`,
+  ),
+  inForm: statement<[string, number | null, number], ItemRow>(
+    `SELECT ${ITEM_COLUMNS} FROM items
+     WHERE acknowledged > 0 AND kind = ? AND form IS ? AND id > ? ORDER BY id LIMIT ${PAGE}`,
   ),
   record: statement<[number], RecordRow>(SELECT_RECORD),
   savepoint: statement('SAVEPOINT dry_run'),
@@ -170,6 +215,60 @@ function replayRecords(tx: Tx, records: readonly MappedRecord[], renames: boolea
   return outcome;
 }
 
+/**
+ * Sends items again that the platform has in another form. Looks at one page of these items, in the order of their
+ * forms.
+ */
+export function replayForm(tx: Tx, { sources, keys, kinds, after, dryRun }: FormReplay): FormReplayPage {
+  const page: FormReplayPage = { staged: {}, unsupported: {}, open: {}, next: null };
+  const other = tx.forms.others[after.form];
+  if (other === undefined) return page;
+  const { kind, form } = other;
+  const isKind = kinds.includes(kind);
+  const rows = kinds.length > 0 && !isKind ? [] : SQL.inForm(tx).all(kind, form, after.id);
+  const count = (of: Partial<Record<ItemKind, number>>): void => {
+    of[kind] = (of[kind] ?? 0) + 1;
+  };
+  for (const item of rows) {
+    const isNamed = keys.includes(item.key) || (item.naturalKey !== null && keys.includes(item.naturalKey));
+    if (sources.length > 0 && !sources.includes(item.source)) continue;
+    // A person who has ended the write of an item has to name the item.
+    if (!isNamed && (keys.length > 0 || item.ignoredHash !== null)) continue;
+    if (isOpenState(item.state)) count(page.open);
+    else {
+      if (!dryRun && (isNamed || isKind || canUpdate(tx, kind))) sendInPresentForm(tx, item.id);
+      count(canUpdate(tx, kind) ? page.staged : page.unsupported);
+    }
+  }
+  const last = rows.at(-1);
+  page.next = last === undefined ? { form: after.form + 1, id: 0 } : { form: after.form, id: last.id };
+  return page;
+}
+
+function canUpdate(tx: Tx, kind: ItemKind): boolean {
+  return kind === 'material' || (kind === 'product' && tx.profile.productUpdate === 'import');
+}
+
 function withCause(reads: Reads, selection: ReplaySelection): SelectedByCause {
   return selection.cause === undefined ? { type: 'deliveries', selection } : selectedByCause(reads, selection.cause);
+}
+
+/** Finds the members of causes. A member leaves its group when it is replayed. */
+export function selectedByCause(reads: Reads, cause: string): SelectedByCause {
+  const group = findStuckGroup(reads, cause);
+  if (group === null) return null;
+  if (group.type === 'quarantine') return { type: 'records', group };
+  const { state, shape, source } = group;
+  const deliveryIds = SQL.members(reads).all(state, shape, source);
+  return { type: 'deliveries', selection: { states: [state], sources: [], keys: [], deliveryIds } };
+}
+
+export function parametersOf({ states, sources, keys, deliveryIds }: ReplaySelection): SelectionParameters {
+  return {
+    states: JSON.stringify(states),
+    sources: JSON.stringify(sources),
+    keys: JSON.stringify(keys),
+    rowKeys: JSON.stringify(keys.flatMap(identitiesOf)),
+    ids: JSON.stringify(deliveryIds),
+  };
 }

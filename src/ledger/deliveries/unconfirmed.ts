@@ -1,16 +1,19 @@
-// The unconfirmed deliveries: it is unknown whether they arrived.
+// The unconfirmed deliveries: it is unknown whether they arrived. And the deliveries that a manual resolution names.
 
 import { transition } from '../../domain/delivery/delivery.ts';
+import { SETTLE_STATES, type SettleState } from '../../domain/delivery/manual-resolution.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import type { SuspendedWork } from '../../domain/ports/due.ts';
 import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
-import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import type { ListableKind } from '../../domain/ports/target.ts';
+import type { NamedDelivery, NamedSelection, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { revisionContent } from '../items/item-row.ts';
-import { noteEvent } from '../items/items.ts';
-import { sentContent } from '../items/known-content.ts';
+import { sentContent } from '../items/content.ts';
+import { type ItemRow, isStuck, itemColumns, reasonText, revisionContent } from '../items/item-row.ts';
+import { noteEvent } from '../items/revisions.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
@@ -23,7 +26,6 @@ import {
   SELECT_LISTED_REFS,
 } from './delivery-row.ts';
 import { IS_SUSPENDED_UNCONFIRMED, suspendedUnconfirmed } from './due.ts';
-import { reasonText } from './stored-reason.ts';
 
 /**
  * How many items before an unconfirmed one are searched for later creates. Creates are sent roughly in the order of
@@ -35,6 +37,21 @@ const AROUND_MAX = 20_000;
 /** SQL condition: true for an unconfirmed delivery that waits for the end of the run's other writes. */
 const RESTS = `i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.due_at > +@now
   AND i.operation IN (SELECT value FROM json_each(@operations)) AND i.reason ->> '$.atRest' = 1`;
+
+interface Row extends ItemRow {
+  operation: Operation;
+  state: SettleState;
+}
+
+const IS_SETTLEABLE = `i.state IN (${SETTLE_STATES.map((state) => `'${state}'`).join(', ')})`;
+const IS_SELECTED = `i.state = @state AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)`;
+/** Open deliveries are few, so each condition uses the index of its state. */
+const SELECTED = [`${isStuck('i')} AND ${IS_SELECTED}`, `i.state = 'waiting' AND ${IS_SELECTED}`];
+
+const named = (by: 'key' | 'natural_key') =>
+  statement<[{ kind: SubjectKind; name: string }], Row>(
+    `SELECT ${itemColumns('i')} FROM items i WHERE i.kind = @kind AND i.${by} = @name AND ${IS_SETTLEABLE} ORDER BY i.id`,
+  );
 
 const SQL = {
   list: statement<[ReturnType<typeof suspendedUnconfirmed> & { now: number; limit: number }], DeliveryRow>(
@@ -66,6 +83,17 @@ const SQL = {
     'UPDATE items SET state = ?, due_at = ?, uncertain = 1, reason = ?, settled_at = ? WHERE id = ?',
   ),
   refs: statement<[string], RefRow>(SELECT_LISTED_REFS),
+  byKey: named('key'),
+  byNaturalKey: named('natural_key'),
+  count: SELECTED.map((selected) => column<[NamedSelection], number>(`SELECT count(*) FROM items i WHERE ${selected}`)),
+  selected: SELECTED.map((selected) =>
+    statement<[NamedSelection & { afterId: number; limit: number }], Row>(
+      `SELECT ${itemColumns('i')} FROM items i WHERE ${selected} AND i.id > @afterId ORDER BY i.id LIMIT @limit`,
+    ),
+  ),
+  bound: column<[string, string], string>(
+    "SELECT key FROM items WHERE kind = +? AND remote_id = +? AND remote_id <> 'null' LIMIT 1",
+  ),
 };
 
 /**
@@ -145,4 +173,46 @@ function productIdOf(reads: Reads, itemId: number): JsonValue {
     .all(JSON.stringify([itemId]))
     .find(({ role }) => role === 'product');
   return parseJsonOrNull<JsonValue>(product?.remoteId ?? null);
+}
+
+export function deliveriesNamed(reads: Reads, name: string): NamedDelivery[] {
+  const byKey = SUBJECT_KINDS.flatMap((kind) => SQL.byKey(reads).all({ kind, name }));
+  const found = byKey.length > 0 ? byKey : SUBJECT_KINDS.flatMap((kind) => SQL.byNaturalKey(reads).all({ kind, name }));
+  return found.map((row) => namedDelivery(reads, row));
+}
+
+export function countSelected(reads: Reads, selection: NamedSelection): number {
+  return SQL.count.reduce((sum, count) => sum + (count(reads).get(selection) ?? 0), 0);
+}
+
+export function selectedDeliveries(
+  reads: Reads,
+  request: NamedSelection & { afterId: number; limit: number },
+): NamedDelivery[] {
+  // A selection has one state, so only one of the two statements finds rows.
+  return SQL.selected.flatMap((selected) => selected(reads).all(request)).map((row) => namedDelivery(reads, row));
+}
+
+export function boundTo(reads: Reads, kind: ListableKind, remoteId: JsonValue): string | null {
+  return SQL.bound(reads).get(kind, JSON.stringify(remoteId)) ?? null;
+}
+
+function namedDelivery(reads: Reads, row: Row): NamedDelivery {
+  const { id, kind, key, revision, operation, source, state, sentAt } = row;
+  // The comparison uses the natural key that was sent, not the present one.
+  const sent =
+    kind === 'passport' ? null : naturalKeyOf(reads.profile, kind, parseJson<JsonObject>(revisionContent(row).text));
+  return {
+    id,
+    kind,
+    key,
+    revision,
+    operation,
+    source,
+    state,
+    sentAt,
+    uncertain: row.uncertain === 1,
+    naturalKey: kind === 'passport' ? row.naturalKey : (sent?.value ?? null),
+    reason: storedReason(row.reason) ?? NO_REASON,
+  };
 }

@@ -1,10 +1,23 @@
+// The items as they are stored, each with the delivery of its present revision: reading them, their names, their payloads, and
+// conditions on their state.
+
 import { type DeliveryState, IN_FLIGHT_STATES } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
+import {
+  codesWith,
+  hasTrait,
+  type Reason,
+  type ReasonTrait,
+  reasonShape,
+  storedReason,
+} from '../../domain/delivery/reason.ts';
+import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { statusAfter } from '../../domain/passport.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import { statusText } from '../passports/passport-items.ts';
-import type { FormId } from './wire-forms.ts';
+import { statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
 
 /** An item with the delivery of its present revision, as a statement over `ITEM_COLUMNS` reads it. */
 export interface ItemRow {
@@ -97,6 +110,90 @@ export function itemColumns(of: string): string {
 
 export const ITEM_COLUMNS = itemColumns('items');
 
+/** This many revisions of an item are kept, the present one included (I9). */
+export const REVISIONS_MAX = 20;
+
+const SQL = {
+  byId: statement<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
+  byKey: statement<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
+  byKeys: statement<[string, string], ItemRow>(
+    `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = +? AND key IN (SELECT value FROM json_each(+?))`,
+  ),
+  byRecord: statement<[number], ItemRow & { recordId: number }>(
+    `SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`,
+  ),
+};
+
+export interface OpenDelivery {
+  state: DeliveryState;
+  operation: Operation;
+  /** The reason as JSON. */
+  reason: string | null;
+}
+
+export function findItem(tx: Tx, kind: SubjectKind, key: string): ItemRow | undefined {
+  return SQL.byKey(tx).get(kind, key);
+}
+
+/** The stored items with these names, by `nameOf`. Unknown names are left out. One statement for each kind. */
+export function findItems(tx: Tx, names: readonly ItemName[]): Map<string, ItemRow> {
+  const found = new Map<string, ItemRow>();
+  for (const [kind, ofKind] of Map.groupBy(names, (name) => name.kind)) {
+    const keys = JSON.stringify(ofKind.map(({ key }) => key));
+    for (const row of SQL.byKeys(tx).all(kind, keys)) found.set(nameOf(row), row);
+  }
+  return found;
+}
+
+export function itemById(tx: Tx, id: number): ItemRow | undefined {
+  return SQL.byId(tx).get(id);
+}
+
+export function itemsOfRecord(tx: Tx, recordId: number): (ItemRow & { recordId: number })[] {
+  return SQL.byRecord(tx).all(recordId);
+}
+
+export function openDeliveryOf(tx: Tx, itemId: number): OpenDelivery | undefined {
+  const item = SQL.byId(tx).get(itemId);
+  if (item === undefined || item.operation === null || !isOpenState(item.state)) return undefined;
+  return { state: item.state, operation: item.operation, reason: item.reason };
+}
+
+/** The name of an item: its kind and key. */
+export interface ItemName {
+  kind: SubjectKind;
+  key: string;
+}
+
+/** The name of an item as a key of a map. */
+export function nameOf({ kind, key }: ItemName): string {
+  return `${kind}/${key}`;
+}
+
+/** Names of items. */
+export interface NameSet {
+  has(name: ItemName): boolean;
+  /** False if the set has the name already. */
+  add(name: ItemName): boolean;
+}
+
+/**
+ * A set for the names of many items: looking up the kind and then the key is faster than joining both into one text.
+ */
+export function createNameSet(): NameSet {
+  const byKind = new Map<string, Set<string>>();
+  return {
+    has: ({ kind, key }) => byKind.get(kind)?.has(key) === true,
+    add({ kind, key }) {
+      const keys = byKind.get(kind);
+      if (keys === undefined) byKind.set(kind, new Set([key]));
+      else if (keys.has(key)) return false;
+      else keys.add(key);
+      return true;
+    },
+  };
+}
+
 /** A payload as canonical JSON, with its hash. */
 export interface Content {
   text: string;
@@ -145,4 +242,40 @@ export function mayHaveArrived({ state, uncertain }: Pick<ItemRow, 'state' | 'un
  */
 export function gaveIdAway({ kind, remoteId }: Pick<ItemRow, 'kind' | 'remoteId'>): boolean {
   return remoteId === 'null' && (kind === 'product' || kind === 'material');
+}
+
+/** The stored text of a reason. It contains the shape of the reason, by which an index groups stuck items. */
+export function reasonText(reason: Reason): string {
+  return JSON.stringify({ ...reason, shape: reasonShape(reason) });
+}
+
+/**
+ * SQL condition: true if the reason of the delivery has this trait. The parameter is the name of the items table in the
+ * SQL statement.
+ */
+export function reasonHas(of: string, trait: ReasonTrait): string {
+  const codes = codesWith(trait).map((code) => `'${code}'`);
+  return `${of}.reason ->> '$.code' IN (${codes.join(', ')})`;
+}
+
+/** The same condition for a delivery that was read from the ledger: true if its reason has this trait. */
+export function hasReason({ reason }: { reason: string | null }, trait: ReasonTrait): boolean {
+  const stored = storedReason(reason);
+  return stored !== null && hasTrait(stored, trait);
+}
+
+/**
+ * SQL condition: true if the item has an open delivery. The parameter is the name of the items table in the SQL
+ * statement.
+ */
+export function isOpen(of: string): string {
+  return `${of}.state NOT IN ('delivered', 'superseded')`;
+}
+
+/**
+ * SQL condition: true if the item's delivery may need a person. The parameter is the name of the items table in the SQL
+ * statement.
+ */
+export function isStuck(of: string): string {
+  return `(${of}.state IN ('blocked', 'rejected') OR ${of}.state IN ('parked', 'in_doubt'))`;
 }

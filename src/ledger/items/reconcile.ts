@@ -1,41 +1,66 @@
 // Compares items with what the API has acknowledged, and stages the differences.
 
-import { type DeliveryState, transition } from '../../domain/delivery/delivery.ts';
-import type { Operation } from '../../domain/delivery/operation.ts';
+import { adoptedReason } from '../../domain/adoption.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
+import { difference, type Renamed } from '../../domain/delivery/reconcile.ts';
+import type { WrittenForms } from '../../domain/delivery/wire-form.ts';
 import { hasRefs } from '../../domain/item.ts';
-import { type WhyUnconfirmed, whyUnconfirmed } from '../backup/restored.ts';
+import { naturalKeyOf } from '../../domain/natural-key.ts';
+import { nextStep, type PassportDesire, type PassportStatus } from '../../domain/passport.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { sha256Url } from '../../lib/hash.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { ADOPTED_BOM, acknowledgePart, kindCreatedBy, noticeCreates, partStandingOf } from '../contact/contact.ts';
-import { hasReason } from '../deliveries/reason-conditions.ts';
-import { reasonText } from '../deliveries/stored-reason.ts';
+import { statusText } from '../passports/passport-items.ts';
+import { parseJson } from '../store/context.ts';
+import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { forgetGivenId } from './given-ids.ts';
-import { HELD_CREATE, isHeldCreate } from './held-creates.ts';
-import { gaveIdAway, ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
-import { noteEvent } from './items.ts';
-import { needsNothing } from './never-arrived.ts';
-import { beginRevision, supersedeRevision } from './revisions.ts';
-import { isInOtherForm, type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
+import {
+  acknowledgedContent,
+  type Content,
+  gaveIdAway,
+  hasReason,
+  ITEM_COLUMNS,
+  type ItemRow,
+  isOpenState,
+  mayHaveArrived,
+  revisionContent,
+} from './item-row.ts';
+import { needsNothing } from './missing.ts';
+import { HELD_CREATE, haveRefsArrived, isHeldCreate } from './refs.ts';
+import {
+  beginRevision,
+  markUnconfirmedIfRestored,
+  noteEvent,
+  supersedeRevision,
+  type WantedWrite,
+} from './revisions.ts';
 
 /** The state of the delivery that was staged for an item; null if no delivery was staged. */
 export type Staged = 'due' | 'waiting' | 'blocked' | null;
 
-/** A delivery that may have been sent before the ledger was restored. */
-type ToMark = Pick<ItemRow, 'id' | 'revision'> & { state: DeliveryState };
+/** What an item needs: a write, nothing, or a person. */
+type Wanted =
+  | { need: 'none' }
+  | ({ need: 'write' } & WantedWrite)
+  | ({ need: 'blocked'; reason: Reason } & WantedWrite);
 
 const SQL = {
   byId: statement<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
-  missingRefs: statement<[number], { n: number }>(
-    `SELECT count(*) AS n FROM refs LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key
-     WHERE refs.item_id = +? AND nullif(items.remote_id, 'null') IS NULL`,
-  ),
   needsNothing: column<[number], number>(`SELECT 1 FROM items i WHERE i.id = ? AND ${needsNothing('i')}`),
   clearIgnored: statement<[number]>('UPDATE items SET ignored_hash = NULL WHERE id = ?'),
   unadopt: statement<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
-  // The time is stored too, so that the read-back is not delayed if the clock is set back.
-  markUnconfirmed: statement<[string, string, number, number, number]>(
-    'UPDATE items SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
+  forget: statement<[number]>(
+    `UPDATE items SET acknowledged = 0, baseline = NULL, baseline_hash = NULL, remote_id = NULL, adopted = 0,
+       parts_unknown = 0, ignored_hash = NULL, dirty = iif(kind = 'passport', 1, dirty) WHERE id = ?`,
   ),
+  ofProduct: statement<[string], ItemRow>(
+    `SELECT ${ITEM_COLUMNS} FROM items WHERE acknowledged > 0
+     AND id IN (SELECT item_id FROM refs WHERE kind = 'product' AND key = ? AND role = 'product')`,
+  ),
+  isPresent: column<[number], number>('SELECT 1 FROM records WHERE id = ? AND missing_since IS NULL'),
+  givenAway: column<[], number>("SELECT id FROM items WHERE remote_id = 'null' AND kind IN ('product', 'material')"),
 };
 
 /**
@@ -94,31 +119,26 @@ export function sendInPresentForm(tx: Tx, itemId: number): Staged {
   return item ? reconcileItem(tx, item, true, true) : null;
 }
 
-function haveRefsArrived(tx: Tx, itemId: number): boolean {
-  return (SQL.missingRefs(tx).get(itemId)?.n ?? 0) === 0;
+/** Blocks the staged delivery of an item until a person decides. */
+export function blockItem(tx: Tx, itemId: number, reason: Reason): void {
+  const item = SQL.byId(tx).get(itemId);
+  const wanted = item === undefined ? null : wantedOf(item, tx);
+  if (item === undefined || wanted === null || wanted.need === 'none' || mayHaveArrived(item)) return;
+  beginRevision(tx, item, wanted, { state: 'blocked', reason });
+  noteEvent(tx, itemId, item.revision + 1, 'blocked', reason);
 }
 
-export function markUnconfirmed(tx: Tx, { id, revision, state }: ToMark, { reason, lookAt }: WhyUnconfirmed): void {
-  SQL.markUnconfirmed(tx).run(transition(state, 'look_up'), reasonText(reason), lookAt ?? 0, tx.clock.now(), id);
-  noteEvent(tx, id, revision, 'suspect', reason);
-}
+/** The name under which the ledger stores that this work is done. */
+const DONE = 'given_ids_reconciled';
 
-/** I6: in a restored ledger, a write that may have been sent since the backup is looked up before it is sent. */
-export function markUnconfirmedIfRestored(
-  tx: Tx,
-  {
-    id,
-    revision,
-    operation,
-  }: {
-    id: number;
-    revision: number;
-    operation: Operation;
-  },
-): boolean {
-  const why = whyUnconfirmed(tx, id, operation);
-  if (why) markUnconfirmed(tx, { id, revision, state: 'due' }, why);
-  return why !== null;
+/**
+ * Reconciles the items whose remote ids other items took over under an earlier version, which did not reconcile them.
+ * Reads all items, but only once in the life of a ledger.
+ */
+export function reconcileGivenIds(tx: Tx): void {
+  if (readMeta(tx, DONE) !== null) return;
+  for (const itemId of SQL.givenAway(tx).all()) reconcile(tx, itemId);
+  writeMeta(tx, DONE, '1');
 }
 
 function reconcileForgotten(tx: Tx, item: ItemRow, again: boolean): Staged {
@@ -146,4 +166,83 @@ function staysOpen(item: ItemRow, wanted: WantedWrite & { need: 'write' | 'block
   if (item.operation !== wanted.operation || revisionContent(item).hash !== wanted.desiredHash) return false;
   const isMoving = item.state === 'due' || item.state === 'waiting';
   return wanted.need === 'blocked' ? item.state === 'blocked' || !(isMoving || again) : isMoving || !again;
+}
+
+/**
+ * The difference between the desired payload and the baseline (I4), as the write that removes it.
+ *
+ * @param asked true if a person asks now to send the item in the present form, even if its content is at the API
+ */
+function wantedOf(
+  item: ItemRow,
+  { profile, forms }: { profile: Profile; forms: Pick<WrittenForms, 'isPresent'> },
+  asked = false,
+): Wanted {
+  const { kind, key, desired, desiredHash } = item;
+  const baseline = acknowledgedContent(item);
+  if (kind === 'passport') return passportDifference(desired, baseline);
+  const baselineHash = baseline?.hash ?? null;
+  const renamed = kind === 'product' && baselineHash !== desiredHash ? renamedOf(item, baseline, profile) : null;
+  const sendsForm = baselineHash === desiredHash && isInOtherForm(item, forms) && (asked || sendsAgain(item));
+  const wanted = difference({ kind, key, desiredHash, baselineHash, renamed, sendsForm }, profile);
+  if (wanted.need === 'none') return wanted;
+  const write = { ...wanted, desired, desiredHash, byHand: false };
+  if (wanted.need === 'blocked' || item.adopted === 0) return write;
+  const reason = adoptedReason(
+    item.source,
+    parseJson<JsonObject>(desired),
+    parseJson<JsonObject>(baseline?.text ?? '{}'),
+  );
+  return { ...write, need: 'blocked', reason };
+}
+
+/** True if the API has acknowledged the item in a form in which it is not sent any more. */
+function isInOtherForm(
+  { kind, acknowledged, form }: Pick<ItemRow, 'kind' | 'acknowledged' | 'form'>,
+  forms: Pick<WrittenForms, 'isPresent'>,
+): boolean {
+  return acknowledged > 0 && !forms.isPresent(kind, form);
+}
+
+/** True if the open delivery sends content that is at the API already: a person has asked for the present form. */
+function sendsAgain(item: ItemRow): boolean {
+  return isOpenState(item.state) && revisionContent(item).hash === acknowledgedContent(item)?.hash;
+}
+
+/** The item's natural keys at the API and in the source; null if they are the same. */
+function renamedOf({ naturalKey }: ItemRow, baseline: Content | null, profile: Profile): Renamed | null {
+  const known = baseline === null ? null : naturalKeyOf(profile, 'product', parseJson<JsonObject>(baseline.text));
+  return known === null || known.value === naturalKey ? null : { from: known.value, to: naturalKey };
+}
+
+/** A passport changes step by step: each delivery leads to one status. */
+function passportDifference(desired: string, baseline: Content | null): Wanted {
+  const { status: from = null } = parseJson<{ status?: PassportStatus }>(baseline?.text ?? '{}');
+  const { status, because } = parseJson<PassportDesire>(desired);
+  const step = nextStep(from, status);
+  if (step === null) return { need: 'none' };
+  const text = statusText(step.status);
+  const byHand = because === 'person';
+  return { need: 'write', operation: step.operation, desired: text, desiredHash: sha256Url(text), byHand };
+}
+
+// Items whose remote id another item has taken over. An item without its remote id is not at the platform any more, so
+// its next write is a create. This is also true for the BOM items and the passport of such a product, because at the
+// platform they belong to the product of the other item.
+
+/**
+ * Forgets what the API has acknowledged of an item that gave its id away. Returns the items that have to be
+ * reconciled afterwards: those that their source still has.
+ */
+function forgetGivenId(tx: Tx, item: ItemRow): number[] {
+  const ofProduct = item.kind === 'product' ? SQL.ofProduct(tx).all(item.key) : [];
+  // An item whose write may have arrived is skipped here: its delivery is settled first.
+  return [item, ...ofProduct.filter((one) => !mayHaveArrived(one))].flatMap((one) => forgetOne(tx, one));
+}
+
+function forgetOne(tx: Tx, item: ItemRow): number[] {
+  supersedeRevision(tx, item);
+  SQL.forget(tx).run(item.id);
+  const isPresent = item.recordId !== null && SQL.isPresent(tx).get(item.recordId) !== undefined;
+  return isPresent ? [item.id] : [];
 }

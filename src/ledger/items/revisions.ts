@@ -1,16 +1,36 @@
-// The revisions of items.
+// The revisions of items, each the life of one delivery: they begin, end and move to the history.
 
 import { type DeliveryState, transition } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import { leaveRequest } from '../deliveries/requests/requests.ts';
-import { reasonText } from '../deliveries/stored-reason.ts';
+import { type WhyUnconfirmed, whyUnconfirmed } from '../backup/restored.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { type ItemRow, isOpenState, revisionContent } from './item-row.ts';
-import type { WantedWrite } from './wanted.ts';
+import {
+  ITEM_COLUMNS,
+  type ItemRow,
+  isOpen,
+  isOpenState,
+  itemColumns,
+  mayHaveArrived,
+  REVISIONS_MAX,
+  reasonText,
+  revisionContent,
+} from './item-row.ts';
+import { needsNothing } from './missing.ts';
+import { leaveRequest } from './requests.ts';
 
-/** This many revisions of an item are kept, the present one included (I9). */
-export const REVISIONS_MAX = 20;
+/** The write that would bring the desired payload to the API, and the baseline after it. */
+export interface WantedWrite {
+  operation: Operation;
+  desired: string;
+  desiredHash: string;
+  /** True if a person has asked for this write. */
+  byHand: boolean;
+}
+
+/** A delivery that may have been sent before the ledger was restored. */
+type ToMark = Pick<ItemRow, 'id' | 'revision'> & { state: DeliveryState };
 
 const SQL = {
   keep: statement<[HistoryRow]>(
@@ -34,6 +54,25 @@ const SQL = {
   supersede: statement<[{ id: number; state: string; reason: string | null; now: number }]>(
     `UPDATE items SET state = @state, settled_at = @now, reason = coalesce(@reason, reason), sent = NULL, due_at = 0,
        uncertain = 0 WHERE id = @id`,
+  ),
+  // The time is stored too, so that the read-back is not delayed if the clock is set back.
+  markUnconfirmed: statement<[string, string, number, number, number]>(
+    'UPDATE items SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
+  ),
+  disown: statement<[number]>('UPDATE items SET record_id = NULL WHERE id = ?'),
+  addReleased: statement<[number, number]>(
+    'INSERT INTO released (item_id, stream_id) SELECT +?, stream_id FROM records WHERE id = +?',
+  ),
+  removeReleased: statement<[number]>('DELETE FROM released WHERE item_id = ?'),
+  byId: statement<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
+  gone: statement<[string], ItemRow>(
+    `SELECT ${itemColumns('i')} FROM items i WHERE i.source = +? AND ${isOpen('i')} AND ${needsNothing('i')}`,
+  ),
+  remove: statement<[number]>('DELETE FROM items WHERE id = ?'),
+  setIgnored: statement<[string | null, number]>('UPDATE items SET ignored_hash = ? WHERE id = ?'),
+  hasten: statement<[number]>('UPDATE items SET by_hand = 1 WHERE id = ?'),
+  insertEvent: statement<[number, number | null, number, string, string | null]>(
+    'INSERT INTO events (item_id, revision, at, type, detail) VALUES (?, ?, ?, ?, ?)',
   ),
 };
 
@@ -59,6 +98,84 @@ export function supersedeRevision(tx: Tx, item: ItemRow, reason?: Reason): void 
   leaveRequest(tx, item);
   const why = reason === undefined ? null : reasonText(reason);
   SQL.supersede(tx).run({ id: item.id, state: transition(item.state, 'supersede'), reason: why, now: tx.clock.now() });
+}
+
+export function markUnconfirmed(tx: Tx, { id, revision, state }: ToMark, { reason, lookAt }: WhyUnconfirmed): void {
+  SQL.markUnconfirmed(tx).run(transition(state, 'look_up'), reasonText(reason), lookAt ?? 0, tx.clock.now(), id);
+  noteEvent(tx, id, revision, 'suspect', reason);
+}
+
+/** I6: in a restored ledger, a write that may have been sent since the backup is looked up before it is sent. */
+export function markUnconfirmedIfRestored(
+  tx: Tx,
+  { id, revision, operation }: { id: number; revision: number; operation: Operation },
+): boolean {
+  const why = whyUnconfirmed(tx, id, operation);
+  if (why) markUnconfirmed(tx, { id, revision, state: 'due' }, why);
+  return why !== null;
+}
+
+/** Adds an event to the item's history. The revision is null for an event of the item as a whole. */
+export function noteEvent(tx: Tx, itemId: number, revision: number | null, type: string, detail: object | null): void {
+  SQL.insertEvent(tx).run(itemId, revision, tx.clock.now(), type, detail === null ? null : JSON.stringify(detail));
+}
+
+/** Marks the open delivery of an item, or the delivery that follows it, as urgent, because a person waits for it. */
+export function hastenDelivery(tx: Tx, itemId: number): void {
+  const item = SQL.byId(tx).get(itemId);
+  if (item && isOpenState(item.state)) SQL.hasten(tx).run(itemId);
+}
+
+/** Ends a delivery by a manual resolution. The same payload is not staged again until it changes. */
+export function ignoreDelivery(tx: Tx, itemId: number, reason: Reason): void {
+  const item = SQL.byId(tx).get(itemId);
+  if (item === undefined) return;
+  supersedeRevision(tx, item, reason);
+  SQL.setIgnored(tx).run(revisionContent(item).hash, itemId);
+  noteEvent(tx, itemId, item.revision, 'ignored', reason);
+}
+
+/** Takes back the staged delivery of an item, unless the API may have received it. */
+export function takeBackDelivery(tx: Tx, itemId: number): void {
+  const item = SQL.byId(tx).get(itemId);
+  if (item && !mayHaveArrived(item)) supersedeRevision(tx, item);
+}
+
+/**
+ * Ends the deliveries of items of a source that its last complete reads did not have and that never reached the API.
+ * Nothing has to be done about such an item.
+ */
+export function endGoneDeliveries(tx: Tx, source: string): void {
+  for (const item of SQL.gone(tx).all(source)) supersedeRevision(tx, item);
+}
+
+/**
+ * Releases an item from the record that made it. An item that never reached the API is deleted. An item at the
+ * platform is kept, and the guard decides whether it is missing.
+ */
+export function disownItem(tx: Tx, item: ItemRow & { recordId: number }): void {
+  if (item.acknowledged === 0 && !mayHaveArrived(item)) {
+    leaveRequest(tx, item);
+    SQL.remove(tx).run(item.id);
+    return;
+  }
+  addReleased(tx, item);
+  if (!mayHaveArrived(item)) supersedeRevision(tx, item);
+}
+
+/** Takes an item from the record that made it last. */
+function addReleased(
+  tx: Tx,
+  { id, recordId, missingSince }: Pick<ItemRow, 'id' | 'missingSince'> & { recordId: number },
+): void {
+  SQL.disown(tx).run(id);
+  // The item of a missing record is missing already.
+  if (missingSince === null) SQL.addReleased(tx).run(id, recordId);
+}
+
+/** Call it when an item that had no record is made by a record again. */
+export function removeReleased(tx: Tx, itemId: number): void {
+  SQL.removeReleased(tx).run(itemId);
 }
 
 /** Copies the present revision to the history. An open revision is copied as superseded. */

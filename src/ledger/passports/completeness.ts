@@ -9,7 +9,7 @@ import type { Issue } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
 import { kindWord } from '../../domain/words.ts';
-import { isOpen } from '../deliveries/delivery-states.ts';
+import { isOpen } from '../items/item-row.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { statement } from '../store/statement.ts';

@@ -11,11 +11,10 @@ import {
   wantedByPolicy,
 } from '../../domain/passport.ts';
 import type { PassportReplay, ReplaySelection } from '../../domain/ports/replay.ts';
-import { selectedByCause } from '../deliveries/cause-selections.ts';
-import { isStuck } from '../deliveries/delivery-states.ts';
-import { parametersOf, type SelectionParameters } from '../deliveries/selection.ts';
-import { hastenDelivery, openDeliveryOf, takeBackDelivery } from '../items/items.ts';
+import { parametersOf, type SelectionParameters, selectedByCause } from '../deliveries/replay.ts';
+import { isStuck, openDeliveryOf } from '../items/item-row.ts';
 import { reconcile } from '../items/reconcile.ts';
+import { hastenDelivery, takeBackDelivery } from '../items/revisions.ts';
 import { statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
 import { blockersOf, commonBlockers, type EvaluatedProduct, isComplete } from './completeness.ts';

@@ -9,8 +9,8 @@ import type { ItemKind } from '../../domain/item.ts';
 import type { CreatesAfter, HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
 import { kindWord } from '../../domain/words.ts';
 import { addCreates, type CreateCounts, countCreates, kindCreatedBy } from '../contact/contact.ts';
-import { countHeldCreates, heldKeysOf } from '../items/held-creates.ts';
-import { markUnconfirmedIfRestored } from '../items/reconcile.ts';
+import { countHeldCreates, heldKeysOf } from '../items/refs.ts';
+import { markUnconfirmedIfRestored } from '../items/revisions.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import {

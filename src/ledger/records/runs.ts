@@ -19,7 +19,7 @@ import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { noteReadAfterRestore } from '../backup/restored.ts';
 import { noteFirstRead, resetCreateCounts } from '../contact/contact.ts';
-import { endGoneDeliveries } from '../items/items.ts';
+import { endGoneDeliveries } from '../items/revisions.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';

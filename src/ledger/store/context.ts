@@ -1,10 +1,10 @@
+import type { WrittenForms } from '../../domain/delivery/wire-form.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Encode, EncodeImport } from '../../domain/ports/claim.ts';
 import type { ContactRules } from '../../domain/ports/first-contact.ts';
 import type { MissingGuard } from '../../domain/ports/intake.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { WrittenForms } from '../items/wire-forms.ts';
 import type { Sqlite } from './database.ts';
 
 // A rule for the statements of the ledger: a statement that runs for every record and reads more than one table takes

@@ -10,9 +10,8 @@ import type {
   PassportState,
   SourceCounts,
 } from '../../domain/ports/ledger/ledger-views.ts';
-import { isOpen, isStuck } from '../deliveries/delivery-states.ts';
-import { IS_MISSING } from '../items/missing-items.ts';
-import { needsNothing } from '../items/never-arrived.ts';
+import { isOpen, isStuck } from '../items/item-row.ts';
+import { IS_MISSING, needsNothing } from '../items/missing.ts';
 import type { Sqlite } from '../store/database.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
 

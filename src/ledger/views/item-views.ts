@@ -1,6 +1,7 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
 import type { WireForms } from '../../domain/delivery/wire-form.ts';
+import { type FormId } from '../../domain/delivery/wire-form.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { ITEM_KINDS, type ItemKind, type RefRole, type SubjectKind } from '../../domain/item.ts';
 import { type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
@@ -15,10 +16,9 @@ import type {
 } from '../../domain/ports/ledger/ledger-views.ts';
 import { identitiesOf } from '../../domain/record.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { isOpen, itemState } from '../deliveries/delivery-states.ts';
-import { IS_MISSING } from '../items/missing-items.ts';
-import { needsNothing } from '../items/never-arrived.ts';
-import { type FormId, otherForms } from '../items/wire-forms.ts';
+import { otherForms } from '../items/content.ts';
+import { isOpen } from '../items/item-row.ts';
+import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
 import { IS_HELD } from '../records/guarded-reads.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';

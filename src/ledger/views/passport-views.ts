@@ -1,7 +1,7 @@
 import { storedReason } from '../../domain/delivery/reason.ts';
 import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { LedgerViews, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
-import { isOpen } from '../deliveries/delivery-states.ts';
+import { isOpen } from '../items/item-row.ts';
 import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
 import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';

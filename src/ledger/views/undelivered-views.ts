@@ -3,8 +3,7 @@ import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/del
 import type { ItemKind } from '../../domain/item.ts';
 import type { AdoptedChanges } from '../../domain/ports/first-contact.ts';
 import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
-import { isStuck } from '../deliveries/delivery-states.ts';
-import { reasonHas } from '../deliveries/reason-conditions.ts';
+import { isStuck, reasonHas } from '../items/item-row.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /** How many deliveries are searched for those that the API has refused. */

@@ -16,13 +16,12 @@ import type {
 import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { UnprovenWrites } from '../../domain/unproven-words.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { readApiWait } from '../deliveries/api-wait.ts';
-import { isStuck, itemState } from '../deliveries/delivery-states.ts';
-import { reasonHas } from '../deliveries/reason-conditions.ts';
-import { readImportProofs } from '../deliveries/requests/import-proof.ts';
+import { readApiWait } from '../deliveries/api-notes.ts';
+import { readImportProofs } from '../deliveries/imports.ts';
 import { NEEDS_PERSON as IS_STUCK, SHAPE } from '../deliveries/stuck-groups.ts';
-import { createMissingViews } from '../items/missing-items.ts';
-import { createPaddedKeys } from '../items/padded-key.ts';
+import { createPaddedKeys } from '../items/content.ts';
+import { isStuck, reasonHas } from '../items/item-row.ts';
+import { createMissingViews, itemState } from '../items/missing.ts';
 import { guardedReadOf, OPEN_GUARDED_READS, type OpenGuardedRead } from '../records/guarded-reads.ts';
 import { createStreamAccounts, HAS_UNMAPPED } from '../records/streams.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { PADDING } from '../../../src/ledger/items/padded-key.ts';
+import { PADDING } from '../../../src/ledger/items/content.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 

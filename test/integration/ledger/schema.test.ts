@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createPaddedKeys } from '../../../src/ledger/items/padded-key.ts';
+import { createPaddedKeys } from '../../../src/ledger/items/content.ts';
 import { readSchema } from '../../../src/ledger/schema.ts';
 import { openDatabase } from '../../../src/ledger/store/database.ts';
 import { versionAfter } from '../../../src/ledger/upgrade/steps/steps.ts';

@@ -1,26 +1,32 @@
-import { transition } from '../../../domain/delivery/delivery.ts';
-import { isSettleState, mayBeSettled } from '../../../domain/delivery/manual-resolution.ts';
-import { NO_REASON, storedReason } from '../../../domain/delivery/reason.ts';
-import type { Decision, RequestSettlement, Settled, Settlement } from '../../../domain/ports/decision.ts';
-import { markAbsent } from '../../backup/restored.ts';
-import { kindCreatedBy } from '../../contact/contact.ts';
-import { ignoreDelivery, noteEvent, takeBackDelivery } from '../../items/items.ts';
-import { reconcile } from '../../items/reconcile.ts';
-import { resolveIdConflict } from '../../items/remote-ids.ts';
-import { markPassportsDirtyBy } from '../../passports/passport-items.ts';
-import { statement } from '../../store/statement.ts';
-import type { Tx } from '../../store/tx.ts';
-import { type DeliveryRow, isImportedCreate, SELECT_DELIVERY } from '../delivery-row.ts';
-import { importMembers, limitImport } from '../requests/imports.ts';
-import { leaveRequest } from '../requests/requests.ts';
-import { reasonText } from '../stored-reason.ts';
-import { DECISION_CHANGES } from './decision-changes.ts';
-import { adoptFound, deliver, forgetBaseline } from './deliver.ts';
+// Stores the decisions about deliveries that were sent, or that cannot be sent.
 
-/** The text that the timeline shows for a manual resolution. */
-const ARRIVED = { message: 'A person has reported that the write arrived.' };
+import { type DeliveryEvent, transition } from '../../domain/delivery/delivery.ts';
+import { isSettleState, mayBeSettled } from '../../domain/delivery/manual-resolution.ts';
+import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
+import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledger.ts';
+import { markAbsent } from '../backup/restored.ts';
+import { kindCreatedBy } from '../contact/contact.ts';
+import { reasonText } from '../items/item-row.ts';
+import { reconcile } from '../items/reconcile.ts';
+import { leaveRequest } from '../items/requests.ts';
+import { ignoreDelivery, markUnconfirmed, noteEvent, takeBackDelivery } from '../items/revisions.ts';
+import { markPassportsDirtyBy } from '../passports/passport-items.ts';
+import { statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
+import { adoptFound, deliver, forgetBaseline, settlePlain } from './deliver.ts';
+import {
+  type DeliveryRow,
+  isImportedCreate,
+  SELECT_DELIVERY,
+  SELECT_SETTLE_ROWS,
+  type SettleRow,
+} from './delivery-row.ts';
+import { importMembers, limitImport } from './imports.ts';
+import { resolveIdConflict } from './remote-ids.ts';
 
 const SQL = {
+  rows: statement<[string], SettleRow>(SELECT_SETTLE_ROWS),
   byId: statement<[number], DeliveryRow>(SELECT_DELIVERY),
   move: statement<[string, number, number, number, string, number, number]>(
     `UPDATE items SET state = ?, due_at = ?, attempts = max(0, attempts + ?), uncertain = ?, reason = ?, settled_at = ?
@@ -30,7 +36,33 @@ const SQL = {
     "UPDATE items SET due_at = ?, group_max = ? WHERE id = ? AND state = 'due'",
   ),
   limit: statement<[number, number]>('UPDATE items SET group_max = ? WHERE id = ?'),
+  reject: statement<[string, string, number, number]>(
+    'UPDATE items SET state = ?, due_at = 0, reason = ?, settled_at = ? WHERE id = ?',
+  ),
+  goAlone: statement<[number]>('UPDATE items SET group_max = 1 WHERE id = ? AND group_max IS NOT 1'),
 };
+
+/**
+ * Stores the decisions about deliveries that were sent. An answer is plain if it acknowledges the write of an item whose
+ * desired payload has not changed since. Plain answers are settled together with few statements. All other requests are
+ * settled member by member.
+ */
+export function settle(tx: Tx, groups: readonly RequestSettlement[]): Settled[] {
+  const ids = groups.flatMap(({ settlements }) => settlements.map(({ id }) => id));
+  const present = SQL.rows(tx).all(JSON.stringify(ids));
+  const rows = new Map(present.map((row) => [row.id, row]));
+  const found = groups.map((group) => ({
+    group,
+    members: group.settlements.map((settlement) => ({ settlement, row: rows.get(settlement.id) })),
+  }));
+  // Two groups may name the same delivery, and the second must see what the first has stored. So they are settled in order.
+  const settled = new Set(ids).size === ids.length ? settlePlain(tx, found) : [];
+  const settledIds = new Set<number>();
+  return found.flatMap((one, at) => settled[at] ?? settleRequest(tx, one.group, settledIds));
+}
+
+/** The text that the timeline shows for a manual resolution. */
+const ARRIVED = { message: 'A person has reported that the write arrived.' };
 
 /**
  * Settles the members of one request, whatever was decided about them.
@@ -38,7 +70,7 @@ const SQL = {
  * @param settledIds deliveries that this transaction has settled. A second decision about one of them changes nothing.
  *   This function adds the deliveries that it settles.
  */
-export function settleRequest(
+function settleRequest(
   tx: Tx,
   { claim, settlements, keep, groupMax }: RequestSettlement,
   settledIds: Set<number>,
@@ -134,6 +166,43 @@ function beginAgain(tx: Tx, row: DeliveryRow, dueAt: number): number {
   return staged === 'due' ? 1 : 0;
 }
 
+interface DecisionChange {
+  event: DeliveryEvent;
+  dueAt: number;
+  spent: -1 | 0 | 1;
+  /** Left out if the decision does not change this column. */
+  uncertain?: 0 | 1;
+}
+
+/** The columns that each decision changes, except the decisions that end a delivery. */
+const DECISION_CHANGES: {
+  [K in Exclude<Decision['kind'], 'delivered' | 'ignored'>]: (
+    decision: Extract<Decision, { kind: K }>,
+  ) => DecisionChange;
+} = {
+  retry: ({ dueAt, spend, uncertain }) => ({
+    event: 'retry',
+    dueAt,
+    spent: spend ? 1 : 0,
+    ...(uncertain ? { uncertain: 1 } : {}),
+  }),
+  unconfirmed: ({ nextLookAt, spend }) => ({
+    event: 'unconfirmed',
+    dueAt: nextLookAt ?? 0,
+    spent: spend ? 1 : 0,
+    uncertain: 1,
+  }),
+  resend: ({ dueAt, absent, refund }) => ({
+    event: 'resend',
+    dueAt,
+    spent: refund ? -1 : 0,
+    ...(absent ? { uncertain: 0 } : {}),
+  }),
+  blocked: ({ recheckAt }) => ({ event: 'block', dueAt: recheckAt ?? 0, spent: 0, uncertain: 0 }),
+  rejected: () => ({ event: 'reject', dueAt: 0, spent: 0, uncertain: 0 }),
+  parked: () => ({ event: 'exhaust', dueAt: 0, spent: 0, uncertain: 0 }),
+};
+
 /** The delivery of a settlement; undefined if it has changed since. */
 function rowOf(tx: Tx, { id, revision, decision, seen }: Settlement, claim: RequestSettlement['claim']) {
   const row = SQL.byId(tx).get(id);
@@ -180,3 +249,37 @@ function isAsSeen({ state, sentAt, reason }: DeliveryRow, seen: NonNullable<Sett
 
 /** The decisions after which the same revision may be sent again. */
 const STAYS_OPEN: ReadonlySet<Decision['kind']> = new Set(['unconfirmed', 'resend', 'retry']);
+
+/**
+ * Dead-letters a delivery that throws unexpectedly before it is sent. The delivery then waits for a person.
+ */
+export function deadLetter(tx: Tx, { deliveryId, revision, reason, isOneOfMany }: DeadLetterRequest): void {
+  const row = SQL.byId(tx).get(deliveryId);
+  if (row?.revision !== revision) return;
+  // I3: if an import was sent, all its members change their state together.
+  const isTied = row.operation === 'product.import' && row.requestId !== null;
+  const ids = isTied ? importMembers(tx, row.requestId ?? 0) : [row.id];
+  const rows = ids.flatMap((id) => SQL.byId(tx).get(id) ?? []);
+  const sending = rows.filter(({ state }) => state === 'sending');
+  if (row.requestId !== null && sending.length > 0) {
+    // I6: its bytes may have been sent.
+    const decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } as const;
+    const settlements = sending.map(({ id, revision }) => ({ id, revision, decision }));
+    const claim = { request: row.requestId, sends: row.sends ?? 0 };
+    settle(tx, [{ claim, settlements, keep: false, groupMax: null }]);
+  }
+  const due = rows.filter(({ state }) => state === 'due');
+  if (isTied && due.length > 0) leaveRequest(tx, row);
+  for (const one of due) rejectDue(tx, one, reason, isOneOfMany);
+}
+
+function rejectDue(tx: Tx, row: DeliveryRow, reason: Reason, isOneOfMany: boolean): void {
+  if (row.uncertain === 1) {
+    markUnconfirmed(tx, row, { reason, lookAt: null });
+    return;
+  }
+  if (isOneOfMany && SQL.goAlone(tx).run(row.id).changes > 0) return;
+  leaveRequest(tx, row);
+  SQL.reject(tx).run(transition(row.state, 'reject'), reasonText(reason), tx.clock.now(), row.id);
+  noteEvent(tx, row.id, row.revision, 'rejected', reason);
+}

@@ -1,10 +1,10 @@
 // The claimed requests, with their bytes and keys (I2).
 
-import type { Operation } from '../../../domain/delivery/operation.ts';
-import type { ItemRow } from '../../items/item-row.ts';
-import { insertMany, nextId } from '../../store/insert-many.ts';
-import { column, statement } from '../../store/statement.ts';
-import type { Tx } from '../../store/tx.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
+import { insertMany, nextId } from '../store/insert-many.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
+import type { ItemRow } from './item-row.ts';
 
 /** A request that was claimed and may be sent again. */
 export interface RequestRow {

@@ -7,12 +7,12 @@ import type { Decision } from '../../domain/ports/decision.ts';
 import { isIdOfAllKinds } from '../../domain/remote-id.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import type { DeliveryRow } from '../deliveries/delivery-row.ts';
+import { gaveIdAway } from '../items/item-row.ts';
+import { reconcile } from '../items/reconcile.ts';
+import { noteEvent } from '../items/revisions.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { gaveIdAway } from './item-row.ts';
-import { noteEvent } from './items.ts';
-import { reconcile } from './reconcile.ts';
+import type { DeliveryRow } from './delivery-row.ts';
 
 /** An item and its new remote id as JSON; null if the item gets no id. */
 interface GivenId {

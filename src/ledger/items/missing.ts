@@ -1,11 +1,63 @@
+// Items that their source no longer has, and items that the platform never got.
+//
+// If the source no longer has an item that the platform never got, neither a person nor the platform has to do anything: its open
+// delivery is superseded, and it is counted nowhere. It stays in the ledger with its history. If its row comes back, it is staged
+// again.
+
+import { codesWith } from '../../domain/delivery/reason.ts';
 import type { MissingGroup } from '../../domain/missing-items.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { MissingSelection } from '../../domain/ports/unconfirmed.ts';
+import { mayBeSinceBackup } from '../backup/restored.ts';
 import type { Sqlite } from '../store/database.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { neverArrived } from './never-arrived.ts';
+import { isOpen, REVISIONS_MAX } from './item-row.ts';
+
+const MADE_NOTHING = codesWith('made_nothing')
+  .map((code) => `'${code}'`)
+  .join(', ');
+
+/**
+ * SQL condition on a revision: true if it was never sent, or if the last answer to it shows that it made no item. A person
+ * who ends a delivery replaces its reason, so then only a delivery that was never sent is known to have made nothing.
+ */
+function madeNothing(of: string): string {
+  const code = `${of}.reason ->> '$.code'`;
+  return `iif(${of}.reason IS NULL OR ${code} = 'ignored', ${of}.sent_at IS NULL, ${code} IN (${MADE_NOTHING})
+    AND ${of}.reason ->> '$.lookAgain' IS NULL AND ${of}.reason ->> '$.afterDoubt' IS NULL)`;
+}
+
+/**
+ * SQL condition: true if it is certain that no write of the item has arrived. The API has acknowledged nothing, no write is in
+ * flight or unconfirmed, and no revision may have made the item. A parked delivery had no clear answer. I6: what the ledger
+ * does not know for certain is false, such as an item whose history was pruned, a BOM item of an adopted product, or a
+ * write since the backup of a restored ledger.
+ *
+ * @param of the name of the items table in the SQL statement
+ */
+function neverArrived(of: string): string {
+  return `(${of}.acknowledged = 0 AND ${of}.kind <> 'passport' AND ${of}.uncertain = 0 AND ${of}.revision <= ${REVISIONS_MAX}
+    AND coalesce(${of}.state, 'due') IN ('waiting', 'due', 'blocked', 'rejected', 'superseded') AND ${madeNothing(of)}
+    AND NOT EXISTS (SELECT 1 FROM history h WHERE h.item_id = ${of}.id AND NOT (h.state = 'superseded' AND ${madeNothing('h')}))
+    AND NOT EXISTS (SELECT 1 FROM refs f JOIN items p ON p.kind = f.kind AND p.key = f.key
+      WHERE f.item_id = ${of}.id AND f.role = 'product' AND p.parts_unknown = 1)
+    AND NOT ${mayBeSinceBackup(of)})`;
+}
+
+/** SQL condition: true if the source no longer has the item, and the platform never got it, so that nothing has to be done. */
+export function needsNothing(of: string): string {
+  return `(${of}.missing_since IS NOT NULL AND ${neverArrived(of)})`;
+}
+
+/**
+ * The state of an item: its open delivery's state, else its last delivery's. An item that the platform never got and that
+ * its source no longer has is superseded. `of` is the name of the items table in the statement.
+ */
+export function itemState(of: string): string {
+  return `CASE WHEN ${isOpen(of)} THEN ${of}.state WHEN ${of}.ignored_hash IS NOT NULL OR ${needsNothing(of)} THEN 'superseded' ELSE 'delivered' END`;
+}
 
 /** SQL condition on a missing product: true if a person or the config wanted its passport to be withdrawn. */
 function isToBeWithdrawn(of: string): string {

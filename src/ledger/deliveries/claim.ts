@@ -1,25 +1,39 @@
-// Marks due deliveries as sending, with few statements for all of them.
+// Marks due deliveries as sending, with few statements for all of them, and makes their requests.
 
-import { transition } from '../../../domain/delivery/delivery.ts';
-import type { Operation } from '../../../domain/delivery/operation.ts';
-import type { ClaimedRequest, ToClaim } from '../../../domain/ports/claim.ts';
-import { suspendedCreates } from '../../contact/contact.ts';
-import { blockItem } from '../../items/items.ts';
-import type { FormId } from '../../items/wire-forms.ts';
-import { takeBackUnlessWanted } from '../../passports/passports.ts';
-import { statement } from '../../store/statement.ts';
-import type { Tx } from '../../store/tx.ts';
-import { claimedDelivery, type DeliveryRow, SELECT_LISTED_DELIVERIES } from '../delivery-row.ts';
-import { changesMax } from './import-proof.ts';
-import { claimedMember, gatherImport, gatherNewImport } from './imports.ts';
-import { makeRequest, readRefs } from './new-requests.ts';
-import { claimRequestsAgain, insertRequests, nextRequestId, type RequestRow } from './requests.ts';
+import { idempotencyKey, transition } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
+import { changedFields, wholePayload } from '../../domain/delivery/reconcile.ts';
+import type { FormId } from '../../domain/delivery/wire-form.ts';
+import { hasRefs, type RefRole } from '../../domain/item.ts';
+import type { ClaimedRequest, ToClaim } from '../../domain/ports/claim.ts';
+import type { EncodedWrite, Write } from '../../domain/ports/target.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { suspendedCreates } from '../contact/contact.ts';
+import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
+import { blockItem } from '../items/reconcile.ts';
+import { claimRequestsAgain, insertRequests, nextRequestId, type RequestRow } from '../items/requests.ts';
+import { takeBackUnlessWanted } from '../passports/passports.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
+import { statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
+import {
+  claimedDelivery,
+  type DeliveryRow,
+  type RefRow,
+  SELECT_LISTED_DELIVERIES,
+  SELECT_LISTED_REFS,
+} from './delivery-row.ts';
+import { changesMax, claimedMember, gatherImport, gatherNewImport } from './imports.ts';
 
 /** Steps of a passport that need a complete product. */
 const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
 
+/** The remote ids of the items that one item refers to. */
+type Refs = Partial<Record<RefRole, JsonValue>>;
+
 const SQL = {
   rows: statement<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
+  refs: statement<[string], RefRow>(SELECT_LISTED_REFS),
   wait: statement<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
   send: statement<[{ state: string; now: number; members: string }]>(
     `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = m.request, request_place = m.place,
@@ -144,4 +158,52 @@ type Member = readonly [id: number, request: number, place: number | null, form:
 function keptRequest({ requestId, operation, idempotencyKey: key, path, body, sends }: DeliveryRow): RequestRow | null {
   if (requestId === null || key === null || path === null || sends === null) return null;
   return { id: requestId, operation, idempotencyKey: key, path, body, sends };
+}
+
+/**
+ * Reads the references of many rows at once. The returned function gives null for a row while a remote id is missing.
+ */
+function readRefs(tx: Tx, rows: readonly DeliveryRow[]): (row: DeliveryRow) => Refs | null {
+  const pointing = rows.filter(({ kind, requestId }) => requestId === null && hasRefs(kind)).map(({ id }) => id);
+  const found = new Map<number, Refs | null>();
+  for (const { itemId, role, remoteId } of pointing.length === 0 ? [] : SQL.refs(tx).all(JSON.stringify(pointing))) {
+    const refs = found.get(itemId) ?? (found.has(itemId) ? null : {});
+    if (refs !== null && remoteId !== null) refs[role] = parseJson<JsonValue>(remoteId);
+    found.set(itemId, remoteId === null ? null : refs);
+  }
+  return ({ id, kind }) => (hasRefs(kind) ? (found.get(id) ?? null) : {});
+}
+
+/** Makes the path, the bytes and the key of the request that is stored under this id. */
+function makeRequest(tx: Tx, row: DeliveryRow, refs: Refs, id: number): RequestRow {
+  const { operation, revision } = row;
+  const content = revisionContent(row);
+  const { path, body } = encodeWrite(tx, row, content.text, refs);
+  const key = idempotencyKey({
+    epoch: tx.epoch,
+    target: tx.target,
+    operation,
+    subject: row.id,
+    naturalKey: row.naturalKey ?? row.key,
+    payloadHash: content.hash,
+    revision,
+  });
+  return { id, operation, idempotencyKey: key, path, body, sends: 0 };
+}
+
+function encodeWrite(tx: Tx, row: DeliveryRow, text: string, refs: Refs): EncodedWrite {
+  const { operation, kind } = row;
+  const desired = parseJson<JsonObject>(text);
+  const payload = operation.endsWith('.update') ? updateOf(tx, row, desired) : desired;
+  // The API knows a passport by its product's id.
+  const remoteId = kind === 'passport' ? (refs.product ?? null) : parseJsonOrNull<JsonValue>(row.remoteId);
+  return tx.encode({ operation, payload, refs, remoteId } satisfies Write);
+}
+
+/** The body of an update: the fields that differ, or all fields if the platform has them in another form. */
+function updateOf(tx: Tx, row: DeliveryRow, desired: JsonObject): JsonObject {
+  const known = acknowledgedContent(row);
+  const before = parseJsonOrNull<JsonObject>(known?.text ?? null) ?? {};
+  const isPartial = tx.forms.isPresent(row.kind, row.form) && known?.hash !== revisionContent(row).hash;
+  return isPartial ? changedFields(desired, before) : wholePayload(desired, before);
 }

@@ -1,0 +1,239 @@
+// What a new delivery waits for: the remote ids of the items that it refers to, or the decision of the guard.
+
+import { transition } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Issue } from '../../domain/issue.ts';
+import { hasRefs, type Item, type ItemKind, type ItemRef, type SubjectKind } from '../../domain/item.ts';
+import { insertMany } from '../store/insert-many.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Tx } from '../store/tx.ts';
+import { type ItemName, type ItemRow, mayHaveArrived } from './item-row.ts';
+import { markUnconfirmedIfRestored } from './revisions.ts';
+
+/** The kinds that a part can be, with the role of a ref to each kind. */
+const ROLES = { product: 'component', material: 'material' } as const;
+type PartKind = keyof typeof ROLES;
+
+/** The owner of parts whose kinds have to be decided. */
+export interface PartOwner {
+  /** The record that makes the item with these parts. */
+  recordId: number;
+  /** The item in the ledger; undefined for a new item. */
+  known: ItemRow | undefined;
+  /** True if the record still makes the item. Items that it no longer makes do not count as parts. */
+  isMade: (name: ContestedPart) => boolean;
+}
+
+export interface ContestedPart {
+  kind: PartKind;
+  key: string;
+}
+
+/** True if the item has a ref to a part without a kind. */
+export function hasPart({ refs }: Pick<Item, 'refs'>): boolean {
+  return refs.some(({ either }) => either === true);
+}
+
+interface ReadyRow {
+  id: number;
+  revision: number;
+  operation: Operation;
+  place: number;
+}
+
+const insertHeldCreates = insertMany({ into: 'held_creates', columns: ['item_id', 'stream_id'] });
+
+const SQL = {
+  candidates: statement<[string], { kind: PartKind; isPresent: 0 | 1; recordId: number | null }>(
+    `SELECT kind, missing_since IS NULL AND record_id IS NOT NULL AS isPresent, record_id AS recordId FROM items
+     WHERE kind IN ('product', 'material') AND key = ?`,
+  ),
+  stored: statement<[number, string], { kind: PartKind }>(
+    "SELECT kind FROM refs WHERE item_id = ? AND key = ? AND role <> 'product'",
+  ),
+  any: column<[], number>('SELECT 1 FROM refs WHERE either = 1 LIMIT 1'),
+  // BOM items that the platform has are left out, because no write changes a BOM item.
+  requeue: statement<[{ kind: string; keys: string }]>(
+    `UPDATE records SET state = 'pending', version = version + 1
+     WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN (
+       SELECT i.record_id FROM json_each(@keys) k CROSS JOIN refs f ON f.key = k.value AND f.either = 1
+       JOIN items i ON i.id = f.item_id WHERE f.kind <> @kind AND i.acknowledged = 0)`,
+  ),
+  anyHeldCreates: column<[], number>('SELECT 1 FROM streams WHERE holds_creates > 0 LIMIT 1'),
+  holding: statement<[string], { recordId: number; streamId: number }>(
+    `SELECT r.id AS recordId, r.stream_id AS streamId FROM records r JOIN streams s ON s.id = r.stream_id
+     WHERE r.id IN (SELECT value FROM json_each(?)) AND s.holds_creates > 0`,
+  ),
+  has: column<[number], number>('SELECT 1 FROM held_creates WHERE item_id = ?'),
+  newRecords: column<[number], number>(
+    `SELECT DISTINCT i.record_id FROM held_creates h CROSS JOIN items i ON i.id = h.item_id
+     WHERE h.stream_id = ? AND i.record_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM items o
+       WHERE o.record_id = i.record_id AND o.id NOT IN (SELECT item_id FROM held_creates))`,
+  ),
+  keys: column<[number, string, number], string>(
+    `SELECT i.key FROM held_creates h CROSS JOIN items i ON i.id = h.item_id
+     WHERE h.stream_id = ? AND i.kind = ? ORDER BY h.item_id LIMIT ?`,
+  ),
+  count: column<[number, string], number>(
+    `SELECT count(*) FROM held_creates h CROSS JOIN items i ON i.id = h.item_id WHERE h.stream_id = ? AND i.kind = ?`,
+  ),
+  anyWaiting: column<[], number>("SELECT 1 FROM items WHERE state = 'waiting' LIMIT 1"),
+  // Waiting items that refer to one of these items and whose refs all have remote ids now.
+  ready: statement<[{ kind: string; keys: string }], ReadyRow>(
+    `SELECT w.id, w.revision, w.operation, min(k.key) AS place FROM json_each(@keys) k
+     CROSS JOIN refs ON refs.kind = @kind AND refs.key = k.value
+     CROSS JOIN items w ON w.id = refs.item_id AND w.state = 'waiting'
+     WHERE w.id NOT IN (SELECT item_id FROM held_creates) AND NOT EXISTS (SELECT 1 FROM refs other LEFT JOIN items t ON t.kind = other.kind AND t.key = other.key
+       WHERE other.item_id = w.id AND nullif(t.remote_id, 'null') IS NULL)
+     GROUP BY w.id`,
+  ),
+  missingRefs: statement<[number], { n: number }>(
+    `SELECT count(*) AS n FROM refs LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key
+     WHERE refs.item_id = +? AND nullif(items.remote_id, 'null') IS NULL`,
+  ),
+  setDue: statement<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
+};
+
+/** A ref as a row of the table. */
+export function refRow(itemId: number, { role, kind, key, either }: ItemRef): (string | number)[] {
+  return [itemId, role, kind, key, either === true ? 1 : 0];
+}
+
+export const insertRefs = insertMany({ into: 'refs', columns: ['item_id', 'role', 'kind', 'key', 'either'] });
+
+// A ref may name a part that is a material or a component. Only the ledger knows which of them has the key. So it decides
+// when a record is staged, and again when a new item with the key appears.
+
+/**
+ * Decides of which kind the parts of an item are. A part whose item does not exist yet counts as a component, and
+ * waits. The issues are about parts that are both a product and a material; `contested` names these parts.
+ */
+export function resolveParts(
+  tx: Tx,
+  item: Item,
+  of: PartOwner,
+): { item: Item; issues: Issue[]; contested: ContestedPart[] } {
+  const issues: Issue[] = [];
+  const contested: ContestedPart[] = [];
+  const refs = item.refs.map((ref): ItemRef => {
+    if (ref.either !== true) return ref;
+    const settled = settledKind(tx, ref, of);
+    const [kind = 'product', other] = settled === undefined ? kindsOf(tx, ref, item, of) : [settled];
+    if (other === undefined) return { role: ROLES[kind], kind, key: ref.key, either: true };
+    issues.push(bothIssue(ref));
+    contested.push({ kind, key: ref.key }, { kind: other, key: ref.key });
+    return ref;
+  });
+  return { item: { ...item, refs }, issues, contested };
+}
+
+/** Makes records wait for another mapping if their parts may be these new items. */
+export function requeueForParts(tx: Tx, kind: ItemKind, keys: readonly string[]): void {
+  if ((kind !== 'product' && kind !== 'material') || keys.length === 0 || SQL.any(tx).get() === undefined) return;
+  SQL.requeue(tx).run({ kind, keys: JSON.stringify(keys) });
+}
+
+function kindsOf(tx: Tx, { key }: ItemRef, item: Item, { recordId, isMade }: PartOwner): PartKind[] {
+  // A product is not a part of itself, so a part with the product's key is a material.
+  if (item.refs.some((ref) => ref.role === 'product' && ref.key === key)) return ['material'];
+  const isLeft = (one: { kind: PartKind; recordId: number | null }) =>
+    one.recordId === recordId && !isMade({ kind: one.kind, key });
+  const found = SQL.candidates(tx)
+    .all(key)
+    .filter((one) => !isLeft(one));
+  const present = found.filter(({ isPresent }) => isPresent === 1);
+  return (present.length > 0 ? present : found).map(({ kind }) => kind);
+}
+
+/**
+ * The kind that was already sent; undefined if nothing was sent. It is not decided again for an item that the
+ * platform has or may have received.
+ */
+function settledKind(tx: Tx, { key }: ItemRef, { known }: PartOwner): PartKind | undefined {
+  if (known === undefined || (known.acknowledged === 0 && !mayHaveArrived(known))) return undefined;
+  return SQL.stored(tx).get(known.id, key)?.kind;
+}
+
+function bothIssue({ key }: ItemRef): Issue {
+  return {
+    code: 'refs.ambiguous',
+    field: 'refs.part',
+    value: key,
+    message: `There are both a product and a material with the key ${JSON.stringify(key)}, so it is unknown whether the part is the product or the material.`,
+    cure: 'Name the part under refs.component or refs.material, or give the product or the material another key.',
+  };
+}
+
+// New items of streams that were read before. Their creates wait until the guard has decided whether the items that the
+// stream had are gone.
+
+/** Why the create of a new item waits for the guard. */
+export const HELD_CREATE: Reason = {
+  code: 'guarded',
+  message:
+    'The item is new, and its stream had other items before. It is created when the read has shown that these are not gone.',
+};
+
+/** Of these records, those whose new items have to wait, with their streams. */
+export function heldStreamsOf(tx: Tx, recordIds: readonly number[]): ReadonlyMap<number, number> {
+  if (SQL.anyHeldCreates(tx).get() === undefined) return new Map();
+  const rows = SQL.holding(tx).all(JSON.stringify([...new Set(recordIds)]));
+  return new Map(rows.map(({ recordId, streamId }) => [recordId, streamId]));
+}
+
+export function addHeldCreates(tx: Tx, creates: readonly { itemId: number; streamId: number }[]): void {
+  if (creates.length > 0)
+    insertHeldCreates(
+      tx,
+      creates.map(({ itemId, streamId }) => [itemId, streamId]),
+    );
+}
+
+export function isHeldCreate(tx: Tx, itemId: number): boolean {
+  return SQL.has(tx).get(itemId) !== undefined;
+}
+
+/** The records that make nothing but held creates: the stream did not have them before. */
+export function newRecordsOf(tx: Tx, streamId: number): Set<number> {
+  return new Set(SQL.newRecords(tx).all(streamId));
+}
+
+/** The keys of the held creates, by kind. At most `limit` keys. */
+export function heldKeysOf(tx: Tx, streamId: number, kind: string, limit: number): string[] {
+  return SQL.keys(tx).all(streamId, kind, limit);
+}
+
+/** How many creates of a kind are held. */
+export function countHeldCreates(tx: Tx, streamId: number, kind: string): number {
+  return SQL.count(tx).get(streamId, kind) ?? 0;
+}
+
+// Makes deliveries due that waited for the remote ids of items.
+
+/** Returns how many deliveries became due for each item, in the same order. A delivery is counted once. */
+export function releaseWaiting(tx: Tx, arrived: readonly ItemName[]): number[] {
+  const released = arrived.map(() => 0);
+  if (arrived.length === 0 || SQL.anyWaiting(tx).get() === undefined) return released;
+  const places = arrived.map(({ kind, key }, place) => ({ kind, key, place }));
+  for (const [kind, ofKind] of Map.groupBy(places, (one) => one.kind)) {
+    // No item refers to an item of this kind.
+    if (hasRefs(kind)) continue;
+    const ready = SQL.ready(tx).all({ kind, keys: JSON.stringify(ofKind.map(({ key }) => key)) });
+    if (ready.length === 0) continue;
+    SQL.setDue(tx).run(transition('waiting', 'refs_arrived'), JSON.stringify(ready.map(({ id }) => id)));
+    for (const { place, ...delivery } of ready) {
+      const at = ofKind[place]?.place ?? 0;
+      if (!markUnconfirmedIfRestored(tx, delivery)) released[at] = (released[at] ?? 0) + 1;
+    }
+  }
+  return released;
+}
+
+export function releaseWaitingFor(tx: Tx, kind: SubjectKind, key: string): number {
+  return releaseWaiting(tx, [{ kind, key }])[0] ?? 0;
+}
+
+export function haveRefsArrived(tx: Tx, itemId: number): boolean {
+  return (SQL.missingRefs(tx).get(itemId)?.n ?? 0) === 0;
+}
