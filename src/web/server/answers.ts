@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { WEB_ROLES } from '../../domain/web-role.ts';
+import { plainJson } from '../../lib/text/odd-character.ts';
 import { sessionCookie } from '../access.ts';
 import { type Html, html } from '../html.ts';
 import { layout, MENU, type MenuEntry } from '../layout.ts';
@@ -78,7 +79,11 @@ export function createAnswers(routes: () => readonly Route[]) {
           .send(Readable.from(answer.chunks, { objectMode: false }));
       case 'json': {
         const { status = 200, contentType = 'application/json; charset=utf-8', headers = {}, value } = answer;
-        return reply.code(status).headers(headers).type(contentType).send(JSON.stringify(value));
+        return reply
+          .code(status)
+          .headers(headers)
+          .type(contentType)
+          .send(plainJson(JSON.stringify(value)));
       }
       case 'text':
         return reply.type(answer.contentType).send(answer.text);

@@ -134,6 +134,16 @@ describe('characters that nobody sees', () => {
     expect(hiddenIn(stdout + stderr)).toEqual([]);
   });
 
+  it.each(['/items', `/items/product/${encodeURIComponent('A\u200b1')}`, '/causes', '/passports'])(
+    'the HTTP API escapes characters that nobody sees, and its values keep them: %s',
+    async (path) => {
+      const { status, body } = await web.people.operator.get(`/api/v1${path}`);
+      expect(status).toBe(200);
+      expect(hiddenIn(body)).toEqual([]);
+      expect(ANY.test(JSON.stringify(JSON.parse(body)))).toBe(true);
+    },
+  );
+
   it('the platform has the characters as they are', () => {
     const { products } = web.world.contents();
     expect(new Set(products.map(({ sku }) => sku))).toEqual(new Set(NAMED.map((character) => `A${character}1`)));
