@@ -3,7 +3,7 @@
 // error. If an answer has neither, the daemon has died.
 
 import { z } from 'zod';
-import { ledgerPath } from '../ledger/store/ledger-path.ts';
+import { ledgerPath } from '../ledger/file/file.ts';
 import type { WorkProgress } from './work-progress.ts';
 
 /** The beginning of a request's path, before the handler's name. */

@@ -13,7 +13,7 @@ import type { BackupStatus, ReloadStatus } from '../domain/ports/daemon-notes.ts
 import type { Deferred, ItemCounts, RefusedWork, RunView, StreamAccount } from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { runWarnings } from '../domain/run-warnings.ts';
-import { FULL_BYTES, freeBytesBeside } from '../ledger/store/free-space.ts';
+import { FULL_BYTES, freeBytesBeside } from '../ledger/file/file.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
 import type { CommandContext, RunAction } from './context.ts';

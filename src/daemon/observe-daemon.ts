@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { SourceCounts } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { QueueName } from '../domain/ports/queues.ts';
-import { freeBytesBeside } from '../ledger/store/free-space.ts';
+import { freeBytesBeside } from '../ledger/file/file.ts';
 import type { Clock } from '../lib/clock.ts';
 import { keptAnswer } from '../lib/collections/kept.ts';
 import { messageOf } from '../lib/errors.ts';

@@ -2,10 +2,9 @@ import type { WireForms } from '../domain/delivery/wire-form.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { DashboardViews } from '../domain/ports/ledger/dashboard-views.ts';
 import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
-import { openToRead } from './identity/recognise.ts';
-import { assertPresentSchema } from './store/database.ts';
-import type { LedgerHolder } from './store/holder.ts';
+import type { LedgerHolder } from './file/lock.ts';
 import { readMeta } from './store/meta.ts';
+import { assertPresentSchema, openToRead } from './upgrade/open.ts';
 import { createViews } from './views/views.ts';
 
 /**

@@ -10,7 +10,6 @@ import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
-import { endProof, hasUnbound, unprovenKinds } from './backup/restored.ts';
 import {
   acceptAdoptedPage,
   adoptAs,
@@ -57,12 +56,14 @@ import {
   unconfirmedDeliveries,
   voidLeases,
 } from './deliveries/unconfirmed.ts';
-import { createHighWater, type HighWater } from './identity/high-water.ts';
-import { takeIdentity } from './identity/identity.ts';
-import { assertNotGone, assertNotRestored } from './identity/recognise.ts';
+import { createLogSync, fullDiskFault, type LogSync } from './file/file.ts';
+import { assertNotGone, assertNotRestored, takeIdentity } from './file/identity.ts';
+import { acquireLock, type LedgerLock, thisHolder, watchLedger } from './file/lock.ts';
+import { createHighWater, type HighWater } from './file/mark.ts';
 import { storeForms } from './items/content.ts';
 import { acceptMissing } from './items/missing.ts';
 import { reconcileGivenIds } from './items/reconcile.ts';
+import { endProof, hasUnbound, unprovenKinds } from './items/restored.ts';
 import { askForPassports, evaluatePassports, replayPassports, unpublishedPassports } from './passports/passports.ts';
 import {
   beginAction,
@@ -83,19 +84,14 @@ import { endRun, identifyRecords, itemRecords, remapRecords, startRun, storeIden
 import { stagePage } from './records/stage-page.ts';
 import { stageRecords } from './records/staging.ts';
 import { pendingRecords, recordsByKey } from './records/streams.ts';
-import { writeDaemonNote } from './store/daemon-notes.ts';
-import { openDatabase, type Sqlite } from './store/database.ts';
-import { createFollowClock } from './store/follow-clock.ts';
+import { STEPS } from './schema.ts';
+import { type Sqlite } from './store/database.ts';
 import { createGroupCommit } from './store/group-commit.ts';
-import { thisHolder } from './store/holder.ts';
-import { fullDiskFault, ledgerFaultOf } from './store/ledger-fault.ts';
-import { watchLedger } from './store/ledger-watch.ts';
-import { acquireLock, type LedgerLock } from './store/lock.ts';
-import { createLogSync, type LogSync } from './store/log-sync.ts';
-import { writeMeta } from './store/meta.ts';
-import { pruneHistory } from './store/prune.ts';
+import { ledgerFaultOf } from './store/ledger-fault.ts';
+import { writeDaemonNote, writeMeta } from './store/meta.ts';
 import type { Reads } from './store/tx.ts';
-import { STEPS } from './upgrade/steps/steps.ts';
+import { createFollowClock, pruneHistory } from './store/upkeep.ts';
+import { openDatabase } from './upgrade/open.ts';
 import type { UpgradeOptions } from './upgrade/upgrade.ts';
 import { createViews } from './views/views.ts';
 

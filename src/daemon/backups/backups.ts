@@ -8,7 +8,7 @@ import type { BackupStatus } from '../../domain/ports/daemon-notes.ts';
 import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
 import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
-import { runBackup } from '../../ledger/backup/run-backup.ts';
+import { runBackup } from '../../ledger/backup/backup.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { makeFolder } from '../../lib/files/make-folder.ts';

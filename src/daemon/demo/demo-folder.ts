@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
-import { acquireLock } from '../../ledger/store/lock.ts';
+import { acquireLock } from '../../ledger/file/lock.ts';
 import { Fault, fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 import { makeFolder } from '../../lib/files/make-folder.ts';
 

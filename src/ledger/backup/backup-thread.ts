@@ -4,8 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../lib/errors.ts';
 import { loadSqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
-import { backUpLedger } from './backup.ts';
-import { type BackupAnswer, type BackupTask, LOADED } from './run-backup.ts';
+import { type BackupAnswer, type BackupTask, backUpLedger, LOADED } from './backup.ts';
 
 function answer(task: BackupTask): BackupAnswer {
   try {

@@ -1,18 +1,21 @@
 import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { ItemCounts, ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import { Fault, fileReasonOf } from '../../lib/errors.ts';
-import { assertNotGone } from '../identity/recognise.ts';
-import { isOfPresentVersion, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
+import { sentence } from '../../lib/text/sentence.ts';
+import { markAsBackup, removePartial, syncFile } from '../file/copy.ts';
+import { ledgerPath, sidecarsOf } from '../file/file.ts';
+import { assertNotGone } from '../file/identity.ts';
+import { STEPS } from '../schema.ts';
+import { type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf, limitFaultOf } from '../store/ledger-fault.ts';
-import { ledgerPath, sidecarsOf } from '../store/ledger-path.ts';
-import { STEPS } from '../upgrade/steps/steps.ts';
+import { isOfPresentVersion, openDatabaseReadOnly } from '../upgrade/open.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 import { createItemCounts, createItemTotals } from '../views/counts.ts';
-import { markAsBackup, removePartial, syncFile } from './put-in-place.ts';
 
 export interface BackupRequest {
   file: string;
@@ -128,4 +131,75 @@ function assertFree(backup: string, { file, force }: { file: string; force: bool
   throw fault('usage', `There is a file ${backup} already.`, {
     suggestion: 'Name another file, or replace it with --force.',
   });
+}
+
+/** The data with which the thread is started. */
+export interface BackupTask {
+  /** The ledger. */
+  file: string;
+  /** The path of the backup. */
+  to: string;
+  now: number;
+}
+
+/** The thread's first message. The thread may be ended once this message has arrived. */
+export const LOADED = 'loaded';
+
+export type BackupAnswer = { ok: true; file: string; bytes: number } | { ok: false; message: string };
+
+/** SQLite copies even a large ledger outside this memory. */
+const HEAP_MB_MAX = 256;
+
+/**
+ * Makes a backup in a separate thread, as `backUpLedger` does. After an abort the thread is ended, and its unfinished
+ * file stays.
+ *
+ * @throws Fault `ledger.unwritable` if it cannot be made, `interrupted` after an abort
+ */
+export async function runBackup(task: BackupTask, abort: AbortSignal): Promise<{ file: string; bytes: number }> {
+  if (abort.aborted) throw interruptedFault();
+  const worker = new Worker(threadFile(), {
+    workerData: task,
+    // The thread needs no secret that the environment may have.
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<BackupAnswer>();
+  const loaded = Promise.withResolvers<void>();
+  const onAbort = () => {
+    reject(interruptedFault());
+    // If a thread is ended while it loads SQLite, the whole process ends.
+    void loaded.promise.then(() => worker.terminate());
+  };
+  abort.addEventListener('abort', onAbort, { once: true });
+  worker.on('message', (message: typeof LOADED | BackupAnswer) => {
+    if (message === LOADED) loaded.resolve();
+    else resolve(message);
+  });
+  worker.once('error', reject);
+  worker.once('exit', () => reject(failedFault('the thread that makes the backup has ended')));
+  try {
+    const answer = await promise;
+    if (!answer.ok) throw failedFault(answer.message);
+    return answer;
+  } finally {
+    abort.removeEventListener('abort', onAbort);
+  }
+}
+
+/** The thread's file: a source in a checkout, and a file of the build in an installed package. */
+function threadFile(): URL {
+  const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new URL(`backup-thread.${suffix}`, import.meta.url);
+}
+
+function failedFault(reason: string): Error {
+  return fault('ledger.unwritable', `The ledger could not be backed up: ${sentence(reason)}`, {
+    path: 'backups',
+    suggestion: 'Check that the folder of `backups` can be written and has room. The earlier backups are kept.',
+  });
+}
+
+function interruptedFault(): Error {
+  return fault('interrupted', 'The backup was stopped before it was complete.');
 }

@@ -1,20 +1,37 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { closeSync, constants, copyFileSync, existsSync, linkSync, openSync, realpathSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import type { DeliveryState } from '../../domain/delivery/delivery.ts';
+import type { Operation } from '../../domain/delivery/operation.ts';
+import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import { NO_FORMS } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';
+import type { SubjectKind } from '../../domain/item.ts';
+import type { PassportRules } from '../../domain/passport.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createHighWater } from '../identity/high-water.ts';
-import { bindTarget, takeIdentity } from '../identity/identity.ts';
-import { readMark } from '../identity/mark.ts';
+import { forgetListings } from '../contact/listings.ts';
+import { voidLeases } from '../deliveries/unconfirmed.ts';
+import { markAsBackup, removePartial, syncFile } from '../file/copy.ts';
+import { ledgerPath } from '../file/file.ts';
+import { bindTarget, takeIdentity } from '../file/identity.ts';
+import { acquireLock, thisHolder } from '../file/lock.ts';
+import { createHighWater, readMark } from '../file/mark.ts';
+import { presenceOf } from '../items/content.ts';
+import { mayHaveArrived } from '../items/item-row.ts';
+import { leaveRequestsOf } from '../items/requests.ts';
+import { beginLookUps, RESTORED, type WhyUnconfirmed, whyUnconfirmed } from '../items/restored.ts';
+import { markUnconfirmed, takeBackDelivery } from '../items/revisions.ts';
 import { readHolder } from '../read-ledger.ts';
-import { openDatabase, openDatabaseReadOnly } from '../store/database.ts';
-import { thisHolder } from '../store/holder.ts';
-import { ledgerPath } from '../store/ledger-path.ts';
-import { acquireLock } from '../store/lock.ts';
-import { readMeta } from '../store/meta.ts';
-import { STEPS } from '../upgrade/steps/steps.ts';
+import { countPendingRows } from '../records/streams.ts';
+import { STEPS } from '../schema.ts';
+import { type Sqlite } from '../store/database.ts';
+import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
+import { column, statement } from '../store/statement.ts';
+import { inTransaction, type LedgerContext, type Tx } from '../store/tx.ts';
+import { openDatabase, openDatabaseReadOnly } from '../upgrade/open.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
-import { acceptRestored, type ToLookUp } from './accept-restored.ts';
-import { putInPlace } from './put-in-place.ts';
 
 export interface RestoreRequest {
   file: string;
@@ -103,5 +120,236 @@ function holderOf(file: string): ReturnType<typeof readHolder> {
     return readHolder(file);
   } catch {
     return null;
+  }
+}
+
+// Accepts a restored ledger. What it knows of the API is as old as the backup, so five things change:
+// - New idempotency keys differ from all keys that were used since the backup. A server would answer a known key with
+//   its earlier answer.
+// - Updates and publications that were sent before the backup get new keys too. Later writes may have been acknowledged
+//   since, and the earlier answer shows nothing about them. Repeating an update does no harm. A publication is looked
+//   up before it is repeated.
+// - An update that was answered, and whose answer was not confirmed by a list yet, counts as lost for the same reason.
+// - Creates that may have been sent since the backup are looked up first. `restored.ts` decides which.
+// - Of products and materials the ledger only knows that they exist. Every record is mapped again when its source is
+//   read, so each product and material is written in full once, with the source's present content. An item that is
+//   missing from its source is written when it comes back.
+
+/** How many deliveries have to be looked up, by operation. A person has to look up those that the API cannot list. */
+export type ToLookUp = Partial<Record<Operation, number>>;
+
+interface OpenRow {
+  id: number;
+  revision: number;
+  operation: Operation;
+  state: DeliveryState;
+  uncertain: 0 | 1;
+  reason: string | null;
+}
+
+interface BoundRow {
+  id: number;
+  kind: SubjectKind;
+  baseline: string;
+}
+
+const NO_PASSPORTS: PassportRules = {
+  isConfigured: false,
+  init: 'manual',
+  publish: 'manual',
+  sources: [],
+  partSources: [],
+  bomSources: [],
+  withdrawMissingOf: [],
+  mappedFields: [],
+};
+
+const SQL = {
+  open: statement<[], OpenRow>(
+    `SELECT id, revision, operation, state, uncertain, reason FROM items WHERE state IN ('waiting', 'due', 'sending', 'in_doubt')`,
+  ),
+  hasRecord: column<[number], number>(
+    'SELECT 1 FROM items i JOIN records r ON r.id = i.record_id WHERE i.id = ? AND r.missing_since IS NULL',
+  ),
+  bound: statement<[], BoundRow>(
+    `SELECT id, kind, iif(acknowledged = 1, desired, baseline) AS baseline FROM items
+     WHERE kind IN ('product', 'material') AND acknowledged > 0`,
+  ),
+  forget: statement<[string, string, number]>(
+    'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
+  ),
+  streams: column<[], number>('SELECT id FROM streams'),
+  readAgain: statement("UPDATE records SET state = 'stale', version = version + 1"),
+  raise: statement<[{ least: string }]>(
+    `INSERT INTO meta (name, value) VALUES ('generation', @least)
+     ON CONFLICT DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@least AS INTEGER)) + 1 AS TEXT)`,
+  ),
+};
+
+/**
+ * Accepts the ledger in the file. All of it is one transaction, so a crash leaves the ledger accepted or unchanged.
+ *
+ * @param generation the count of commits in the mark; the ledger's own count has to become greater
+ */
+function acceptRestored(
+  db: Sqlite,
+  { target, profile, clock, generation }: { target: string; profile: Profile; clock: Clock; generation: number },
+): ToLookUp {
+  // Nothing is mapped, encoded or guarded here.
+  const context: LedgerContext = {
+    db,
+    clock,
+    profile,
+    forms: NO_FORMS,
+    contactRules: { firstContact: 'assume-empty', bom: 'create' },
+    passportRules: NO_PASSPORTS,
+    guardOf: () => null,
+    encode: notUsed,
+    encodeImport: notUsed,
+    epoch: randomUUID(),
+    target,
+  };
+  return inTransaction(context, (tx) => {
+    writeMeta(tx, 'epoch', tx.epoch);
+    removeMeta(tx, 'backup_at');
+    SQL.raise(tx).run({ least: String(generation + 1) });
+    beginLookUps(tx);
+    forgetListings(tx);
+    const toLookUp = lookUpOpen(tx);
+    forgetContents(tx);
+    // No process is sending any more. A delivery that is being sent has a request, so the leases are voided before the
+    // requests are released.
+    voidLeases(tx, profile.settlingDelayMs.reset);
+    leaveRequestsOf(tx, withNewKeys(profile));
+    for (const streamId of SQL.streams(tx).all()) countPendingRows(tx, streamId);
+    SQL.readAgain(tx).run();
+    return toLookUp;
+  });
+}
+
+/** Makes the writes unconfirmed that may have been sent since the backup. Returns how many, by operation. */
+function lookUpOpen(tx: Tx): ToLookUp {
+  const toLookUp: ToLookUp = {};
+  for (const row of SQL.open(tx).all()) {
+    const { id, operation } = row;
+    // I2: a create that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A waiting
+    // delivery is checked when its refs arrive, because the refs may prove that it is new.
+    const why = row.state === 'waiting' ? null : whyToLookUp(tx, row);
+    if (why) {
+      markUnconfirmed(tx, row, why);
+      toLookUp[operation] = (toLookUp[operation] ?? 0) + 1;
+    } else if (isAnsweredUpdate(row)) {
+      markUnconfirmed(tx, row, { reason: OLD_ANSWER, lookAt: tx.clock.now() });
+    } else if (row.state === 'due' && isUpdate(operation) && row.uncertain === 0 && SQL.hasRecord(tx).get(id)) {
+      // The staged content is as old as the backup. The item's record stages the change again after its source was read.
+      takeBackDelivery(tx, id);
+    }
+  }
+  return toLookUp;
+}
+
+function whyToLookUp(tx: Tx, row: OpenRow): WhyUnconfirmed | null {
+  const wasPublishing = isPublication(row.operation) && mayHaveArrived(row);
+  return wasPublishing ? { reason: RESTORED, lookAt: tx.clock.now() } : whyUnconfirmed(tx, row.id, row.operation);
+}
+
+/** True for an update whose answer counts once a list has shown the item. */
+function isAnsweredUpdate({ operation, state, reason }: OpenRow): boolean {
+  return isUpdate(operation) && state === 'in_doubt' && hasTrait(storedReason(reason) ?? NO_REASON, 'was_answered');
+}
+
+/** Of products and materials, only their presence at the API is known. */
+function forgetContents(tx: Tx): void {
+  const { profile } = tx;
+  for (const { id, kind, baseline } of SQL.bound(tx).all()) {
+    // A platform that updates no products would not accept a full write of a product.
+    if (kind === 'product' && profile.productUpdate === 'none') continue;
+    const known = presenceOf(profile, kind, { desired: baseline, before: baseline });
+    SQL.forget(tx).run(known.baseline, known.hash, id);
+  }
+}
+
+const OLD_ANSWER: Reason = {
+  code: 'crash',
+  message:
+    'The ledger was restored from a backup, and later writes may have replaced the content of this answered write.',
+};
+
+function notUsed(): never {
+  throw fault('internal', 'Nothing is encoded while a restored ledger is accepted.');
+}
+
+/**
+ * The operations whose requests are not sent again under their old keys. Where the platform updates no products, an
+ * import would make a second product under another key.
+ */
+function withNewKeys({ productUpdate }: Profile): Operation[] {
+  const operations: Operation[] = ['material.update', 'passport.publish', 'passport.unpublish'];
+  return productUpdate === 'import' ? [...operations, 'product.import'] : operations;
+}
+
+function isPublication(operation: Operation): boolean {
+  return operation === 'passport.publish' || operation === 'passport.unpublish';
+}
+
+function isUpdate(operation: Operation): boolean {
+  return operation === 'product.import' || operation === 'material.update';
+}
+
+/**
+ * Replaces the ledger's file with a copy of a backup, and keeps the former file beside it. The copy is marked as a
+ * backup, so after a crash nothing takes it for the former ledger. The caller holds the ledger's lock.
+ *
+ * @returns the path of the former ledger; null if there was none
+ */
+export function putInPlace(
+  backup: string,
+  { place, keepAs, now }: { place: string; keepAs: string; now: number },
+): string | null {
+  const partial = `${place}.part`;
+  removePartial(partial);
+  try {
+    copyInto(partial, backup);
+    markAsBackup(partial, now);
+    syncFile(partial);
+    const before = existsSync(place) ? keepAs : null;
+    if (before !== null) {
+      // SQLite would apply the former file's log to the new file. The former file without its log is recognised as an
+      // older copy.
+      for (const suffix of ['-wal', '-shm']) {
+        if (existsSync(`${place}${suffix}`)) renameSync(`${place}${suffix}`, `${before}${suffix}`);
+      }
+      keep(place, before);
+    }
+    renameSync(partial, place);
+    syncFile(dirname(place));
+    return before;
+  } catch (error) {
+    // A failed copy is as large as the ledger, so it must not stay on the disk.
+    removePartial(partial);
+    throw error;
+  }
+}
+
+function copyInto(partial: string, backup: string): void {
+  const source = new Database(backup, { readonly: true });
+  try {
+    closeSync(openSync(partial, 'wx', 0o600));
+    source.prepare('VACUUM INTO ?').run(partial);
+  } finally {
+    source.close();
+  }
+}
+
+/**
+ * Gives the former ledger a second name. It keeps its first name until the new file replaces it: a process that finds
+ * no ledger would create an empty one.
+ */
+function keep(place: string, as: string): void {
+  try {
+    linkSync(place, as);
+  } catch {
+    // This file system has no hard links, so the file is copied. Nothing that has the second name is overwritten.
+    copyFileSync(place, as, constants.COPYFILE_EXCL);
   }
 }

@@ -13,9 +13,9 @@ import { blockItem, reconcile } from '../items/reconcile.ts';
 import { releaseWaitingFor } from '../items/refs.ts';
 import { noteEvent } from '../items/revisions.ts';
 import { adoptPassport, markPassportsDirtyBy } from '../passports/passport-items.ts';
-import { parseJson } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
+import { parseJson } from '../store/tx.ts';
 import {
   acknowledgePart,
   endFirstContact,

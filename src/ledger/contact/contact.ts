@@ -9,11 +9,11 @@ import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { ContactEntry, ContactStep, PartsAnswer } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { unprovenKinds } from '../backup/restored.ts';
-import { parseJson } from '../store/context.ts';
+import { unprovenKinds } from '../items/restored.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
+import { parseJson } from '../store/tx.ts';
 import {
   compareListFrom,
   compareStoredList,

@@ -8,9 +8,9 @@ import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts'
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { parseJson } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
+import { parseJson } from '../store/tx.ts';
 
 interface ListingRow {
   kind: ContactList;

@@ -28,8 +28,8 @@ import {
   stuckGroups,
 } from '../deliveries/stuck-groups.ts';
 import { itemState } from '../items/missing.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import type { QuarantineRow } from '../views/views.ts';
 import { cureOfReason, titleOfIssue, titleOfReason } from './cause-text.ts';
 import { limitOf, placeOf, placeText } from './lists.ts';

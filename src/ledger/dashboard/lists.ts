@@ -10,8 +10,8 @@ import type {
 } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { createStreamAccounts } from '../records/streams.ts';
-import { parseJson } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import { parseJson } from '../store/tx.ts';
 
 const LIMIT_MAX = 500;
 

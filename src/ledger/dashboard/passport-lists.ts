@@ -5,8 +5,8 @@ import type { PassportCounts, PassportState } from '../../domain/ports/ledger/le
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
-import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import { parseJsonOrNull } from '../store/tx.ts';
 import type { ItemTotals } from '../views/counts.ts';
 import type { Catalog } from './catalog.ts';
 import { countIds, type Found, type Phase, pageOfIds, phaseOfIds } from './lists.ts';

@@ -9,8 +9,8 @@ import { isOpen } from '../items/item-row.ts';
 import { needsNothing } from '../items/missing.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { HAS_UNMAPPED } from '../records/streams.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import { createNamedRows, ROW_COLUMNS, type StoredRow } from '../views/item-views.ts';
 import { about, type DeliverySteps, namedItem, type Step, step, utc } from './delivery-steps.ts';
 

@@ -6,9 +6,9 @@ import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
 import type { Reads, Tx } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 
 const ECHOES = 'echoes';
 const WAIT = 'api_wait';

@@ -13,9 +13,9 @@ import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
 import { blockItem } from '../items/reconcile.ts';
 import { claimRequestsAgain, insertRequests, nextRequestId, type RequestRow } from '../items/requests.ts';
 import { takeBackUnlessWanted } from '../passports/passports.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import {
   claimedDelivery,
   type DeliveryRow,

@@ -8,7 +8,6 @@ import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { ContactEntry } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import { isRestored, markAbsent } from '../backup/restored.ts';
 import { adoptListed } from '../contact/adoption.ts';
 import { noteDuplicate } from '../contact/contact.ts';
 import { presenceOf } from '../items/content.ts';
@@ -16,6 +15,7 @@ import { acknowledgedContent, gaveIdAway, revisionContent } from '../items/item-
 import { reconcile } from '../items/reconcile.ts';
 import { releaseWaiting, releaseWaitingFor } from '../items/refs.ts';
 import { leaveRequest, removeRequests } from '../items/requests.ts';
+import { isRestored, markAbsent } from '../items/restored.ts';
 import { markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { followPassport } from '../passports/passports.ts';
 import { statement } from '../store/statement.ts';

@@ -6,7 +6,7 @@ import type { ClaimedDelivery } from '../../domain/ports/claim.ts';
 import type { DueDelivery } from '../../domain/ports/due.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type ItemRow, itemColumns } from '../items/item-row.ts';
-import { parseJsonOrNull } from '../store/context.ts';
+import { parseJsonOrNull } from '../store/tx.ts';
 
 /** An item with the delivery of its present revision, and its request. */
 export interface DeliveryRow extends ItemRow {

@@ -30,10 +30,10 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { acknowledgedContent, isOpen, isStuck, revisionContent } from '../items/item-row.ts';
 import { reconcile } from '../items/reconcile.ts';
 import { findRequest, leaveRequest, type RequestRow } from '../items/requests.ts';
-import { parseJson } from '../store/context.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
+import { parseJson } from '../store/tx.ts';
 import { claimedDelivery, type DeliveryRow, SELECT_DELIVERIES } from './delivery-row.ts';
 
 /** An import that is sent next, with its members in the order of its body. */

@@ -11,7 +11,6 @@ import type {
   ReplaySelection,
 } from '../../domain/ports/replay.ts';
 import { identitiesOf } from '../../domain/record.ts';
-import { markAbsent } from '../backup/restored.ts';
 import { countCreates, kindCreatedBy, listAgain } from '../contact/contact.ts';
 import { KEPT_KEY } from '../items/content.ts';
 import {
@@ -25,6 +24,7 @@ import {
 } from '../items/item-row.ts';
 import { reconcile, sendInPresentForm } from '../items/reconcile.ts';
 import { leaveRequest } from '../items/requests.ts';
+import { markAbsent } from '../items/restored.ts';
 import { noteEvent, takeBackDelivery } from '../items/revisions.ts';
 import { areUsesCurrent } from '../records/lookups.ts';
 import { type RecordRow, SELECT_RECORD, stageRecord, type Tally } from '../records/staging.ts';

@@ -5,11 +5,11 @@ import { isSettleState, mayBeSettled } from '../../domain/delivery/manual-resolu
 import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledger.ts';
-import { markAbsent } from '../backup/restored.ts';
 import { kindCreatedBy } from '../contact/contact.ts';
 import { reasonText } from '../items/item-row.ts';
 import { reconcile } from '../items/reconcile.ts';
 import { leaveRequest } from '../items/requests.ts';
+import { markAbsent } from '../items/restored.ts';
 import { ignoreDelivery, markUnconfirmed, noteEvent, takeBackDelivery } from '../items/revisions.ts';
 import { markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { statement } from '../store/statement.ts';

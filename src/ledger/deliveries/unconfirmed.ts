@@ -14,9 +14,9 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sentContent } from '../items/content.ts';
 import { type ItemRow, isStuck, itemColumns, reasonText, revisionContent } from '../items/item-row.ts';
 import { noteEvent } from '../items/revisions.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import {
   type DeliveryRow,
   dueDelivery,

@@ -19,10 +19,9 @@ import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { column, statement } from '../store/statement.ts';
-import { inTransaction, type Transaction } from '../store/transaction.ts';
+import { inTransaction, parseJson, parseJsonOrNull, type Transaction } from '../store/tx.ts';
 import { acknowledgedContent, type ItemRow, mayHaveArrived, revisionContent } from './item-row.ts';
 
 /** The baseline of an item that is known to be at the API, but whose content is not known. */

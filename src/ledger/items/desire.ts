@@ -2,14 +2,13 @@
 
 import { hasRefs, type Item, type ItemContent, type SubjectKind } from '../../domain/item.ts';
 import type { NaturalKey } from '../../domain/natural-key.ts';
-import { isRestored } from '../backup/restored.ts';
 import { kindCreatedBy, mayAskAboutParts, noticeCreates } from '../contact/contact.ts';
-import { insertMany, nextId } from '../store/insert-many.ts';
-import { column, statement } from '../store/statement.ts';
+import { column, insertMany, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { createNameSet, findItem, ITEM_COLUMNS, type ItemRow, nameOf, reasonText } from './item-row.ts';
 import { reconcileItem, type Staged } from './reconcile.ts';
 import { addHeldCreates, HELD_CREATE, hasPart, heldStreamsOf, insertRefs, refRow, requeueForParts } from './refs.ts';
+import { isRestored } from './restored.ts';
 import { removeReleased } from './revisions.ts';
 
 const SQL = {

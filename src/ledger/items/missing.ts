@@ -9,11 +9,11 @@ import type { MissingGroup } from '../../domain/missing-items.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { MissingSelection } from '../../domain/ports/unconfirmed.ts';
-import { mayBeSinceBackup } from '../backup/restored.ts';
 import type { Sqlite } from '../store/database.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { isOpen, REVISIONS_MAX } from './item-row.ts';
+import { mayBeSinceBackup } from './restored.ts';
 
 const MADE_NOTHING = codesWith('made_nothing')
   .map((code) => `'${code}'`)

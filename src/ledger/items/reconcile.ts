@@ -12,10 +12,10 @@ import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { ADOPTED_BOM, acknowledgePart, kindCreatedBy, noticeCreates, partStandingOf } from '../contact/contact.ts';
 import { statusText } from '../passports/passport-items.ts';
-import { parseJson } from '../store/context.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
+import { parseJson } from '../store/tx.ts';
 import {
   acknowledgedContent,
   type Content,

@@ -1,8 +1,7 @@
 // The claimed requests, with their bytes and keys (I2).
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { insertMany, nextId } from '../store/insert-many.ts';
-import { column, statement } from '../store/statement.ts';
+import { column, insertMany, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import type { ItemRow } from './item-row.ts';
 

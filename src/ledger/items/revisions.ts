@@ -3,7 +3,6 @@
 import { type DeliveryState, transition } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import { type WhyUnconfirmed, whyUnconfirmed } from '../backup/restored.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import {
@@ -19,6 +18,7 @@ import {
 } from './item-row.ts';
 import { needsNothing } from './missing.ts';
 import { leaveRequest } from './requests.ts';
+import { type WhyUnconfirmed, whyUnconfirmed } from './restored.ts';
 
 /** The write that would bring the desired payload to the API, and the baseline after it. */
 export interface WantedWrite {

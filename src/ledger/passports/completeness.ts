@@ -11,9 +11,9 @@ import { formatPlace, type Place } from '../../domain/place.ts';
 import { kindWord } from '../../domain/words.ts';
 import { isOpen } from '../items/item-row.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { statement } from '../store/statement.ts';
 import type { Reads } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 
 /** The columns of a product that its completeness depends on. */
 export interface EvaluatedProduct {

@@ -5,9 +5,9 @@ import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportDesire, PassportStatus } from '../../domain/passport.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 
 /** The product that a passport belongs to. */
 export interface PassportOwner {

@@ -9,12 +9,11 @@ import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import { createDashboard, type Dashboard } from '../dashboard/dashboard-views.ts';
-import { openToRead } from '../identity/recognise.ts';
-import { assertPresentSchema } from '../store/database.ts';
-import { watchFile } from '../store/file-watch.ts';
+import { watchFile } from '../file/file.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { readMeta } from '../store/meta.ts';
-import { type Answer, type EndRequest, type Question, type ReaderData, toSent } from './reader-messages.ts';
+import { assertPresentSchema, openToRead } from '../upgrade/open.ts';
+import { type Answer, type EndRequest, type Question, type ReaderData, toSent } from './ledger-reader.ts';
 
 /** With this value, this thread gets a quarter of a core that it shares with one busy thread. */
 const NICENESS = 5;

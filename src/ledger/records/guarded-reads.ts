@@ -3,9 +3,9 @@
 import { equalForm } from '../../domain/key-forms.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type { MissingGuard, OlderExport } from '../../domain/ports/intake.ts';
-import { parseJson } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
+import { parseJson } from '../store/tx.ts';
 
 /** The figures of a complete read. */
 interface CompleteRead {

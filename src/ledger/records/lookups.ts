@@ -18,9 +18,9 @@ import {
 } from '../../domain/lookup.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import { countRows } from './streams.ts';
 
 interface TableRow extends Omit<StoredTable, 'columns'> {

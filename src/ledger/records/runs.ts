@@ -17,12 +17,12 @@ import type {
 import { vacantKey } from '../../domain/record.ts';
 import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { noteReadAfterRestore } from '../backup/restored.ts';
 import { noteFirstRead, resetCreateCounts } from '../contact/contact.ts';
+import { noteReadAfterRestore } from '../items/restored.ts';
 import { endGoneDeliveries } from '../items/revisions.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import { MAKES_ITEM } from './end-stream.ts';
 import { decideReleasedItems, holdCreates, settleHeldCreates } from './guarded-items.ts';
 import { acceptedOlderExport, checkRead } from './guarded-reads.ts';

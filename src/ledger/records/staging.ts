@@ -17,9 +17,9 @@ import { createNameSet, findItem, itemsOfRecord } from '../items/item-row.ts';
 import { reconcile } from '../items/reconcile.ts';
 import { type ContestedPart, hasPart, resolveParts } from '../items/refs.ts';
 import { disownItem, noteEvent } from '../items/revisions.ts';
-import { parseJson } from '../store/context.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
+import { parseJson } from '../store/tx.ts';
 import { areUsesCurrent, storeUses } from './lookups.ts';
 import { countRows, type RunCount } from './streams.ts';
 

@@ -5,10 +5,10 @@ import type { Place } from '../../domain/place.ts';
 import type { PendingRecord, StoredRecord } from '../../domain/ports/intake.ts';
 import type { StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 
 export interface StreamRow {
   id: number;

@@ -1,11 +1,7 @@
 import { fault } from '../../domain/faults.ts';
 import { Fault } from '../../lib/errors.ts';
-import type { HighWater } from '../identity/high-water.ts';
-import type { LedgerContext } from './context.ts';
-import { createGroupTransaction, type GroupedWrite } from './group-transaction.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
-import type { LogSync } from './log-sync.ts';
-import type { Tx } from './tx.ts';
+import type { LedgerContext, Tx } from './tx.ts';
 
 /**
  * Runs several writes in one transaction, so that they share one fsync. While one group is written to the disk, the
@@ -39,8 +35,10 @@ const GROUP_MAX = 256;
 const REFUSED_FOR_MS = 5000;
 
 interface GroupCommitOptions {
-  highWater: Pick<HighWater, 'raise' | 'mirror'>;
-  log: Pick<LogSync, 'sync'>;
+  /** Counts the commits: in the transaction, and after the commit is on the disk. */
+  highWater: { raise(): number; mirror(generation: number): void };
+  /** Resolves when all earlier commits are on the disk. */
+  log: { sync(): Promise<void> };
   /** Asked before each transaction: why this process may not write any more, or null. */
   lost: () => Fault | null;
 }
@@ -136,5 +134,96 @@ export function createGroupCommit(context: LedgerContext, { highWater, log, lost
         else return;
       }
     },
+  };
+}
+
+/** A write of a group. It may change nothing but the database, because it may run twice. */
+export interface GroupedWrite {
+  write: (tx: Tx) => unknown;
+}
+
+type Result = { ok: true; value: unknown } | { ok: false; error: unknown };
+
+interface CommittedGroup {
+  /** In the order of the writes. */
+  results: Result[];
+  /** The count of commits with this one, for the mark beside the ledger. */
+  generation: number;
+}
+
+interface GroupTransactionOptions {
+  highWater: { raise(): number };
+  /** Asked before each transaction: why nothing may be written any more, or null. */
+  refusal: () => Fault | null;
+}
+
+/**
+ * Runs the writes of a group in one transaction, and commits it. If a write throws, only that write is undone. The
+ * function throws if the group is not committed; then all of its writes are undone.
+ */
+function createGroupTransaction(
+  context: LedgerContext,
+  { highWater, refusal }: GroupTransactionOptions,
+): (group: readonly GroupedWrite[]) => CommittedGroup {
+  const { db } = context;
+  // A write runs only between BEGIN and COMMIT.
+  const tx = context as Tx;
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+  const rollback = db.prepare('ROLLBACK');
+  const savepoint = db.prepare('SAVEPOINT one_write');
+  const release = db.prepare('RELEASE one_write');
+  const undo = db.prepare('ROLLBACK TO one_write');
+
+  /** Runs the writes of a group in order. If one throws, all are undone and the result is null. */
+  function writeAll(group: readonly GroupedWrite[]): Result[] | null {
+    try {
+      return group.map(({ write }) => ({ ok: true, value: write(tx) }));
+    } catch (error) {
+      if (!db.inTransaction) throw error;
+      rollback.run();
+      begin.run();
+      return null;
+    }
+  }
+
+  /** Runs a write that may throw in a separate savepoint, so that only this write can be undone. This is slower. */
+  function writeApart({ write }: GroupedWrite): Result {
+    savepoint.run();
+    try {
+      const value = write(tx);
+      release.run();
+      return { ok: true, value };
+    } catch (error) {
+      if (!db.inTransaction) throw error;
+      undo.run();
+      release.run();
+      return { ok: false, error };
+    }
+  }
+
+  /** Ends a transaction that an earlier group has left open. */
+  function rollBack(): void {
+    if (db.inTransaction) rollback.run();
+  }
+
+  return (group) => {
+    try {
+      const reason = refusal();
+      if (reason) throw reason;
+      rollBack();
+      begin.run();
+      const results = writeAll(group) ?? group.map(writeApart);
+      const generation = highWater.raise();
+      commit.run();
+      return { results, generation };
+    } catch (error) {
+      try {
+        rollBack();
+      } catch {
+        // If the disk fails here too, it also fails the next group, which reports the error.
+      }
+      throw error;
+    }
   };
 }

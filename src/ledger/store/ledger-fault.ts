@@ -2,21 +2,10 @@ import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { fault } from '../../domain/faults.ts';
 import { type Fault, type LocalTrouble, localTroubleOf, messageOf, systemCodeOf } from '../../lib/errors.ts';
-import { FULL_BYTES, freeBytesBeside } from './free-space.ts';
 
 /** The last part of a cure: the fault does not know whether a daemon or another command reports it. */
 export const CONTINUES = 'A daemon then continues by itself. Run any other command again.';
-const MAKE_ROOM = `The disk is full: make room on it. ${CONTINUES}`;
-
-/** The fault of a ledger whose disk is full; null if there is room, or if the system does not report the room. */
-export function fullDiskFault(ledger: string): Fault | null {
-  const free = freeBytesBeside(ledger);
-  if (free === null || free >= FULL_BYTES) return null;
-  return fault('ledger.unwritable', `The ledger cannot be written: ${free} bytes are free on its disk.`, {
-    path: 'ledger',
-    suggestion: MAKE_ROOM,
-  });
-}
+export const MAKE_ROOM = `The disk is full: make room on it. ${CONTINUES}`;
 
 /** The fault of a ledger that cannot be used because of a limit of this machine or process; null for any other error. */
 export function limitFaultOf(error: unknown): Fault | null {

@@ -1,8 +1,9 @@
 // Facts about the ledger itself, by name.
 
 import type { Database } from 'better-sqlite3';
+import type { DaemonNotes } from '../../domain/ports/daemon-notes.ts';
 import { column, statement } from './statement.ts';
-import type { Transaction } from './transaction.ts';
+import { parseJson, type Reads, type Transaction, type Tx } from './tx.ts';
 
 const SQL = {
   read: column<[string], string>('SELECT value FROM meta WHERE name = ?'),
@@ -31,4 +32,24 @@ export function readOrWriteMeta(tx: Transaction, name: string, create: () => str
   const value = create();
   writeMeta(tx, name, value);
   return value;
+}
+
+const nameOf = (name: keyof DaemonNotes): string => `daemon_${name}`;
+
+/** Stores a note of the daemon; null removes it. */
+export function writeDaemonNote<Name extends keyof DaemonNotes>(
+  tx: Tx,
+  name: Name,
+  note: DaemonNotes[Name] | null,
+): void {
+  if (note === null) removeMeta(tx, nameOf(name));
+  else writeMeta(tx, nameOf(name), JSON.stringify(note));
+}
+
+export function readDaemonNote<Name extends keyof DaemonNotes>(
+  reads: Pick<Reads, 'db'>,
+  name: Name,
+): DaemonNotes[Name] | null {
+  const text = readMeta(reads, nameOf(name));
+  return text === null ? null : parseJson<DaemonNotes[Name]>(text);
 }

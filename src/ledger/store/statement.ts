@@ -1,4 +1,9 @@
 import type { Database, Statement } from 'better-sqlite3';
+import type { Transaction } from './tx.ts';
+
+// A rule for the statements of the ledger: a statement that runs for every record and reads more than one table takes
+// its parameters as `+?`. If another value of a bare `?` could change the plan, SQLite prepares the statement again for
+// each value. This takes ten times as long as the statement itself.
 
 interface Of {
   readonly db: Database;
@@ -35,4 +40,40 @@ export function statement<P extends unknown[] | {} = unknown[], R = unknown>(tex
 /** A statement whose rows are the values of their first column. */
 export function column<P extends unknown[] | {} = unknown[], R = unknown>(text: string): (of: Of) => Prepared<P, R> {
   return perDatabase(({ db }) => db.prepare<P, R>(text).pluck() as Prepared<P, R>);
+}
+
+type Value = string | number | null;
+
+/** How many rows one statement inserts. A larger statement is not faster for each row. */
+const SIZES = [64, 32, 16, 8, 4, 2, 1];
+
+/** Returns a function that inserts many rows with few statements. */
+export function insertMany({
+  into,
+  columns,
+}: {
+  into: string;
+  columns: readonly string[];
+}): (tx: Transaction, rows: readonly (readonly Value[])[]) => void {
+  const row = `(${columns.map(() => '?').join(', ')})`;
+  const statements = SIZES.map((size) => {
+    const values = Array.from({ length: size }, () => row).join(', ');
+    return { size, insert: statement<[Value[]]>(`INSERT INTO ${into} (${columns.join(', ')}) VALUES ${values}`) };
+  });
+  return (tx, rows) => {
+    let at = 0;
+    for (const { size, insert } of statements) {
+      for (; rows.length - at >= size; at += size) insert(tx).run(rows.slice(at, at + size).flat());
+    }
+  };
+}
+
+const sequenceOf = column<[string], number>('SELECT seq FROM sqlite_sequence WHERE name = ?');
+
+/**
+ * Returns an id that no row of this AUTOINCREMENT table has ever had. The caller inserts rows with this id and the
+ * following ones in the same transaction, which raises the table's sequence.
+ */
+export function nextId(tx: Transaction, table: 'items' | 'records' | 'requests'): number {
+  return (sequenceOf(tx).get(table) ?? 0) + 1;
 }

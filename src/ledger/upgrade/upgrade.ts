@@ -5,9 +5,8 @@ import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
-import { readSchema } from '../schema.ts';
-import { freeBytesBeside } from '../store/free-space.ts';
-import { FIRST_VERSION, STEPS, type UpgradeProgress, type UpgradeStep, versionAfter } from './steps/steps.ts';
+import { freeBytesBeside } from '../file/file.ts';
+import { FIRST_VERSION, readSchema, STEPS, type UpgradeProgress, type UpgradeStep, versionAfter } from '../schema.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
 
 export interface UpgradeOptions {

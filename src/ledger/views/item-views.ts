@@ -20,8 +20,8 @@ import { otherForms } from '../items/content.ts';
 import { isOpen } from '../items/item-row.ts';
 import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
 import { IS_HELD } from '../records/guarded-reads.ts';
-import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
 
 export interface SummaryRow {

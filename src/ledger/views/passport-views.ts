@@ -3,8 +3,8 @@ import { type PassportDesire, type PassportRules, type PassportStatus, wantedByP
 import type { LedgerViews, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
-import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import { parseJsonOrNull } from '../store/tx.ts';
 
 const BLOCKERS_MAX = 10;
 

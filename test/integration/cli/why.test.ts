@@ -7,7 +7,7 @@ import type { Decision } from '../../../src/domain/ports/decision.ts';
 import type { Why } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { createDashboardViews } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
-import { openDatabaseReadOnly } from '../../../src/ledger/store/database.ts';
+import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
 import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { createLedgerFixture, FORMS, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';

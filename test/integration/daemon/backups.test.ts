@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { runBackup } from '../../../src/ledger/backup/run-backup.ts';
+import { runBackup } from '../../../src/ledger/backup/backup.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';

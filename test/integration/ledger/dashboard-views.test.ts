@@ -5,7 +5,7 @@ import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
-import { openDatabaseReadOnly } from '../../../src/ledger/store/database.ts';
+import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { textOf } from '../../support/connectors/connector-reader.ts';

@@ -16,8 +16,8 @@ import { Profile } from '../../../src/domain/profile.ts';
 import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
+import { readSqliteFile } from '../../../src/ledger/file/is-ledger.ts';
 import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
-import { readSqliteFile } from '../../../src/ledger/store/sqlite-file.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { FORMS, NO_PASSPORTS, openLedger, TARGET } from '../../support/ledger/ledger.ts';
 

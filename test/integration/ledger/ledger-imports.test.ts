@@ -4,7 +4,7 @@ import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type { ClaimedRequest } from '../../../src/domain/ports/claim.ts';
 import type { Decision } from '../../../src/domain/ports/decision.ts';
 import { Profile } from '../../../src/domain/profile.ts';
-import { openDatabaseReadOnly } from '../../../src/ledger/store/database.ts';
+import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';
 import type { JsonValue } from '../../../src/lib/json.ts';

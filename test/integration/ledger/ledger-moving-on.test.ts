@@ -5,7 +5,7 @@ import type { ClaimedRequest } from '../../../src/domain/ports/claim.ts';
 import type { Decision } from '../../../src/domain/ports/decision.ts';
 import type { ListableKind } from '../../../src/domain/ports/target.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
-import { openDatabaseReadOnly } from '../../../src/ledger/store/database.ts';
+import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { alone, deliverAll, delivered } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';

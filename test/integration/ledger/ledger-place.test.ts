@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { assertLocalDisk } from '../../../src/ledger/file/file.ts';
 import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
-import { assertLocalDisk } from '../../../src/ledger/store/local-disk.ts';
-import { assertFixedSqlite } from '../../../src/ledger/store/sqlite-version.ts';
+import { assertFixedSqlite } from '../../../src/ledger/store/database.ts';
 import { FORMS, NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
 
 let folder: string;

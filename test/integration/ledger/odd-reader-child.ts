@@ -4,7 +4,7 @@
 
 import { existsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { EndRequest, Question, ReaderData } from '../../../src/ledger/reader/reader-messages.ts';
+import type { EndRequest, Question, ReaderData } from '../../../src/ledger/reader/ledger-reader.ts';
 
 const { file } = workerData as ReaderData;
 const pause = new Int32Array(new SharedArrayBuffer(4));

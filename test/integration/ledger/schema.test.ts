@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPaddedKeys } from '../../../src/ledger/items/content.ts';
-import { readSchema } from '../../../src/ledger/schema.ts';
-import { openDatabase } from '../../../src/ledger/store/database.ts';
-import { versionAfter } from '../../../src/ledger/upgrade/steps/steps.ts';
+import { readSchema, versionAfter } from '../../../src/ledger/schema.ts';
+import { openDatabase } from '../../../src/ledger/upgrade/open.ts';
 import { createFrozenLedger, versionOf } from '../../support/ledger/frozen-ledger.ts';
 
 let folder: string;

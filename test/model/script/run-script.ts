@@ -7,7 +7,7 @@ import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/rep
 import { Profile } from '../../../src/domain/profile.ts';
 import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
-import { readMark } from '../../../src/ledger/identity/mark.ts';
+import { readMark } from '../../../src/ledger/file/mark.ts';
 import { Fault, messageOf } from '../../../src/lib/errors.ts';
 import { seededRandom } from '../../support/runner/chaos.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';

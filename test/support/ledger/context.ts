@@ -1,6 +1,6 @@
 import { NO_FORMS } from '../../../src/domain/delivery/wire-form.ts';
 import { Profile } from '../../../src/domain/profile.ts';
-import type { LedgerContext } from '../../../src/ledger/store/context.ts';
+import type { LedgerContext } from '../../../src/ledger/store/tx.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { NO_CONTACT, NO_PASSPORTS, plainEncode, plainEncodeImport, TARGET } from './ledger.ts';
 

@@ -1,4 +1,4 @@
-import type { LogSync } from '../../../src/ledger/store/log-sync.ts';
+import type { LogSync } from '../../../src/ledger/file/file.ts';
 
 /**
  * Lets SQLite sync the disk within each commit, and wait for it. If a separate thread waited for the disk, virtual time

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { accessFault } from '../../../src/ledger/store/file-access.ts';
+import { accessFault } from '../../../src/ledger/file/file.ts';
 
 it('a fault says that the disk fails where a file of the ledger meets an error of the disk', () => {
   const error = Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO' });

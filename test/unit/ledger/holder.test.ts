@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { describeHolder, type LedgerHolder, thisHolder } from '../../../src/ledger/store/holder.ts';
+import { describeHolder, type LedgerHolder, thisHolder } from '../../../src/ledger/file/lock.ts';
 
 const LOCK = '/data/ledger.db.lock';
 const mine: LedgerHolder = thisHolder({ command: 'start', now: Date.UTC(2027, 0, 15, 2, 30) });

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { Profile } from '../../../src/domain/profile.ts';
 import { echoedOperations, storeEcho } from '../../../src/ledger/deliveries/api-notes.ts';
-import { inTransaction } from '../../../src/ledger/store/transaction.ts';
+import { inTransaction } from '../../../src/ledger/store/tx.ts';
 import { ledgerContext } from '../../support/ledger/context.ts';
 
 /** The operations that the ledger knows under another profile than the one under which they have echoed. */

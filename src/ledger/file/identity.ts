@@ -1,14 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, statSync } from 'node:fs';
+import { fault } from '../../domain/faults.ts';
+import type { Fault } from '../../lib/errors.ts';
+import { type Sqlite } from '../store/database.ts';
+import { readMeta, readOrWriteMeta, writeMeta } from '../store/meta.ts';
+import { inTransaction } from '../store/tx.ts';
+import type { LedgerHolder } from './lock.ts';
+import { type Mark, markOf, readMark } from './mark.ts';
+
+/** What identifies a ledger. */
+export interface Identity {
+  /** A random id that never changes for this ledger. */
+  id: string;
+  /** A random text that a restore renews. It is a part of every idempotency key. */
+  epoch: string;
+}
+
+/**
+ * Reads the identity of a ledger, or creates it for a new one, and notes this process as the owner of the lock. One
+ * transaction.
+ *
+ * @throws Fault `ledger.target`
+ */
+export function takeIdentity(
+  db: Sqlite,
+  { file, target, holder }: { file: string; target: string; holder: LedgerHolder },
+): Identity {
+  return inTransaction({ db }, (tx) => {
+    const bound = readOrWriteMeta(tx, 'target', () => target);
+    bindTarget(bound, target, file);
+    writeMeta(tx, 'holder', JSON.stringify(holder));
+    return { id: readOrWriteMeta(tx, 'id', randomUUID), epoch: readOrWriteMeta(tx, 'epoch', randomUUID) };
+  });
+}
+
+/** @throws Fault `ledger.target` */
+export function bindTarget(bound: string, asked: string, file: string): void {
+  if (bound === asked) return;
+  throw fault('ledger.target', `The ledger ${file} belongs to ${bound}, and the config names ${asked}.`, {
+    path: 'target.baseUrl',
+    suggestion:
+      'Remote ids and idempotency keys of one API are not valid at another API. Use a separate ledger file for each API.',
+  });
+}
+
 // Recognises by the mark beside the ledger that a ledger is an older copy, so that nothing is written to the API twice.
 // The mark is written only after the ledger's identity is in its main file, and its count is never ahead of the
 // ledger's commits. So no crash leaves a mark without the ledger that the mark describes.
-
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { fault } from '../../domain/faults.ts';
-import type { Fault } from '../../lib/errors.ts';
-import { assertOneName, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
-import { assertLocalDisk } from '../store/local-disk.ts';
-import { readMeta } from '../store/meta.ts';
-import { type Mark, markOf, readMark } from './mark.ts';
 
 /**
  * Refuses a ledger that is an older copy, has lost its log, or is not the one that was here.
@@ -28,8 +66,13 @@ export function assertNotRestored(db: Sqlite, file: string): void {
   assertIsMarked(db, file, mark);
 }
 
-/** Refuses a ledger that has another id than its mark, or fewer commits. */
-function assertIsMarked(db: Sqlite, file: string, mark: Mark): void {
+/**
+ * Refuses a ledger that is gone, has another id than its mark, or fewer commits.
+ *
+ * @throws Fault `ledger.restored`
+ */
+export function assertIsMarked(db: Sqlite | null, file: string, mark: Mark): void {
+  if (db === null || readMeta({ db }, 'id') === null) throw goneFault(file);
   if (readMeta({ db }, 'id') !== mark.ledgerId) throw foreignFault(file);
   const generation = Number(readMeta({ db }, 'generation') ?? '0');
   if (generation >= mark.generation) return;
@@ -44,30 +87,6 @@ function assertIsMarked(db: Sqlite, file: string, mark: Mark): void {
 export function assertNotGone(file: string): void {
   const isThere = existsSync(file) && statSync(file).size > 0;
   if (!isThere && readMark(file) !== null) throw goneFault(file);
-}
-
-/**
- * Opens a ledger for reading only, beside a process that writes it. Null if there is none yet.
- *
- * @throws Fault `ledger.restored` where there was a ledger, or a later one, `ledger.network`, and the faults of
- *   `openDatabaseReadOnly`
- */
-export function openToRead(file: string): Sqlite | null {
-  // The mark is read before the ledger: a process that creates a ledger writes the mark last, and the count of a mark
-  // is never greater than that of its ledger.
-  const mark = readMark(file);
-  assertOneName(file);
-  if (existsSync(file)) assertLocalDisk(realpathSync(file));
-  const db = openDatabaseReadOnly(file);
-  if (mark === null) return db;
-  try {
-    if (db === null || readMeta({ db }, 'id') === null) throw goneFault(file);
-    assertIsMarked(db, file, mark);
-    return db;
-  } catch (error) {
-    db?.close();
-    throw error;
-  }
 }
 
 function goneFault(file: string): Fault {
