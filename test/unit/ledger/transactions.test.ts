@@ -12,7 +12,7 @@ const texts = globSync('**/*.ts', { cwd: LEDGER }).map((file) => ({
 describe('the functions of the ledger', () => {
   it('only the group commit and inTransaction make a transaction', () => {
     const makers = texts.filter(({ text }) => /\bas (?:[\w ]+ & |unknown as )?(?:Tx|Transaction)\b/.test(text));
-    expect(makers.map(({ file }) => file).toSorted()).toEqual(['store/group-transaction.ts', 'store/transaction.ts']);
+    expect(makers.map(({ file }) => file).toSorted()).toEqual(['store/group-commit.ts', 'store/tx.ts']);
   });
 
   it('have a name of their own, so that a call can be read alone', () => {
