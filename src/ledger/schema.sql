@@ -12,7 +12,7 @@
 
 -- The ledger itself ------------------------------------------------------------------------------------------------------------
 
--- Facts about the ledger: id, epoch, target, holder, generation, and what the parts of the program have noted.
+-- Facts about the ledger: id, epoch, target, holder, term, generation, and what the parts of the program have noted.
 CREATE TABLE meta (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL

@@ -1,7 +1,7 @@
 // The present schema of the ledger, and the steps that give an older ledger the same tables.
 
 import { readFileSync } from 'node:fs';
-import type Database from 'better-sqlite3';
+import type { Sqlite } from './store/database.ts';
 
 /** Reads `schema.sql`, the present schema of the ledger. The build puts that file beside the bundles. */
 export function readSchema(): string {
@@ -15,7 +15,7 @@ export type UpgradeProgress = (done: number, all: number) => void;
  * Changes the tables of one version into those of the next. A step runs inside the transaction of the upgrade. Foreign
  * keys are off and there are no views.
  */
-export type UpgradeStep = (db: Database.Database, onProgress: UpgradeProgress) => void;
+export type UpgradeStep = (db: Sqlite, onProgress: UpgradeProgress) => void;
 
 /** The version of the tables from which the steps begin. An older ledger is refused. */
 export const FIRST_VERSION = 21;
@@ -31,7 +31,7 @@ export function versionAfter(steps: readonly UpgradeStep[] = STEPS): number {
 }
 
 /** Moves the exports that the guard holds because of their age into a table of their own, and adds the times of files. */
-function separateOlderExports(db: Database.Database): void {
+function separateOlderExports(db: Sqlite): void {
   db.exec(`
     CREATE TABLE older_exports (
       stream_id INTEGER PRIMARY KEY REFERENCES streams (id),

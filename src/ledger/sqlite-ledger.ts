@@ -149,9 +149,9 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     db = openDatabase(file, { clock, report, steps, beforeUpgrade: (old) => assertNotRestored(old, file) });
     assertNotRestored(db, file);
     const holder = thisHolder({ command: options.command, now: clock.now() });
-    const { id, epoch } = takeIdentity(db, { file, target, holder });
+    const { id, epoch, term } = takeIdentity(db, { file, target, holder });
     const forms = storeForms(db, options.forms);
-    highWater = createHighWater(db, file, id);
+    highWater = createHighWater(db, file, { id, term });
     const log = (options.openLog ?? createLogSync)(db, file);
     const lost = watchLedger(file, { lock, highWater });
     return compose(db, { id, forms, highWater, log, lost, lock }, { ...options, epoch });

@@ -1,7 +1,6 @@
-import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
+import { existsSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { ItemCounts, ItemState } from '../../domain/ports/ledger/ledger-views.ts';
@@ -11,7 +10,7 @@ import { markAsBackup, removePartial, syncFile } from '../file/copy.ts';
 import { ledgerPath, sidecarsOf } from '../file/file.ts';
 import { assertNotGone } from '../file/identity.ts';
 import { STEPS } from '../schema.ts';
-import { type Sqlite } from '../store/database.ts';
+import { copyInto, damageOf, openFile, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf, limitFaultOf } from '../store/ledger-fault.ts';
 import { isOfPresentVersion, openDatabaseReadOnly } from '../upgrade/open.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
@@ -55,9 +54,8 @@ export function backUpLedger({ file, to, force, now, steps = STEPS, onStep }: Ba
     assertFree(backup, { file, force });
     // A killed attempt may have left this file behind.
     removePartial(partial);
-    closeSync(openSync(partial, 'wx', 0o600));
     onStep('copy');
-    ledger.prepare('VACUUM INTO ?').run(partial);
+    copyInto(ledger, partial);
     markAsBackup(partial, now);
     onStep('verify');
     const items = countSound(partial, steps);
@@ -92,12 +90,13 @@ export function noLedgerFault(file: string): Fault {
 }
 
 function countSound(file: string, steps: UpgradeOptions['steps']): ItemCounts {
-  const db = new Database(file, { readonly: true });
+  const db = openFile(file, { readonly: true });
   try {
-    const found = db.pragma('quick_check(1)', { simple: true });
-    if (found === 'ok')
+    const found = damageOf(db);
+    if (found === null) {
       return isOfPresentVersion(db, steps) ? createItemCounts(db, createItemTotals(db))() : countOlderItems(db);
-    throw fault('ledger.unreadable', `The copy is damaged, and the ledger may be damaged too: ${String(found)}.`, {
+    }
+    throw fault('ledger.unreadable', `The copy is damaged, and the ledger may be damaged too: ${found}.`, {
       path: 'ledger',
       suggestion: 'Run `dpp-sync ledger verify`, and keep the backups that you have.',
     });

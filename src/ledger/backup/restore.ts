@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, constants, copyFileSync, existsSync, linkSync, openSync, realpathSync, renameSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, linkSync, realpathSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
@@ -26,7 +25,7 @@ import { markUnconfirmed, takeBackDelivery } from '../items/revisions.ts';
 import { readHolder } from '../read-ledger.ts';
 import { countPendingRows } from '../records/streams.ts';
 import { STEPS } from '../schema.ts';
-import { type Sqlite } from '../store/database.ts';
+import { copyInto, damageOf, openFile, type Sqlite } from '../store/database.ts';
 import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
 import { column, statement } from '../store/statement.ts';
 import { inTransaction, type LedgerContext, type Tx } from '../store/tx.ts';
@@ -80,9 +79,9 @@ export function restoreLedger({
     try {
       // A ledger that lost its log before the first checkpoint has no identity yet.
       const holder = thisHolder({ command: 'ledger restore', now: clock.now() });
-      const { id } = takeIdentity(db, { file, target, holder });
+      const identity = takeIdentity(db, { file, target, holder });
       const toLookUp = acceptRestored(db, { target, profile, clock, generation });
-      createHighWater(db, file, id).close();
+      createHighWater(db, file, identity).close();
       return { toLookUp, kept };
     } finally {
       db.close();
@@ -102,9 +101,9 @@ function assertUsable(file: string, target: string, steps: UpgradeOptions['steps
   }
   try {
     bindTarget(readMeta({ db }, 'target') ?? target, target, file);
-    const damage = db.pragma('quick_check(1)', { simple: true });
-    if (damage !== 'ok') {
-      throw fault('ledger.unreadable', `${file} is damaged: ${String(damage)}.`, {
+    const damage = damageOf(db);
+    if (damage !== null) {
+      throw fault('ledger.unreadable', `${file} is damaged: ${damage}.`, {
         path: 'ledger',
         suggestion: 'Name another backup: `dpp-sync ledger verify FILE` shows whether a backup is sound.',
       });
@@ -309,7 +308,12 @@ export function putInPlace(
   const partial = `${place}.part`;
   removePartial(partial);
   try {
-    copyInto(partial, backup);
+    const source = openFile(backup, { readonly: true });
+    try {
+      copyInto(source, partial);
+    } finally {
+      source.close();
+    }
     markAsBackup(partial, now);
     syncFile(partial);
     const before = existsSync(place) ? keepAs : null;
@@ -328,16 +332,6 @@ export function putInPlace(
     // A failed copy is as large as the ledger, so it must not stay on the disk.
     removePartial(partial);
     throw error;
-  }
-}
-
-function copyInto(partial: string, backup: string): void {
-  const source = new Database(backup, { readonly: true });
-  try {
-    closeSync(openSync(partial, 'wx', 0o600));
-    source.prepare('VACUUM INTO ?').run(partial);
-  } finally {
-    source.close();
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DELIVERY_STATES, OPEN_STATES } from '../../domain/delivery/delivery.ts';
@@ -7,7 +7,7 @@ import { REF_KINDS, REF_ROLES, SUBJECT_KINDS } from '../../domain/item.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { assertNotGone } from '../file/identity.ts';
 import { STEPS } from '../schema.ts';
-import { type Sqlite } from '../store/database.ts';
+import { allDamageOf, copyInto, orphansOf, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { readMeta } from '../store/meta.ts';
 import { isOfPresentVersion, openDatabase, openDatabaseReadOnly } from '../upgrade/open.ts';
@@ -77,9 +77,7 @@ function onUpgradedCopy<T>(db: Sqlite, steps: UpgradeOptions['steps'], use: (cop
   const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-verify-'));
   try {
     const file = join(folder, 'copy.db');
-    // The copy has the ledger's data, so only its owner may read it.
-    closeSync(openSync(file, 'wx', 0o600));
-    db.prepare('VACUUM INTO ?').run(file);
+    copyInto(db, file);
     const copy = openDatabase(file, { backsUp: false, steps });
     try {
       return use(copy);
@@ -99,7 +97,7 @@ function findingsOfFile(db: Sqlite, onCheck: (name: string) => void): { findings
     return { findings: [findingOf(integrity, damage)], isDamaged: true };
   }
   onCheck('file.refs');
-  const orphans = db.pragma('foreign_key_check') as { table: string; rowid: number | null; parent: string }[];
+  const orphans = orphansOf(db);
   if (orphans.length === 0) return { findings: [], isDamaged: false };
   const places = orphans.map(({ table, rowid, parent }) => `${table} ${rowid ?? ''} without its row in ${parent}`);
   const refs = { check: 'file.refs', rule: 'If a row refers to another row, that row exists.' };
@@ -123,8 +121,7 @@ function findingsOfRules(db: Sqlite, onCheck: (name: string) => void): Finding[]
 /** Lists the damage of the file's pages and indexes. SQLite reports some damage as a thrown error and not as a row. */
 function integrityOf(db: Sqlite): string[] {
   try {
-    const rows = db.pragma(`integrity_check(${INTEGRITY_MAX})`) as { integrity_check: string }[];
-    return rows.map((row) => row.integrity_check).filter((said) => said !== 'ok');
+    return allDamageOf(db, { limit: INTEGRITY_MAX });
   } catch (error) {
     if (ledgerFaultOf(error)?.code !== 'ledger.unreadable') throw error;
     return [messageOf(error)];

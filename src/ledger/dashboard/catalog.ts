@@ -1,5 +1,5 @@
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import type { Sqlite } from '../store/database.ts';
+import { changeCountOf, type Sqlite } from '../store/database.ts';
 import { createNumbers, createTextIndex, searchable } from './text-index.ts';
 
 // The data of every item that the lists need, in memory: kind, source, the texts that are searched, and which products
@@ -180,7 +180,7 @@ function createCatalogReader(db: Sqlite): CatalogReader {
       return hasItems && hasChanges.every(Boolean);
     }),
     hasChanged() {
-      const now = Number(db.pragma('data_version', { simple: true }));
+      const now = changeCountOf(db);
       const changed = now !== version;
       version = now;
       return changed;

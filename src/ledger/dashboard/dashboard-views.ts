@@ -5,7 +5,7 @@ import { type PassportRules, wantedByPolicy } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { LedgerCounts, LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import type { Sqlite } from '../store/database.ts';
+import { changeCountOf, type Sqlite } from '../store/database.ts';
 import { createItemCounts, createItemTotals, createSourceCounts, type ItemTotals } from '../views/counts.ts';
 import { createViews } from '../views/views.ts';
 import { type Catalog, createCatalog } from './catalog.ts';
@@ -93,7 +93,7 @@ function createTotals(db: Sqlite, catalog: Catalog): () => ReturnType<ItemTotals
   const counted = createItemTotals(db);
   let last: { version: unknown; totals: ReturnType<ItemTotals> } | null = null;
   return () => {
-    const version = db.pragma('data_version', { simple: true });
+    const version = changeCountOf(db);
     if (last !== null && last.version === version) return last.totals;
     const ofKind = (kind: SubjectKind) => [kind, catalog.count({ kind })];
     const totals = catalog.hasAll() ? Object.fromEntries(SUBJECT_KINDS.map(ofKind)) : counted([]);

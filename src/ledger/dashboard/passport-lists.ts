@@ -5,7 +5,7 @@ import type { PassportCounts, PassportState } from '../../domain/ports/ledger/le
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
-import type { Sqlite } from '../store/database.ts';
+import { changeCountOf, type Sqlite } from '../store/database.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
 import type { ItemTotals } from '../views/counts.ts';
 import type { Catalog } from './catalog.ts';
@@ -343,7 +343,7 @@ export function createPassportCounts(
 
   return (source, wanted) => {
     const name = JSON.stringify([source ?? null, wanted]);
-    const version = Number(db.pragma('data_version', { simple: true }));
+    const version = changeCountOf(db);
     const before = kept.get(name);
     const began = now();
     if (before !== undefined && (before.version === version || began < before.until)) return before.counts;

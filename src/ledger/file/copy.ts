@@ -1,7 +1,7 @@
 // Copies of a ledger: made step by step under another name, marked as a backup, and synced.
 
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
-import Database from 'better-sqlite3';
+import { makeOneFile, openFile } from '../store/database.ts';
 import { readOrWriteMeta } from '../store/meta.ts';
 import { inTransaction } from '../store/tx.ts';
 
@@ -12,9 +12,9 @@ export function removePartial(partial: string): void {
 
 /** Marks a file as a backup, unless it is marked already. Afterwards the file has no log beside it. */
 export function markAsBackup(file: string, now: number): void {
-  const db = new Database(file);
+  const db = openFile(file);
   try {
-    db.pragma('journal_mode = DELETE');
+    makeOneFile(db);
     inTransaction({ db }, (tx) => readOrWriteMeta(tx, 'backup_at', () => new Date(now).toISOString()));
   } finally {
     db.close();

@@ -20,7 +20,7 @@ import { promisify } from 'node:util';
 import { fault } from '../../domain/faults.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { makeFolderSync } from '../../lib/files/make-folder.ts';
-import type { Sqlite } from '../store/database.ts';
+import { leaveSyncToCaller, type Sqlite } from '../store/database.ts';
 import { limitFaultOf, MAKE_ROOM } from '../store/ledger-fault.ts';
 
 /** The real path of a ledger's file, without symbolic links. The files beside the ledger are found by this path. */
@@ -353,7 +353,7 @@ export function createLogSync(db: Sqlite, file: string): LogSync {
   } catch (error) {
     throw logFault(error);
   }
-  db.pragma('synchronous = NORMAL');
+  leaveSyncToCaller(db);
   let closed = false;
   return {
     async sync() {

@@ -14,11 +14,13 @@ export interface Identity {
   id: string;
   /** A random text that a restore renews. It is a part of every idempotency key. */
   epoch: string;
+  /** How often the lock was taken. A process whose term has passed may not write any more. */
+  term: string;
 }
 
 /**
- * Reads the identity of a ledger, or creates it for a new one, and notes this process as the owner of the lock. One
- * transaction.
+ * Reads the identity of a ledger, or creates it for a new one. Notes this process as the owner of the lock, and begins
+ * its term. One transaction.
  *
  * @throws Fault `ledger.target`
  */
@@ -30,7 +32,9 @@ export function takeIdentity(
     const bound = readOrWriteMeta(tx, 'target', () => target);
     bindTarget(bound, target, file);
     writeMeta(tx, 'holder', JSON.stringify(holder));
-    return { id: readOrWriteMeta(tx, 'id', randomUUID), epoch: readOrWriteMeta(tx, 'epoch', randomUUID) };
+    const term = String(Number(readMeta(tx, 'term') ?? '0') + 1);
+    writeMeta(tx, 'term', term);
+    return { id: readOrWriteMeta(tx, 'id', randomUUID), epoch: readOrWriteMeta(tx, 'epoch', randomUUID), term };
   });
 }
 

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
-import type Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
 import { FIRST_VERSION, STEPS, type UpgradeStep, versionAfter } from '../schema.ts';
+import { type Sqlite, tablesOf, versionOf } from '../store/database.ts';
 import { ledgerPath } from './file.ts';
 
 /** Tables that the ledgers of all versions have. */
@@ -52,9 +52,8 @@ export function assertLedgerContent(
 }
 
 /** The content of an open database. */
-export function contentOf(db: Database.Database): DatabaseContent {
-  const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
-  return { version: Number(db.pragma('user_version', { simple: true })), tables };
+export function contentOf(db: Sqlite): DatabaseContent {
+  return { version: versionOf(db), tables: tablesOf(db).map(({ name }) => name) };
 }
 
 export function notALedgerFault(file: string, why: string, cause?: unknown): Fault {

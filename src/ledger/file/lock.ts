@@ -1,13 +1,12 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
-import { ledgerFaultOf } from '../store/ledger-fault.ts';
+import { openFile, type Sqlite } from '../store/database.ts';
+import { isTrouble, ledgerFaultOf } from '../store/ledger-fault.ts';
 import { accessFault, assertLocalDisk, ledgerPath, makeDurableFolder, makePrivateFile, watchFile } from './file.ts';
 import { assertLedgerFile } from './is-ledger.ts';
-import type { HighWater } from './mark.ts';
 
 export interface LedgerLock {
   /** Why this process may not write any more; null while it may. Costs one `stat`. */
@@ -30,7 +29,7 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (systemCodeOf(error)?.startsWith('SQLITE_BUSY') !== true) throw ledgerFaultOf(error) ?? error;
+    if (!isTrouble(error, 'BUSY')) throw ledgerFaultOf(error) ?? error;
     throw lockedFault(ledgerFile, { place, holder: readHolder() });
   }
   const change = watchFile(place, { alone: false });
@@ -45,9 +44,9 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
   };
 }
 
-function openLock(place: string): Database.Database {
+function openLock(place: string): Sqlite {
   try {
-    return new Database(place, { timeout: 0 });
+    return openFile(place, { timeout: 0 });
   } catch (error) {
     throw ledgerFaultOf(error) ?? error;
   }
@@ -68,7 +67,8 @@ function preparePlace(ledgerFile: string): string {
   }
 }
 
-function lockLostFault(place: string, what: string): Fault {
+/** The fault of a process that may not write any more, because another one may have the lock. */
+export function lockLostFault(place: string, what: string): Fault {
   return fault('ledger.lock_lost', `${place} ${what} while this process held it.`, {
     path: 'ledger',
     suggestion:
@@ -193,7 +193,7 @@ function orNull(read: () => string): string | null {
  */
 export function watchLedger(
   file: string,
-  { lock, highWater }: { lock: Pick<LedgerLock, 'lost'>; highWater: Pick<HighWater, 'putBack'> },
+  { lock, highWater }: { lock: Pick<LedgerLock, 'lost'>; highWater: { putBack(): void } },
 ): () => Fault | null {
   const log = `${ledgerPath(file)}-wal`;
   const fileChange = watchFile(file, { alone: true });

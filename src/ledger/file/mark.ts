@@ -7,7 +7,11 @@ import { systemCodeOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { moveLog, type Sqlite } from '../store/database.ts';
 import { CONTINUES } from '../store/ledger-fault.ts';
+import { readOrWriteMeta } from '../store/meta.ts';
+import { column } from '../store/statement.ts';
+import { inTransaction, type Transaction } from '../store/tx.ts';
 import { accessFault, diskFault, ledgerPath, makeDurableFolder, makePrivateFile, syncFolder } from './file.ts';
+import { lockLostFault } from './lock.ts';
 
 /** The content of a mark. */
 export interface Mark {
@@ -94,10 +98,23 @@ function markText({ ledgerId, generation }: Mark): string {
 // only than the count of an older copy. If the mark is lost or too low, an older copy may not be recognised, but the
 // right ledger is never refused.
 
+const SQL = {
+  // The term is checked by the same statement: a lock that the system has given to another process is seen here at the
+  // latest, and nothing of this transaction is committed.
+  count: column<[string], number>(
+    `UPDATE meta SET value = CAST(CAST(value AS BIGINT) + 1 AS TEXT) WHERE name = 'generation'
+       AND EXISTS (SELECT 1 FROM meta t WHERE t.name = 'term' AND t.value = ?) RETURNING CAST(value AS BIGINT)`,
+  ),
+};
+
 /** The count of commits, in the ledger and in its mark. */
 export interface HighWater {
-  /** Counts one commit and returns the new count. Call it inside the commit's transaction. */
-  raise(): number;
+  /**
+   * Counts one commit and returns the new count.
+   *
+   * @throws Fault `ledger.lock_lost` if another process has taken the lock since; the transaction must be undone
+   */
+  raise(tx: Transaction): number;
   /** Copies a count to the mark. Call it after the commit is on the disk. Costs no fsync. */
   mirror(generation: number): void;
   /**
@@ -125,24 +142,31 @@ export interface HighWater {
  * @throws Fault `ledger.unwritable` when the mark cannot be written, or `ledger.held` when another program reads for so
  *   long that a new ledger cannot be completed
  */
-export function createHighWater(db: Sqlite, file: string, ledgerId: string): HighWater {
-  const count = db
-    .prepare<[], number>(
-      `INSERT INTO meta (name, value) VALUES ('generation', '1')
-       ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING CAST(value AS INTEGER)`,
-    )
-    .pluck();
-  // `immediate` makes this a real commit. A plain read would not show that an earlier commit has failed, and the count
-  // of the mark could become greater than that of the ledger.
-  let last = db.transaction(() => count.get() ?? 0).immediate();
+export function createHighWater(
+  db: Sqlite,
+  file: string,
+  { id: ledgerId, term }: { id: string; term: string },
+): HighWater {
+  // `inTransaction` makes this a real commit. A plain read would not show that an earlier commit has failed, and the
+  // count of the mark could become greater than that of the ledger.
+  let last = inTransaction({ db }, (tx) => {
+    readOrWriteMeta(tx, 'generation', () => '0');
+    return count(tx);
+  });
   // A ledger with a mark has its identity in the main file already, so the new commit need not wait for readers.
   const marked = readMark(file) !== null;
   if (!moveLog(db, marked ? 'PASSIVE' : 'FULL') && !marked) throw busyFault(file);
   const mark = writeMark(file, { ledgerId, generation: last });
   let closed = false;
 
+  function count(tx: Transaction): number {
+    const counted = SQL.count(tx).get(term);
+    if (counted === undefined) throw lockLostFault(file, 'was taken over by another process');
+    return counted;
+  }
+
   return {
-    raise: () => count.get() ?? last,
+    raise: count,
     mirror(generation) {
       last = generation;
       try {

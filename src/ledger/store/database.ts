@@ -1,9 +1,16 @@
-// The database: SQLite's settings, its version, and its log. Everything that names SQLite's own words is in this folder.
+// The database: how it is opened and set up, its version, its size, its log and its copies. SQLite's own statements and the
+// names of its own tables are only in this folder.
 
+import { closeSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 
 export type Sqlite = Database.Database;
+
+/** Opens a file without any setting. */
+export function openFile(file: string, options: { readonly?: boolean; timeout?: number } = {}): Sqlite {
+  return new Database(file, options);
+}
 
 /** Loads SQLite's library. Otherwise opening the first database of a thread would load it. */
 export function loadSqlite(): void {
@@ -38,6 +45,109 @@ export function configure(db: Sqlite): void {
   db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
 }
 
+/** Leaves the sync of each commit to the caller. SQLite still syncs the log before it copies pages into the database. */
+export function leaveSyncToCaller(db: Sqlite): void {
+  db.pragma('synchronous = NORMAL');
+}
+
+/** Has a database without a log beside it, so that it is one file. */
+export function makeOneFile(db: Sqlite): void {
+  db.pragma('journal_mode = DELETE');
+}
+
+/** The version of the tables; 0 for an empty database. */
+export function versionOf(db: Sqlite): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}
+
+export function setVersion(db: Sqlite, version: number): void {
+  db.pragma(`user_version = ${version}`);
+}
+
+/** A number that changes when another connection has committed. */
+export function changeCountOf(db: Sqlite): number {
+  return Number(db.pragma('data_version', { simple: true }));
+}
+
+/** The version of SQLite itself. */
+export function sqliteVersion(db: Sqlite): string {
+  return String(db.prepare('SELECT sqlite_version()').pluck().get());
+}
+
+/** The bytes of the pages that have content. */
+export function usedBytes(db: Sqlite): number {
+  const [pages = 0, free = 0, size = 0] = ['page_count', 'freelist_count', 'page_size'].map((name) =>
+    Number(db.pragma(name, { simple: true })),
+  );
+  return (pages - free) * size;
+}
+
+/** The tables with the statements that made them, by name. */
+export function tablesOf(db: Sqlite): { name: string; sql: string | null }[] {
+  return db
+    .prepare<[], { name: string; sql: string | null }>(
+      "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name",
+    )
+    .all();
+}
+
+/** Drops the views and makes those of another schema. SQLite refuses to drop a column that a view names. */
+export function replaceViews(db: Sqlite, { change, schema }: { change: () => void; schema: string }): void {
+  const names = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck();
+  for (const name of names.all()) db.exec(`DROP VIEW "${name}"`);
+  change();
+  const present = openFile(':memory:');
+  try {
+    present.exec(schema);
+    const views = present.prepare<[], string>("SELECT sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid");
+    for (const view of views.pluck().all()) db.exec(view);
+  } finally {
+    present.close();
+  }
+}
+
+/**
+ * Changes tables in one transaction. Foreign keys are off, because replacing a table would delete rows of other tables.
+ *
+ * @param cacheKb the size of the page cache meanwhile
+ */
+export function changeTables(db: Sqlite, { cacheKb }: { cacheKb: number }, change: () => void): void {
+  const cacheSize = Number(db.pragma('cache_size', { simple: true }));
+  db.pragma('foreign_keys = OFF');
+  db.pragma('legacy_alter_table = ON');
+  db.pragma(`cache_size = -${cacheKb}`);
+  try {
+    db.transaction(change).immediate();
+  } finally {
+    db.pragma(`cache_size = ${cacheSize}`);
+    db.pragma('legacy_alter_table = OFF');
+    db.pragma('foreign_keys = ON');
+  }
+}
+
+/** Copies a database as it is at one moment into a new file, which only its owner can open. */
+export function copyInto(db: Sqlite, file: string): void {
+  closeSync(openSync(file, 'wx', 0o600));
+  db.prepare('VACUUM INTO ?').run(file);
+}
+
+/** The first damage of the pages; null if they are sound. */
+export function damageOf(db: Sqlite): string | null {
+  const found = db.pragma('quick_check(1)', { simple: true });
+  return found === 'ok' ? null : String(found);
+}
+
+/** The damage of pages and indexes. Some damage is thrown as an error. */
+export function allDamageOf(db: Sqlite, { limit }: { limit: number }): string[] {
+  const rows = db.pragma(`integrity_check(${limit})`) as { integrity_check: string }[];
+  return rows.map((row) => row.integrity_check).filter((found) => found !== 'ok');
+}
+
+/** The rows that refer to a row which does not exist. */
+export function orphansOf(db: Sqlite): { table: string; rowid: number | null; parent: string }[] {
+  return db.pragma('foreign_key_check') as { table: string; rowid: number | null; parent: string }[];
+}
+
 /**
  * The first version in which a commit and a copy of the log at the same moment cannot damage the database:
  * https://sqlite.org/wal.html#walresetbug. The ledger is used in this way: the process that writes copies the log, and
@@ -51,7 +161,7 @@ const FIXED = [3, 51, 3] as const;
  * @throws Fault `ledger.sqlite`
  */
 export function assertFixedSqlite(db: Sqlite): void {
-  const version = String(db.prepare('SELECT sqlite_version()').pluck().get());
+  const version = sqliteVersion(db);
   const parts = version.split('.').map(Number);
   const at = FIXED.findIndex((part, index) => parts[index] !== part);
   if (at === -1 || (parts[at] ?? 0) > (FIXED[at] ?? 0)) return;

@@ -1,7 +1,7 @@
 import { fault } from '../../domain/faults.ts';
 import { Fault } from '../../lib/errors.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
-import type { LedgerContext, Tx } from './tx.ts';
+import type { LedgerContext, Transaction, Tx } from './tx.ts';
 
 /**
  * Runs several writes in one transaction, so that they share one fsync. While one group is written to the disk, the
@@ -18,7 +18,7 @@ export interface GroupCommit {
   ended(): Promise<void>;
   /** Why a write was refused in the last seconds: the disk is full, read-only or locked. Null if none was. */
   refused(): Fault | null;
-  /** Why nothing can be written any more, or null. The disk has failed to store a commit. */
+  /** Why nothing can be written any more, or null: the disk has failed to store a commit, or the lock is lost. */
   failed(): Fault | null;
   /** Resolves when all waiting writes are committed. Nothing may be run afterwards. */
   close(): Promise<void>;
@@ -36,7 +36,7 @@ const REFUSED_FOR_MS = 5000;
 
 interface GroupCommitOptions {
   /** Counts the commits: in the transaction, and after the commit is on the disk. */
-  highWater: { raise(): number; mirror(generation: number): void };
+  highWater: { raise(tx: Transaction): number; mirror(generation: number): void };
   /** Resolves when all earlier commits are on the disk. */
   log: { sync(): Promise<void> };
   /** Asked before each transaction: why this process may not write any more, or null. */
@@ -84,6 +84,7 @@ export function createGroupCommit(context: LedgerContext, { highWater, log, lost
         else reject(reasonOf(result?.error));
       }
     } catch (error) {
+      if (error instanceof Fault && error.code === 'ledger.lock_lost') failed = error;
       // No promise resolves before its write is on the disk.
       const reason = reasonOf(error);
       for (const one of group) one.reject(reason);
@@ -152,7 +153,7 @@ interface CommittedGroup {
 }
 
 interface GroupTransactionOptions {
-  highWater: { raise(): number };
+  highWater: { raise(tx: Transaction): number };
   /** Asked before each transaction: why nothing may be written any more, or null. */
   refusal: () => Fault | null;
 }
@@ -214,7 +215,7 @@ function createGroupTransaction(
       rollBack();
       begin.run();
       const results = writeAll(group) ?? group.map(writeApart);
-      const generation = highWater.raise();
+      const generation = highWater.raise(tx);
       commit.run();
       return { results, generation };
     } catch (error) {

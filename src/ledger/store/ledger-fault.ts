@@ -7,9 +7,23 @@ import { type Fault, type LocalTrouble, localTroubleOf, messageOf, systemCodeOf 
 export const CONTINUES = 'A daemon then continues by itself. Run any other command again.';
 export const MAKE_ROOM = `The disk is full: make room on it. ${CONTINUES}`;
 
+/** SQLite's word for what an error is about, such as BUSY; empty for an error of anything else. */
+function troubleOf(error: unknown): string {
+  // An extended code begins with its primary code: SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX.
+  return /^SQLITE_([A-Z]+)(?:_|$)/.exec(systemCodeOf(error) ?? '')?.[1] ?? '';
+}
+
+/** True if SQLite reports this trouble. */
+export function isTrouble(
+  error: unknown,
+  trouble: 'BUSY' | 'CANTOPEN' | 'FULL' | 'IOERR' | 'NOTADB' | 'READONLY',
+): boolean {
+  return troubleOf(error) === trouble;
+}
+
 /** The fault of a ledger that cannot be used because of a limit of this machine or process; null for any other error. */
 export function limitFaultOf(error: unknown): Fault | null {
-  const limit = localTroubleOf(error) ?? (systemCodeOf(error)?.startsWith('SQLITE_CANTOPEN') ? openTrouble() : null);
+  const limit = localTroubleOf(error) ?? (isTrouble(error, 'CANTOPEN') ? openTrouble() : null);
   if (limit === null) return null;
   return fault('ledger.unwritable', `The ledger cannot be used: ${limit.what}`, {
     path: 'ledger',
@@ -44,8 +58,7 @@ function openTrouble(): LocalTrouble | null {
 export function ledgerFaultOf(error: unknown): Fault | null {
   const limit = limitFaultOf(error);
   if (limit !== null) return limit;
-  // An extended code begins with its primary code: SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX.
-  const [, kind = ''] = /^SQLITE_([A-Z]+)(?:_|$)/.exec(systemCodeOf(error) ?? '') ?? [];
+  const kind = troubleOf(error);
   const details = { path: 'ledger', cause: error };
   switch (kind) {
     case 'CORRUPT':

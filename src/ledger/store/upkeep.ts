@@ -1,5 +1,6 @@
 import type { HistoryLimits } from '../../domain/ports/ledger/care-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { usedBytes } from './database.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { readMeta, writeMeta } from './meta.ts';
 import { column, statement } from './statement.ts';
@@ -48,10 +49,6 @@ const SQL = {
   oldestEvents: statement<[{ before: number; limit: number }]>(
     'DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT @limit) AND at < @before',
   ),
-  usedBytes: column<[], number>(
-    `SELECT (p.page_count - f.freelist_count) * s.page_size
-     FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s`,
-  ),
   latestEvent: column<[], number>('SELECT coalesce(max(id), 0) FROM events'),
 };
 
@@ -78,7 +75,7 @@ function pruneBeyond(tx: Tx, { keepDays, maxBytes }: HistoryLimits): void {
     SQL.oldRuns(tx).run(before);
     SQL.oldestEvents(tx).run({ before, limit: EVENTS_AT_ONCE });
   }
-  if (maxBytes !== undefined && (SQL.usedBytes(tx).get() ?? 0) > maxBytes) {
+  if (maxBytes !== undefined && usedBytes(tx.db) > maxBytes) {
     SQL.oldestEvents(tx).run({ before: Number.MAX_SAFE_INTEGER, limit: EVENTS_AT_ONCE });
   }
 }

@@ -2,7 +2,6 @@
 
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
@@ -20,9 +19,9 @@ import { assertIsMarked } from '../file/identity.ts';
 import { assertLedgerContent, assertLedgerFile, contentOf, notALedgerFault } from '../file/is-ledger.ts';
 import { readMark } from '../file/mark.ts';
 import { STEPS, versionAfter } from '../schema.ts';
-import { assertFixedSqlite, configure, moveLog, type Sqlite } from '../store/database.ts';
+import { assertFixedSqlite, configure, moveLog, openFile, type Sqlite, versionOf } from '../store/database.ts';
 import { compileLazily } from '../store/lazy-statements.ts';
-import { ledgerFaultOf } from '../store/ledger-fault.ts';
+import { isTrouble, ledgerFaultOf } from '../store/ledger-fault.ts';
 import { createTables, type UpgradeOptions, upgrade } from './upgrade.ts';
 
 /** What to do with a ledger of an older version. */
@@ -56,14 +55,14 @@ export function openDatabase(file: string, given: Partial<OpenOptions> = {}): Sq
     const isThere = (statSync(place, { throwIfNoEntry: false })?.size ?? 0) > 0;
     if (isThere) {
       assertUsable(place);
-      db = new Database(file);
+      db = openFile(file);
       // Nothing has changed the file or its mode so far.
       assertLedgerContent(contentOf(db), file, options.steps);
     }
     makePrivateFile(place);
     // SQLite creates its log with the mode of the ledger's file. A log that exists already may have a wider mode.
     for (const suffix of ['-wal', '-shm']) tightenFile(`${place}${suffix}`);
-    db ??= new Database(file);
+    db ??= openFile(file);
     assertFixedSqlite(db);
     configure(db);
     compileLazily(db);
@@ -91,7 +90,7 @@ export function openDatabaseReadOnly(file: string, steps: UpgradeOptions['steps'
   try {
     accessSync(file, constants.R_OK);
     assertLedgerFile(file, steps);
-    db = new Database(file, { readonly: true });
+    db = openFile(file, { readonly: true });
     const content = contentOf(db);
     assertLedgerContent(content, file, steps);
     if (content.version === 0) {
@@ -102,7 +101,7 @@ export function openDatabaseReadOnly(file: string, steps: UpgradeOptions['steps'
     return db;
   } catch (error) {
     db?.close();
-    throw systemCodeOf(error)?.startsWith('SQLITE_READONLY') ? shutFolderFault(file, error) : openFault(file, error);
+    throw isTrouble(error, 'READONLY') ? shutFolderFault(file, error) : openFault(file, error);
   }
 }
 
@@ -144,7 +143,7 @@ export function openToRead(file: string): Sqlite | null {
 
 /** True if the ledger has the tables of this version. */
 export function isOfPresentVersion(db: Sqlite, steps: UpgradeOptions['steps'] = STEPS): boolean {
-  return Number(db.pragma('user_version', { simple: true })) === versionAfter(steps);
+  return versionOf(db) === versionAfter(steps);
 }
 
 /**
@@ -173,7 +172,7 @@ function bringUpToDate(db: Sqlite, place: string, options: OpenOptions): void {
 
 function openFault(file: string, error: unknown): unknown {
   if (error instanceof Fault) return error;
-  if (systemCodeOf(error) === 'SQLITE_NOTADB') {
+  if (isTrouble(error, 'NOTADB')) {
     return notALedgerFault(file, messageOf(error), error);
   }
   if (['EACCES', 'EPERM'].includes(systemCodeOf(error) ?? '')) return accessFault(file, error);

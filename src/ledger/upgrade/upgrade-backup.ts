@@ -1,9 +1,9 @@
-import { closeSync, existsSync, openSync, readdirSync, renameSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, statSync, utimesSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import { markAsBackup, removePartial, syncFile } from '../file/copy.ts';
+import { copyInto, damageOf, openFile, type Sqlite, tablesOf, versionOf } from '../store/database.ts';
 import { readMeta } from '../store/meta.ts';
 
 /** The copy of a ledger that is made before an upgrade. */
@@ -25,10 +25,7 @@ const SAME_MS = 2;
  * @param isWhole true if the ledger's log was copied into its file: only then is the file's time that of the last
  *   write
  */
-export function findUpgradeBackup(
-  db: Database.Database,
-  { place, isWhole }: { place: string; isWhole: boolean },
-): UpgradeBackup {
+export function findUpgradeBackup(db: Sqlite, { place, isWhole }: { place: string; isWhole: boolean }): UpgradeBackup {
   const { mtime } = statSync(place);
   const prefix = `${basename(place)}.backup-before-upgrade-`;
   const folder = dirname(place);
@@ -48,7 +45,7 @@ export function findUpgradeBackup(
  * @throws Fault `ledger.unreadable` where the copy is damaged, and the errors of SQLite and the system
  */
 export function backUpBeforeUpgrade(
-  db: Database.Database,
+  db: Sqlite,
   { place, file, now }: { place: string; file: string; now: number },
 ): void {
   const { mtime, atime } = statSync(place);
@@ -56,8 +53,7 @@ export function backUpBeforeUpgrade(
   const partial = `${place}.backup-before-upgrade.part`;
   removePartial(partial);
   try {
-    closeSync(openSync(partial, 'wx', 0o600));
-    db.prepare('VACUUM INTO ?').run(partial);
+    copyInto(db, partial);
     markAsBackup(partial, now);
     assertSound(partial);
     utimesSync(partial, atime, mtime);
@@ -76,10 +72,10 @@ export function backUpBeforeUpgrade(
  *
  * @param writtenAt when the ledger was written last; null if that is unknown
  */
-function isCopyOf(db: Database.Database, file: string, writtenAt: Date | null): boolean {
-  let copy: Database.Database | null = null;
+function isCopyOf(db: Sqlite, file: string, writtenAt: Date | null): boolean {
+  let copy: Sqlite | null = null;
   try {
-    const there = new Database(file, { readonly: true });
+    const there = openFile(file, { readonly: true });
     copy = there;
     const isSame = ['id', 'epoch', 'generation'].every(
       (name) => readMeta({ db: there }, name) === readMeta({ db }, name),
@@ -95,16 +91,12 @@ function isCopyOf(db: Database.Database, file: string, writtenAt: Date | null): 
   }
 }
 
-function versionOf(db: Database.Database): number {
-  return Number(db.pragma('user_version', { simple: true }));
-}
-
 function assertSound(file: string): void {
-  const copy = new Database(file, { readonly: true });
+  const copy = openFile(file, { readonly: true });
   try {
-    const found = copy.pragma('quick_check(1)', { simple: true });
-    if (found === 'ok') return;
-    throw fault('ledger.unreadable', `The ledger is damaged, and was not changed: ${String(found)}.`, {
+    const found = damageOf(copy);
+    if (found === null) return;
+    throw fault('ledger.unreadable', `The ledger is damaged, and was not changed: ${found}.`, {
       path: 'ledger',
       suggestion:
         'Put a sound backup in its place: `dpp-sync ledger restore FILE`. `dpp-sync ledger verify FILE` shows whether a backup is sound.',
@@ -118,21 +110,12 @@ function assertSound(file: string): void {
  * Returns whether two files have the same tables with the same rows, apart from the mark of a backup. Reads both files
  * once, row by row with bounded memory, and stops at the first difference.
  */
-function hasSameRows(one: Database.Database, other: Database.Database): boolean {
+function hasSameRows(one: Sqlite, other: Sqlite): boolean {
   const tables = tablesOf(one);
   return isDeepStrictEqual(tables, tablesOf(other)) && tables.every(({ name }) => hasSameRowsIn(name, one, other));
 }
 
-interface Table {
-  name: string;
-  sql: string | null;
-}
-
-function tablesOf(db: Database.Database): Table[] {
-  return db.prepare<[], Table>("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
-}
-
-function hasSameRowsIn(table: string, one: Database.Database, other: Database.Database): boolean {
+function hasSameRowsIn(table: string, one: Sqlite, other: Sqlite): boolean {
   const [rows, otherRows] = [rowsOf(one, table), rowsOf(other, table)];
   try {
     for (;;) {
@@ -149,7 +132,7 @@ function hasSameRowsIn(table: string, one: Database.Database, other: Database.Da
 }
 
 /** Both files have the same tables and indexes, so SQLite returns their rows in the same order. */
-function rowsOf(db: Database.Database, table: string): IterableIterator<unknown> {
+function rowsOf(db: Sqlite, table: string): IterableIterator<unknown> {
   const condition = table === 'meta' ? "WHERE name <> 'backup_at'" : '';
   return db.prepare(`SELECT * FROM "${table}" ${condition}`).raw().safeIntegers().iterate();
 }

@@ -1,12 +1,13 @@
 // Upgrades a ledger of an older version: first a backup, then all steps in one transaction. After a kill or a power cut
 // at any moment the ledger is complete, in the former version or in the present one.
 
-import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
 import { freeBytesBeside } from '../file/file.ts';
 import { FIRST_VERSION, readSchema, STEPS, type UpgradeProgress, type UpgradeStep, versionAfter } from '../schema.ts';
+import { changeTables, replaceViews, type Sqlite, setVersion, usedBytes, versionOf } from '../store/database.ts';
+import { isTrouble } from '../store/ledger-fault.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
 
 export interface UpgradeOptions {
@@ -37,10 +38,10 @@ const ROOM_LEAST = 1_000_000;
 const ROOM_SHARE = 1.5;
 
 /** Creates the tables of a new ledger, in one transaction. */
-export function createTables(db: Database.Database): void {
+export function createTables(db: Sqlite): void {
   db.transaction(() => {
     db.exec(readSchema());
-    db.pragma(`user_version = ${versionAfter(STEPS)}`);
+    setVersion(db, versionAfter(STEPS));
   }).immediate();
 }
 
@@ -53,7 +54,7 @@ export function createTables(db: Database.Database): void {
  *   then
  */
 export function upgrade(
-  db: Database.Database,
+  db: Sqlite,
   { place, isWhole }: { place: string; isWhole: boolean },
   { clock, backsUp, report, steps }: UpgradeOptions,
 ): void {
@@ -86,7 +87,7 @@ export function upgrade(
 }
 
 function keepBackup(
-  db: Database.Database,
+  db: Sqlite,
   { place, backup, now }: { place: string; backup: UpgradeBackup; now: number },
   report: UpgradeOptions['report'],
 ): void {
@@ -99,62 +100,28 @@ function keepBackup(
   );
 }
 
-/**
- * Runs the steps that the ledger lacks, in one transaction. Foreign keys are off, because replacing a table would delete
- * rows of other tables.
- */
-function runSteps(db: Database.Database, steps: readonly UpgradeStep[], onProgress: UpgradeProgress): void {
-  const version = Number(db.pragma('user_version', { simple: true }));
-  const cacheSize = Number(db.pragma('cache_size', { simple: true }));
-  db.pragma('foreign_keys = OFF');
-  db.pragma('legacy_alter_table = ON');
-  db.pragma(`cache_size = -${CACHE_KB}`);
-  try {
-    db.transaction(() => {
-      dropViews(db);
-      for (const step of steps.slice(version - FIRST_VERSION)) step(db, onProgress);
-      // A step may change only the views for people, which every upgrade creates again.
-      createViewsForPeople(db);
-      db.pragma(`user_version = ${versionAfter(steps)}`);
-    }).immediate();
-  } finally {
-    db.pragma(`cache_size = ${cacheSize}`);
-    db.pragma('legacy_alter_table = OFF');
-    db.pragma('foreign_keys = ON');
-  }
+/** Runs the steps that the ledger lacks, in one transaction. */
+function runSteps(db: Sqlite, steps: readonly UpgradeStep[], onProgress: UpgradeProgress): void {
+  const version = versionOf(db);
+  changeTables(db, { cacheKb: CACHE_KB }, () => {
+    // A step may change only the views for people, so every upgrade makes the views again.
+    replaceViews(db, {
+      change() {
+        for (const step of steps.slice(version - FIRST_VERSION)) step(db, onProgress);
+      },
+      schema: readSchema(),
+    });
+    setVersion(db, versionAfter(steps));
+  });
 }
 
-/** Call it before tables change: SQLite refuses to drop a column that a view names. */
-function dropViews(db: Database.Database): void {
-  const names = db
-    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view' AND name GLOB 'v_*'")
-    .pluck();
-  for (const name of names.all()) db.exec(`DROP VIEW "${name}"`);
-}
-
-/** Creates the views of the present schema. */
-function createViewsForPeople(db: Database.Database): void {
-  const present = new Database(':memory:');
-  try {
-    present.exec(readSchema());
-    const views = present.prepare<[], string>("SELECT sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid");
-    for (const sql of views.pluck().all()) db.exec(sql);
-  } finally {
-    present.close();
-  }
-}
-
-function isEmpty(db: Database.Database): boolean {
+function isEmpty(db: Sqlite): boolean {
   return db.prepare('SELECT 1 FROM streams UNION ALL SELECT 1 FROM items LIMIT 1').get() === undefined;
 }
 
 /** The bytes that an upgrade needs beside the ledger, and those of a copy. */
-function roomFor(db: Database.Database, { copies }: { copies: 0 | 1 }): number {
-  const [pages, free, size] = ['page_count', 'freelist_count', 'page_size'].map((name) =>
-    Number(db.pragma(name, { simple: true })),
-  ) as [number, number, number];
-  const bytes = (pages - free) * size;
-  return Math.ceil(ROOM_LEAST + (copies + ROOM_SHARE) * bytes);
+function roomFor(db: Sqlite, { copies }: { copies: 0 | 1 }): number {
+  return Math.ceil(ROOM_LEAST + (copies + ROOM_SHARE) * usedBytes(db));
 }
 
 /**
@@ -170,9 +137,8 @@ function assertRoom(place: string, needed: number): void {
  * reports a failing disk.
  */
 function isFull(error: unknown, place: string): boolean {
-  const code = systemCodeOf(error) ?? '';
-  if (code === 'SQLITE_FULL' || code === 'ENOSPC') return true;
-  return code.startsWith('SQLITE_IOERR') && (freeBytesBeside(place) ?? ROOM_LEAST) < ROOM_LEAST;
+  if (isTrouble(error, 'FULL') || systemCodeOf(error) === 'ENOSPC') return true;
+  return isTrouble(error, 'IOERR') && (freeBytesBeside(place) ?? ROOM_LEAST) < ROOM_LEAST;
 }
 
 function roomFault(place: string, needed: number, cause?: unknown): Fault {

@@ -24,7 +24,7 @@ import { isStuck, reasonHas } from '../items/item-row.ts';
 import { createMissingViews, itemState } from '../items/missing.ts';
 import { guardedReadOf, OPEN_GUARDED_READS, type OpenGuardedRead } from '../records/guarded-reads.ts';
 import { createStreamAccounts, HAS_UNMAPPED } from '../records/streams.ts';
-import type { Sqlite } from '../store/database.ts';
+import { type Sqlite, sqliteVersion, versionOf } from '../store/database.ts';
 import { readDaemonNote } from '../store/meta.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import { createItemCounts, createItemTotals, createPassportCounts } from './counts.ts';
@@ -55,7 +55,6 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
   const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
   const accounts = createStreamAccounts(db);
   const sql = {
-    version: db.prepare<[], string>('SELECT sqlite_version()').pluck(),
     // Each count is one of a partial index.
     open: db.prepare<[], OpenDeliveries>(
       `SELECT (SELECT count(*) FROM items WHERE state = 'due') + (SELECT count(*) FROM items WHERE state = 'sending') AS left,
@@ -153,8 +152,8 @@ export function createViews(db: Sqlite, rules: PassportRules, forms: WireForms):
     ...createMissingViews(db, rules),
     paddedKeys: createPaddedKeys(db),
     versions: () => ({
-      ledger: String(db.pragma('user_version', { simple: true })),
-      sqlite: sql.version.get() ?? '',
+      ledger: String(versionOf(db)),
+      sqlite: sqliteVersion(db),
     }),
     runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),
     run(id) {

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openAdminChannel } from '../../../src/admin/channel-server.ts';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
@@ -50,6 +51,29 @@ describe('a ledger whose lock file is removed under its writer', () => {
     await expect(fixture.ledger.touch()).rejects.toMatchObject(LOST);
     writeFileSync(lock, content);
     await expect(fixture.ledger.touch()).rejects.toMatchObject(LOST);
+    await fixture.remove();
+  });
+});
+
+describe('a ledger whose lock another process has taken unseen', () => {
+  it('a process whose term has passed stores nothing any more', covers('process-stopped', 'I3'), async () => {
+    const fixture = createLedgerFixture();
+    const { ledger, file } = fixture;
+    await ledger.touch();
+    // Such as after a lock that the system has given away: the lock file is the same.
+    const other = new Database(file);
+    const meta = () => other.prepare("SELECT name, value FROM meta WHERE name <> 'term' ORDER BY name").all();
+    const setTerm = other.prepare<[string]>("UPDATE meta SET value = ? WHERE name = 'term'");
+    expect(other.prepare("SELECT value FROM meta WHERE name = 'term'").pluck().get()).toBe('1');
+    const before = meta();
+    setTerm.run('2');
+    await expect(pullAndMap(ledger, [row('A')], () => items(product('A')))).rejects.toMatchObject(LOST);
+    expect(ledger.lost()).toMatchObject(LOST);
+    setTerm.run('1');
+    await expect(ledger.touch()).rejects.toMatchObject(LOST);
+    expect(meta()).toEqual(before);
+    expect(ledger.views.itemCounts().product).toEqual({});
+    other.close();
     await fixture.remove();
   });
 });

@@ -21,4 +21,11 @@ describe('the functions of the ledger', () => {
     );
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
+
+  it('name what only SQLite has in one folder', () => {
+    const others = texts.filter(({ file }) => !file.startsWith('store/') && file !== 'schema.sql');
+    const own = /\bpragma\b|\bsqlite_\w+|\bVACUUM\b|\bSQLITE_[A-Z]+|from 'better-sqlite3'/i;
+    expect(others.filter(({ text }) => own.test(text)).map(({ file }) => file)).toEqual([]);
+    expect(texts.some(({ file, text }) => file === 'store/database.ts' && own.test(text))).toBe(true);
+  });
 });
