@@ -74,10 +74,13 @@ export function foundNothing({ stamp }: LookupUse): boolean {
 /** Separates the parts of a key. This character cannot be typed into an ERP field. */
 const SEPARATOR = '\u001f';
 
-/** The key of several parts. Null if one of them is empty: such a row or lookup has no key. */
+/**
+ * The key of several parts. Null if one of them is empty: such a row or lookup has no key. Not every database can store
+ * NUL, so a key that has one becomes a key that no table has.
+ */
 export function lookupKey(parts: readonly (string | null)[]): string | null {
   const texts = parts.map((part) => identifyingText(part ?? '').text);
-  return texts.includes('') ? null : texts.join(SEPARATOR);
+  return texts.includes('') ? null : texts.join(SEPARATOR).replaceAll('\0', '\uFFFD');
 }
 
 /**

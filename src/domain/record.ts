@@ -56,6 +56,14 @@ export function vacantKey(recordId: number): string {
   return `${SEPARATOR}${recordId}`;
 }
 
+/** The bytes of UTF-8 that an identity may have. Databases limit the size of an entry of an index. */
+export const IDENTITY_BYTES_MAX = 1024;
+
+/** True for an identity that a record may have. Every key of every row is checked, and most are short. */
+export function isStorableIdentity(identity: string): boolean {
+  return 3 * identity.length <= IDENTITY_BYTES_MAX || Buffer.byteLength(identity) <= IDENTITY_BYTES_MAX;
+}
+
 /** A value of a key column with a character that people cannot see. */
 export interface UnseenInKey {
   column: string;
@@ -65,7 +73,7 @@ export interface UnseenInKey {
 
 /**
  * The identity of a row, from the values of the stream's key columns. Null if a value is absent or empty, or has an odd
- * character (see `findOddCharacter`). Odd characters could make different keys equal: the separator is an odd character,
+ * character (see `findOddCharacter`), or if all values together are too long. Odd characters could make different keys equal: the separator is an odd character,
  * and SQLite stores U+FFFD for each lone surrogate.
  *
  * @param found gets each value that has a character inside which people cannot see
@@ -90,7 +98,8 @@ export function identityOf(
     }
     parts.push(text);
   }
-  return isUsable ? parts.join(SEPARATOR) : null;
+  const identity = parts.join(SEPARATOR);
+  return isUsable && isStorableIdentity(identity) ? identity : null;
 }
 
 /** The form of a key for people, with ` / ` between its parts. */

@@ -1,9 +1,18 @@
+import { identifyingText } from '../domain/identifying-text.ts';
 import { holdingIssues, type Issue } from '../domain/issue.ts';
 import { formatPlace, type Place } from '../domain/place.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
-import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields, type UnseenInKey } from '../domain/record.ts';
+import {
+  IDENTITY_BYTES_MAX,
+  type IncomingRecord,
+  identityOf,
+  isStorableIdentity,
+  RAW_FIELD,
+  serializeFields,
+  type UnseenInKey,
+} from '../domain/record.ts';
 import type { KeyOf } from '../domain/stream-identity.ts';
-import { type JsonObject, memberOf, setMember } from '../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, memberOf, setMember } from '../lib/json.ts';
 import { visibleText } from '../lib/text/odd-character.ts';
 
 /**
@@ -35,13 +44,34 @@ export function incomingRecord(
   let unseen: UnseenInKey[] = NONE_UNSEEN;
   const note = (one: UnseenInKey): void => void (unseen = [...unseen, one]);
   const fields = storedFields(row.fields, keyColumns, omitted);
-  const identity = keyColumns.length === 0 ? (keyOf?.(fields) ?? null) : identityOf(row.fields, keyColumns, note);
+  const identity = keyColumns.length === 0 ? ofContent(keyOf, fields) : identityOf(row.fields, keyColumns, note);
   const issues = unseen.length === 0 ? found : [...found, ...unseen.map(unseenIssue)];
-  const { raw, hash } = serializeFields(fields, issues);
-  if (identity !== null) return { identity, hash, raw, place: row.place, issues };
+  if (identity !== null) return { identity, ...serializeFields(fields, issues), place: row.place, issues };
   // A row without a usable key is identified by its content.
-  const missingKey = keyColumns.length > 0 && issues.length === 0 ? [keyIssue(row, keyColumns)] : [];
-  return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...missingKey] };
+  const isRefused = unseen.some(({ text }) => text.includes('\0'));
+  const { raw, hash } = serializeFields(isRefused ? withoutNul(fields) : fields, issues);
+  const keyIssues = keyColumns.length > 0 && unseen.length === 0 ? keyIssuesOf(row, keyColumns, issues) : [];
+  return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...keyIssues] };
+}
+
+function ofContent(keyOf: KeyOf | null, fields: JsonObject): string | null {
+  const identity = keyOf?.(fields) ?? null;
+  return identity !== null && isStorableIdentity(identity) ? identity : null;
+}
+
+/**
+ * The fields with `\u0000` as visible text in place of each NUL. Not every database can store NUL, and a row that is
+ * refused because of it is only shown to people.
+ */
+function withoutNul(fields: JsonObject): JsonObject {
+  const shown = (value: JsonValue): JsonValue => {
+    if (typeof value === 'string') return value.replaceAll('\0', '\\u0000');
+    if (Array.isArray(value)) return value.map(shown);
+    return isJsonObject(value) ? withoutNul(value) : value;
+  };
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(fields)) setMember(kept, name.replaceAll('\0', '\\u0000'), shown(value));
+  return kept;
 }
 
 /**
@@ -85,22 +115,51 @@ export function storedFields(
   return stored;
 }
 
-function keyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
+/** Why a row has no usable key, where its values have no unseen character. */
+function keyIssuesOf(row: SourceRow, keyColumns: readonly string[], found: readonly Issue[]): Issue[] {
   const empty = keyColumns.filter((column) => isEmpty(row.fields, column));
+  if (empty.length === 0) return [longKeyIssue(row, keyColumns)];
+  if (found.length > 0) return [];
   const absent = empty.filter((column) => !Object.hasOwn(row.fields, column));
+  return [
+    {
+      code: 'record.key',
+      field: empty.join(', '),
+      message:
+        absent.length > 0
+          ? `The key column ${absent.join(', ')} does not exist; the row has ${Object.keys(row.fields).join(', ')}.`
+          : `The key column ${empty.join(', ')} is empty.`,
+      cure: 'Fill the column in the source, or name other columns as the key of the stream.',
+    },
+  ];
+}
+
+function longKeyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
+  const texts = keyColumns.map((column) => keyText(row.fields, column));
+  const bytes = Buffer.byteLength(texts.join(' '));
+  const what =
+    keyColumns.length === 1
+      ? `The key column ${keyColumns.join()} has`
+      : `The key columns ${keyColumns.join(', ')} have`;
   return {
     code: 'record.key',
-    field: empty.join(', '),
-    message:
-      absent.length > 0
-        ? `The key column ${absent.join(', ')} does not exist; the row has ${Object.keys(row.fields).join(', ')}.`
-        : `The key column ${empty.join(', ')} is empty.`,
-    cure: 'Fill the column in the source, or name other columns as the key of the stream.',
+    field: keyColumns.join(', '),
+    value: `${texts.join(' / ').slice(0, LONG_SHOWN_MAX)}…`,
+    message: `${what} ${bytes} bytes; a key may have ${IDENTITY_BYTES_MAX}.`,
+    cure: 'Name the column of a short text, such as a number, as the key of the stream. Check that the file has its usual separators and quotes.',
   };
 }
 
+const LONG_SHOWN_MAX = 80;
+
 function isEmpty(fields: JsonObject, column: string): boolean {
-  return identityOf(fields, [column]) === null;
+  return keyText(fields, column) === '';
+}
+
+/** The text of a key column; empty if it is absent. */
+function keyText(fields: JsonObject, column: string): string {
+  const value = memberOf(fields, column) ?? '';
+  return identifyingText(typeof value === 'string' ? value : JSON.stringify(value)).text;
 }
 
 function unseenIssue({ column, text, unseen }: UnseenInKey): Issue {

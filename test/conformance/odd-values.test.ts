@@ -33,6 +33,7 @@ const RIGHT: readonly (readonly [what: string, value: string, right: string | ty
   ['a lone surrogate', 'A1\ud800B', ISSUE],
   ['a lone surrogate at the end', 'A1\udc00', ISSUE],
   ['a damaged character', 'A1\ufffdB', ISSUE],
+  ['a text too long for a key', 'Ä'.repeat(513), ISSUE],
   ['a combining mark', 'A\u0308', 'A\u0308'],
   ...['constructor', '__proto__', 'toString', 'hasOwnProperty'].map(
     (name) => [`the text ${name}`, name, name] as [string, string, string],
@@ -67,6 +68,8 @@ const xmlText = (text: string): string => text.replaceAll(/[\p{Cc}<&]/gu, (one) 
 const xmlFile = (body: string) => `<?xml version="1.0" encoding="UTF-8"?>\n${body}`;
 /** No XML document has these characters, not even as references. */
 const isNotXml = (value: string) => value.includes('\0') || !value.isWellFormed();
+/** For formats whose columns have a length. */
+const isLong = (value: string) => value.length > 20;
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
 const FORMATS: Readonly<Record<string, Format>> = {
@@ -101,6 +104,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
     },
   },
   'fixed-width': {
+    lacks: isLong,
     write: (folder, skus, { sku, name }) => ({
       options: { recordLength: 41 },
       stream: {
@@ -178,7 +182,8 @@ function serverFormat(server: DatabaseServer): Format {
     return isPostgres ? `convert_from('\\x${hex}', 'UTF8')` : `CONVERT(x'${hex}' USING utf8mb4)`;
   };
   return {
-    ...(isPostgres ? { lacks: (value: string) => value.includes('\0') } : { refusedName: '__proto__' }),
+    lacks: (value) => isLong(value) || (isPostgres && value.includes('\0')),
+    ...(isPostgres ? {} : { refusedName: '__proto__' }),
     async write(_folder, skus, columns) {
       await server.run('DROP TABLE IF EXISTS odd');
       const [sku, other] = [name(columns.sku), name(columns.name)];
@@ -203,7 +208,10 @@ async function productsOf(
     const [sku, name] = [columns.sku, columns.name].map((one) => `row[${JSON.stringify(one)}]`) as [string, string];
     const mapper = await mapperOf([{ to: 'product', key: sku, fields: { sku, name } }]);
     return rows.map((row) => {
-      const { issues, raw } = incomingRecord(row, [columns.sku], new Set());
+      const { identity, issues, raw } = incomingRecord(row, [columns.sku], new Set());
+      // What not every database can store is refused or escaped here.
+      expect(Buffer.byteLength(identity)).toBeLessThanOrEqual(1024);
+      expect(/(?<!\\)\\u0000/.test(raw)).toBe(false);
       const stored = { source: 'erp', stream: 'products', place: row.place, issues };
       const result = mapper.map({ ...stored, fields: JSON.parse(raw) as JsonObject });
       if (result.status === 'excluded') return result.status;
