@@ -24,7 +24,7 @@ export function openLedgerViews(options: {
   assertPresentSchema(db, options.file);
   return {
     id: readMeta({ db }, 'id') ?? '',
-    views: createViews(db, options.passportRules, options.forms),
+    views: createViews({ db, passportRules: options.passportRules, wireForms: options.forms }),
     async dashboard() {
       // Most commands do not need this view.
       const { createDashboardViews } = await import('./dashboard/dashboard-views.ts');

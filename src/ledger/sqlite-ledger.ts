@@ -211,7 +211,7 @@ function compose(
 
   return {
     id,
-    views: createViews(db, passportRules, options.forms),
+    views: createViews({ db, passportRules, wireForms: options.forms }),
     lost: () => commit.failed() ?? lost(),
     recover: (settlingDelayMs) =>
       commit.run((tx) => {

@@ -14,7 +14,7 @@ import { copyInto, damageOf, openFile, type Sqlite } from '../store/database.ts'
 import { ledgerFaultOf, limitFaultOf } from '../store/ledger-fault.ts';
 import { isOfPresentVersion, openDatabaseReadOnly } from '../upgrade/open.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
-import { createItemCounts, createItemTotals } from '../views/counts.ts';
+import { itemCounts } from '../views/counts.ts';
 
 export interface BackupRequest {
   file: string;
@@ -94,7 +94,7 @@ function countSound(file: string, steps: UpgradeOptions['steps']): ItemCounts {
   try {
     const found = damageOf(db);
     if (found === null) {
-      return isOfPresentVersion(db, steps) ? createItemCounts(db, createItemTotals(db))() : countOlderItems(db);
+      return isOfPresentVersion(db, steps) ? itemCounts({ db }) : countOlderItems(db);
     }
     throw fault('ledger.unreadable', `The copy is damaged, and the ledger may be damaged too: ${found}.`, {
       path: 'ledger',

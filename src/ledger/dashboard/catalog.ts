@@ -1,7 +1,3 @@
-import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import { changeCountOf, type Sqlite } from '../store/database.ts';
-import { createNumbers, createTextIndex, searchable } from './text-index.ts';
-
 // The data of every item that the lists need, in memory: kind, source, the texts that are searched, and which products
 // have a passport. The catalog takes about 60 bytes an item, nearly all of them outside the heap.
 //
@@ -10,18 +6,20 @@ import { createNumbers, createTextIndex, searchable } from './text-index.ts';
 // built beside the present ones. Rows are read from the ledger before they are shown, so an old entry shows nothing
 // wrong.
 
-/** For the questions to the entries call `refresh` before. */
-export interface Catalog extends Pick<CatalogEntries, 'mark' | 'ids' | 'search' | 'hasText' | 'count'> {
-  /** Continues to read for a few milliseconds; true while there is more to read. Call it while nobody waits. */
-  warm(): boolean;
-  /**
-   * Reads the new items. With a million items the first call may take seconds. Later calls leave long work to `warm`.
-   */
-  refresh(): void;
-  /** Reads the new items. True if the catalog then has exactly the items of the ledger; false before the first list. */
-  hasAll(): boolean;
-  /** Reports that an item is not in the ledger any more. */
-  gone(): void;
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
+import { changeCountOf } from '../store/database.ts';
+import { column, perDatabase, statement } from '../store/statement.ts';
+import { type ItemTotals, itemTotals } from '../views/counts.ts';
+import { inOneMoment, type ViewReads } from '../views/view-reads.ts';
+import { createNumbers, createTextIndex, searchable } from './text-index.ts';
+
+type Db = Pick<ViewReads, 'db'>;
+
+/** What the views of the dashboard read with. */
+export interface DashboardReads extends ViewReads {
+  catalog: Catalog;
+  /** Milliseconds of a clock that is never set back. */
+  now(): number;
 }
 
 /** The most rows that a refresh reads, so that a page does not wait for it. */
@@ -29,32 +27,39 @@ const ROWS_OF_REFRESH = 3000;
 /** After more changed names than this, all items are read again. */
 const RENAMED_MAX = 20_000;
 
-export function createCatalog(db: Sqlite): Catalog {
-  const reader = createCatalogReader(db);
+export type Catalog = ReturnType<typeof createCatalog>;
+
+/** For the questions to the entries call `refresh` before. */
+export function createCatalog(reads: Db) {
   let present = createCatalogEntries();
   let isBuilt = false;
   /** The entries that are built beside the present ones. */
   let next: CatalogEntries | null = null;
   let isStale = false;
   let isWhole = false;
+  let version: unknown = null;
 
   function readWhatIsNew(): void {
+    const now = changeCountOf(reads.db);
+    const hasChanged = now !== version;
+    version = now;
     // If there is more to read, the next refresh continues to read, even if the ledger has not changed.
-    if (reader.hasChanged() || !isWhole) isWhole = reader.readNew(present, ROWS_OF_REFRESH);
+    if (hasChanged || !isWhole) isWhole = readNew(reads, present, ROWS_OF_REFRESH);
   }
 
   return {
-    warm() {
+    /** Continues to read for a few milliseconds; true while there is more to read. Call it while nobody waits. */
+    warm(): boolean {
       if (!isBuilt) {
-        isBuilt = !reader.readOn(present);
+        isBuilt = !readOn(reads, present);
         return !isBuilt;
       }
       if (next === null && (isStale || present.renamed > RENAMED_MAX)) next = createCatalogEntries();
       if (next === null) {
-        isWhole = reader.readNew(present, ROWS_AT_ONCE);
+        isWhole = readNew(reads, present, ROWS_AT_ONCE);
         return !isWhole;
       }
-      if (reader.readOn(next)) return true;
+      if (readOn(reads, next)) return true;
       present = next;
       next = null;
       isStale = false;
@@ -62,138 +67,144 @@ export function createCatalog(db: Sqlite): Catalog {
       return true;
     },
 
-    refresh() {
-      while (!isBuilt) isBuilt = !reader.readOn(present);
+    /**
+     * Reads the new items. With a million items the first call may take seconds. Later calls leave long work to `warm`.
+     */
+    refresh(): void {
+      while (!isBuilt) isBuilt = !readOn(reads, present);
       readWhatIsNew();
     },
 
-    hasAll() {
+    /** Reads the new items. True if the catalog then has exactly the items of the ledger; false before the first list. */
+    hasAll(): boolean {
       if (!isBuilt) return false;
       readWhatIsNew();
-      if (isWhole && reader.count() !== present.length) isStale = true;
+      if (isWhole && SQL.count(reads).get() !== present.length) isStale = true;
       return isWhole && !isStale;
     },
 
-    gone() {
+    /** Reports that an item is not in the ledger any more. */
+    gone(): void {
       isStale = true;
     },
 
-    mark: (id) => present.mark(id),
-    ids: (afterId, of) => present.ids(afterId, of),
-    search: (part, afterId, of) => present.search(part, afterId, of),
-    hasText: (id, part) => present.hasText(id, part),
-    count: (of) => present.count(of),
+    mark: (id: number) => present.mark(id),
+    /** Ids in rising order, after an id. */
+    ids: (afterId: number, of: ItemChoice) => present.ids(afterId, of),
+    /** Ids of items whose text has this part, in rising order, after an id. */
+    search: (part: string, afterId: number, of: ItemChoice) => present.search(part, afterId, of),
+    hasText: (id: number, part: string) => present.hasText(id, part),
+    count: (of: ItemChoice) => present.count(of),
   };
 }
 
-/** Reads the entries of a catalog from the ledger. */
-export interface CatalogReader {
-  /** Reads the next items; false if there are no more. */
-  readOn(entries: CatalogEntries): boolean;
-  /**
-   * Reads the items that are new or have a new revision since the last read. The whole read is one transaction.
-   *
-   * @param rowsMax how many new items, and how many changed ones of each source, are read at most
-   * @returns false if more items are left to read
-   */
-  readNew(entries: CatalogEntries, rowsMax: number): boolean;
-  /** True if the ledger was changed since the last call. */
-  hasChanged(): boolean;
-  /** How many items the ledger has. */
-  count(): number;
+const keptTotals = perDatabase(() => ({ version: null as unknown, totals: {} as ItemTotals }));
+
+/**
+ * The totals of all sources, from the catalog if it has read all items. They are kept while the ledger does not change.
+ */
+export function allTotals(reads: DashboardReads): ItemTotals {
+  const kept = keptTotals(reads);
+  const version = changeCountOf(reads.db);
+  if (kept.version === version) return kept.totals;
+  const ofKind = (kind: SubjectKind) => [kind, reads.catalog.count({ kind })];
+  const totals = reads.catalog.hasAll() ? Object.fromEntries(SUBJECT_KINDS.map(ofKind)) : itemTotals(reads);
+  Object.assign(kept, { version, totals });
+  return totals;
 }
 
-type Row = [id: number, kind: SubjectKind, key: string, naturalKey: string | null, source: string, name: string | null];
+interface Row extends ItemMark {
+  id: number;
+  key: string;
+  naturalKey: string | null;
+  name: string | null;
+  /** Of a passport the id of its product. */
+  product: number | null;
+}
+
+/** A place in the order in which revisions began. */
+interface Revision {
+  staged: number;
+  id: number;
+}
 
 /** How many rows are read at once. */
 const ROWS_AT_ONCE = 1000;
-const COLUMNS = `id, kind, key, natural_key, source, CASE WHEN kind IN ('product', 'material') THEN desired ->> '$.name' END`;
+const COLUMNS = `i.id, i.kind, i.key, i.natural_key AS naturalKey, i.source,
+  CASE WHEN i.kind IN ('product', 'material') THEN i.desired ->> '$.name' END AS name,
+  CASE i.kind WHEN 'passport' THEN (SELECT p.id FROM items p WHERE p.kind = 'product' AND p.key = i.key) END AS product`;
+const SQL = {
+  rows: statement<[number, number], Row>(`SELECT ${COLUMNS} FROM items i WHERE i.id > ? ORDER BY i.id LIMIT ?`),
+  some: statement<[string], Row>(
+    `SELECT ${COLUMNS} FROM json_each(?) e CROSS JOIN items i ON i.id = e.value ORDER BY e.key`,
+  ),
+  // The index has all columns that this statement reads. Most of these items are new, and their rows were read already.
+  changed: statement<[string, number, number, number], Revision>(
+    `SELECT id, staged_at AS staged FROM items INDEXED BY items_by_time WHERE source = ? AND (staged_at, id) > (?, ?)
+     ORDER BY staged_at, id LIMIT ?`,
+  ),
+  latest: statement<[], { source: string; staged: number | null }>(
+    `SELECT s.source, (SELECT max(i.staged_at) FROM items i INDEXED BY items_by_time WHERE i.source = s.source) AS staged
+     FROM (SELECT DISTINCT source FROM streams) s ORDER BY s.source`,
+  ),
+  // SQLite counts a whole table without reading its rows.
+  count: column<[], number>('SELECT count(*) FROM items'),
+  sources: column<[], string>('SELECT DISTINCT source FROM streams ORDER BY source'),
+};
 
-function createCatalogReader(db: Sqlite): CatalogReader {
-  const sql = {
-    rows: db.prepare<[number, number], Row>(`SELECT ${COLUMNS} FROM items WHERE id > ? ORDER BY id LIMIT ?`).raw(),
-    // The index has all columns that this statement reads. Most of these items are new, and their rows were read
-    // already.
-    changed: db.prepare<[string, number, number, number], Revision>(
-      `SELECT id, staged_at AS staged FROM items INDEXED BY items_by_time WHERE source = ? AND (staged_at, id) > (?, ?)
-       ORDER BY staged_at, id LIMIT ?`,
-    ),
-    row: db.prepare<[number], Row>(`SELECT ${COLUMNS} FROM items WHERE id = ?`).raw(),
-    latest: db
-      .prepare<[string], number>(
-        'SELECT coalesce(max(staged_at), 0) FROM items INDEXED BY items_by_time WHERE source = ?',
-      )
-      .pluck(),
-    // SQLite counts a whole table without reading its rows.
-    all: db.prepare<[], number>('SELECT count(*) FROM items').pluck(),
-    sources: db.prepare<[], string>('SELECT DISTINCT source FROM streams').pluck(),
-    product: db.prepare<[string], number>("SELECT id FROM items WHERE kind = 'product' AND key = ?").pluck(),
-  };
-  let version = -1;
-
-  function add(entries: CatalogEntries, row: Row): void {
-    const [id, kind, key, , source] = row;
-    entries.add({ id, kind, source, text: textOf(row) });
-    if (kind !== 'passport') return;
-    const product = sql.product.get(key);
-    if (product !== undefined) entries.addPassport(product);
+/** Reads the next items; false if there are no more. */
+function readOn(reads: Db, entries: CatalogEntries): boolean {
+  if (entries.length === 0) {
+    for (const { source, staged } of SQL.latest(reads).all()) entries.upTo.set(source, { staged: staged ?? 0, id: 0 });
   }
-
-  function readOn(entries: CatalogEntries): boolean {
-    if (entries.length === 0) {
-      for (const of of sql.sources.all()) entries.upTo.set(of, { staged: sql.latest.get(of) ?? 0, id: 0 });
-    }
-    const rows = sql.rows.all(entries.lastId, ROWS_AT_ONCE);
-    for (const row of rows) add(entries, row);
-    return rows.length === ROWS_AT_ONCE;
+  const rows = SQL.rows(reads).all(entries.lastId, ROWS_AT_ONCE);
+  for (const row of rows) {
+    entries.add(row, textOf(row));
+    if (row.product !== null) entries.addPassport(row.product);
   }
-
-  /** Reads an item again because it has a new revision. */
-  function readAgain(entries: CatalogEntries, id: number, source: string): void {
-    const row = entries.has(id) ? sql.row.get(id) : undefined;
-    if (row !== undefined) entries.update({ id, source, text: textOf(row) });
-  }
-
-  /** Reads the items of a source with a new revision again, up to an id; false if there are no more. */
-  function readChangedOf(entries: CatalogEntries, source: string, lastId: number): boolean {
-    const upTo = entries.upTo.get(source) ?? { staged: 0, id: 0 };
-    const found = sql.changed.all(source, upTo.staged, upTo.id, ROWS_AT_ONCE);
-    for (const { id } of found) if (id <= lastId) readAgain(entries, id, source);
-    const last = found.at(-1) ?? upTo;
-    const isMore = found.length === ROWS_AT_ONCE;
-    // More revisions may begin in the same millisecond.
-    entries.upTo.set(source, { staged: last.staged, id: isMore ? last.id : 0 });
-    return isMore;
-  }
-
-  return {
-    readOn,
-    // The rows of new items are read once, although their revisions are new as well.
-    readNew: db.transaction((entries: CatalogEntries, rowsMax: number): boolean => {
-      const { lastId } = entries;
-      const readsAll = (readSome: () => boolean): boolean => {
-        for (let rows = 0; rows < rowsMax; rows += ROWS_AT_ONCE) if (!readSome()) return true;
-        return false;
-      };
-      const hasItems = readsAll(() => readOn(entries));
-      const hasChanges = sql.sources.all().map((source) => readsAll(() => readChangedOf(entries, source, lastId)));
-      return hasItems && hasChanges.every(Boolean);
-    }),
-    hasChanged() {
-      const now = changeCountOf(db);
-      const changed = now !== version;
-      version = now;
-      return changed;
-    },
-    count: () => sql.all.get() ?? 0,
-  };
+  return rows.length === ROWS_AT_ONCE;
 }
 
-function textOf([, , key, naturalKey, , name]: Row): string {
+/**
+ * Reads the items that are new or have a new revision since the last read. The whole read is one transaction.
+ *
+ * @param rowsMax how many new items, and how many changed ones of each source, are read at most
+ * @returns false if more items are left to read
+ */
+function readNew(reads: Db, entries: CatalogEntries, rowsMax: number): boolean {
+  // The rows of new items are read once, although their revisions are new as well.
+  const { lastId } = entries;
+  const readsAll = (readSome: () => boolean): boolean => {
+    for (let rows = 0; rows < rowsMax; rows += ROWS_AT_ONCE) if (!readSome()) return true;
+    return false;
+  };
+  return inOneMoment(reads, () => {
+    const hasItems = readsAll(() => readOn(reads, entries));
+    const sources = SQL.sources(reads).all();
+    const hasChanges = sources.map((source) => readsAll(() => readChangedOf(reads, entries, source, lastId)));
+    return hasItems && hasChanges.every(Boolean);
+  });
+}
+
+/** Reads the items of a source with a new revision again, up to an id; false if there are no more. */
+function readChangedOf(reads: Db, entries: CatalogEntries, source: string, lastId: number): boolean {
+  const upTo = entries.upTo.get(source) ?? { staged: 0, id: 0 };
+  const found = SQL.changed(reads).all(source, upTo.staged, upTo.id, ROWS_AT_ONCE);
+  const again = found.filter(({ id }) => id <= lastId && entries.has(id)).map(({ id }) => id);
+  const rows = again.length === 0 ? [] : SQL.some(reads).all(JSON.stringify(again));
+  for (const row of rows) entries.update(row, textOf(row));
+  const last = found.at(-1) ?? upTo;
+  const isMore = found.length === ROWS_AT_ONCE;
+  // More revisions may begin in the same millisecond.
+  entries.upTo.set(source, { staged: last.staged, id: isMore ? last.id : 0 });
+  return isMore;
+}
+
+function textOf({ key, naturalKey, name }: Row): string {
   return [key, naturalKey === key ? null : naturalKey, name].filter((text) => text !== null).join('\u001f');
 }
 
-export interface ItemMark {
+interface ItemMark {
   kind: SubjectKind;
   source: string;
 }
@@ -206,50 +217,14 @@ export interface ItemChoice {
   withoutPassport?: true | undefined;
 }
 
-/** What the catalog has of an item. */
-export interface CatalogEntry extends ItemMark {
-  id: number;
-  /** The texts that are searched. */
-  text: string;
-}
-
-/** A place in the order in which revisions began. */
-export interface Revision {
-  staged: number;
-  id: number;
-}
-
-/** The entries of a catalog, in the order of their ids. */
-export interface CatalogEntries {
-  readonly length: number;
-  /** The id of the last entry; 0 if there is none. */
-  readonly lastId: number;
-  /** The number of items whose text has changed since they were added. */
-  readonly renamed: number;
-  /** The revision up to which changed items were read, by source. */
-  readonly upTo: Map<string, Revision>;
-  has(id: number): boolean;
-  /** Adds an item, whose id is greater than all before. */
-  add(entry: CatalogEntry): void;
-  /** Changes the source and the text of an entry. */
-  update(entry: Omit<CatalogEntry, 'kind'>): void;
-  /** Notes that a product has a passport. */
-  addPassport(productId: number): void;
-  mark(id: number): ItemMark | null;
-  /** Ids in rising order, after an id. */
-  ids(afterId: number, of: ItemChoice): Generator<number>;
-  /** Ids of items whose text has this part, in rising order, after an id. */
-  search(part: string, afterId: number, of: ItemChoice): Generator<number>;
-  hasText(id: number, part: string): boolean;
-  count(of: ItemChoice): number;
-}
+type CatalogEntries = ReturnType<typeof createCatalogEntries>;
 
 const HAS_PASSPORT = 128;
 /** Greater than the number of kinds, each with and without a passport. */
 const KINDS = 256;
 
-/** Each entry has a place in all lists. The first entry has the place 0. */
-function createCatalogEntries(): CatalogEntries {
+/** The entries of a catalog, in the order of their ids. Each has a place in all lists. The first entry has the place 0. */
+function createCatalogEntries() {
   const ids = createNumbers();
   const texts = createTextIndex();
   /** The index of the kind, and whether the item has a passport. */
@@ -317,15 +292,19 @@ function createCatalogEntries(): CatalogEntries {
     get length() {
       return ids.length;
     },
+    /** The id of the last entry; 0 if there is none. */
     get lastId() {
       return ids.length === 0 ? 0 : ids.at(ids.length - 1);
     },
+    /** The number of items whose text has changed since they were added. */
     get renamed() {
       return renamed.size;
     },
-    upTo: new Map(),
-    has: (id) => placeOf(id) !== null,
-    add({ id, kind, source, text }) {
+    /** The revision up to which changed items were read, by source. */
+    upTo: new Map<string, Revision>(),
+    has: (id: number) => placeOf(id) !== null,
+    /** Adds an item, whose id is greater than all before, with the text that is searched. */
+    add({ id, kind, source }: Row, text: string): void {
       const [kindAt, sourceAt] = [SUBJECT_KINDS.indexOf(kind), sourceIndex(source)];
       ids.push(id);
       kinds.push(kindAt);
@@ -333,40 +312,42 @@ function createCatalogEntries(): CatalogEntries {
       countOne(kindAt + KINDS * sourceAt, 1);
       texts.push(text);
     },
-    update({ id, source, text }) {
+    /** Changes the source and the text of an entry. */
+    update({ id, source }: Row, text: string): void {
       const place = placeOf(id);
       if (place === null) return;
       const present = searchable(text);
       if (renamed.has(place) || !texts.has(place, present)) renamed.set(place, present);
       move(place, { source: sourceIndex(source) });
     },
-    addPassport(productId) {
+    /** Notes that a product has a passport. */
+    addPassport(productId: number): void {
       const place = placeOf(productId);
       if (place !== null) move(place, { kind: kinds.at(place) | HAS_PASSPORT });
     },
-    mark(id) {
+    mark(id: number): ItemMark | null {
       const place = placeOf(id);
       if (place === null) return null;
       const kind = SUBJECT_KINDS[kinds.at(place) & (HAS_PASSPORT - 1)] ?? 'product';
       return { kind, source: sources[sourcesOf.at(place)] ?? '' };
     },
-    *ids(afterId, of) {
+    *ids(afterId: number, of: ItemChoice): Generator<number> {
       const fits = fitsOf(of);
       for (let place = ids.indexAfter(afterId); place < ids.length; place += 1) {
         if (fits === null || fits(kinds.at(place), sourcesOf.at(place))) yield ids.at(place);
       }
     },
-    *search(part, afterId, of) {
+    *search(part: string, afterId: number, of: ItemChoice): Generator<number> {
       const fits = fitsOf(of);
       for (const place of placesWith(part, ids.indexAfter(afterId))) {
         if (fits === null || fits(kinds.at(place), sourcesOf.at(place))) yield ids.at(place);
       }
     },
-    hasText(id, part) {
+    hasText(id: number, part: string): boolean {
       const place = placeOf(id);
       return place !== null && hasTextAt(place, part);
     },
-    count(of) {
+    count(of: ItemChoice): number {
       const fits = fitsOf(of);
       let count = 0;
       for (const [both, n] of counts) {

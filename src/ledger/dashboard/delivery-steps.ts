@@ -1,12 +1,18 @@
+// The steps that explain why an item is not delivered. Each state of a delivery has its own explanation.
+
 import { hasTrait, NO_REASON, type Reason, type ReasonCode, storedReason } from '../../domain/delivery/reason.ts';
 import { GUARDED_CHANGE, isGuardedChange } from '../../domain/guard-advice.ts';
 import type { ItemKind, SubjectKind } from '../../domain/item.ts';
 import type { WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { ItemState, ItemSummary, ItemView, LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemState, ItemSummary, ItemView } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../domain/words.ts';
 import { shellValue, shellWord } from '../../lib/text/shell-word.ts';
+import { readApiWait } from '../deliveries/api-notes.ts';
 import { isStuck } from '../items/item-row.ts';
-import type { Sqlite } from '../store/database.ts';
+import { statement } from '../store/statement.ts';
+import { accessRefusal } from '../views/undelivered-views.ts';
+import type { ViewReads } from '../views/view-reads.ts';
+import { guardedReads } from '../views/views.ts';
 
 /** A step, with the clause from which the answer is made: `its BOM item 10 is rejected: the quantity is missing`. */
 export interface Step extends WhyStep {
@@ -52,8 +58,6 @@ export function utc(at: number): string {
   return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-// Explains why an item is not delivered. Each state of a delivery has its own explanation.
-
 type Delivered = Pick<
   ItemSummary,
   'kind' | 'key' | 'naturalKey' | 'source' | 'state' | 'reason' | 'dueAt' | 'remoteId'
@@ -61,128 +65,130 @@ type Delivered = Pick<
   Partial<Pick<ItemView, 'inOtherForm'>>;
 
 /**
- * Why creates of a kind wait for the platform's list: the last failure to read it, if any. Null if no list has to be
- * read.
+ * The step that shows the state of an item.
+ *
+ * @param what the name of the item in the text, such as `its BOM item 10`
+ * @param known what to do if the platform has refused the item and more is known than the reason says
  */
-export type FirstContact = (kind: ItemKind) => { failure: Reason | null } | null;
+export function deliveryStep(reads: ViewReads, item: Delivered, what: string, known?: Cure): Step {
+  const { kind, key, state, reason, dueAt, remoteId } = item;
+  const rest = about(kind, key);
+  const message = reason === null || reason.message === '' ? '' : `: ${reason.message}`;
+  switch (state) {
+    case 'delivered':
+      return deliveredStep(item, what);
+    case 'superseded': {
+      const clause = `a person has ended the last write of ${what}`;
+      const command = `dpp-sync replay --key ${shellValue(key)}`;
+      if (remoteId !== null) return step('ok', `${clause}, and the platform keeps what it has`, { ...rest, command });
+      return step('stop', `${clause}, and the platform does not have it`, {
+        ...rest,
+        cure: 'Send the item again, or change its row.',
+        command,
+      });
+    }
+    case 'due':
+      return dueStep(reads, item, what);
+    case 'sending':
+      return step('waits', `${what} is being sent`, rest);
+    case 'waiting':
+      if (reason?.code === 'guarded')
+        return step('waits', `${what} is new, and ${WAITS_FOR_GUARD}`, { ...rest, ...GUARD_CURE });
+      return step('waits', `${what} waits for an item that it refers to`, rest);
+    case 'in_doubt':
+      return unconfirmedStep(item, what, message);
+    case 'blocked':
+    case 'rejected':
+    case 'parked': {
+      if (item.source !== null && isGuardedChange(item, guardedReads(reads, [item.source]))) {
+        const clause = `${what} has changed, and the guard holds a read of its source, from which the change may come`;
+        return step('stop', clause, { ...rest, cure: GUARDED_CHANGE.step, command: 'dpp-sync status' });
+      }
+      const { cure, command } = known ?? CURES[reason?.code ?? 'unknown'] ?? CURES_OF_STATES[state];
+      const again = state === 'blocked' && dueAt !== null ? ` dpp-sync sends the write again at ${utc(dueAt)}.` : '';
+      return step('stop', refusedClause(state, what, reason), {
+        ...rest,
+        cure: `${cure}${again}`,
+        command: filled(command, item),
+      });
+    }
+  }
+}
 
-/** Why the API refuses deliveries with the same operation, so that this one is not sent; null if it refuses none. */
-export type Refusal = (item: Pick<Delivered, 'kind' | 'key'>) => Reason | null;
+function dueStep(reads: ViewReads, { kind, key, remoteId, reason, dueAt }: Delivered, what: string): Step {
+  const rest = about(kind, key);
+  const contact = remoteId === null && (kind === 'product' || kind === 'material') ? firstContact(reads, kind) : null;
+  if (contact !== null) {
+    const clause = `${what} is created only after the platform's list of ${kind}s was read`;
+    if (contact.failure === null) return step('waits', clause, rest);
+    return step('stop', `${clause}, and that has failed: ${contact.failure.message}`, rest);
+  }
+  const refused =
+    reason === null ? accessRefusal(reads, { kind, key }) : hasTrait(reason, 'access_denied') ? reason : null;
+  if (refused !== null) {
+    return step('stop', `the API refuses ${what}: ${refused.message}`, {
+      ...rest,
+      cure: 'Correct the key or its rights. Then dpp-sync sends all due deliveries.',
+      command: 'dpp-sync check',
+    });
+  }
+  const proof = kind === 'product' && remoteId !== null ? awaitedProof(reads) : null;
+  if (proof !== null) {
+    const clause = `${what} has changed, and the change is sent only after a list has shown the change of the product ${proof.key}`;
+    if (!proof.isHeld) return step('waits', clause, rest);
+    return step('stop', `${clause}: ${proof.message}`, {
+      ...about('product', proof.key),
+      command: `dpp-sync settle --delivered ${shellWord(proof.key)}`,
+    });
+  }
+  const wait = readApiWait(reads);
+  const waits =
+    wait === null ? '' : `, and the API has asked to wait${wait.until === null ? '' : ` until ${utc(wait.until)}`}`;
+  if (reason === null) {
+    return step('waits', `${what} is due${waits}`, {
+      ...rest,
+      cure: 'The daemon or the next sync sends it.',
+    });
+  }
+  const again = dueAt === null ? 'dpp-sync sends it again.' : `At ${utc(dueAt)}, dpp-sync sends it again.`;
+  return step('waits', `${what} could not be sent yet${waits}: ${reason.message}`, { ...rest, cure: again });
+}
 
 /** A change for whose proof the other changes of products wait: its product, and whether a person has to look at it. */
-export interface AwaitedProof {
+interface AwaitedProof {
   key: string;
   isHeld: boolean;
   message: string;
 }
 
-export interface DeliverySteps {
-  /**
-   * The step that shows the state of an item.
-   *
-   * @param what the name of the item in the text, such as `its BOM item 10`
-   * @param known what to do if the platform has refused the item and more is known than the reason says
-   */
-  of(item: Delivered, what: string, known?: Cure): Step;
+const SQL = {
+  contact: statement<[string], { failure: string | null }>(
+    'SELECT failure FROM listings WHERE kind = ? AND needed > 0',
+  ),
+  proof: statement<[], { key: string; dueAt: number; reason: string }>(
+    `SELECT i.key, i.due_at AS dueAt, i.reason FROM items i
+     WHERE ${isStuck('i')} AND i.state = 'in_doubt' AND i.operation = 'product.import'
+       AND i.reason ->> '$.code' = 'change_proof' ORDER BY i.due_at, i.id LIMIT 1`,
+  ),
+};
+
+/**
+ * Why creates of a kind wait for the platform's list: the last failure to read it, if any. Null if no list has to be
+ * read.
+ */
+function firstContact(reads: ViewReads, kind: ItemKind): { failure: Reason | null } | null {
+  const row = SQL.contact(reads).get(kind);
+  return row === undefined ? null : { failure: storedReason(row.failure) };
 }
 
-function createDeliverySteps(given: {
-  firstContact: FirstContact;
-  refusal: Refusal;
-  apiWait: LedgerViews['apiWait'];
-  /** The change that a list has to show before another one is imported; null if there is none. */
-  awaitedProof: () => AwaitedProof | null;
-  /** The reads of a source that the guard holds. */
-  guarded: (source: string) => ReturnType<LedgerViews['guardedReads']>;
-}): DeliverySteps {
-  const { firstContact, refusal, apiWait, awaitedProof, guarded } = given;
-  function ofDue({ kind, key, remoteId, reason, dueAt }: Delivered, what: string): Step {
-    const rest = about(kind, key);
-    const contact = remoteId === null && (kind === 'product' || kind === 'material') ? firstContact(kind) : null;
-    if (contact !== null) {
-      const clause = `${what} is created only after the platform's list of ${kind}s was read`;
-      if (contact.failure === null) return step('waits', clause, rest);
-      return step('stop', `${clause}, and that has failed: ${contact.failure.message}`, rest);
-    }
-    const refused = reason === null ? refusal({ kind, key }) : hasTrait(reason, 'access_denied') ? reason : null;
-    if (refused !== null) {
-      return step('stop', `the API refuses ${what}: ${refused.message}`, {
-        ...rest,
-        cure: 'Correct the key or its rights. Then dpp-sync sends all due deliveries.',
-        command: 'dpp-sync check',
-      });
-    }
-    const proof = kind === 'product' && remoteId !== null ? awaitedProof() : null;
-    if (proof !== null) {
-      const clause = `${what} has changed, and the change is sent only after a list has shown the change of the product ${proof.key}`;
-      if (!proof.isHeld) return step('waits', clause, rest);
-      return step('stop', `${clause}: ${proof.message}`, {
-        ...about('product', proof.key),
-        command: `dpp-sync settle --delivered ${shellWord(proof.key)}`,
-      });
-    }
-    const wait = apiWait();
-    const waits =
-      wait === null ? '' : `, and the API has asked to wait${wait.until === null ? '' : ` until ${utc(wait.until)}`}`;
-    if (reason === null) {
-      return step('waits', `${what} is due${waits}`, {
-        ...rest,
-        cure: 'The daemon or the next sync sends it.',
-      });
-    }
-    const again = dueAt === null ? 'dpp-sync sends it again.' : `At ${utc(dueAt)}, dpp-sync sends it again.`;
-    return step('waits', `${what} could not be sent yet${waits}: ${reason.message}`, { ...rest, cure: again });
-  }
-
-  function of(item: Delivered, what: string, known?: Cure): Step {
-    const { kind, key, state, reason, dueAt, remoteId } = item;
-    const rest = about(kind, key);
-    const message = reason === null || reason.message === '' ? '' : `: ${reason.message}`;
-    switch (state) {
-      case 'delivered':
-        return ofDelivered(item, what);
-      case 'superseded': {
-        const clause = `a person has ended the last write of ${what}`;
-        const command = `dpp-sync replay --key ${shellValue(key)}`;
-        if (remoteId !== null) return step('ok', `${clause}, and the platform keeps what it has`, { ...rest, command });
-        return step('stop', `${clause}, and the platform does not have it`, {
-          ...rest,
-          cure: 'Send the item again, or change its row.',
-          command,
-        });
-      }
-      case 'due':
-        return ofDue(item, what);
-      case 'sending':
-        return step('waits', `${what} is being sent`, rest);
-      case 'waiting':
-        if (reason?.code === 'guarded')
-          return step('waits', `${what} is new, and ${WAITS_FOR_GUARD}`, { ...rest, ...GUARD_CURE });
-        return step('waits', `${what} waits for an item that it refers to`, rest);
-      case 'in_doubt':
-        return ofUnconfirmed(item, what, message);
-      case 'blocked':
-      case 'rejected':
-      case 'parked': {
-        if (item.source !== null && isGuardedChange(item, guarded(item.source))) {
-          const clause = `${what} has changed, and the guard holds a read of its source, from which the change may come`;
-          return step('stop', clause, { ...rest, cure: GUARDED_CHANGE.step, command: 'dpp-sync status' });
-        }
-        const { cure, command } = known ?? CURES[reason?.code ?? 'unknown'] ?? CURES_OF_STATES[state];
-        const again = state === 'blocked' && dueAt !== null ? ` dpp-sync sends the write again at ${utc(dueAt)}.` : '';
-        return step('stop', refusedClause(state, what, reason), {
-          ...rest,
-          cure: `${cure}${again}`,
-          command: filled(command, item),
-        });
-      }
-    }
-  }
-
-  return { of };
+/** The change that a list has to show before another one is imported; null if there is none. */
+function awaitedProof(reads: ViewReads): AwaitedProof | null {
+  const row = SQL.proof(reads).get();
+  if (row === undefined) return null;
+  return { key: row.key, isHeld: row.dueAt === 0, message: (storedReason(row.reason) ?? NO_REASON).message };
 }
 
-function ofDelivered({ kind, key, inOtherForm: fields = [] }: Delivered, what: string): Step {
+function deliveredStep({ kind, key, inOtherForm: fields = [] }: Delivered, what: string): Step {
   const clause = `the platform has ${what} as its source has it`;
   if (fields.length === 0) return step('ok', clause, about(kind, key));
   return step('ok', `${clause}, but it was sent in another form than the profile has now (${fields.join(', ')})`, {
@@ -192,7 +198,7 @@ function ofDelivered({ kind, key, inOtherForm: fields = [] }: Delivered, what: s
   });
 }
 
-function ofUnconfirmed({ kind, key, dueAt }: Delivered, what: string, message: string): Step {
+function unconfirmedStep({ kind, key, dueAt }: Delivered, what: string, message: string): Step {
   const clause = `${what} was sent, and nothing has confirmed that it arrived${message}`;
   if (dueAt !== null) {
     return step('waits', clause, { ...about(kind, key), cure: `At ${utc(dueAt)}, dpp-sync looks the write up.` });
@@ -279,39 +285,3 @@ const GUARD_CURE = {
   cure: 'Write the whole export again, or accept the read that the guard holds.',
   command: 'dpp-sync status',
 };
-
-/** The steps of deliveries, with what the ledger knows of first contact and of refusals of the API. */
-export function createStoredDeliverySteps(
-  db: Sqlite,
-  views: Pick<LedgerViews, 'apiWait' | 'accessRefusal' | 'guardedReads'>,
-): DeliverySteps {
-  const sql = {
-    contact: db.prepare<[string], { failure: string | null }>(
-      'SELECT failure FROM listings WHERE kind = ? AND needed > 0',
-    ),
-    proof: db.prepare<[], { key: string; dueAt: number; reason: string }>(
-      `SELECT i.key, i.due_at AS dueAt, i.reason FROM items i
-       WHERE ${isStuck('i')} AND i.state = 'in_doubt' AND i.operation = 'product.import'
-         AND i.reason ->> '$.code' = 'change_proof' ORDER BY i.due_at LIMIT 1`,
-    ),
-  };
-
-  function contactOf(kind: ItemKind) {
-    const row = sql.contact.get(kind);
-    return row === undefined ? null : { failure: storedReason(row.failure) };
-  }
-
-  function awaitedProof(): AwaitedProof | null {
-    const row = sql.proof.get();
-    if (row === undefined) return null;
-    return { key: row.key, isHeld: row.dueAt === 0, message: (storedReason(row.reason) ?? NO_REASON).message };
-  }
-
-  return createDeliverySteps({
-    firstContact: contactOf,
-    refusal: (item) => views.accessRefusal(item),
-    apiWait: () => views.apiWait(),
-    awaitedProof,
-    guarded: (source) => views.guardedReads([source]),
-  });
-}

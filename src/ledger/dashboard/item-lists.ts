@@ -1,6 +1,7 @@
+// Lists of items, each in the order of the index by which SQLite finds them.
+
 import { OPERATIONS } from '../../domain/delivery/operation.ts';
-import type { PassportRules } from '../../domain/passport.ts';
-import type { DashboardViews, ItemListFilter, ItemRow } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { ItemListFilter, ItemRow, Listed, ListPage } from '../../domain/ports/ledger/dashboard-views.ts';
 import {
   FIRST_CODE,
   FIRST_FIELD,
@@ -9,125 +10,45 @@ import {
   NEEDS_PERSON,
   SHAPE,
   type StuckGroup,
+  type StuckState,
 } from '../deliveries/stuck-groups.ts';
 import { isOpen } from '../items/item-row.ts';
 import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
-import type { Sqlite } from '../store/database.ts';
+import { column, statement } from '../store/statement.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
-import type { Catalog, ItemChoice } from './catalog.ts';
-import { countIds, type Found, type Phase, pageOfIds, phaseOfIds } from './lists.ts';
+import { type ViewReads, withdrawing } from '../views/view-reads.ts';
+import type { DashboardReads } from './catalog.ts';
+import { countIds, type Phase, pageOfIds, phaseOfIds } from './lists.ts';
+import { countPassports, passportPhases } from './passport-lists.ts';
+
+type Db = Pick<ViewReads, 'db'>;
+type Accepts = ((ids: readonly number[]) => ReadonlySet<number>) | null;
 
 /** When the present state began: the last decision about its delivery, or else when it was sent or staged. */
 export const SINCE = 'coalesce(i.settled_at, i.sent_at, i.staged_at)';
 
-/** Products whose passports are incomplete. */
-export interface Incomplete {
-  phases(): Phase[];
-  count(source: string | undefined): number;
-}
+type StoredItem = SummaryRow & { since: number | null };
 
-type Condition = Pick<ItemListFilter, 'kind' | 'source' | 'state' | 'search'>;
-type Accepts = ((ids: readonly number[]) => ReadonlySet<number>) | null;
+const SQL = {
+  rows: statement<[string], StoredItem>(
+    `SELECT ${SUMMARY}, ${SINCE} AS since FROM json_each(?) e CROSS JOIN items i ON i.id = e.value ORDER BY e.key`,
+  ),
+  inState: column<[string, string], number>(
+    `SELECT i.id FROM json_each(?) e CROSS JOIN items i ON i.id = e.value WHERE ${itemState('i')} = ?`,
+  ),
+};
 
-/** Lists of items. `incomplete` gives the products whose passports are incomplete. */
-export function createItemLists(
-  db: Sqlite,
-  rules: PassportRules,
-  parts: { catalog: Catalog; incomplete: Incomplete },
-): Pick<DashboardViews, 'items'> {
-  const { catalog, incomplete } = parts;
-  const phases = createItemPhases(db, rules, catalog);
-  const sql = {
-    rows: db.prepare<[string], SummaryRow & { since: number | null }>(
-      `SELECT ${SUMMARY}, ${SINCE} AS since FROM json_each(?) e CROSS JOIN items i ON i.id = e.value ORDER BY e.key`,
-    ),
-    inState: db
-      .prepare<[string, string], number>(
-        `SELECT i.id FROM json_each(?) e CROSS JOIN items i ON i.id = e.value WHERE ${itemState('i')} = ?`,
-      )
-      .pluck(),
-  };
-
-  function phasesOf({ cause, run, state, search, source, kind }: ItemListFilter): Phase[] {
-    if (cause !== undefined) {
-      const group = findStuckGroup({ db }, cause);
-      return group === null ? [] : phases.ofGroup(group);
-    }
-    if (run !== undefined) return phases.ofRun(run);
-    switch (state) {
-      case undefined:
-      case 'delivered':
-        return search === undefined ? phases.all({ kind, source }) : phases.search(search, { kind, source });
-      case 'waiting':
-      case 'due':
-      case 'sending':
-      case 'superseded':
-      case 'missing':
-        return phases[state]();
-      case 'in_doubt':
-        return [...phases.stuck('in_doubt'), ...phases.readBack()];
-      case 'attention':
-        return phases.stuck();
-      case 'open':
-        return [...phases.stuck(), ...phases.readBack(), ...phases.waiting(), ...phases.due(), ...phases.sending()];
-      case 'incomplete':
-        return incomplete.phases();
-      case 'blocked':
-      case 'rejected':
-      case 'parked':
-        return phases.stuck(state);
-    }
-  }
-
-  /** Returns a function that selects the ids of items that fulfil the conditions; null if there is no condition. */
-  function conditionOf({ kind, source, state, search }: Condition): Accepts {
-    if (kind === undefined && source === undefined && search === undefined && state === undefined) return null;
-    return (ids) => {
-      const fitting = ids.filter((id) => {
-        if (kind === undefined && source === undefined && search === undefined) return true;
-        const mark = catalog.mark(id);
-        if (mark === null || (kind !== undefined && mark.kind !== kind)) return false;
-        if (source !== undefined && mark.source !== source) return false;
-        return search === undefined || catalog.hasText(id, search);
-      });
-      return new Set(state === undefined ? fitting : sql.inState.all(JSON.stringify(fitting), state));
-    };
-  }
-
-  /** The conditions of a filter that the phases do not already fulfil. */
-  function restOf({ kind, source, state, search, cause, run }: ItemListFilter): Accepts {
-    if (cause !== undefined || run !== undefined) return conditionOf({ kind, source, search, state });
-    if (state === undefined) return null;
-    return state === 'delivered' ? conditionOf({ state }) : conditionOf({ kind, source, search });
-  }
-
-  function totalOf(filter: ItemListFilter, accepts: Accepts, of: Phase[]) {
-    const { kind, source, state, search, cause, run } = filter;
-    const isPlain = search === undefined && cause === undefined && run === undefined;
-    if (isPlain && state === undefined) return { count: catalog.count({ kind, source }), atLeast: false };
-    if (isPlain && state === 'incomplete' && (kind === undefined || kind === 'product')) {
-      return { count: incomplete.count(source), atLeast: false };
-    }
-    if (isPlain && state === 'delivered') {
-      const others = [...phasesOf({ state: 'open' }), ...phases.superseded(), ...phases.nothing()];
-      const open = countIds(others, conditionOf({ kind, source }));
-      if (!open.atLeast) return { count: Math.max(0, catalog.count({ kind, source }) - open.count), atLeast: false };
-    }
-    return countIds(of, accepts);
-  }
-
-  return {
-    items(filter, page) {
-      if (needsCatalog(filter)) catalog.refresh();
-      const of = phasesOf(filter);
-      const accepts = restOf(filter);
-      const { ids, next } = pageOfIds(of, page, accepts);
-      const rows = sql.rows.all(JSON.stringify(ids)).map(itemRow);
-      if (rows.length < ids.length) catalog.gone();
-      const isWhole = next === null && page.after === undefined;
-      return { rows, next, total: isWhole ? { count: ids.length, atLeast: false } : totalOf(filter, accepts, of) };
-    },
-  };
+/** A list of items. */
+export function listItemRows(reads: DashboardReads, filter: ItemListFilter, page: ListPage): Listed<ItemRow> {
+  if (needsCatalog(filter)) reads.catalog.refresh();
+  const phases = phasesOf(reads, filter);
+  const accepts = restOf(reads, filter);
+  const { ids, next } = pageOfIds(phases, page, accepts);
+  const rows = SQL.rows(reads).all(JSON.stringify(ids));
+  if (rows.length < ids.length) reads.catalog.gone();
+  const isWhole = next === null && page.after === undefined;
+  const total = isWhole ? { count: ids.length, atLeast: false } : totalOf(reads, filter, accepts, phases);
+  return { rows: rows.map((row) => ({ id: row.id, ...summary(row), since: row.since })), next, total };
 }
 
 /**
@@ -140,175 +61,212 @@ function needsCatalog({ kind, source, search, state, cause, run }: ItemListFilte
   return state === undefined || state === 'delivered' || state === 'incomplete';
 }
 
-function itemRow(row: SummaryRow & { since: number | null }): ItemRow {
-  return { id: row.id, ...summary(row), since: row.since };
+function phasesOf(reads: DashboardReads, { cause, run, state, search, source, kind }: ItemListFilter): Phase[] {
+  const { catalog } = reads;
+  if (cause !== undefined) {
+    const group = findStuckGroup(reads, cause);
+    return group === null ? [] : [ofGroup(reads, group)];
+  }
+  if (run !== undefined) return ofRun(reads, run);
+  switch (state) {
+    case undefined:
+    case 'delivered': {
+      const of = { kind, source };
+      if (search !== undefined) return [phaseOfIds((afterId) => catalog.search(search, afterId, of))];
+      return [
+        phaseOfIds(
+          (afterId) => catalog.ids(afterId, of),
+          () => catalog.count(of),
+        ),
+      ];
+    }
+    case 'in_doubt':
+      return [stuck(reads, 'in_doubt'), PHASES.readBack(reads, {})];
+    case 'due':
+      return DUE.map((phase) => phase(reads, {}));
+    case 'attention':
+      return STUCK_STATES.map((one) => stuck(reads, one));
+    case 'open': {
+      const { readBack, waiting, sending } = PHASES;
+      const due = DUE.map((phase) => phase(reads, {}));
+      return [
+        ...phasesOf(reads, { state: 'attention' }),
+        readBack(reads, {}),
+        waiting(reads, {}),
+        ...due,
+        sending(reads, {}),
+      ];
+    }
+    case 'incomplete':
+      return passportPhases(reads, 'incomplete');
+    case 'missing':
+      return [MISSING(reads, withdrawing(reads))];
+    case 'blocked':
+    case 'rejected':
+    case 'parked':
+      return [stuck(reads, state)];
+    case 'waiting':
+    case 'sending':
+    case 'superseded':
+      return [PHASES[state](reads, {})];
+  }
 }
 
-// The indexes by which items are listed.
+/** Returns a function that selects the ids of items that fulfil the conditions; null if there is no condition. */
+function conditionOf(
+  reads: DashboardReads,
+  { kind, source, state, search }: Pick<ItemListFilter, 'kind' | 'source' | 'state' | 'search'>,
+): Accepts {
+  const isOfCatalog = kind !== undefined || source !== undefined || search !== undefined;
+  if (!isOfCatalog && state === undefined) return null;
+  return (ids) => {
+    const fitting = ids.filter((id) => {
+      if (!isOfCatalog) return true;
+      const mark = reads.catalog.mark(id);
+      if (mark === null || (kind !== undefined && mark.kind !== kind)) return false;
+      if (source !== undefined && mark.source !== source) return false;
+      return search === undefined || reads.catalog.hasText(id, search);
+    });
+    return new Set(state === undefined ? fitting : SQL.inState(reads).all(JSON.stringify(fitting), state));
+  };
+}
+
+/** The conditions of a filter that the phases do not already fulfil. */
+function restOf(reads: DashboardReads, { kind, source, state, search, cause, run }: ItemListFilter): Accepts {
+  if (cause !== undefined || run !== undefined) return conditionOf(reads, { kind, source, search, state });
+  if (state === undefined) return null;
+  return conditionOf(reads, state === 'delivered' ? { state } : { kind, source, search });
+}
+
+function totalOf(
+  reads: DashboardReads,
+  { kind, source, state, search, cause, run }: ItemListFilter,
+  accepts: Accepts,
+  phases: Phase[],
+): Listed<never>['total'] {
+  const { catalog } = reads;
+  const isPlain = search === undefined && cause === undefined && run === undefined;
+  if (isPlain && state === undefined) return { count: catalog.count({ kind, source }), atLeast: false };
+  if (isPlain && state === 'incomplete' && (kind === undefined || kind === 'product')) {
+    return { count: countPassports(reads, source).incomplete ?? 0, atLeast: false };
+  }
+  if (isPlain && state === 'delivered') {
+    const others = [...phasesOf(reads, { state: 'open' }), PHASES.superseded(reads, {}), PHASES.nothing(reads, {})];
+    const open = countIds(others, conditionOf(reads, { kind, source }));
+    if (!open.atLeast) return { count: Math.max(0, catalog.count({ kind, source }) - open.count), atLeast: false };
+  }
+  return countIds(phases, accepts);
+}
 
 type Value = string | number | null;
 
-export interface ItemPhases {
-  /** All items, in the order of their ids. */
-  all(of: ItemChoice): Phase[];
-  search(part: string, of: ItemChoice): Phase[];
-  waiting(): Phase[];
-  due(): Phase[];
-  sending(): Phase[];
-  /** Items that need a person, of one state or of all. */
-  stuck(state?: 'blocked' | 'rejected' | 'parked' | 'in_doubt'): Phase[];
-  /** Unconfirmed items that are looked up without a person. */
-  readBack(): Phase[];
-  superseded(): Phase[];
-  missing(): Phase[];
-  /** Items without an open delivery that the platform never got and that their source no longer has. */
-  nothing(): Phase[];
-  ofGroup(group: StuckGroup): Phase[];
-  ofRun(run: number): Phase[];
+/** A phase whose items are listed in the order of their ids. */
+function byId<Named extends Record<string, Value>>(from: string, where: string): (reads: Db, named: Named) => Phase {
+  const read = column<[Named & { after: number; limit: number }], number>(
+    `SELECT i.id FROM items i INDEXED BY ${from} WHERE ${where} AND i.id > @after ORDER BY i.id LIMIT @limit`,
+  );
+  const count = column<[Named & { most: number }], number>(
+    `SELECT count(*) FROM (SELECT 1 FROM items i INDEXED BY ${from} WHERE ${where} LIMIT @most)`,
+  );
+  return (reads, named) => ({
+    read: (after, limit) =>
+      read(reads)
+        .all({ ...named, after: Number(after?.[0] ?? 0), limit })
+        .map((id) => ({ id, after: [id] })),
+    count: (most) => count(reads).get({ ...named, most }) ?? 0,
+  });
 }
 
-function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Catalog): ItemPhases {
-  /** A phase whose items are listed in the order of their ids. */
-  function byId(where: string, values: readonly Value[] = [], from = 'items i'): Phase {
-    const read = db
-      .prepare<Value[], number>(`SELECT i.id FROM ${from} WHERE ${where} AND i.id > ? ORDER BY i.id LIMIT ?`)
-      .pluck();
-    const count = db
-      .prepare<Value[], number>(`SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ?)`)
-      .pluck();
-    return {
-      read: (after, limit) => read.all(...values, Number(after?.[0] ?? 0), limit).map((id) => ({ id, after: [id] })),
-      count: (most) => count.get(...values, most) ?? 0,
-    };
-  }
+const PHASES = {
+  waiting: byId('items_waiting', "i.state = 'waiting'"),
+  sending: byId('items_sending', "i.state = 'sending'"),
+  /** Unconfirmed items that are looked up without a person. */
+  readBack: byId('items_scheduled', "i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'"),
+  superseded: byId(
+    'items_ignored',
+    `i.ignored_hash IS NOT NULL AND i.state IN ('delivered', 'superseded') AND NOT ${needsNothing('i')}`,
+  ),
+  /** Items without an open delivery that the platform never got and that their source no longer has. */
+  nothing: byId('items_missing', `${needsNothing('i')} AND NOT ${isOpen('i')}`),
+};
+const DUE = OPERATIONS.map((operation) => byId('items_due', `i.state = 'due' AND i.operation = '${operation}'`));
+const MISSING = byId<{ withdrawing: string }>('items_missing', IS_MISSING);
 
-  const stuckSql = {
-    read: db
-      .prepare<[string, string, string, number, number], [string, string, number]>(
-        `SELECT ${SHAPE} AS shape, i.source, i.id FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON}
-         AND i.state = ? AND (${SHAPE}, i.source, i.id) > (?, ?, ?) ORDER BY 1, 2, 3 LIMIT ?`,
-      )
-      .raw(),
-    count: db
-      .prepare<[string, number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} AND i.state = ? LIMIT ?)`,
-      )
-      .pluck(),
-  };
-  const stuckOf = (state: string): Phase => ({
+const STUCK_STATES: readonly StuckState[] = ['blocked', 'rejected', 'parked', 'in_doubt'];
+const IS_STUCK = `FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} AND i.state = @state`;
+const STUCK = {
+  read: statement<
+    [{ state: string; shape: string; source: string; id: number; limit: number }],
+    { shape: string; source: string; id: number }
+  >(
+    `SELECT ${SHAPE} AS shape, i.source, i.id ${IS_STUCK} AND (${SHAPE}, i.source, i.id) > (@shape, @source, @id)
+     ORDER BY 1, 2, 3 LIMIT @limit`,
+  ),
+  count: column<[{ state: string; most: number }], number>(`SELECT count(*) FROM (SELECT 1 ${IS_STUCK} LIMIT @most)`),
+};
+
+/** Items of a state that need a person. */
+function stuck(reads: Db, state: StuckState): Phase {
+  return {
     read(after, limit) {
       const [shape = '', source = '', id = 0] = after ?? [];
-      return stuckSql.read
-        .all(state, String(shape), String(source), Number(id), limit)
-        .map((found): Found => ({ id: found[2], after: found }));
+      const rows = STUCK.read(reads).all({
+        state,
+        shape: String(shape),
+        source: String(source),
+        id: Number(id),
+        limit,
+      });
+      return rows.map((row) => ({ id: row.id, after: [row.shape, row.source, row.id] }));
     },
-    count: (most) => stuckSql.count.get(state, most) ?? 0,
-  });
+    count: (most) => STUCK.count(reads).get({ state, most }) ?? 0,
+  };
+}
 
-  const fixed = {
-    waiting: byId("i.state = 'waiting'", [], 'items i INDEXED BY items_waiting'),
-    due: OPERATIONS.map((operation) =>
-      byId(`i.state = 'due' AND i.operation = '${operation}'`, [], 'items i INDEXED BY items_due'),
-    ),
-    sending: byId("i.state = 'sending'", [], 'items i INDEXED BY items_sending'),
-    stuck: (['blocked', 'rejected', 'parked', 'in_doubt'] as const).map((state) => ({ state, phase: stuckOf(state) })),
-    readBack: byId(
-      "i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'",
-      [],
-      'items i INDEXED BY items_scheduled',
-    ),
-    superseded: byId(
-      `i.ignored_hash IS NOT NULL AND i.state IN ('delivered', 'superseded') AND NOT ${needsNothing('i')}`,
-      [],
-      'items i INDEXED BY items_ignored',
-    ),
-  };
-  const nothing = byId(`${needsNothing('i')} AND NOT ${isOpen('i')}`, [], 'items i INDEXED BY items_missing');
-  const missingSql = {
-    read: db
-      .prepare<[{ withdrawing: string; after: number; limit: number }], number>(
-        `SELECT i.id FROM items i INDEXED BY items_missing WHERE ${IS_MISSING} AND i.id > @after ORDER BY i.id LIMIT @limit`,
-      )
-      .pluck(),
-    count: db
-      .prepare<[{ withdrawing: string }], number>(
-        `SELECT count(*) FROM items i INDEXED BY items_missing WHERE ${IS_MISSING}`,
-      )
-      .pluck(),
-  };
-  const withdrawing = () => JSON.stringify(rules.withdrawMissingOf);
-  const runSql = {
-    window: db.prepare<[number], { source: string; from: number; to: number | null }>(
-      `SELECT source, started_at AS "from", (SELECT n.started_at FROM runs n WHERE n.source = r.source AND n.id > r.id
-         ORDER BY n.id LIMIT 1) AS "to" FROM runs r WHERE id = ?`,
-    ),
-    read: db
-      .prepare<[string, number, number, number, number], [number, number]>(
-        `SELECT i.staged_at, i.id FROM items i INDEXED BY items_by_time WHERE i.source = ? AND (i.staged_at, i.id) > (?, ?)
-         AND i.staged_at < ? AND i.kind <> 'passport' ORDER BY i.staged_at, i.id LIMIT ?`,
-      )
-      .raw(),
-  };
+const OF_GROUP = {
+  items: byId<{ state: string; shape: string; source: string }>(
+    'items_by_reason',
+    `${NEEDS_PERSON} AND i.state = @state AND ${SHAPE} = @shape AND i.source = @source`,
+  ),
+  records: byId<{ streamId: number; code: string | null; field: string | null }>(
+    'items_by_record',
+    `i.record_id IN (SELECT r.id FROM records r INDEXED BY records_by_issue WHERE ${IS_QUARANTINED}
+       AND r.stream_id = @streamId AND ${FIRST_CODE} IS @code AND ${FIRST_FIELD} IS @field)`,
+  ),
+};
 
-  return {
-    all: (of) => [
-      phaseOfIds(
-        (afterId) => catalog.ids(afterId, of),
-        () => catalog.count(of),
-      ),
-    ],
-    search: (part, of) => [phaseOfIds((afterId) => catalog.search(part, afterId, of))],
-    waiting: () => [fixed.waiting],
-    due: () => fixed.due,
-    sending: () => [fixed.sending],
-    stuck: (state) => fixed.stuck.filter((one) => state === undefined || one.state === state).map(({ phase }) => phase),
-    readBack: () => [fixed.readBack],
-    superseded: () => [fixed.superseded],
-    nothing: () => [nothing],
-    missing: () => [
-      {
-        read: (after, limit) =>
-          missingSql.read
-            .all({ withdrawing: withdrawing(), after: Number(after?.[0] ?? 0), limit })
-            .map((id) => ({ id, after: [id] })),
-        count: () => missingSql.count.get({ withdrawing: withdrawing() }) ?? 0,
+function ofGroup(reads: Db, group: StuckGroup): Phase {
+  if (group.type === 'quarantine') {
+    const { streamId, code, field } = group;
+    return OF_GROUP.records(reads, { streamId, code, field });
+  }
+  const { state, shape, source } = group;
+  return OF_GROUP.items(reads, { state, shape, source });
+}
+
+const OF_RUN = {
+  window: statement<[number], { source: string; from: number; to: number | null }>(
+    `SELECT source, started_at AS "from", (SELECT n.started_at FROM runs n WHERE n.source = r.source AND n.id > r.id
+       ORDER BY n.id LIMIT 1) AS "to" FROM runs r WHERE id = ?`,
+  ),
+  read: statement<[string, number, number, number, number], { staged: number; id: number }>(
+    `SELECT i.staged_at AS staged, i.id FROM items i INDEXED BY items_by_time WHERE i.source = ?
+       AND (i.staged_at, i.id) > (?, ?) AND i.staged_at < ? AND i.kind <> 'passport' ORDER BY i.staged_at, i.id LIMIT ?`,
+  ),
+};
+
+/** Items that a run changed. */
+function ofRun(reads: Db, run: number): Phase[] {
+  const window = OF_RUN.window(reads).get(run);
+  if (window === undefined) return [];
+  const { source, from, to } = window;
+  return [
+    {
+      read(after, limit) {
+        const [staged = from - 1, id = Number.MAX_SAFE_INTEGER] = after ?? [];
+        const rows = OF_RUN.read(reads).all(source, Number(staged), Number(id), to ?? Number.MAX_SAFE_INTEGER, limit);
+        return rows.map((row) => ({ id: row.id, after: [row.staged, row.id] }));
       },
-    ],
-    ofGroup(group) {
-      if (group.type !== 'quarantine') {
-        const { state, shape, source } = group;
-        return [
-          byId(
-            `${NEEDS_PERSON} AND i.state = ? AND ${SHAPE} = ? AND i.source = ?`,
-            [state, shape, source],
-            'items i INDEXED BY items_by_reason',
-          ),
-        ];
-      }
-      const { streamId, code, field } = group;
-      return [
-        byId(
-          `i.record_id IN (SELECT r.id FROM records r INDEXED BY records_by_issue WHERE ${IS_QUARANTINED}
-             AND r.stream_id = ? AND ${FIRST_CODE} IS ? AND ${FIRST_FIELD} IS ?)`,
-          [streamId, code, field],
-          'items i INDEXED BY items_by_record',
-        ),
-      ];
     },
-    ofRun(run) {
-      const window = runSql.window.get(run);
-      if (window === undefined) return [];
-      const { source, from, to } = window;
-      return [
-        {
-          read(after, limit) {
-            const [staged = from - 1, id = Number.MAX_SAFE_INTEGER] = after ?? [];
-            return runSql.read
-              .all(source, Number(staged), Number(id), to ?? Number.MAX_SAFE_INTEGER, limit)
-              .map((found): Found => ({ id: found[1], after: found }));
-          },
-        },
-      ];
-    },
-  };
+  ];
 }

@@ -1,7 +1,8 @@
+// The pages of lists: of rows that a statement reads in their order, and of ids.
+
 import { fault } from '../../domain/faults.ts';
 import type {
   ActionRow,
-  DashboardViews,
   Listed,
   ListPage,
   LookupValue,
@@ -9,9 +10,12 @@ import type {
   RunRow,
 } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { createStreamAccounts } from '../records/streams.ts';
-import type { Sqlite } from '../store/database.ts';
+import { column, statement } from '../store/statement.ts';
 import { parseJson } from '../store/tx.ts';
+import type { ViewReads } from '../views/view-reads.ts';
+import { withStreams } from '../views/views.ts';
+
+type Db = Pick<ViewReads, 'db'>;
 
 const LIMIT_MAX = 500;
 
@@ -25,7 +29,7 @@ export function limitOf({ limit }: ListPage): number {
   return Math.max(1, Math.min(LIMIT_MAX, Math.floor(limit)));
 }
 
-export function placeText({ phase, after }: Place): string {
+function placeText({ phase, after }: Place): string {
   return Buffer.from(JSON.stringify([phase, ...(after ?? [])])).toString('base64url');
 }
 
@@ -49,6 +53,21 @@ function parsed(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/**
+ * Makes a page of rows that were read in the order of their ids.
+ *
+ * @param found one row more than the page has, if there are more
+ */
+export function pageOfRows<Row extends { id: number }>(
+  found: readonly Row[],
+  limit: number,
+): { rows: Row[]; next: string | null } {
+  const rows = found.slice(0, limit);
+  const last = rows.at(-1);
+  const isMore = found.length > limit && last !== undefined;
+  return { rows, next: isMore ? placeText({ phase: 0, after: [last.id] }) : null };
 }
 
 // Makes the pages of a list from ids. The ids come from several phases, one after the other, each in the order of an
@@ -162,7 +181,7 @@ interface RunQuery {
   limit: number;
 }
 
-const COLUMNS = `r.id, r.source, r.cause AS "trigger", r.started_at AS startedAt, r.ended_at AS endedAt, r.result, r.error,
+const RUN = `r.id, r.source, r.cause AS "trigger", r.started_at AS startedAt, r.ended_at AS endedAt, r.result, r.error,
   r.asked_by AS askedBy`;
 const FITS = `(@source IS NULL OR r.source = @source)
   AND (@stream IS NULL OR EXISTS (SELECT 1 FROM run_streams a JOIN streams s ON s.id = a.stream_id
@@ -170,64 +189,54 @@ const FITS = `(@source IS NULL OR r.source = @source)
   AND CASE @result WHEN 'running' THEN r.result IS NULL
     WHEN 'guarded' THEN EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.guarded IS NOT NULL)
     ELSE @result IS NULL OR r.result = @result END`;
+// A ledger keeps some hundred runs of each source, so no further index is needed to read them.
+const RUNS = {
+  page: statement<[RunQuery], StoredRun>(
+    `SELECT ${RUN} FROM runs r WHERE r.id < @before AND ${FITS} ORDER BY r.id DESC LIMIT @limit`,
+  ),
+  count: column<[Omit<RunQuery, 'before' | 'limit'>], number>(`SELECT count(*) FROM runs r WHERE ${FITS}`),
+  some: statement<[string], StoredRun>(
+    `SELECT ${RUN} FROM json_each(?) e CROSS JOIN runs r ON r.id = e.value ORDER BY e.key`,
+  ),
+};
 
-/** Lists of runs. A ledger keeps some hundred runs of each source, so no further index is needed to read them. */
-export function createRunLists(db: Sqlite): Pick<DashboardViews, 'runs' | 'run'> {
-  const accounts = createStreamAccounts(db);
-  const sql = {
-    runs: db.prepare<[RunQuery], StoredRun>(
-      `SELECT ${COLUMNS} FROM runs r WHERE r.id < @before AND ${FITS} ORDER BY r.id DESC LIMIT @limit`,
-    ),
-    count: db
-      .prepare<[Omit<RunQuery, 'before' | 'limit'>], number>(`SELECT count(*) FROM runs r WHERE ${FITS}`)
-      .pluck(),
-    run: db.prepare<[number], StoredRun>(`SELECT ${COLUMNS} FROM runs r WHERE r.id = ?`),
-  };
-  const withStreams = (row: StoredRun): RunRow => ({ ...row, streams: accounts(row.id) });
+/** The runs, the newest first. */
+export function listRuns(reads: Db, { source, stream, result }: RunFilter, page: ListPage): Listed<RunRow> {
+  const limit = limitOf(page);
+  const query = { source: source ?? null, stream: stream ?? null, result: result ?? null };
+  const before = Number(placeOf(page).after?.[0] ?? Number.MAX_SAFE_INTEGER);
+  const { rows, next } = pageOfRows(RUNS.page(reads).all({ ...query, before, limit: limit + 1 }), limit);
+  return { rows: withStreams(reads, rows), next, total: { count: RUNS.count(reads).get(query) ?? 0, atLeast: false } };
+}
 
+/** The runs with these ids, in their order. */
+export function runsOf(reads: Db, ids: readonly number[]): RunRow[] {
+  return withStreams(reads, RUNS.some(reads).all(JSON.stringify(ids)));
+}
+
+const PEOPLE = {
+  actions: statement<[number, number], Omit<ActionRow, 'detail'> & { detail: string }>(
+    'SELECT id, at, who, via, action, detail, outcome FROM actions WHERE id < ? ORDER BY id DESC LIMIT ?',
+  ),
+  count: column<[], number>('SELECT count(*) FROM actions'),
+  values: statement<[], LookupValue>(
+    'SELECT lookup, key, value, set_by AS by, set_at AS at FROM lookup_values ORDER BY lookup, key',
+  ),
+};
+
+/** The audit log, the newest first. */
+export function listActions(reads: Db, page: ListPage): Listed<ActionRow> {
+  const limit = limitOf(page);
+  const before = Number(placeOf(page).after?.[0] ?? Number.MAX_SAFE_INTEGER);
+  const { rows, next } = pageOfRows(PEOPLE.actions(reads).all(before, limit + 1), limit);
   return {
-    runs({ source, stream, result }: RunFilter, page) {
-      const limit = limitOf(page);
-      const query = { source: source ?? null, stream: stream ?? null, result: result ?? null };
-      const before = Number(placeOf(page).after?.[0] ?? Number.MAX_SAFE_INTEGER);
-      const rows = sql.runs.all({ ...query, before, limit: limit + 1 });
-      const shown = rows.slice(0, limit);
-      const last = shown.at(-1);
-      const next = rows.length > limit && last !== undefined ? placeText({ phase: 0, after: [last.id] }) : null;
-      return { rows: shown.map(withStreams), next, total: { count: sql.count.get(query) ?? 0, atLeast: false } };
-    },
-    run(id) {
-      const row = sql.run.get(id);
-      return row === undefined ? null : withStreams(row);
-    },
+    rows: rows.map(({ detail, ...row }) => ({ ...row, detail: parseJson<JsonObject>(detail) })),
+    next,
+    total: { count: PEOPLE.count(reads).get() ?? 0, atLeast: false },
   };
 }
 
-/** Reads the audit log, and the values that people have given for lookup tables. */
-export function createPeopleViews(db: Sqlite): Pick<DashboardViews, 'actions' | 'lookupValues'> {
-  const sql = {
-    actions: db.prepare<[number, number], Omit<ActionRow, 'detail'> & { detail: string }>(
-      'SELECT id, at, who, via, action, detail, outcome FROM actions WHERE id < ? ORDER BY id DESC LIMIT ?',
-    ),
-    count: db.prepare<[], number>('SELECT count(*) FROM actions').pluck(),
-    values: db.prepare<[], LookupValue>(
-      'SELECT lookup, key, value, set_by AS by, set_at AS at FROM lookup_values ORDER BY lookup, key',
-    ),
-  };
-
-  return {
-    actions(page) {
-      const limit = limitOf(page);
-      const before = Number(placeOf(page).after?.[0] ?? Number.MAX_SAFE_INTEGER);
-      const rows = sql.actions.all(before, limit + 1);
-      const shown = rows.slice(0, limit);
-      const last = shown.at(-1);
-      return {
-        rows: shown.map(({ detail, ...row }) => ({ ...row, detail: parseJson<JsonObject>(detail) })),
-        next: rows.length > limit && last !== undefined ? placeText({ phase: 0, after: [last.id] }) : null,
-        total: { count: sql.count.get() ?? 0, atLeast: false },
-      };
-    },
-    lookupValues: () => sql.values.all(),
-  };
+/** Values of lookup tables that people have added. */
+export function listLookupValues(reads: Db): LookupValue[] {
+  return PEOPLE.values(reads).all();
 }

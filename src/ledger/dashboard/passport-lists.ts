@@ -1,143 +1,23 @@
+// Lists of passports, one for each product, and how many there are in each state.
+
 import { storedReason } from '../../domain/delivery/reason.ts';
-import { type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
-import type { DashboardViews, PassportFilter, PassportRow } from '../../domain/ports/ledger/dashboard-views.ts';
+import { type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
+import type { Listed, ListPage, PassportFilter, PassportRow } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportCounts, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
-import { changeCountOf, type Sqlite } from '../store/database.ts';
+import { changeCountOf } from '../store/database.ts';
+import { column, perDatabase, statement } from '../store/statement.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
-import type { ItemTotals } from '../views/counts.ts';
-import type { Catalog } from './catalog.ts';
+import { inOneMoment } from '../views/view-reads.ts';
+import { allTotals, type DashboardReads } from './catalog.ts';
 import { countIds, type Found, type Phase, pageOfIds, phaseOfIds } from './lists.ts';
-import type { PassportWaits } from './why.ts';
+import { passportWait } from './why.ts';
 
 const BLOCKERS_MAX = 5;
+const BATCH = 500;
 const NONE: ReadonlySet<number> = new Set();
-
-interface StoredPassport extends EvaluatedProduct {
-  naturalKey: string | null;
-  name: string | null;
-  source: string;
-  remoteId: string | null;
-  isPresent: 0 | 1;
-  standing: number | null;
-  reason: string | null;
-  since: number | null;
-}
-
-/** Lists of passports, one for each product. */
-export function createPassportLists(
-  db: Sqlite,
-  rules: PassportRules,
-  parts: {
-    catalog: Catalog;
-    phases: PassportPhases;
-    counts: ReturnType<typeof createPassportCounts>;
-    waitOf: PassportWaits['waitOf'];
-  },
-): Pick<DashboardViews, 'passports' | 'passportCounts'> {
-  const { catalog, phases, counts, waitOf } = parts;
-  const reads = { db, passportRules: rules };
-  const columns = `p.id, p.key, p.appeared_at AS appearedAt, p.natural_key AS naturalKey, p.desired ->> '$.name' AS name, p.source,
-    p.remote_id AS remoteId, ${IS_PRESENT} AS isPresent, iif(q.id IS NULL, NULL, ${STANDING}) AS standing,
-    iif(${isOpen('q')}, q.reason, NULL) AS reason,
-    coalesce(q.settled_at, q.sent_at, q.staged_at, p.appeared_at) AS since`;
-  const rowsOf = db.prepare<[string], StoredPassport>(
-    `SELECT ${columns} FROM json_each(?) e CROSS JOIN items p ON p.id = e.value
-     LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key WHERE p.kind = 'product' ORDER BY e.key`,
-  );
-
-  /** The state of each product's passport, by the product's id. */
-  function stateOf({ standing, isPresent }: Pick<StoredPassport, 'standing' | 'isPresent'>) {
-    const stands = standing === null ? null : standingOf(standing);
-    return passportState(stands, isPresent === 1 ? 'present' : 'gone', wantedByPolicy(rules));
-  }
-
-  /** The blockers of a passport. If it has none, the text of `why` about what the passport waits for. */
-  function reasonsOf(row: StoredPassport, state: PassportState, common: () => string[]): string[] {
-    const isMoving = row.standing !== null && standingOf(row.standing).delivery === 'moves';
-    if (state !== 'incomplete' && !isMoving) return [];
-    const blockers = state === 'incomplete' ? [...common(), ...blockersOf(reads, row, BLOCKERS_MAX)] : [];
-    if (blockers.length > 0 || row.reason !== null) return blockers;
-    const wait = waitOf(row.key);
-    return wait === null ? [] : [wait];
-  }
-
-  function passportRow(row: StoredPassport, common: () => string[]): PassportRow {
-    const { key, naturalKey, name, source, remoteId, reason, since } = row;
-    const state = stateOf(row);
-    const blockers = reasonsOf(row, state, common);
-    return {
-      product: key,
-      remoteId: parseJsonOrNull<JsonValue>(remoteId),
-      naturalKey,
-      name,
-      source,
-      state,
-      blockers: blockers.slice(0, BLOCKERS_MAX),
-      reason: storedReason(reason),
-      since,
-    };
-  }
-
-  function phasesOf({ search, state, source }: PassportFilter): Phase[] {
-    const of = { kind: 'product', source } as const;
-    if (search !== undefined) return [phaseOfIds((afterId) => catalog.search(search, afterId, of))];
-    if (state !== undefined) return phases(state, wantedByPolicy(rules));
-    return [phaseOfIds((afterId) => catalog.ids(afterId, of))];
-  }
-
-  /** The conditions of a filter that its phases do not already fulfil; null if there are none. */
-  function conditionOf({ search, state, source }: PassportFilter) {
-    const inState = search === undefined ? undefined : state;
-    const ofSource = search === undefined && state !== undefined ? source : undefined;
-    if (ofSource === undefined && inState === undefined) return null;
-    return (ids: readonly number[]): ReadonlySet<number> => {
-      const fitting = ids.filter((id) => ofSource === undefined || catalog.mark(id)?.source === ofSource);
-      if (inState === undefined) return new Set(fitting);
-      const rows = rowsOf.all(JSON.stringify(fitting));
-      return new Set(rows.filter((row) => stateOf(row) === inState).map(({ id }) => id));
-    };
-  }
-
-  function totalOf(filter: PassportFilter) {
-    const { search, state, source } = filter;
-    if (search !== undefined) return countIds(phasesOf(filter), conditionOf(filter));
-    const found = counts(source, wantedByPolicy(rules));
-    const all = Object.values(found).reduce((sum, n) => sum + n, 0);
-    return { count: state === undefined ? all : (found[state] ?? 0), atLeast: false };
-  }
-
-  return {
-    passports(filter, page) {
-      catalog.refresh();
-      const { ids, next } = pageOfIds(phasesOf(filter), page, conditionOf(filter));
-      let common: string[] | null = null;
-      const commonOnce = () => (common ??= commonBlockers(reads, BLOCKERS_MAX));
-      const rows = rowsOf.all(JSON.stringify(ids)).map((row) => passportRow(row, commonOnce));
-      return { rows, next, total: totalOf(filter) };
-    },
-
-    passportCounts(filter) {
-      const { search, state, source } = filter;
-      if (search === undefined) {
-        const found = counts(source, wantedByPolicy(rules));
-        return state === undefined ? found : { [state]: found[state] ?? 0 };
-      }
-      catalog.refresh();
-      const found: ReturnType<typeof counts> = {};
-      countIds(phasesOf(filter), (ids) => {
-        for (const row of rowsOf.all(JSON.stringify(ids))) {
-          const of = stateOf(row);
-          if (state === undefined || of === state) found[of] = (found[of] ?? 0) + 1;
-        }
-        return NONE;
-      });
-      return found;
-    },
-  };
-}
 
 /**
  * SQL expression for a passport in the items table `q`: its state as one number. It repeats the words of the index
@@ -209,77 +89,183 @@ export function passportState(
 /** SQL condition: true if its source has the product `p` and a record makes it. */
 const IS_PRESENT = '(p.missing_since IS NULL AND p.record_id IS NOT NULL)';
 
-const PRESENCES: readonly Presence[] = ['present', 'gone'];
-const BATCH = 500;
+interface StoredPassport extends EvaluatedProduct {
+  naturalKey: string | null;
+  name: string | null;
+  source: string;
+  remoteId: string | null;
+  isPresent: 0 | 1;
+  standing: number | null;
+  reason: string | null;
+  since: number | null;
+}
 
-/** The phases of all products whose passports are in a state. `wanted` is what the policy wants. */
-export type PassportPhases = (state: PassportState, wanted: PassportStatus | null) => Phase[];
+const ROWS = statement<[string], StoredPassport>(
+  `SELECT p.id, p.key, p.appeared_at AS appearedAt, p.natural_key AS naturalKey, p.desired ->> '$.name' AS name, p.source,
+     p.remote_id AS remoteId, ${IS_PRESENT} AS isPresent, iif(q.id IS NULL, NULL, ${STANDING}) AS standing,
+     iif(${isOpen('q')}, q.reason, NULL) AS reason, coalesce(q.settled_at, q.sent_at, q.staged_at, p.appeared_at) AS since
+   FROM json_each(?) e CROSS JOIN items p ON p.id = e.value
+   LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key WHERE p.kind = 'product' ORDER BY e.key`,
+);
 
-export function createPassportPhases(db: Sqlite, catalog: Catalog): PassportPhases {
-  const sql = {
-    inStanding: db
-      .prepare<
-        [{ standing: number; present: 0 | 1 | null; source: string; id: number; limit: number }],
-        [string, number, number]
-      >(
-        `SELECT q.source, q.id, p.id FROM items q INDEXED BY passports_by_standing
-         CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
-         WHERE q.kind = 'passport' AND ${STANDING} = @standing AND (q.source, q.id) > (@source, @id)
-           AND (@present IS NULL OR ${IS_PRESENT} = @present)
-         ORDER BY q.source, q.id LIMIT @limit`,
-      )
-      .raw(),
-    inPresence: db
-      .prepare<[string, 0 | 1], number>(
-        `SELECT p.id FROM json_each(?) e CROSS JOIN items p ON p.id = e.value WHERE ${IS_PRESENT} = ?`,
-      )
-      .pluck(),
+/** The passports of these products, in their order. */
+function passportsOf(reads: DashboardReads, ids: readonly number[]): StoredPassport[] {
+  return ROWS(reads).all(JSON.stringify(ids));
+}
+
+function stateOf({ passportRules }: DashboardReads, { standing, isPresent }: StoredPassport): PassportState {
+  const stands = standing === null ? null : standingOf(standing);
+  return passportState(stands, isPresent === 1 ? 'present' : 'gone', wantedByPolicy(passportRules));
+}
+
+/** A list of passports. */
+export function listPassports(reads: DashboardReads, filter: PassportFilter, page: ListPage): Listed<PassportRow> {
+  reads.catalog.refresh();
+  const { ids, next } = pageOfIds(phasesOf(reads, filter), page, conditionOf(reads, filter));
+  let common: string[] | null = null;
+  const commonOnce = () => (common ??= commonBlockers(reads, BLOCKERS_MAX));
+  const rows = passportsOf(reads, ids).map((row) => passportRow(reads, row, commonOnce));
+  return { rows, next, total: totalOf(reads, filter) };
+}
+
+function passportRow(reads: DashboardReads, row: StoredPassport, common: () => string[]): PassportRow {
+  const { key, naturalKey, name, source, remoteId, reason, since } = row;
+  const state = stateOf(reads, row);
+  const blockers = reasonsOf(reads, row, state, common);
+  return {
+    product: key,
+    remoteId: parseJsonOrNull<JsonValue>(remoteId),
+    naturalKey,
+    name,
+    source,
+    state,
+    blockers: blockers.slice(0, BLOCKERS_MAX),
+    reason: storedReason(reason),
+    since,
   };
+}
 
-  function ofStanding(standing: number, present: 0 | 1 | null): Phase {
-    return {
-      read(after, limit) {
-        const [source = '', id = 0] = after ?? [];
-        const query = { standing, present, source: String(source), id: Number(id), limit };
-        return sql.inStanding.all(query).map(([of, passport, product]) => ({ id: product, after: [of, passport] }));
-      },
-    };
+/** The blockers of a passport. If it has none, the text of `why` about what the passport waits for. */
+function reasonsOf(reads: DashboardReads, row: StoredPassport, state: PassportState, common: () => string[]): string[] {
+  const isMoving = row.standing !== null && standingOf(row.standing).delivery === 'moves';
+  if (state !== 'incomplete' && !isMoving) return [];
+  const blockers = state === 'incomplete' ? [...common(), ...blockersOf(reads, row, BLOCKERS_MAX)] : [];
+  if (blockers.length > 0 || row.reason !== null) return blockers;
+  const wait = passportWait(reads, row.key);
+  return wait === null ? [] : [wait];
+}
+
+function phasesOf(reads: DashboardReads, { search, state, source }: PassportFilter): Phase[] {
+  const { catalog } = reads;
+  const of = { kind: 'product', source } as const;
+  if (search !== undefined) return [phaseOfIds((afterId) => catalog.search(search, afterId, of))];
+  if (state !== undefined) return passportPhases(reads, state);
+  return [phaseOfIds((afterId) => catalog.ids(afterId, of))];
+}
+
+/** The conditions of a filter that its phases do not already fulfil; null if there are none. */
+function conditionOf(reads: DashboardReads, { search, state, source }: PassportFilter) {
+  const inState = search === undefined ? undefined : state;
+  const ofSource = search === undefined && state !== undefined ? source : undefined;
+  if (ofSource === undefined && inState === undefined) return null;
+  return (ids: readonly number[]): ReadonlySet<number> => {
+    const fitting = ids.filter((id) => ofSource === undefined || reads.catalog.mark(id)?.source === ofSource);
+    if (inState === undefined) return new Set(fitting);
+    const rows = passportsOf(reads, fitting).filter((row) => stateOf(reads, row) === inState);
+    return new Set(rows.map(({ id }) => id));
+  };
+}
+
+function totalOf(reads: DashboardReads, filter: PassportFilter): Listed<never>['total'] {
+  const { search, state, source } = filter;
+  if (search !== undefined) return countIds(phasesOf(reads, filter), conditionOf(reads, filter));
+  const found = countPassports(reads, source);
+  const all = Object.values(found).reduce((sum, n) => sum + n, 0);
+  return { count: state === undefined ? all : (found[state] ?? 0), atLeast: false };
+}
+
+/** How many passports that fit a filter are in each state. */
+export function countPassportsBy(reads: DashboardReads, filter: PassportFilter): PassportCounts {
+  const { search, state, source } = filter;
+  if (search === undefined) {
+    const found = countPassports(reads, source);
+    return state === undefined ? found : { [state]: found[state] ?? 0 };
   }
+  reads.catalog.refresh();
+  const found: PassportCounts = {};
+  countIds(phasesOf(reads, filter), (ids) => {
+    for (const row of passportsOf(reads, ids)) {
+      const of = stateOf(reads, row);
+      if (state === undefined || of === state) found[of] = (found[of] ?? 0) + 1;
+    }
+    return NONE;
+  });
+  return found;
+}
 
-  /** Products without a passport. */
-  function withoutPassport(present: 0 | 1): Phase {
-    return {
-      read(after, limit) {
-        const found: Found[] = [];
-        let batch: number[] = [];
-        const take = () => {
-          const fitting = new Set(sql.inPresence.all(JSON.stringify(batch), present));
-          for (const id of batch) if (fitting.has(id)) found.push({ id, after: [id] });
-          batch = [];
-        };
-        for (const id of catalog.ids(Number(after?.[0] ?? 0), { kind: 'product', withoutPassport: true })) {
-          batch.push(id);
-          if (batch.length === BATCH) take();
-          if (found.length >= limit) break;
-        }
-        take();
-        return found.slice(0, limit);
-      },
-    };
-  }
+const PRESENCES: readonly Presence[] = ['present', 'gone'];
+const PHASES = {
+  inStanding: statement<
+    [{ standing: number; present: 0 | 1 | null; source: string; id: number; limit: number }],
+    { source: string; passport: number; product: number }
+  >(
+    `SELECT q.source, q.id AS passport, p.id AS product FROM items q INDEXED BY passports_by_standing
+     CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
+     WHERE q.kind = 'passport' AND ${STANDING} = @standing AND (q.source, q.id) > (@source, @id)
+       AND (@present IS NULL OR ${IS_PRESENT} = @present)
+     ORDER BY q.source, q.id LIMIT @limit`,
+  ),
+  inPresence: column<[string, 0 | 1], number>(
+    `SELECT p.id FROM json_each(?) e CROSS JOIN items p ON p.id = e.value WHERE ${IS_PRESENT} = ?`,
+  ),
+};
 
-  return (state, wanted) => {
-    const fits = (standing: number | null, presence: Presence) =>
-      passportState(standing === null ? null : standingOf(standing), presence, wanted) === state;
-    const passports = STANDINGS.flatMap((standing) => {
-      const fitting = PRESENCES.filter((presence) => fits(standing, presence));
-      if (fitting.length === 0) return [];
-      return [ofStanding(standing, fitting.length === 2 ? null : fitting[0] === 'present' ? 1 : 0)];
-    });
-    const products = PRESENCES.filter((presence) => fits(null, presence)).map((presence) =>
-      withoutPassport(presence === 'present' ? 1 : 0),
-    );
-    return [...passports, ...products];
+/** The phases of all products whose passports are in a state. */
+export function passportPhases(reads: DashboardReads, state: PassportState): Phase[] {
+  const wanted = wantedByPolicy(reads.passportRules);
+  const fits = (standing: number | null, presence: Presence) =>
+    passportState(standing === null ? null : standingOf(standing), presence, wanted) === state;
+  const passports = STANDINGS.flatMap((standing) => {
+    const fitting = PRESENCES.filter((presence) => fits(standing, presence));
+    if (fitting.length === 0) return [];
+    return [ofStanding(reads, standing, fitting.length === 2 ? null : fitting[0] === 'present' ? 1 : 0)];
+  });
+  const products = PRESENCES.filter((presence) => fits(null, presence)).map((presence) =>
+    withoutPassport(reads, presence === 'present' ? 1 : 0),
+  );
+  return [...passports, ...products];
+}
+
+function ofStanding(reads: DashboardReads, standing: number, present: 0 | 1 | null): Phase {
+  return {
+    read(after, limit) {
+      const [source = '', id = 0] = after ?? [];
+      const query = { standing, present, source: String(source), id: Number(id), limit };
+      const rows = PHASES.inStanding(reads).all(query);
+      return rows.map(({ source: of, passport, product }) => ({ id: product, after: [of, passport] }));
+    },
+  };
+}
+
+/** Products without a passport. */
+function withoutPassport(reads: DashboardReads, present: 0 | 1): Phase {
+  return {
+    read(after, limit) {
+      const found: Found[] = [];
+      let batch: number[] = [];
+      const take = () => {
+        const fitting = new Set(PHASES.inPresence(reads).all(JSON.stringify(batch), present));
+        for (const id of batch) if (fitting.has(id)) found.push({ id, after: [id] });
+        batch = [];
+      };
+      for (const id of reads.catalog.ids(Number(after?.[0] ?? 0), { kind: 'product', withoutPassport: true })) {
+        batch.push(id);
+        if (batch.length === BATCH) take();
+        if (found.length >= limit) break;
+      }
+      take();
+      return found.slice(0, limit);
+    },
   };
 }
 
@@ -291,65 +277,61 @@ interface StandingCount {
 /** A count that took 1 ms is used again for this many milliseconds, so that counting takes at most a fiftieth of all time. */
 const KEPT_TIMES = 50;
 
-/** How many passports are in each state. `now` gives milliseconds of a clock that is never set back. */
-export function createPassportCounts(
-  db: Sqlite,
-  { catalog, totals }: { catalog: Catalog; totals: () => ReturnType<ItemTotals> },
-  now: () => number,
-): (source: string | undefined, wanted: PassportStatus | null) => PassportCounts {
-  const ofSource = (of: string) => `(@source IS NULL OR ${of}.source = @source)`;
-  type Query = { source: string | null };
-  const sql = {
-    passports: db.prepare<[Query], StandingCount>(
-      `SELECT ${STANDING} AS standing, count(*) AS n FROM items q INDEXED BY passports_by_standing
-       WHERE q.kind = 'passport' AND ${ofSource('q')} GROUP BY 1`,
-    ),
-    // These products are missing or released. They are few, so they are counted without the index.
-    gone: db.prepare<[Query], StandingCount>(
-      `SELECT iif(q.id IS NULL, NULL, ${STANDING}) AS standing, count(*) AS n FROM (
-         SELECT p.key, p.source FROM items p INDEXED BY items_missing
-         WHERE p.kind = 'product' AND p.missing_since IS NOT NULL
-         UNION ALL SELECT p.key, p.source FROM released l CROSS JOIN items p ON p.id = l.item_id
-         WHERE p.kind = 'product' AND p.missing_since IS NULL AND p.record_id IS NULL) gone
-       LEFT JOIN items q ON q.kind = 'passport' AND q.key = gone.key WHERE ${ofSource('gone')} GROUP BY 1`,
-    ),
-  };
-  const kept = new Map<string, { version: number; until: number; counts: PassportCounts }>();
+const OF_SOURCE = (of: string) => `(@source IS NULL OR ${of}.source = @source)`;
+const COUNTS = {
+  passports: statement<[{ source: string | null }], StandingCount>(
+    `SELECT ${STANDING} AS standing, count(*) AS n FROM items q INDEXED BY passports_by_standing
+     WHERE q.kind = 'passport' AND ${OF_SOURCE('q')} GROUP BY 1`,
+  ),
+  // These products are missing or released. They are few, so they are counted without the index.
+  gone: statement<[{ source: string | null }], StandingCount>(
+    `SELECT iif(q.id IS NULL, NULL, ${STANDING}) AS standing, count(*) AS n FROM (
+       SELECT p.key, p.source FROM items p INDEXED BY items_missing
+       WHERE p.kind = 'product' AND p.missing_since IS NOT NULL
+       UNION ALL SELECT p.key, p.source FROM released l CROSS JOIN items p ON p.id = l.item_id
+       WHERE p.kind = 'product' AND p.missing_since IS NULL AND p.record_id IS NULL) gone
+     LEFT JOIN items q ON q.kind = 'passport' AND q.key = gone.key WHERE ${OF_SOURCE('gone')} GROUP BY 1`,
+  ),
+};
 
-  function withoutPassport(source: string | undefined): number {
-    if (source === undefined) {
-      const { product = 0, passport = 0 } = totals();
-      return product - passport;
-    }
-    catalog.refresh();
-    return catalog.count({ kind: 'product', source, withoutPassport: true });
+const keptCounts = perDatabase(() => new Map<string, { version: number; until: number; counts: PassportCounts }>());
+
+/** How many passports are in each state. The counts are used again for a while. */
+export function countPassports(reads: DashboardReads, source?: string): PassportCounts {
+  const wanted = wantedByPolicy(reads.passportRules);
+  const kept = keptCounts(reads);
+  const name = JSON.stringify([source ?? null, wanted]);
+  const version = changeCountOf(reads.db);
+  const before = kept.get(name);
+  const began = reads.now();
+  if (before !== undefined && (before.version === version || began < before.until)) return before.counts;
+  const counts = inOneMoment(reads, () => countNow(reads, source, wanted));
+  const ended = reads.now();
+  kept.set(name, { version, until: ended + KEPT_TIMES * (ended - began), counts });
+  return counts;
+}
+
+function countNow(reads: DashboardReads, source: string | undefined, wanted: PassportStatus | null): PassportCounts {
+  const counts: PassportCounts = {};
+  const add = (standing: number | null, presence: Presence, n: number) => {
+    const state = passportState(standing === null ? null : standingOf(standing), presence, wanted);
+    counts[state] = (counts[state] ?? 0) + n;
+  };
+  const query = { source: source ?? null };
+  for (const { standing, n } of COUNTS.passports(reads).all(query)) add(standing, 'present', n);
+  add(null, 'present', countWithoutPassport(reads, source));
+  for (const { standing, n } of COUNTS.gone(reads).all(query)) {
+    add(standing, 'present', -n);
+    add(standing, 'gone', n);
   }
+  return Object.fromEntries(Object.entries(counts).filter(([, n]) => n > 0));
+}
 
-  const count = db.transaction((source: string | undefined, wanted: PassportStatus | null): PassportCounts => {
-    const counts: Partial<Record<PassportState, number>> = {};
-    const add = (standing: number | null, presence: Presence, n: number) => {
-      const state = passportState(standing === null ? null : standingOf(standing), presence, wanted);
-      counts[state] = (counts[state] ?? 0) + n;
-    };
-    const query = { source: source ?? null };
-    for (const { standing, n } of sql.passports.all(query)) add(standing, 'present', n);
-    add(null, 'present', withoutPassport(source));
-    for (const { standing, n } of sql.gone.all(query)) {
-      add(standing, 'present', -n);
-      add(standing, 'gone', n);
-    }
-    return Object.fromEntries(Object.entries(counts).filter(([, n]) => n > 0));
-  });
-
-  return (source, wanted) => {
-    const name = JSON.stringify([source ?? null, wanted]);
-    const version = changeCountOf(db);
-    const before = kept.get(name);
-    const began = now();
-    if (before !== undefined && (before.version === version || began < before.until)) return before.counts;
-    const counts = count(source, wanted);
-    const ended = now();
-    kept.set(name, { version, until: ended + KEPT_TIMES * (ended - began), counts });
-    return counts;
-  };
+function countWithoutPassport(reads: DashboardReads, source: string | undefined): number {
+  if (source === undefined) {
+    const { product = 0, passport = 0 } = allTotals(reads);
+    return product - passport;
+  }
+  reads.catalog.refresh();
+  return reads.catalog.count({ kind: 'product', source, withoutPassport: true });
 }

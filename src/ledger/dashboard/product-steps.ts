@@ -1,30 +1,109 @@
+// The steps that explain why a product is not at the platform with the content that its sources have: the reads of its
+// sources, its row, the rows that belong to it, and the items that it waits for.
+
 import { guardSteps } from '../../domain/guard-advice.ts';
 import { foundText, type Issue } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
-import type { PassportRules } from '../../domain/passport.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
-import type { ItemView, LedgerViews, RefStanding } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemView, RefStanding } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../domain/words.ts';
 import { isOpen } from '../items/item-row.ts';
 import { needsNothing } from '../items/missing.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { HAS_UNMAPPED } from '../records/streams.ts';
-import type { Sqlite } from '../store/database.ts';
+import { statement } from '../store/statement.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
-import { createNamedRows, ROW_COLUMNS, type StoredRow } from '../views/item-views.ts';
-import { about, type DeliverySteps, namedItem, type Step, step, utc } from './delivery-steps.ts';
+import { itemOf, ROW_COLUMNS, rowsNaming, type StoredRow } from '../views/item-views.ts';
+import type { ViewReads } from '../views/view-reads.ts';
+import { about, deliveryStep, namedItem, type Step, step, utc } from './delivery-steps.ts';
 
-export interface RowSteps {
-  /** The row that makes the product; undefined if no row does. */
-  ofProduct(key: string): StoredRow | undefined;
-  /** Rows in quarantine that belong to the product, besides its own row. */
-  heldBy(key: string, own: number | null): Step[];
-  /** Rows in quarantine that may belong to any product. */
-  heldByAny(): Step[];
-  /** The rows that contain a name that no item has. */
-  naming(name: string): StoredRow[];
-  /** The steps that explain what happened to a row. */
-  stepsOf(row: StoredRow, what: string): Step[];
+interface LastRun {
+  result: string | null;
+  startedAt: number;
+  endedAt: number | null;
+  error: string | null;
+}
+
+/** At most this many other sources with a problem are shown. */
+const SOURCES_MAX = 5;
+
+const SOURCES = {
+  // An upload of corrected rows does not read the source.
+  lastRun: statement<[string], LastRun>(
+    `SELECT result, started_at AS startedAt, ended_at AS endedAt, error FROM runs WHERE source = ? AND cause <> 'upload'
+     ORDER BY id DESC LIMIT 1`,
+  ),
+  guard: statement<[string], OpenGuard>(GUARD_OF_SOURCE),
+  unmapped: statement<[string], { found: number }>(
+    `SELECT 1 AS found FROM streams s WHERE s.source = ? AND ${HAS_UNMAPPED} LIMIT 1`,
+  ),
+};
+
+/** The step for the last read of a source. `own` is true for the source of the product. */
+export function sourceStep(reads: ViewReads, source: string, own: boolean): Step {
+  const rules = reads.passportRules;
+  const gives = rules.partSources.includes(source);
+  // A passport only waits for the sources of parts. The last read of any other source is shown for information.
+  const held = gives ? 'stop' : 'unknown';
+  const which = own ? 'its source' : 'the source';
+  const name = gives && !own ? `${which} ${source}, which gives parts,` : `${which} ${source}`;
+  const sync = `dpp-sync sync ${source}`;
+  if (!rules.sources.includes(source)) {
+    return step('unknown', `${name} is not in the config any more`, {
+      cure: 'No run reads it, so its rows stay as they are.',
+    });
+  }
+  const run = SOURCES.lastRun(reads).get(source);
+  if (run === undefined) return step(held, `${name} has never been read`, { cure: 'Read it.', command: sync });
+  if (run.result === null) return step(gives ? 'waits' : 'ok', `${name} is being read, since ${utc(run.startedAt)}`);
+  const at = utc(run.endedAt ?? run.startedAt);
+  if (run.result === 'failed') {
+    const cure = 'Correct the cause that the message names, and read the source again.';
+    return step(held, `the last read of ${name} failed at ${at}: ${run.error ?? 'no message was kept'}`, {
+      cure,
+      command: sync,
+    });
+  }
+  if (run.result !== 'complete') {
+    const cure = 'Read the source again.';
+    return step(held, `the last read of ${name} was interrupted at ${at}`, { cure, command: sync });
+  }
+  const guard = SOURCES.guard(reads).get(source);
+  if (guard !== undefined) return guardStep(name, source, held, guard);
+  if (gives && SOURCES.unmapped(reads).get(source) !== undefined) {
+    return step('waits', `not all rows of ${name.replace(/,$/, '')} are mapped yet`);
+  }
+  return step('ok', `${name} was read completely at ${at}`);
+}
+
+/** The steps for the other sources that the passport of each product waits for. */
+export function otherSourceSteps(reads: ViewReads, own: string | null): Step[] {
+  const others = reads.passportRules.partSources.filter((source) => source !== own);
+  const wrong = others.map((source) => sourceStep(reads, source, false)).filter(({ standing }) => standing !== 'ok');
+  return wrong.slice(0, SOURCES_MAX);
+}
+
+function guardStep(
+  name: string,
+  source: string,
+  held: Step['standing'],
+  { message, acceptedAt, isLeft, isOlder }: OpenGuard,
+): Step {
+  if (acceptedAt !== null) {
+    const cure = `A person has accepted this read at ${utc(acceptedAt)}. The next read of the source uses that decision.`;
+    return step(held, `the last read of ${name} looked broken: ${message}`, {
+      cure,
+      command: `dpp-sync sync ${source}`,
+      isGuard: true,
+    });
+  }
+  const [first, ...others] = guardSteps({ source, isLeft: isLeft === 1, isOlder: isOlder === 1 });
+  const cure = others.map(({ text, command }) => `${text}: \`${command}\`.`).join(' ');
+  return step(held, `the guard holds the last read of ${name}: ${message}`, {
+    cure: `${first?.text}. ${cure}`,
+    command: first?.command ?? null,
+    isGuard: true,
+  });
 }
 
 /** The beginning of the step of a row that a held read lacks. */
@@ -35,49 +114,52 @@ const ISSUES_MAX = 3;
 /** The length to which a value is cut. */
 const FOUND_MAX = 80;
 
-export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
-  const held = `SELECT ${ROW_COLUMNS} FROM holds h JOIN records r ON r.id = h.record_id
-    JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
-    WHERE r.state = 'quarantined' AND r.missing_since IS NULL`;
+const HELD = `SELECT ${ROW_COLUMNS} FROM holds h JOIN records r ON r.id = h.record_id
+  JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
+  WHERE r.state = 'quarantined' AND r.missing_since IS NULL`;
+const ROWS = {
+  ofProduct: statement<[string], StoredRow>(
+    `SELECT ${ROW_COLUMNS} FROM items i JOIN records r ON r.id = i.record_id JOIN streams s ON s.id = r.stream_id
+     WHERE i.kind = 'product' AND i.key = ?`,
+  ),
+  heldBy: statement<[{ sources: string; key: string; own: number; limit: number }], StoredRow>(
+    `${HELD} AND h.product_key = @key AND r.id <> @own ORDER BY r.id LIMIT @limit`,
+  ),
+  heldByAny: statement<[{ sources: string; limit: number }], StoredRow>(
+    `${HELD} AND h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
+  ),
+};
 
-  /** @param what the words for the row, such as `its row` */
-  function rowSteps(row: StoredRow, what: string): Step[] {
-    if (row.lost === 0) return readSteps(row, what);
-    const clause = `${NOT_READ} ${what}; it was at ${placeOf(row)}`;
-    const cure = `If the row should be there, correct the export. If it is gone, accept the read: \`dpp-sync sync --accept ${row.source}\`.`;
-    // A passport only waits for the sources of parts.
-    const standing = rules.partSources.includes(row.source) ? 'stop' : 'unknown';
-    return [step(standing, clause, { record: row.id, cure, command: `dpp-sync sync ${row.source}` })];
-  }
+/** The row that makes the product; undefined if no row does. */
+export function rowOfProduct(reads: ViewReads, key: string): StoredRow | undefined {
+  return ROWS.ofProduct(reads).get(key);
+}
 
-  const sql = {
-    ofProduct: db.prepare<[string], StoredRow>(
-      `SELECT ${ROW_COLUMNS} FROM items i JOIN records r ON r.id = i.record_id JOIN streams s ON s.id = r.stream_id
-       WHERE i.kind = 'product' AND i.key = ?`,
-    ),
-    heldBy: db.prepare<[{ sources: string; key: string; own: number; limit: number }], StoredRow>(
-      `${held} AND h.product_key = @key AND r.id <> @own ORDER BY r.id LIMIT @limit`,
-    ),
-    heldByAny: db.prepare<[{ sources: string; limit: number }], StoredRow>(
-      `${held} AND h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
-    ),
-  };
+/** Rows in quarantine that belong to the product, besides its own row. */
+export function heldSteps(reads: ViewReads, key: string, own: number | null): Step[] {
+  const sources = JSON.stringify(reads.passportRules.sources);
+  const rows = ROWS.heldBy(reads).all({ sources, key, own: own ?? 0, limit: ROWS_MAX });
+  return rows.flatMap((row) => rowSteps(reads, row, 'a row that belongs to it'));
+}
 
-  const naming = createNamedRows(db);
+/** Rows in quarantine that may belong to any product. */
+export function heldByAnySteps(reads: ViewReads): Step[] {
+  const rows = ROWS.heldByAny(reads).all({ sources: JSON.stringify(reads.passportRules.sources), limit: ROWS_MAX });
+  return rows.flatMap((row) => rowSteps(reads, row, 'a row that may belong to it'));
+}
 
-  return {
-    ofProduct: (key) => sql.ofProduct.get(key),
-    heldBy: (key, own) =>
-      sql.heldBy
-        .all({ sources: JSON.stringify(rules.sources), key, own: own ?? 0, limit: ROWS_MAX })
-        .flatMap((row) => rowSteps(row, 'a row that belongs to it')),
-    heldByAny: () =>
-      sql.heldByAny
-        .all({ sources: JSON.stringify(rules.sources), limit: ROWS_MAX })
-        .flatMap((row) => rowSteps(row, 'a row that may belong to it')),
-    naming,
-    stepsOf: rowSteps,
-  };
+/**
+ * The steps that explain what happened to a row.
+ *
+ * @param what the words for the row, such as `its row`
+ */
+export function rowSteps({ passportRules }: ViewReads, row: StoredRow, what: string): Step[] {
+  if (row.lost === 0) return readSteps(row, what);
+  const clause = `${NOT_READ} ${what}; it was at ${placeOf(row)}`;
+  const cure = `If the row should be there, correct the export. If it is gone, accept the read: \`dpp-sync sync --accept ${row.source}\`.`;
+  // A passport only waits for the sources of parts.
+  const standing = passportRules.partSources.includes(row.source) ? 'stop' : 'unknown';
+  return [step(standing, clause, { record: row.id, cure, command: `dpp-sync sync ${row.source}` })];
 }
 
 function placeOf({ source, stream, place }: StoredRow): string {
@@ -138,104 +220,6 @@ function issueText(issue: Issue): string {
   return `${words} (${parts.join(', ')})`;
 }
 
-interface RunRow {
-  result: string | null;
-  startedAt: number;
-  endedAt: number | null;
-  error: string | null;
-}
-
-export interface SourceSteps {
-  /** The step for the last read of a source. `own` is true for the source of the product. */
-  of(source: string, own: boolean): Step;
-  /** The steps for the other sources that the passport of each product waits for. */
-  others(own: string | null): Step[];
-}
-
-/** At most this many other sources with a problem are shown. */
-const SHOWN_MAX = 5;
-
-export function createSourceSteps(db: Sqlite, rules: PassportRules): SourceSteps {
-  const sql = {
-    lastRun: db.prepare<[string], RunRow>(
-      // An upload of corrected rows does not read the source.
-      `SELECT result, started_at AS startedAt, ended_at AS endedAt, error FROM runs WHERE source = ? AND cause <> 'upload'
-       ORDER BY id DESC LIMIT 1`,
-    ),
-    guarded: db.prepare<[string], OpenGuard>(GUARD_OF_SOURCE),
-    unmapped: db.prepare<[string], { found: number }>(
-      `SELECT 1 AS found FROM streams s WHERE s.source = ? AND ${HAS_UNMAPPED} LIMIT 1`,
-    ),
-  };
-
-  function of(source: string, own: boolean): Step {
-    const gives = rules.partSources.includes(source);
-    // A passport only waits for the sources of parts. The last read of any other source is shown for information.
-    const held = gives ? 'stop' : 'unknown';
-    const which = own ? 'its source' : 'the source';
-    const name = gives && !own ? `${which} ${source}, which gives parts,` : `${which} ${source}`;
-    const sync = `dpp-sync sync ${source}`;
-    if (!rules.sources.includes(source)) {
-      return step('unknown', `${name} is not in the config any more`, {
-        cure: 'No run reads it, so its rows stay as they are.',
-      });
-    }
-    const run = sql.lastRun.get(source);
-    if (run === undefined) return step(held, `${name} has never been read`, { cure: 'Read it.', command: sync });
-    if (run.result === null) return step(gives ? 'waits' : 'ok', `${name} is being read, since ${utc(run.startedAt)}`);
-    const at = utc(run.endedAt ?? run.startedAt);
-    if (run.result === 'failed') {
-      const cure = 'Correct the cause that the message names, and read the source again.';
-      return step(held, `the last read of ${name} failed at ${at}: ${run.error ?? 'no message was kept'}`, {
-        cure,
-        command: sync,
-      });
-    }
-    if (run.result !== 'complete') {
-      const cure = 'Read the source again.';
-      return step(held, `the last read of ${name} was interrupted at ${at}`, { cure, command: sync });
-    }
-    const guard = sql.guarded.get(source);
-    if (guard !== undefined) return guardStep(name, source, held, guard);
-    if (gives && sql.unmapped.get(source) !== undefined) {
-      return step('waits', `not all rows of ${name.replace(/,$/, '')} are mapped yet`);
-    }
-    return step('ok', `${name} was read completely at ${at}`);
-  }
-
-  return {
-    of,
-    others(own) {
-      const steps = rules.partSources.filter((source) => source !== own).map((source) => of(source, false));
-      const wrong = steps.filter(({ standing }) => standing !== 'ok');
-      return wrong.slice(0, SHOWN_MAX);
-    },
-  };
-}
-
-function guardStep(
-  name: string,
-  source: string,
-  held: Step['standing'],
-  { message, acceptedAt, isLeft, isOlder }: OpenGuard,
-): Step {
-  if (acceptedAt !== null) {
-    const cure = `A person has accepted this read at ${utc(acceptedAt)}. The next read of the source uses that decision.`;
-    return step(held, `the last read of ${name} looked broken: ${message}`, {
-      cure,
-      command: `dpp-sync sync ${source}`,
-      isGuard: true,
-    });
-  }
-  const [first, ...others] = guardSteps({ source, isLeft: isLeft === 1, isOlder: isOlder === 1 });
-  const cure = others.map(({ text, command }) => `${text}: \`${command}\`.`).join(' ');
-  return step(held, `the guard holds the last read of ${name}: ${message}`, {
-    cure: `${first?.text}. ${cure}`,
-    command: first?.command ?? null,
-    isGuard: true,
-  });
-}
-
 const DEPTH_MAX = 5;
 const STEPS_MAX = 20;
 
@@ -243,63 +227,58 @@ const STEPS_MAX = 20;
  * Makes the step of an item, and the steps of the items that it waits for. Each item is shown once, so that a circle of
  * refs ends.
  */
-export function createRefSteps(
-  { item }: Pick<LedgerViews, 'item'>,
-  { rows, deliveries }: { rows: RowSteps; deliveries: DeliverySteps },
-): (of: ItemView, what: string, seen: Set<string>) => Step[] {
-  function walk(of: ItemView, what: string, seen: Set<string>, depth: number): Step[] {
-    seen.add(nameOf(of.kind, of.key));
-    const own = deliveries.of(of, what);
-    if (of.state !== 'waiting') return [own];
-    const steps = [own];
-    for (const ref of of.refs) {
-      if (steps.length >= STEPS_MAX) break;
-      const target = found(ref);
-      if (target !== null && target.remoteId !== null) continue;
-      if (target === null) steps.push(...unknownSteps(ref, of));
-      else if (seen.has(nameOf(target.kind, target.key))) continue;
-      else if (depth === 0) steps.push(deliveries.of(target, namedItem(target)));
-      else steps.push(...quarantinedSteps(target), ...walk(target, namedItem(target), seen, depth - 1));
-    }
-    return steps;
-  }
+export function refSteps(reads: ViewReads, of: ItemView, what: string, seen: Set<string>): Step[] {
+  return walk(reads, of, what, seen, DEPTH_MAX);
+}
 
-  /** The item to which a ref points. If the ref may be a material or a component, it is the one that has the key. */
-  function found({ kind, key, either }: RefStanding): ItemView | null {
-    return byKey(kind, key) ?? (either === true ? byKey('material', key) : null);
+function walk(reads: ViewReads, of: ItemView, what: string, seen: Set<string>, depth: number): Step[] {
+  seen.add(nameOf(of.kind, of.key));
+  const own = deliveryStep(reads, of, what);
+  if (of.state !== 'waiting') return [own];
+  const steps = [own];
+  for (const ref of of.refs) {
+    if (steps.length >= STEPS_MAX) break;
+    const target = itemOfRef(reads, ref);
+    if (target !== null && target.remoteId !== null) continue;
+    if (target === null) steps.push(...unknownSteps(reads, ref, of));
+    else if (seen.has(nameOf(target.kind, target.key))) continue;
+    else if (depth === 0) steps.push(deliveryStep(reads, target, namedItem(target)));
+    else steps.push(...quarantinedSteps(target), ...walk(reads, target, namedItem(target), seen, depth - 1));
   }
+  return steps;
+}
 
-  /** The item with this key; null if `item` finds another one by its natural key. A ref always names a key. */
-  function byKey(kind: ItemKind, key: string): ItemView | null {
-    const view = item(kind, key);
-    return view?.key === key ? view : null;
+/** The item to which a ref points. If the ref may be a material or a component, it is the one that has the key. */
+function itemOfRef(reads: ViewReads, { kind, key, either }: RefStanding): ItemView | null {
+  return itemByKey(reads, kind, key) ?? (either === true ? itemByKey(reads, 'material', key) : null);
+}
+
+/** The item with this key; null if there is only another one with this natural key. A ref always names a key. */
+function itemByKey(reads: ViewReads, kind: ItemKind, key: string): ItemView | null {
+  const view = itemOf(reads, kind, key);
+  return view?.key === key ? view : null;
+}
+
+function unknownSteps(reads: ViewReads, { kind, key, either }: RefStanding, { record }: ItemView): Step[] {
+  const what = either === true ? 'product or material' : kindWord(kind);
+  const [row] = rowsNaming(reads, key);
+  const from =
+    record === null ? '' : `, to which ${record.source}/${record.stream}, ${formatPlace(record.place)} refers`;
+  const none = `no usable row gives the ${what} ${key}${from}`;
+  if (row === undefined) {
+    return [step('stop', none, { cure: 'Add the row to the source, or correct the ref.', ...about(kind, key) })];
   }
+  return rowSteps(reads, row, `the row of the ${what} ${key}`).map((one) =>
+    one.standing === 'ok'
+      ? step('stop', none, { record: row.id, ...about(kind, key) })
+      : { ...one, ...about(kind, key) },
+  );
+}
 
-  function unknownSteps({ kind, key, either }: RefStanding, { record }: ItemView): Step[] {
-    const what = either === true ? 'product or material' : kindWord(kind);
-    const [row] = rows.naming(key);
-    const from =
-      record === null ? '' : `, to which ${record.source}/${record.stream}, ${formatPlace(record.place)} refers`;
-    const none = `no usable row gives the ${what} ${key}${from}`;
-    if (row === undefined) {
-      return [step('stop', none, { cure: 'Add the row to the source, or correct the ref.', ...about(kind, key) })];
-    }
-    return rows
-      .stepsOf(row, `the row of the ${what} ${key}`)
-      .map((one) =>
-        one.standing === 'ok'
-          ? step('stop', none, { record: row.id, ...about(kind, key) })
-          : { ...one, ...about(kind, key) },
-      );
-  }
-
-  /** The steps for an item whose own row is in quarantine: that row has to be corrected. */
-  function quarantinedSteps({ kind, key, record }: ItemView): Step[] {
-    if ((record?.quarantined ?? null) === null) return [];
-    return [step('unknown', `the row of the ${kindWord(kind)} ${key} is in quarantine now`, about(kind, key))];
-  }
-
-  return (of, what, seen) => walk(of, what, seen, DEPTH_MAX);
+/** The steps for an item whose own row is in quarantine: that row has to be corrected. */
+function quarantinedSteps({ kind, key, record }: ItemView): Step[] {
+  if ((record?.quarantined ?? null) === null) return [];
+  return [step('unknown', `the row of the ${kindWord(kind)} ${key} is in quarantine now`, about(kind, key))];
 }
 
 function nameOf(kind: string, key: string): string {
@@ -309,38 +288,35 @@ function nameOf(kind: string, key: string): string {
 /** At most this many undelivered BOM items of a product are shown. */
 const PARTS_MAX = 5;
 
-/** Finds the steps that show what the BOM items of a product wait for. */
-export function createPartSteps(
-  db: Sqlite,
-  { item }: Pick<LedgerViews, 'item'>,
-  refSteps: ReturnType<typeof createRefSteps>,
-): (product: string, seen: Set<string>) => Step[] {
-  const of = `refs f JOIN items i ON i.id = f.item_id LEFT JOIN records r ON r.id = i.record_id
-    WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND NOT ${needsNothing('i')}`;
-  // The same rule as for completeness: a BOM item that its source no longer has and that never reached the API does not count.
-  const isIncomplete = `((${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
-    OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL AND NOT (r.state = 'quarantined' AND r.partial = 1)))`;
-  const sql = {
-    counts: db.prepare<[string], { parts: number; incomplete: number | null }>(
-      `SELECT count(*) AS parts, sum(${isIncomplete}) AS incomplete FROM ${of}`,
-    ),
-    incomplete: db.prepare<[string, number], { key: string; recordState: string | null }>(
-      `SELECT i.key, r.state AS recordState FROM ${of} AND ${isIncomplete} ORDER BY i.id LIMIT ?`,
-    ),
-  };
+const PARTS = `refs f JOIN items i ON i.id = f.item_id LEFT JOIN records r ON r.id = i.record_id
+  WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND NOT ${needsNothing('i')}`;
+// The same rule as for completeness: a BOM item that its source no longer has and that never reached the API does not count.
+const IS_INCOMPLETE = `((${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
+  OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL AND NOT (r.state = 'quarantined' AND r.partial = 1)))`;
+const PART_SQL = {
+  counts: statement<[string], { parts: number; incomplete: number | null }>(
+    `SELECT count(*) AS parts, sum(${IS_INCOMPLETE}) AS incomplete FROM ${PARTS}`,
+  ),
+  incomplete: statement<[string, number], { key: string; recordState: string | null }>(
+    `SELECT i.key, r.state AS recordState FROM ${PARTS} AND ${IS_INCOMPLETE} ORDER BY i.id LIMIT ?`,
+  ),
+};
 
-  return (product, seen) => {
-    const { parts = 0, incomplete } = sql.counts.get(product) ?? {};
-    if (parts === 0) return [];
-    const open = incomplete ?? 0;
-    if (open === 0) {
-      const all = parts === 1 ? 'its BOM item is' : `its ${parts} BOM items are`;
-      return [step('ok', `${all} at the platform`)];
-    }
-    const shown = sql.incomplete.all(product, PARTS_MAX).flatMap(({ key, recordState }) => {
-      const part = item('bom_item', key);
+/** The steps that show what the BOM items of a product wait for. */
+export function partSteps(reads: ViewReads, product: string, seen: Set<string>): Step[] {
+  const { parts = 0, incomplete } = PART_SQL.counts(reads).get(product) ?? {};
+  if (parts === 0) return [];
+  const open = incomplete ?? 0;
+  if (open === 0) {
+    const all = parts === 1 ? 'its BOM item is' : `its ${parts} BOM items are`;
+    return [step('ok', `${all} at the platform`)];
+  }
+  const shown = PART_SQL.incomplete(reads)
+    .all(product, PARTS_MAX)
+    .flatMap(({ key, recordState }) => {
+      const part = itemOf(reads, 'bom_item', key);
       if (part === null) return [];
-      const steps = refSteps(part, `its BOM item ${key}`, seen);
+      const steps = refSteps(reads, part, `its BOM item ${key}`, seen);
       if (recordState === 'quarantined') {
         const clause = `its BOM item ${key} has a changed row in quarantine`;
         return [step('stop', clause, { ...about('bom_item', key), command: 'dpp-sync quarantine' }), ...steps];
@@ -353,7 +329,6 @@ export function createPartSteps(
       }
       return steps;
     });
-    if (open <= PARTS_MAX) return shown;
-    return [...shown, step('unknown', `${open - PARTS_MAX} more of its ${parts} BOM items are not delivered either`)];
-  };
+  if (open <= PARTS_MAX) return shown;
+  return [...shown, step('unknown', `${open - PARTS_MAX} more of its ${parts} BOM items are not delivered either`)];
 }

@@ -5,18 +5,6 @@ const BUFFER_BYTES = 1 << 20;
 /** Marks the end of each text. No text contains it. */
 const END = '\n';
 
-export interface TextIndex {
-  /** Adds the text of the next item. */
-  push(text: string): void;
-  /**
-   * The places of items whose text has this part, in rising order.
-   *
-   * @param from the first place that is searched
-   */
-  find(part: string, from: number): Generator<number>;
-  has(place: number, part: string): boolean;
-}
-
 /** The form of a text that is stored and searched. */
 export function searchable(text: string): string {
   return text.toLowerCase().replaceAll(END, ' ');
@@ -29,7 +17,7 @@ interface Part {
   first: number;
 }
 
-export function createTextIndex(): TextIndex {
+export function createTextIndex() {
   const parts: Part[] = [];
   /** The offset of each text in its buffer. */
   const offsets = createNumbers();
@@ -58,7 +46,8 @@ export function createTextIndex(): TextIndex {
   const endOf = (at: number): number => parts[at + 1]?.first ?? offsets.length;
 
   return {
-    push(text) {
+    /** Adds the text of the next item. */
+    push(text: string): void {
       const bytes = Buffer.from(`${searchable(text)}${END}`);
       const part = partFor(bytes.length);
       offsets.push(part.length);
@@ -66,7 +55,12 @@ export function createTextIndex(): TextIndex {
       part.length += bytes.length;
     },
 
-    *find(part, from) {
+    /**
+     * The places of items whose text has this part, in rising order.
+     *
+     * @param from the first place that is searched
+     */
+    *find(part: string, from: number): Generator<number> {
       const sought = Buffer.from(searchable(part));
       for (const [at, one] of parts.entries()) {
         const end = endOf(at);
@@ -84,7 +78,7 @@ export function createTextIndex(): TextIndex {
       }
     },
 
-    has(place, part) {
+    has(place: number, part: string): boolean {
       const at = parts.findLastIndex(({ first }) => first <= place);
       const one = parts[at];
       if (one === undefined) return false;
@@ -94,30 +88,21 @@ export function createTextIndex(): TextIndex {
   };
 }
 
-/** A list of whole numbers below 2^32 that grows. A typed array takes four bytes a number, outside the heap. */
-export interface Numbers {
-  readonly length: number;
-  at(index: number): number;
-  set(index: number, value: number): void;
-  push(value: number): void;
-  /** The index of the first number that is greater; the numbers have to be in rising order. */
-  indexAfter(value: number): number;
-}
-
 const CAPACITY_FIRST = 1024;
 
-export function createNumbers(): Numbers {
+/** A list of whole numbers below 2^32 that grows. A typed array takes four bytes a number, outside the heap. */
+export function createNumbers() {
   let values = new Uint32Array(CAPACITY_FIRST);
   let length = 0;
   return {
     get length() {
       return length;
     },
-    at: (index) => values[index] ?? 0,
-    set(index, value) {
+    at: (index: number) => values[index] ?? 0,
+    set(index: number, value: number): void {
       values[index] = value;
     },
-    push(value) {
+    push(value: number): void {
       if (length === values.length) {
         const larger = new Uint32Array(length * 2);
         larger.set(values);
@@ -126,7 +111,8 @@ export function createNumbers(): Numbers {
       values[length] = value;
       length += 1;
     },
-    indexAfter(value) {
+    /** The index of the first number that is greater; the numbers have to be in rising order. */
+    indexAfter(value: number): number {
       let from = 0;
       let to = length;
       while (from < to) {

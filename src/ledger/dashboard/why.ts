@@ -1,16 +1,29 @@
+// Explains why a product's passport is published or not. The steps lead from the source's row to the passport, in the
+// order of cause and effect.
+
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
-import type { DashboardViews, Why, WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { ItemView, LedgerViews, PassportView } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Why, WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { ItemView, PassportView } from '../../domain/ports/ledger/ledger-views.ts';
 import { unmappedCure } from '../../domain/unmapped-fields.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import { isOpen } from '../items/item-row.ts';
-import type { Sqlite } from '../store/database.ts';
-import { about, createStoredDeliverySteps, type DeliverySteps, type Step, step } from './delivery-steps.ts';
-import { createPartSteps, createRefSteps, createRowSteps, createSourceSteps, NOT_READ } from './product-steps.ts';
-
-// Explains why a product's passport is published or not. The steps lead from the source's row to the passport, in the
-// order of cause and effect.
+import { column } from '../store/statement.ts';
+import { itemOf, rowsNaming } from '../views/item-views.ts';
+import { passportOf } from '../views/passport-views.ts';
+import { inOneMoment, type ViewReads } from '../views/view-reads.ts';
+import { about, deliveryStep, type Step, step } from './delivery-steps.ts';
+import {
+  heldByAnySteps,
+  heldSteps,
+  NOT_READ,
+  otherSourceSteps,
+  partSteps,
+  refSteps,
+  rowOfProduct,
+  rowSteps,
+  sourceStep,
+} from './product-steps.ts';
 
 const MISSING = {
   row_gone: 'its source no longer has the product: its row is gone',
@@ -18,80 +31,91 @@ const MISSING = {
 } as const;
 const GONE: readonly string[] = Object.values(MISSING);
 
-export function createWhy(
-  db: Sqlite,
-  rules: PassportRules,
-  views: Pick<LedgerViews, 'item' | 'passport' | 'apiWait' | 'accessRefusal' | 'guardedReads'>,
-): DashboardViews['why'] {
-  const sources = createSourceSteps(db, rules);
-  const rows = createRowSteps(db, rules);
-  const deliveries = createStoredDeliverySteps(db, views);
-  const waits = createPassportWaits(db, rules, { views, deliveries });
-  const refSteps = createRefSteps(views, { rows, deliveries });
-  const partSteps = createPartSteps(db, views, refSteps);
+const SQL = {
+  operation: column<[string], Operation>(
+    `SELECT i.operation FROM items i WHERE i.kind = 'passport' AND i.key = ? AND ${isOpen('i')}`,
+  ),
+  dirty: column<[string], number>("SELECT 1 FROM items WHERE kind = 'passport' AND key = ? AND dirty = 1"),
+};
 
-  /** The steps of a product up to its passport, and the first of its own steps that needs a person. */
-  function productSteps(product: ItemView, passport: PassportView): { steps: Step[]; cause: Step | null } {
-    const { key, source, missing, missingBecause, released } = product;
-    const row = rows.ofProduct(key);
-    const own: Step[] = [];
-    if (missing) {
-      const cure = missingCure(product, passport);
-      own.push(step('stop', MISSING[missingBecause ?? 'row_gone'], { ...about('product', key), cure }));
-    } else if (released) {
-      const clause =
-        'no row of its source makes the product any more, and the guard has not decided whether the product is missing';
-      own.push(step('stop', clause, { ...about('product', key), command: 'dpp-sync status' }));
-    } else if (row !== undefined) own.push(...rows.stepsOf(row, 'its row'));
-    const held = rows.heldBy(key, row?.id ?? null);
-    const seen = new Set<string>();
-    const items = [...refSteps(product, 'the product', seen), ...partSteps(key, seen)];
-    const common = source === null ? [] : [sources.of(source, true)];
-    const steps = [...common, ...own, ...sources.others(source), ...held, ...rows.heldByAny(), ...items];
-    return { steps, cause: [...own, ...held, ...items].find(({ standing }) => standing === 'stop') ?? null };
-  }
-
-  function whyOf(product: ItemView, passport: PassportView): Why {
-    const { steps, cause } = productSteps(product, passport);
-    const isHeld = steps.some(({ standing }) => standing === 'stop' || standing === 'waits');
-    // The check of completeness decides. Its blockers are added if the steps above show none.
-    if (!isHeld) for (const blocker of passport.blockers) steps.push(step('stop', blocker));
-    const isComplete = !isHeld && passport.blockers.length === 0;
-    if (isComplete) steps.push(completeStep(product, passport));
-    steps.push(...waits.stepsOf(product, passport, isComplete));
-    const published = passport.acknowledged === 'published';
-    const { key, naturalKey, name } = product;
-    const last = steps.at(-1);
-    // The platform has refused a write of the passport itself. Then this refusal is the cause to show: the passport would not
-    // be published even if all other causes were removed. If the product has changed since the refusal, the passport is sent
-    // again as soon as no other cause is left.
-    const isRefused = passport.state === 'blocked' && last?.standing === 'stop' && !waits.hasChangedSince(key);
-    const direct = isRefused ? last : cause;
-    // The guard holds no row back, so a published passport shows all that was read.
-    const shown = published
-      ? steps.map((one) => (one.isGuard ? { ...one, standing: 'unknown' as const } : one))
-      : steps;
-    return answered({ key, naturalKey, name, published, steps: shown }, direct);
-  }
-
-  /** Explains a product that has no item: its row is in quarantine, or no mapping makes an item from it. */
-  function ofRow(name: string): Why | null {
-    const [row] = rows.naming(name);
-    if (row === undefined) return null;
-    const own = rows.stepsOf(row, `the row of ${name}`);
-    const steps = [sources.of(row.source, true), ...own];
-    if (!steps.some(({ standing }) => standing === 'stop' || standing === 'waits')) {
-      steps.push(step('stop', `no row makes a product ${name}`, { record: row.id }));
-    }
-    const cause = own.find(({ standing }) => standing === 'stop') ?? null;
-    return answered({ key: name, naturalKey: null, name: null, published: false, steps }, cause);
-  }
-
-  return db.transaction((name: string) => {
-    const product = views.item('product', name);
-    const passport = product === null ? null : views.passport(product.key);
-    return product === null || passport === null ? ofRow(name) : whyOf(product, passport);
+/** Explains the passport of the product with this key or natural key; null if nothing has this name. */
+export function why(reads: ViewReads, name: string): Why | null {
+  return inOneMoment(reads, () => {
+    const product = itemOf(reads, 'product', name);
+    const passport = product === null ? null : passportOf(reads, product.key);
+    return product === null || passport === null ? whyOfRow(reads, name) : whyOf(reads, product, passport);
   });
+}
+
+/**
+ * Why the passport of a complete product does not have its desired status, in full sentences; null if no reason is known.
+ */
+export function passportWait(reads: ViewReads, key: string): string | null {
+  const product = itemOf(reads, 'product', key);
+  const passport = product === null ? null : passportOf(reads, product.key);
+  if (product === null || passport === null) return null;
+  const last = lastSteps(reads, product, passport, true).at(-1);
+  return last === undefined || last.standing === 'ok' ? null : last.text;
+}
+
+/** The steps of a product up to its passport, and the first of its own steps that needs a person. */
+function productSteps(
+  reads: ViewReads,
+  product: ItemView,
+  passport: PassportView,
+): { steps: Step[]; cause: Step | null } {
+  const { key, source, missing, missingBecause, released } = product;
+  const row = rowOfProduct(reads, key);
+  const own: Step[] = [];
+  if (missing) {
+    const cure = missingCure(product, passport);
+    own.push(step('stop', MISSING[missingBecause ?? 'row_gone'], { ...about('product', key), cure }));
+  } else if (released) {
+    const clause =
+      'no row of its source makes the product any more, and the guard has not decided whether the product is missing';
+    own.push(step('stop', clause, { ...about('product', key), command: 'dpp-sync status' }));
+  } else if (row !== undefined) own.push(...rowSteps(reads, row, 'its row'));
+  const held = heldSteps(reads, key, row?.id ?? null);
+  const seen = new Set<string>();
+  const items = [...refSteps(reads, product, 'the product', seen), ...partSteps(reads, key, seen)];
+  const common = source === null ? [] : [sourceStep(reads, source, true)];
+  const steps = [...common, ...own, ...otherSourceSteps(reads, source), ...held, ...heldByAnySteps(reads), ...items];
+  return { steps, cause: [...own, ...held, ...items].find(({ standing }) => standing === 'stop') ?? null };
+}
+
+function whyOf(reads: ViewReads, product: ItemView, passport: PassportView): Why {
+  const { steps, cause } = productSteps(reads, product, passport);
+  const isHeld = steps.some(({ standing }) => standing === 'stop' || standing === 'waits');
+  // The check of completeness decides. Its blockers are added if the steps above show none.
+  if (!isHeld) for (const blocker of passport.blockers) steps.push(step('stop', blocker));
+  const isComplete = !isHeld && passport.blockers.length === 0;
+  if (isComplete) steps.push(completeStep(product, passport));
+  steps.push(...lastSteps(reads, product, passport, isComplete));
+  const published = passport.acknowledged === 'published';
+  const { key, naturalKey, name } = product;
+  const last = steps.at(-1);
+  // The platform has refused a write of the passport itself. Then this refusal is the cause to show: the passport would not
+  // be published even if all other causes were removed. If the product has changed since the refusal, the passport is sent
+  // again as soon as no other cause is left.
+  const isRefused =
+    passport.state === 'blocked' && last?.standing === 'stop' && SQL.dirty(reads).get(key) === undefined;
+  const direct = isRefused ? last : cause;
+  // The guard holds no row back, so a published passport shows all that was read.
+  const shown = published ? steps.map((one) => (one.isGuard ? { ...one, standing: 'unknown' as const } : one)) : steps;
+  return answered({ key, naturalKey, name, published, steps: shown }, direct);
+}
+
+/** Explains a product that has no item: its row is in quarantine, or no mapping makes an item from it. */
+function whyOfRow(reads: ViewReads, name: string): Why | null {
+  const [row] = rowsNaming(reads, name);
+  if (row === undefined) return null;
+  const own = rowSteps(reads, row, `the row of ${name}`);
+  const steps = [sourceStep(reads, row.source, true), ...own];
+  if (!steps.some(({ standing }) => standing === 'stop' || standing === 'waits')) {
+    steps.push(step('stop', `no row makes a product ${name}`, { record: row.id }));
+  }
+  const cause = own.find(({ standing }) => standing === 'stop') ?? null;
+  return answered({ key: name, naturalKey: null, name: null, published: false, steps }, cause);
 }
 
 /**
@@ -146,78 +170,23 @@ function reasonText({ because }: Step, { published }: Pick<Why, 'published'>): s
   return `, but it does not show everything that its source has, because ${because}`;
 }
 
-/** The last steps on the way to a passport: its desired status, its delivery, and what the platform has. */
-export interface PassportWaits {
-  /** @param isComplete true if no earlier step stops the passport */
-  stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[];
-  /** True if the platform has accepted a change of the product since it last answered a write of the passport. */
-  hasChangedSince(key: string): boolean;
-  /**
-   * Why the passport of a complete product does not have its desired status, in full sentences; null if no reason is
-   * known.
-   */
-  waitOf(key: string): string | null;
-}
-
-export function createPassportWaits(
-  db: Sqlite,
-  rules: PassportRules,
-  { views, deliveries }: { views: Pick<LedgerViews, 'item' | 'passport'>; deliveries: DeliverySteps },
-): PassportWaits {
-  const operationOf = db
-    .prepare<[string], Operation>(
-      `SELECT i.operation FROM items i WHERE i.kind = 'passport' AND i.key = ? AND ${isOpen('i')}`,
-    )
-    .pluck();
-
-  const dirty = db
-    .prepare<[string], number>("SELECT 1 FROM items WHERE kind = 'passport' AND key = ? AND dirty = 1")
-    .pluck();
-
-  function stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[] {
-    const item = views.item('passport', product.key);
-    const operation = operationOf.get(product.key) ?? null;
-    return passportSteps({ product, passport, item, operation, isComplete }, rules, deliveries);
-  }
-
-  return {
-    stepsOf,
-    hasChangedSince: (key) => dirty.get(key) !== undefined,
-    waitOf(key) {
-      const product = views.item('product', key);
-      const passport = product === null ? null : views.passport(product.key);
-      if (product === null || passport === null) return null;
-      const last = stepsOf(product, passport, true).at(-1);
-      return last === undefined || last.standing === 'ok' ? null : last.text;
-    },
-  };
-}
-
-export interface PassportCase {
-  product: ItemView;
-  passport: PassportView;
-  /** The passport as an item; null if no passport was ever wanted. */
-  item: ItemView | null;
-  /** The operation of its open delivery. */
-  operation: Operation | null;
-  /** True if no earlier step stops the passport. */
-  isComplete: boolean;
-}
-
 const WRITES: Partial<Record<Operation, string>> = {
   'passport.init': 'the initialisation of its passport',
   'passport.publish': 'the publication of its passport',
   'passport.unpublish': 'the withdrawal of its passport',
 };
 
-/** The last steps: what the policy or a person wants of the passport, its delivery, and what the platform has. */
-function passportSteps(
-  { product, passport, item, operation, isComplete }: PassportCase,
-  rules: PassportRules,
-  deliveries: DeliverySteps,
-): Step[] {
+/**
+ * The last steps: what the policy or a person wants of the passport, its delivery, and what the platform has.
+ *
+ * @param isComplete true if no earlier step stops the passport
+ */
+function lastSteps(reads: ViewReads, product: ItemView, passport: PassportView, isComplete: boolean): Step[] {
   const { key } = product;
   const { acknowledged, desired } = passport;
+  const rules = reads.passportRules;
+  const item = itemOf(reads, 'passport', key);
+  const operation = SQL.operation(reads).get(key) ?? null;
   const wanted = wantedOf(desired, rules);
   const steps: Step[] = [];
   if (acknowledged === 'published') steps.push(step('ok', 'its passport is published', about('passport', key)));
@@ -229,7 +198,7 @@ function passportSteps(
   if (open) {
     const cure = item.reason === null ? null : unmappedCure(item.reason, product.record, rules.mappedFields);
     const known = cure === null ? undefined : { cure, command: 'dpp-sync sync SOURCE' };
-    return [...steps, deliveries.of(item, WRITES[operation] ?? 'the write of its passport', known)];
+    return [...steps, deliveryStep(reads, item, WRITES[operation] ?? 'the write of its passport', known)];
   }
   if (acknowledged === 'published' || withdrawn !== null) return steps;
   if (wanted !== 'published') {

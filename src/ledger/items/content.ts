@@ -13,7 +13,7 @@ import { identifyingText } from '../../domain/identifying-text.ts';
 import { ITEM_KINDS, type ItemKind, type SubjectKind } from '../../domain/item.ts';
 import type { MappedItem } from '../../domain/mapping.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
-import type { LedgerViews, PaddedKeys } from '../../domain/ports/ledger/ledger-views.ts';
+import type { PaddedKeys } from '../../domain/ports/ledger/ledger-views.ts';
 import type { SentContent } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
@@ -21,7 +21,7 @@ import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Sqlite } from '../store/database.ts';
 import { column, statement } from '../store/statement.ts';
-import { inTransaction, parseJson, parseJsonOrNull, type Transaction } from '../store/tx.ts';
+import { inTransaction, parseJson, parseJsonOrNull, type Reads, type Transaction } from '../store/tx.ts';
 import { acknowledgedContent, type ItemRow, mayHaveArrived, revisionContent } from './item-row.ts';
 
 /** The baseline of an item that is known to be at the API, but whose content is not known. */
@@ -125,14 +125,15 @@ const HAS_PADDED_KEY = `(unicode(natural_key) NOT BETWEEN 33 AND 126
     OR unicode(substr(natural_key, -1)) NOT BETWEEN 33 AND 126)
   AND natural_key <> trim(natural_key, char(${PADDING.join(', ')}))`;
 
+const PADDED = statement<[{ sources: string }], PaddedKeys>(
+  `SELECT kind, count(*) AS count, min(key) AS example FROM items INDEXED BY items_padded
+   WHERE ${HAS_PADDED_KEY} AND acknowledged > 0
+     AND (@sources = '[]' OR source IN (SELECT value FROM json_each(@sources))) GROUP BY kind ORDER BY kind`,
+);
+
 /** Counts items that the platform has under a key with padding. Reads nothing but these items, in an index. */
-export function createPaddedKeys(db: Sqlite): LedgerViews['paddedKeys'] {
-  const counts = db.prepare<[{ sources: string }], PaddedKeys>(
-    `SELECT kind, count(*) AS count, min(key) AS example FROM items INDEXED BY items_padded
-     WHERE ${HAS_PADDED_KEY} AND acknowledged > 0
-       AND (@sources = '[]' OR source IN (SELECT value FROM json_each(@sources))) GROUP BY kind`,
-  );
-  return (sources = []) => counts.all({ sources: JSON.stringify(sources) });
+export function paddedKeys(reads: Pick<Reads, 'db'>, sources: readonly string[] = []): PaddedKeys[] {
+  return PADDED(reads).all({ sources: JSON.stringify(sources) });
 }
 
 // The ledger stores each form of a kind once, and each item names the form in which the platform has it. The first form of a kind

@@ -6,12 +6,9 @@
 
 import { codesWith } from '../../domain/delivery/reason.ts';
 import type { MissingGroup } from '../../domain/missing-items.ts';
-import type { PassportRules } from '../../domain/passport.ts';
-import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { MissingSelection } from '../../domain/ports/unconfirmed.ts';
-import type { Sqlite } from '../store/database.ts';
 import { column, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
+import type { Reads, Tx } from '../store/tx.ts';
 import { isOpen, REVISIONS_MAX } from './item-row.ts';
 import { mayBeSinceBackup } from './restored.ts';
 
@@ -122,25 +119,30 @@ const OUTCOME = `CASE WHEN i.missing_accepted IS i.missing_since THEN 'accepted'
       WHEN 'unpublished' THEN 'unpublished' END FROM items q WHERE q.kind = 'passport' AND q.key = i.key), 'not_public')
   ELSE 'kept' END`;
 
-/** Counts missing items by kind and by what becomes of them. */
-export function createMissingViews(
-  db: Sqlite,
-  rules: PassportRules,
-): Pick<LedgerViews, 'missingOutcomes' | 'ignoredMissing'> {
-  const outcomes = db.prepare<[{ sources: string; withdrawing: string }], MissingGroup>(
+const COUNTS = {
+  outcomes: statement<[{ sources: string; withdrawing: string }], MissingGroup>(
     `SELECT i.kind, ${OUTCOME} AS outcome, count(*) AS count FROM items i
      WHERE i.missing_since IS NOT NULL AND i.kind <> 'passport' AND NOT ${neverArrived('i')}
-       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY 1, 2`,
-  );
-  const ignored = db.prepare<[string], MissingGroup>(
+       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY 1, 2 ORDER BY 1, 2`,
+  ),
+  ignored: statement<[string], MissingGroup>(
     `SELECT i.kind, 'ignored' AS outcome, count(*) AS count
      FROM streams s JOIN records r ON r.stream_id = s.id AND r.missing_since IS NOT NULL
        JOIN items i ON i.record_id = r.id AND i.missing_since IS NULL
-     WHERE s.source IN (SELECT value FROM json_each(?)) GROUP BY 1`,
-  );
-  return {
-    missingOutcomes: (sources = []) =>
-      outcomes.all({ sources: JSON.stringify(sources), withdrawing: JSON.stringify(rules.withdrawMissingOf) }),
-    ignoredMissing: (sources) => (sources.length === 0 ? [] : ignored.all(JSON.stringify(sources))),
-  };
+     WHERE s.source IN (SELECT value FROM json_each(?)) GROUP BY 1 ORDER BY 1`,
+  ),
+};
+
+/** Counts missing items by kind and by what becomes of them. */
+export function missingOutcomes(
+  reads: Pick<Reads, 'db' | 'passportRules'>,
+  sources: readonly string[] = [],
+): MissingGroup[] {
+  const withdrawing = JSON.stringify(reads.passportRules.withdrawMissingOf);
+  return COUNTS.outcomes(reads).all({ sources: JSON.stringify(sources), withdrawing });
+}
+
+/** Counts items of these sources whose record is missing and that do not count as missing. */
+export function ignoredMissing(reads: Pick<Reads, 'db'>, sources: readonly string[]): MissingGroup[] {
+  return sources.length === 0 ? [] : COUNTS.ignored(reads).all(JSON.stringify(sources));
 }

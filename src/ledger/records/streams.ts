@@ -3,9 +3,7 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { Place } from '../../domain/place.ts';
 import type { PendingRecord, StoredRecord } from '../../domain/ports/intake.ts';
-import type { StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Sqlite } from '../store/database.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
@@ -73,21 +71,6 @@ export function streamNamed(reads: Reads, source: string, name: string): StreamR
   const row = SQL.byName(reads).get(source, name);
   if (!row) throw new Error(`The stream ${source}/${name} was never started.`);
   return row;
-}
-
-interface AccountRow extends Omit<StreamAccount, 'warnings'> {
-  warnings: string | null;
-}
-
-/** Reads the accounts of the streams of a run. */
-export function createStreamAccounts(db: Sqlite): (runId: number) => StreamAccount[] {
-  const accounts = db.prepare<[number], AccountRow>(
-    `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded,
-       a.missed_by_changes AS missedByChanges, a.warnings
-     FROM run_streams a JOIN streams s ON s.id = a.stream_id WHERE a.run_id = ? ORDER BY s.id`,
-  );
-  return (runId) =>
-    accounts.all(runId).map((row) => ({ ...row, warnings: parseJsonOrNull<string[]>(row.warnings) ?? [] }));
 }
 
 // The counts of runs. Each row is counted once, by its result.

@@ -20,7 +20,6 @@ import { assertLedgerContent, assertLedgerFile, contentOf, notALedgerFault } fro
 import { readMark } from '../file/mark.ts';
 import { STEPS, versionAfter } from '../schema.ts';
 import { assertFixedSqlite, configure, moveLog, openFile, type Sqlite, versionOf } from '../store/database.ts';
-import { compileLazily } from '../store/lazy-statements.ts';
 import { isTrouble, ledgerFaultOf } from '../store/ledger-fault.ts';
 import { createTables, type UpgradeOptions, upgrade } from './upgrade.ts';
 
@@ -65,7 +64,6 @@ export function openDatabase(file: string, given: Partial<OpenOptions> = {}): Sq
     db ??= openFile(file);
     assertFixedSqlite(db);
     configure(db);
-    compileLazily(db);
     bringUpToDate(db, place, options);
     // I8: after a failed fsync of an earlier process, its last writes may only be in the system's memory, and no later
     // fsync writes them. So this process first copies the whole log into the database.
@@ -97,7 +95,6 @@ export function openDatabaseReadOnly(file: string, steps: UpgradeOptions['steps'
       db.close();
       return null;
     }
-    compileLazily(db);
     return db;
   } catch (error) {
     db?.close();

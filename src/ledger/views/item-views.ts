@@ -1,16 +1,16 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
-import type { WireForms } from '../../domain/delivery/wire-form.ts';
-import { type FormId } from '../../domain/delivery/wire-form.ts';
+import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { ITEM_KINDS, type ItemKind, type RefRole, type SubjectKind } from '../../domain/item.ts';
-import { type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
+import { type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { Place } from '../../domain/place.ts';
 import type {
+  ItemFilter,
   ItemState,
   ItemSummary,
+  ItemsInOtherForm,
   ItemView,
-  LedgerViews,
   RefStanding,
   TimelineEntry,
 } from '../../domain/ports/ledger/ledger-views.ts';
@@ -20,9 +20,10 @@ import { otherForms } from '../items/content.ts';
 import { isOpen } from '../items/item-row.ts';
 import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
 import { IS_HELD } from '../records/guarded-reads.ts';
-import type { Sqlite } from '../store/database.ts';
+import { column, statement } from '../store/statement.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
+import { type ViewReads, withdrawing } from './view-reads.ts';
 
 export interface SummaryRow {
   id: number;
@@ -63,6 +64,56 @@ export const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, ${NAME
   iif(${isOpen('i')} OR i.ignored_hash IS NOT NULL, i.reason, NULL) AS reason,
   iif(${isOpen('i')}, nullif(i.due_at, 0), NULL) AS dueAt`;
 
+/** The payload that the API has acknowledged. */
+const BASELINE = 'iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline';
+const DETAIL = `${SUMMARY}, i.desired, ${BASELINE}, i.revision, iif(${isOpen('i')}, i.attempts, NULL) AS attempts,
+  i.record_id AS recordId, i.form, i.acknowledged, ${IS_MISSING} IS TRUE AS undecided,
+  ${needsNothing('i')} IS TRUE AS neverArrived`;
+
+const LIST = statement<[Parameters], SummaryRow>(
+  `SELECT ${SUMMARY} FROM items i
+   WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
+     AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING})
+       OR (@state = 'missing_decided' AND i.missing_since IS NOT NULL AND i.kind <> 'passport' AND NOT ${IS_MISSING}
+         AND NOT ${needsNothing('i')})
+       OR (${itemState('i')} = @state AND NOT (@state = 'superseded' AND ${needsNothing('i')}))
+       OR (@state = 'held' AND ${IS_HELD})
+       OR (@state = 'incomplete' AND i.kind = 'product'
+         AND (SELECT ${PASSPORT_STATE} ${FROM_PRODUCTS} WHERE p.id = i.id) = 'incomplete'))
+     AND (@search IS NULL OR instr(lower(i.key), @search) OR instr(lower(coalesce(i.natural_key, '')), @search)
+          OR instr(lower(coalesce(${NAME}, '')), @search))
+   ORDER BY i.id LIMIT @limit`,
+);
+
+interface Parameters {
+  state: string | null;
+  withdrawing: string;
+  wanted: PassportStatus | null;
+  kind: string | null;
+  source: string | null;
+  search: string | null;
+  afterId: number;
+  limit: number;
+}
+
+/** A list of items, in the order of their ids. */
+export function listItems(
+  reads: ViewReads,
+  { state, kind, source, search, afterId, limit }: ItemFilter & { afterId: number; limit: number },
+): { items: ItemSummary[]; lastId: number } {
+  const rows = LIST(reads).all({
+    state: state ?? null,
+    ...withdrawing(reads),
+    wanted: wantedByPolicy(reads.passportRules),
+    kind: kind ?? null,
+    source: source ?? null,
+    search: search?.toLowerCase() ?? null,
+    afterId,
+    limit,
+  });
+  return { items: rows.map(summary), lastId: rows.at(-1)?.id ?? afterId };
+}
+
 /** The name by which an item is looked up, and the sources with `onMissing: unpublish`. */
 interface Named {
   kind: string;
@@ -70,147 +121,43 @@ interface Named {
   withdrawing: string;
 }
 
-/** The payload that the API has acknowledged. */
-const BASELINE = 'iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline';
-const DETAIL = `${SUMMARY}, i.desired, ${BASELINE}, i.revision, iif(${isOpen('i')}, i.attempts, NULL) AS attempts,
-  i.record_id AS recordId, i.form, i.acknowledged, ${IS_MISSING} IS TRUE AS undecided,
-  ${needsNothing('i')} IS TRUE AS neverArrived`;
+const ITEM = {
+  // Two statements, each with its own index: a single statement with OR would read all items of the kind. Several items may
+  // have the same natural key.
+  byKey: statement<[Named], DetailRow>(`SELECT ${DETAIL} FROM items i WHERE i.kind = +@kind AND i.key = +@name`),
+  byNaturalKey: statement<[Named], DetailRow>(
+    `SELECT ${DETAIL} FROM items i WHERE i.kind = +@kind AND i.natural_key = +@name ORDER BY i.id LIMIT 1`,
+  ),
+  refs: statement<[number], RefRow>(
+    `SELECT refs.role, refs.kind, refs.key, refs.either, CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state
+     FROM refs LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key WHERE refs.item_id = ? ORDER BY refs.role`,
+  ),
+  record: statement<[number], RecordRow>(
+    `SELECT s.source, s.name AS stream, r.place, r.raw, r.state, r.issues FROM records r JOIN streams s ON s.id = r.stream_id
+     WHERE r.id = ?`,
+  ),
+  revisions: statement<[{ id: number }], RevisionTimes>(
+    `SELECT operation, revision, state, staged_at AS stagedAt, sent_at AS sentAt, settled_at AS settledAt FROM history
+     WHERE item_id = @id UNION ALL
+     SELECT operation, revision, state, staged_at, sent_at, settled_at FROM items
+     WHERE id = @id AND state IS NOT NULL ORDER BY revision`,
+  ),
+  // If history was pruned, the event's revision has no operation.
+  events: statement<[number], EventRow>(
+    `SELECT e.at, e.type, e.detail, coalesce(h.operation, i.operation) AS operation,
+       iif(h.operation IS NULL AND i.operation IS NULL, NULL, e.revision) AS revision
+     FROM events e LEFT JOIN history h ON h.item_id = e.item_id AND h.revision = e.revision
+     LEFT JOIN items i ON i.id = e.item_id AND i.revision = e.revision WHERE e.item_id = ? ORDER BY e.id`,
+  ),
+};
 
-/** Views of single items and of lists of items. */
-export function createItemViews(
-  db: Sqlite,
-  rules: PassportRules,
-  forms: WireForms,
-): Pick<LedgerViews, 'items' | 'item'> {
-  const fieldsInOtherForm = createFieldsInOtherForm(db, forms);
-  const sql = {
-    items: db.prepare<
-      [
-        {
-          state: string | null;
-          withdrawing: string;
-          wanted: PassportStatus | null;
-          kind: string | null;
-          source: string | null;
-          search: string | null;
-          afterId: number;
-          limit: number;
-        },
-      ],
-      SummaryRow
-    >(
-      `SELECT ${SUMMARY} FROM items i
-       WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
-         AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING})
-           OR (@state = 'missing_decided' AND i.missing_since IS NOT NULL AND i.kind <> 'passport' AND NOT ${IS_MISSING}
-             AND NOT ${needsNothing('i')})
-           OR (${itemState('i')} = @state AND NOT (@state = 'superseded' AND ${needsNothing('i')}))
-           OR (@state = 'held' AND ${IS_HELD})
-           OR (@state = 'incomplete' AND i.kind = 'product'
-             AND (SELECT ${PASSPORT_STATE} ${FROM_PRODUCTS} WHERE p.id = i.id) = 'incomplete'))
-         AND (@search IS NULL OR instr(lower(i.key), @search) OR instr(lower(coalesce(i.natural_key, '')), @search)
-              OR instr(lower(coalesce(${NAME}, '')), @search))
-       ORDER BY i.id LIMIT @limit`,
-    ),
-    // Two statements, each with its own index: a single statement with OR would read all items of the kind.
-    byKey: db.prepare<[Named], DetailRow>(`SELECT ${DETAIL} FROM items i WHERE i.kind = +@kind AND i.key = +@name`),
-    byNaturalKey: db.prepare<[Named], DetailRow>(
-      `SELECT ${DETAIL} FROM items i WHERE i.kind = +@kind AND i.natural_key = +@name LIMIT 1`,
-    ),
-    refs: db.prepare<[number], RefRow>(
-      `SELECT refs.role, refs.kind, refs.key, refs.either, CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state
-       FROM refs LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key WHERE refs.item_id = ?`,
-    ),
-    record: db.prepare<
-      [number],
-      { source: string; stream: string; place: string; raw: string; state: string; issues: string | null }
-    >(
-      `SELECT s.source, s.name AS stream, r.place, r.raw, r.state, r.issues FROM records r JOIN streams s ON s.id = r.stream_id
-       WHERE r.id = ?`,
-    ),
-    revisions: db.prepare<[{ id: number }], RevisionTimes>(
-      `SELECT operation, revision, state, staged_at AS stagedAt, sent_at AS sentAt, settled_at AS settledAt FROM history
-       WHERE item_id = @id UNION ALL
-       SELECT operation, revision, state, staged_at, sent_at, settled_at FROM items
-       WHERE id = @id AND state IS NOT NULL ORDER BY revision`,
-    ),
-    events: db.prepare<
-      [number],
-      { at: number; type: string; detail: string | null; operation: Operation | null; revision: number | null }
-    >(
-      // If history was pruned, the event's revision has no operation.
-      `SELECT e.at, e.type, e.detail, coalesce(h.operation, i.operation) AS operation,
-         iif(h.operation IS NULL AND i.operation IS NULL, NULL, e.revision) AS revision
-       FROM events e LEFT JOIN history h ON h.item_id = e.item_id AND h.revision = e.revision
-       LEFT JOIN items i ON i.id = e.item_id AND i.revision = e.revision WHERE e.item_id = ? ORDER BY e.id`,
-    ),
-  };
-
-  function timeline(itemId: number): TimelineEntry[] {
-    const entries: TimelineEntry[] = [];
-    for (const { operation, revision, state, stagedAt, sentAt, settledAt } of sql.revisions.all({ id: itemId })) {
-      const of = { operation, revision, detail: null };
-      entries.push({ at: stagedAt, what: 'staged', ...of });
-      if (sentAt !== null) entries.push({ at: sentAt, what: 'sent', ...of });
-      if (settledAt !== null && (state === 'delivered' || state === 'superseded')) {
-        entries.push({ at: settledAt, what: state, ...of });
-      }
-    }
-    for (const { at, type, detail, operation, revision } of sql.events.all(itemId)) {
-      const message = parseJsonOrNull<{ message?: string }>(detail)?.message ?? null;
-      entries.push({ at, what: type, operation, revision, detail: message });
-    }
-    // The sort is stable: events of the same millisecond stay in the order in which they were written.
-    return entries.sort((a, b) => a.at - b.at);
-  }
-
-  return {
-    items({ state, kind, source, search, afterId, limit }) {
-      const rows = sql.items.all({
-        state: state ?? null,
-        withdrawing: JSON.stringify(rules.withdrawMissingOf),
-        wanted: wantedByPolicy(rules),
-        kind: kind ?? null,
-        source: source ?? null,
-        search: search?.toLowerCase() ?? null,
-        afterId,
-        limit,
-      });
-      return { items: rows.map(summary), lastId: rows.at(-1)?.id ?? afterId };
-    },
-
-    item(kind, key): ItemView | null {
-      const named = { kind, name: key, withdrawing: JSON.stringify(rules.withdrawMissingOf) };
-      const row = sql.byKey.get(named) ?? sql.byNaturalKey.get(named);
-      if (!row) return null;
-      const record = row.recordId === null ? undefined : sql.record.get(row.recordId);
-      return {
-        ...summary(row),
-        missingAccepted: row.missingAccepted === 1,
-        missingDecided: row.missing === 1 && row.undecided === 0,
-        neverArrived: row.neverArrived === 1,
-        missingBecause: row.missing === 0 ? null : row.recordId === null ? 'row_changed' : 'row_gone',
-        desired: parseJson<JsonObject>(row.desired),
-        baseline: parseJsonOrNull<JsonObject>(row.baseline),
-        inOtherForm: row.acknowledged > 0 ? fieldsInOtherForm(row.kind, row.form) : [],
-        refs: sql.refs
-          .all(row.id)
-          .map(({ either, ...ref }): RefStanding => (either === 1 ? { ...ref, either: true } : ref)),
-        record: record
-          ? {
-              source: record.source,
-              stream: record.stream,
-              place: parseJson<Place>(record.place),
-              fields: parseJson<JsonObject>(record.raw),
-              quarantined: record.state === 'quarantined' ? parseJsonOrNull<Issue[]>(record.issues) : null,
-            }
-          : null,
-        revision: row.revision,
-        attempts: row.attempts ?? 0,
-        timeline: timeline(row.id),
-      };
-    },
-  };
+interface RecordRow {
+  source: string;
+  stream: string;
+  place: string;
+  raw: string;
+  state: string;
+  issues: string | null;
 }
 
 interface RefRow {
@@ -230,6 +177,42 @@ interface RevisionTimes {
   settledAt: number | null;
 }
 
+interface EventRow extends Pick<TimelineEntry, 'at' | 'operation' | 'revision' | 'detail'> {
+  type: string;
+}
+
+/** An item, by its key or natural key. */
+export function itemOf(reads: ViewReads, kind: SubjectKind, key: string): ItemView | null {
+  const named = { kind, name: key, ...withdrawing(reads) };
+  const row = ITEM.byKey(reads).get(named) ?? ITEM.byNaturalKey(reads).get(named);
+  if (!row) return null;
+  const record = row.recordId === null ? undefined : ITEM.record(reads).get(row.recordId);
+  const refs = ITEM.refs(reads).all(row.id);
+  return {
+    ...summary(row),
+    missingAccepted: row.missingAccepted === 1,
+    missingDecided: row.missing === 1 && row.undecided === 0,
+    neverArrived: row.neverArrived === 1,
+    missingBecause: row.missing === 0 ? null : row.recordId === null ? 'row_changed' : 'row_gone',
+    desired: parseJson<JsonObject>(row.desired),
+    baseline: parseJsonOrNull<JsonObject>(row.baseline),
+    inOtherForm: row.acknowledged > 0 ? fieldsInOtherForm(reads, row.kind, row.form) : [],
+    refs: refs.map(({ either, ...ref }): RefStanding => (either === 1 ? { ...ref, either: true } : ref)),
+    record: record
+      ? {
+          source: record.source,
+          stream: record.stream,
+          place: parseJson<Place>(record.place),
+          fields: parseJson<JsonObject>(record.raw),
+          quarantined: record.state === 'quarantined' ? parseJsonOrNull<Issue[]>(record.issues) : null,
+        }
+      : null,
+    revision: row.revision,
+    attempts: row.attempts ?? 0,
+    timeline: timeline(reads, row.id),
+  };
+}
+
 export function summary(row: SummaryRow): ItemSummary {
   return {
     kind: row.kind,
@@ -246,42 +229,49 @@ export function summary(row: SummaryRow): ItemSummary {
   };
 }
 
-/** The fields of an item that the platform has in another form; empty if there are none. */
-export type FieldsInOtherForm = (kind: SubjectKind, form: FormId) => string[];
-
-function createFieldsInOtherForm(db: Sqlite, forms: WireForms): FieldsInOtherForm {
-  return (kind, form) =>
-    otherForms({ db }, forms).find((other) => other.kind === kind && other.form === form)?.fields ?? [];
+function timeline(reads: ViewReads, itemId: number): TimelineEntry[] {
+  const entries: TimelineEntry[] = [];
+  for (const { operation, revision, state, stagedAt, sentAt, settledAt } of ITEM.revisions(reads).all({ id: itemId })) {
+    const of = { operation, revision, detail: null };
+    entries.push({ at: stagedAt, what: 'staged', ...of });
+    if (sentAt !== null) entries.push({ at: sentAt, what: 'sent', ...of });
+    if (settledAt !== null && (state === 'delivered' || state === 'superseded')) {
+      entries.push({ at: settledAt, what: state, ...of });
+    }
+  }
+  for (const { at, type, detail, operation, revision } of ITEM.events(reads).all(itemId)) {
+    const message = parseJsonOrNull<{ message?: string }>(detail)?.message ?? null;
+    entries.push({ at, what: type, operation, revision, detail: message });
+  }
+  // The sort is stable: events of the same millisecond stay in the order in which they were written.
+  return entries.sort((a, b) => a.at - b.at);
 }
 
-/** Counts the items that the platform has in another form. Reads nothing but these items, in an index. */
-export function createFormViews(db: Sqlite, forms: WireForms): Pick<LedgerViews, 'otherForms'> {
-  const all = db
-    .prepare<[string, FormId], number>(
-      'SELECT count(*) FROM items i WHERE i.acknowledged > 0 AND i.kind = ? AND i.form IS ?',
-    )
-    .pluck();
-  // A person has decided to leave these items as the platform has them.
-  const left = db
-    .prepare<[string, FormId], number>(
-      `SELECT count(*) FROM items i WHERE i.ignored_hash IS NOT NULL AND i.acknowledged > 0 AND i.kind = ? AND +i.form IS ?`,
-    )
-    .pluck();
+/** The fields of an item that the platform has in another form. */
+function fieldsInOtherForm(reads: ViewReads, kind: SubjectKind, form: FormId): string[] {
+  return otherForms(reads, reads.wireForms).find((other) => other.kind === kind && other.form === form)?.fields ?? [];
+}
 
-  return {
-    otherForms() {
-      const found = otherForms({ db }, forms);
-      return ITEM_KINDS.flatMap((kind) => {
-        const ofKind = found.filter((other) => other.kind === kind);
-        const items = ofKind.reduce(
-          (sum, { form }) => sum + (all.get(kind, form) ?? 0) - (left.get(kind, form) ?? 0),
-          0,
-        );
-        const fields = [...new Set(ofKind.flatMap((other) => other.fields))].sort();
-        return items === 0 ? [] : [{ kind, items, fields }];
-      });
-    },
-  };
+// Reads nothing but the items in these forms, in an index. A person has decided to leave the ignored ones as the platform has
+// them.
+const IN_FORMS = column<[string], number>(
+  `SELECT (SELECT count(*) FROM items i
+       WHERE i.acknowledged > 0 AND i.kind = e.value ->> '$.kind' AND i.form IS e.value ->> '$.form')
+     - (SELECT count(*) FROM items i INDEXED BY items_ignored WHERE i.ignored_hash IS NOT NULL AND i.acknowledged > 0
+       AND i.kind = e.value ->> '$.kind' AND +i.form IS e.value ->> '$.form')
+   FROM json_each(?) e ORDER BY e.key`,
+);
+
+/** Counts the items that the platform has in another form. */
+export function itemsInOtherForm(reads: ViewReads): ItemsInOtherForm[] {
+  const found = otherForms(reads, reads.wireForms);
+  if (found.length === 0) return [];
+  const counts = IN_FORMS(reads).all(JSON.stringify(found));
+  return ITEM_KINDS.flatMap((kind) => {
+    const items = found.reduce((sum, one, at) => sum + (one.kind === kind ? (counts[at] ?? 0) : 0), 0);
+    const fields = found.filter((one) => one.kind === kind).flatMap((one) => one.fields);
+    return items === 0 ? [] : [{ kind, items, fields: [...new Set(fields)].sort() }];
+  });
 }
 
 /** A stored row of a source. */
@@ -306,34 +296,38 @@ export const ROW_COLUMNS = `r.id, r.key, s.source, s.name AS stream, r.place, r.
 
 const ROWS_MAX = 5;
 
-/**
- * Returns a function that finds rows by a name that no item has. The name may be the key of the row, the key of an item
- * that the row would make, or a value of the row.
- */
-export function createNamedRows(db: Sqlite): (name: string) => StoredRow[] {
-  // One statement for each index. With OR, SQLite would read all records.
-  const statements = [
-    `SELECT ${ROW_COLUMNS} FROM holds h JOIN records r ON r.id = h.record_id JOIN streams s ON s.id = r.stream_id
-     WHERE h.product_key = @name AND r.state = 'quarantined' AND r.missing_since IS NULL ORDER BY r.id LIMIT @limit`,
-    `SELECT ${ROW_COLUMNS} FROM contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
-     WHERE c.kind IN ('product', 'material', 'bom_item') AND c.key = @name AND r.missing_since IS NULL
-     ORDER BY r.id LIMIT @limit`,
-    `SELECT ${ROW_COLUMNS} FROM streams s CROSS JOIN json_each(@identities) k CROSS JOIN records r ON r.stream_id = s.id AND r.key = k.value
-     WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
-    // No index has the values of rows, so this statement reads all rows in quarantine, one at a time.
-    `SELECT ${ROW_COLUMNS} FROM records r INDEXED BY records_quarantined CROSS JOIN streams s ON s.id = r.stream_id
-     WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND instr(r.raw, @name)
-       AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) LIMIT @limit`,
-  ].map((text) => db.prepare<[{ name: string; identities: string; limit: number }], StoredRow>(text));
+interface NamedQuery {
+  name: string;
+  identities: string;
+  limit: number;
+}
 
-  return (name) => {
-    // A row with an empty cell names nothing.
-    if (name === '') return [];
-    const identities = JSON.stringify(identitiesOf(name));
-    for (const statement of statements) {
-      const rows = statement.all({ name, identities, limit: ROWS_MAX });
-      if (rows.length > 0) return rows;
-    }
-    return [];
-  };
+// One statement for each index. With OR, SQLite would read all records.
+const NAMED = [
+  `SELECT ${ROW_COLUMNS} FROM holds h JOIN records r ON r.id = h.record_id JOIN streams s ON s.id = r.stream_id
+   WHERE h.product_key = @name AND r.state = 'quarantined' AND r.missing_since IS NULL ORDER BY r.id LIMIT @limit`,
+  `SELECT ${ROW_COLUMNS} FROM contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
+   WHERE c.kind IN ('product', 'material', 'bom_item') AND c.key = @name AND r.missing_since IS NULL
+   ORDER BY r.id LIMIT @limit`,
+  `SELECT ${ROW_COLUMNS} FROM streams s CROSS JOIN json_each(@identities) k CROSS JOIN records r ON r.stream_id = s.id AND r.key = k.value
+   WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
+  // No index has the values of rows, so this statement reads all rows in quarantine, one at a time.
+  `SELECT ${ROW_COLUMNS} FROM records r INDEXED BY records_quarantined CROSS JOIN streams s ON s.id = r.stream_id
+   WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND instr(r.raw, @name)
+     AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) ORDER BY r.stream_id, r.id LIMIT @limit`,
+].map((text) => statement<[NamedQuery], StoredRow>(text));
+
+/**
+ * Finds rows by a name that no item has. The name may be the key of the row, the key of an item that the row would make,
+ * or a value of the row.
+ */
+export function rowsNaming(reads: Pick<ViewReads, 'db'>, name: string): StoredRow[] {
+  // A row with an empty cell names nothing.
+  if (name === '') return [];
+  const query = { name, identities: JSON.stringify(identitiesOf(name)), limit: ROWS_MAX };
+  for (const named of NAMED) {
+    const rows = named(reads).all(query);
+    if (rows.length > 0) return rows;
+  }
+  return [];
 }

@@ -1,10 +1,12 @@
 import { storedReason } from '../../domain/delivery/reason.ts';
-import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
-import type { LedgerViews, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
+import { type PassportDesire, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
+import type { PassportState, PassportView } from '../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
-import type { Sqlite } from '../store/database.ts';
+import { statement } from '../store/statement.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
+
+import type { ViewReads } from './view-reads.ts';
 
 const BLOCKERS_MAX = 10;
 
@@ -24,6 +26,7 @@ export const PASSPORT_STATE = `CASE
   ELSE 'none' END`;
 /** All products `p`, each with its passport `q`. */
 export const FROM_PRODUCTS = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
+
 interface PassportRow extends EvaluatedProduct {
   state: PassportState;
   desired: string | null;
@@ -31,39 +34,37 @@ interface PassportRow extends EvaluatedProduct {
   reason: string | null;
 }
 
-/** The state of each passport. */
-export function createPassportViews(
-  db: Sqlite,
-  rules: PassportRules,
-): Pick<LedgerViews, 'passport' | 'passportBlockers'> {
-  const reads = { db, passportRules: rules };
-  const sql = {
-    // Two statements, each with its own index: a single statement with OR would read all products.
-    byColumn: ['key', 'natural_key'].map((column) =>
-      db.prepare<[{ name: string; wanted: PassportStatus | null }], PassportRow>(
-        `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${PASSPORT_STATE} AS state, q.desired,
-           json_extract(q.baseline, '$.status') AS acknowledged, iif(${isOpen('q')}, q.reason, NULL) AS reason ${FROM_PRODUCTS}
-         WHERE p.kind = 'product' AND p.${column} = @name LIMIT 1`,
-      ),
-    ),
-  };
+interface PassportQuery {
+  name: string;
+  wanted: PassportStatus | null;
+}
 
+// Two statements, each with its own index: a single statement with OR would read all products. Several products may have
+// the same natural key.
+const byColumn = (column: string) =>
+  statement<[PassportQuery], PassportRow>(
+    `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${PASSPORT_STATE} AS state, q.desired,
+       json_extract(q.baseline, '$.status') AS acknowledged, iif(${isOpen('q')}, q.reason, NULL) AS reason ${FROM_PRODUCTS}
+     WHERE p.kind = 'product' AND p.${column} = @name ORDER BY p.id LIMIT 1`,
+  );
+const SQL = { byKey: byColumn('key'), byNaturalKey: byColumn('natural_key') };
+
+/** The passport of the product with this key or natural key; null if there is no such product. */
+export function passportOf(reads: Pick<ViewReads, 'db' | 'passportRules'>, product: string): PassportView | null {
+  const named = { name: product, wanted: wantedByPolicy(reads.passportRules) };
+  const row = SQL.byKey(reads).get(named) ?? SQL.byNaturalKey(reads).get(named);
+  if (!row) return null;
+  const blockers = [...passportBlockers(reads), ...blockersOf(reads, row, BLOCKERS_MAX)];
   return {
-    passport(product) {
-      const [byKey, byNaturalKey] = sql.byColumn;
-      const wanted = wantedByPolicy(rules);
-      const row = byKey?.get({ name: product, wanted }) ?? byNaturalKey?.get({ name: product, wanted });
-      if (!row) return null;
-      const blockers = [...commonBlockers(reads, BLOCKERS_MAX), ...blockersOf(reads, row, BLOCKERS_MAX)];
-      return {
-        state: row.state,
-        acknowledged: row.acknowledged,
-        desired: parseJsonOrNull<PassportDesire>(row.desired),
-        reason: storedReason(row.reason),
-        blockers: blockers.slice(0, BLOCKERS_MAX),
-      };
-    },
-
-    passportBlockers: () => commonBlockers(reads, BLOCKERS_MAX),
+    state: row.state,
+    acknowledged: row.acknowledged,
+    desired: parseJsonOrNull<PassportDesire>(row.desired),
+    reason: storedReason(row.reason),
+    blockers: blockers.slice(0, BLOCKERS_MAX),
   };
+}
+
+/** Why no passport can be initialised or published now. */
+export function passportBlockers(reads: Pick<ViewReads, 'db' | 'passportRules'>): string[] {
+  return commonBlockers(reads, BLOCKERS_MAX);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createPaddedKeys } from '../../../src/ledger/items/content.ts';
+import { paddedKeys } from '../../../src/ledger/items/content.ts';
 import { readSchema, versionAfter } from '../../../src/ledger/schema.ts';
 import { openDatabase } from '../../../src/ledger/upgrade/open.ts';
 import { createFrozenLedger, versionOf } from '../../support/ledger/frozen-ledger.ts';
@@ -98,7 +98,7 @@ describe('schema.sql', () => {
   it('schema.sql has the index of padded keys in the words of the statement that uses it', () => {
     const db = openDatabase(fresh);
     // SQLite refuses a named index that a statement cannot use.
-    expect(createPaddedKeys(db)()).toEqual([]);
+    expect(paddedKeys({ db })).toEqual([]);
     db.close();
   });
 });
