@@ -13,22 +13,13 @@ import type {
 import { identitiesOf } from '../../domain/record.ts';
 import { countCreates, kindCreatedBy, listAgain } from '../contact/contact.ts';
 import { KEPT_KEY } from '../items/content.ts';
-import {
-  hasReason,
-  ITEM_COLUMNS,
-  type ItemRow,
-  isOpenState,
-  isStuck,
-  itemsOfRecord,
-  openDeliveryOf,
-} from '../items/item-row.ts';
+import { hasReason, ITEM_COLUMNS, type ItemRow, isOpenState, isStuck, itemsOfRecords } from '../items/item-row.ts';
 import { reconcile, sendInPresentForm } from '../items/reconcile.ts';
 import { leaveRequest } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
 import { noteEvent, takeBackDelivery } from '../items/revisions.ts';
-import { areUsesCurrent } from '../records/lookups.ts';
-import { type RecordRow, SELECT_RECORD, stageRecord, type Tally } from '../records/staging.ts';
-import { countReplacedRow, type PendingRow, pendingRecord } from '../records/streams.ts';
+import { findRecordsToStage, stageAll, storeStates, type Tally } from '../records/staging.ts';
+import { countReplacedRows, type PendingRow, pendingRecord } from '../records/streams.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
 import { tryChangesAgain } from './imports.ts';
@@ -129,7 +120,6 @@ const SQL = {
     `SELECT ${ITEM_COLUMNS} FROM items
      WHERE acknowledged > 0 AND kind = ? AND form IS ? AND id > ? ORDER BY id LIMIT ${PAGE}`,
   ),
-  record: statement<[number], RecordRow>(SELECT_RECORD),
   savepoint: statement('SAVEPOINT dry_run'),
   undo: statement('ROLLBACK TO dry_run'),
   release: statement('RELEASE dry_run'),
@@ -195,21 +185,27 @@ export function replay(
 function replayRecords(tx: Tx, records: readonly MappedRecord[], renames: boolean): ReplayOutcome {
   const tally: Tally = { due: 0, waiting: 0, blocked: 0, creates: new Map() };
   const outcome: ReplayOutcome = { staged: 0, quarantined: 0, leftUnconfirmed: 0 };
-  for (const { id, version, result } of records) {
-    const record = SQL.record(tx).get(id);
-    if (record?.version !== version || !areUsesCurrent(tx, result.uses)) continue;
-    if (record.runId !== null) countReplacedRow(tx, record.runId, record.streamId);
-    for (const item of itemsOfRecord(tx, id)) {
-      const open = openDeliveryOf(tx, item.id);
-      if (open?.state === 'in_doubt') outcome.leftUnconfirmed += 1;
-      const kind = open && hasReason(open, 'ambiguous_key') ? kindCreatedBy(open.operation) : undefined;
-      if (kind !== undefined) listAgain(tx, kind);
-      if (open && hasReason(open, 'needs_proof')) tryChangesAgain(tx);
-    }
-    const { source, missingSince } = record;
-    const state = stageRecord(tx, { id, source, missingSince, isNew: false }, result, { again: true, renames, tally });
-    if (state === 'quarantined') outcome.quarantined += 1;
+  const found = findRecordsToStage(tx, records, null).map((record) => ({ ...record, isNew: false }));
+  for (const { runId, streamId } of found) if (runId !== null) countReplacedRows(tx, runId, streamId);
+  const open = itemsOfRecords(
+    tx,
+    found.map(({ id }) => id),
+  ).filter(({ state }) => isOpenState(state));
+  outcome.leftUnconfirmed = open.filter(({ state }) => state === 'in_doubt').length;
+  for (const item of open) {
+    const kind = item.operation && hasReason(item, 'ambiguous_key') ? kindCreatedBy(item.operation) : undefined;
+    if (kind !== undefined) listAgain(tx, kind);
+    if (hasReason(item, 'needs_proof')) tryChangesAgain(tx);
   }
+  stageAll(tx, found, {
+    again: true,
+    renames,
+    tally,
+    store(staged) {
+      storeStates(tx, staged);
+      outcome.quarantined += staged.filter(({ to }) => to?.state === 'quarantined').length;
+    },
+  });
   countCreates(tx, tally.creates);
   outcome.staged += tally.due + tally.waiting + tally.blocked;
   return outcome;

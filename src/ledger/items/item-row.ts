@@ -119,8 +119,11 @@ const SQL = {
   byKeys: statement<[string, string], ItemRow>(
     `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = +? AND key IN (SELECT value FROM json_each(+?))`,
   ),
-  byRecord: statement<[number], ItemRow & { recordId: number }>(
-    `SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`,
+  byIds: statement<[string], ItemRow>(
+    `SELECT ${ITEM_COLUMNS} FROM json_each(?) k CROSS JOIN items ON items.id = k.value`,
+  ),
+  byRecords: statement<[string], ItemRow & { recordId: number }>(
+    `SELECT ${ITEM_COLUMNS} FROM json_each(?) k CROSS JOIN items ON items.record_id = k.value ORDER BY k.key, items.id`,
   ),
 };
 
@@ -149,8 +152,14 @@ export function itemById(tx: Tx, id: number): ItemRow | undefined {
   return SQL.byId(tx).get(id);
 }
 
-export function itemsOfRecord(tx: Tx, recordId: number): (ItemRow & { recordId: number })[] {
-  return SQL.byRecord(tx).all(recordId);
+/** The items with these ids. */
+export function itemsById(tx: Tx, ids: readonly number[]): ItemRow[] {
+  return ids.length === 0 ? [] : SQL.byIds(tx).all(JSON.stringify(ids));
+}
+
+/** The items that these records make, in the order of the records. */
+export function itemsOfRecords(tx: Tx, recordIds: readonly number[]): (ItemRow & { recordId: number })[] {
+  return recordIds.length === 0 ? [] : SQL.byRecords(tx).all(JSON.stringify(recordIds));
 }
 
 export function openDeliveryOf(tx: Tx, itemId: number): OpenDelivery | undefined {

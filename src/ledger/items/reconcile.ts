@@ -24,6 +24,7 @@ import {
   ITEM_COLUMNS,
   type ItemRow,
   isOpenState,
+  itemsById,
   mayHaveArrived,
   revisionContent,
 } from './item-row.ts';
@@ -70,6 +71,11 @@ const SQL = {
 export function reconcile(tx: Tx, itemId: number, again = false): Staged {
   const item = SQL.byId(tx).get(itemId);
   return item ? reconcileItem(tx, item, again) : null;
+}
+
+/** Does the same as `reconcile` for many items. */
+export function reconcileAll(tx: Tx, itemIds: readonly number[], again = false): Staged[] {
+  return itemsById(tx, itemIds).map((item) => reconcileItem(tx, item, again));
 }
 
 /** Does the same as `reconcile` for a row that was just read. */

@@ -29,6 +29,20 @@ export interface ContestedPart {
   key: string;
 }
 
+/** A product or material that a part may be. */
+interface PartCandidate {
+  kind: PartKind;
+  key: string;
+  isPresent: 0 | 1;
+  recordId: number | null;
+}
+
+/** What the ledger knows of the parts of some items: the items with their keys, and the refs of items that were sent. */
+interface KnownParts {
+  candidates: ReadonlyMap<string, readonly PartCandidate[]>;
+  stored: ReadonlyMap<number, readonly { key: string; kind: PartKind }[]>;
+}
+
 /** True if the item has a ref to a part without a kind. */
 export function hasPart({ refs }: Pick<Item, 'refs'>): boolean {
   return refs.some(({ either }) => either === true);
@@ -44,12 +58,12 @@ interface ReadyRow {
 const insertHeldCreates = insertMany({ into: 'held_creates', columns: ['item_id', 'stream_id'] });
 
 const SQL = {
-  candidates: statement<[string], { kind: PartKind; isPresent: 0 | 1; recordId: number | null }>(
-    `SELECT kind, missing_since IS NULL AND record_id IS NOT NULL AS isPresent, record_id AS recordId FROM items
-     WHERE kind IN ('product', 'material') AND key = ?`,
+  candidates: statement<[string], PartCandidate>(
+    `SELECT i.kind, i.key, i.missing_since IS NULL AND i.record_id IS NOT NULL AS isPresent, i.record_id AS recordId
+     FROM json_each(?) k CROSS JOIN items i ON i.kind IN ('product', 'material') AND i.key = k.value ORDER BY i.kind, i.key`,
   ),
-  stored: statement<[number, string], { kind: PartKind }>(
-    "SELECT kind FROM refs WHERE item_id = ? AND key = ? AND role <> 'product'",
+  stored: statement<[string], { itemId: number; key: string; kind: PartKind }>(
+    `SELECT f.item_id AS itemId, f.key, f.kind FROM json_each(?) k CROSS JOIN refs f ON f.item_id = k.value WHERE f.role <> 'product'`,
   ),
   any: column<[], number>('SELECT 1 FROM refs WHERE either = 1 LIMIT 1'),
   // BOM items that the platform has are left out, because no write changes a BOM item.
@@ -104,12 +118,30 @@ export const insertRefs = insertMany({ into: 'refs', columns: ['item_id', 'role'
 // A ref may name a part that is a material or a component. Only the ledger knows which of them has the key. So it decides
 // when a record is staged, and again when a new item with the key appears.
 
+/** Reads what `resolveParts` has to know about these items. */
+export function findParts(tx: Tx, items: readonly { item: Item; known: ItemRow | undefined }[]): KnownParts {
+  const withParts = items.filter(({ item }) => hasPart(item));
+  if (withParts.length === 0) return { candidates: new Map(), stored: new Map() };
+  const keys = withParts.flatMap(({ item }) => item.refs.flatMap(({ either, key }) => (either === true ? key : [])));
+  const ids = withParts.flatMap(({ known }) => (known !== undefined && isSettled(known) ? known.id : []));
+  const refs = ids.length === 0 ? [] : SQL.stored(tx).all(JSON.stringify(ids));
+  return {
+    candidates: Map.groupBy(SQL.candidates(tx).all(JSON.stringify([...new Set(keys)])), ({ key }) => key),
+    stored: Map.groupBy(refs, ({ itemId }) => itemId),
+  };
+}
+
+/** True for an item that the platform has or may have received. */
+function isSettled(known: ItemRow): boolean {
+  return known.acknowledged !== 0 || mayHaveArrived(known);
+}
+
 /**
  * Decides of which kind the parts of an item are. A part whose item does not exist yet counts as a component, and
  * waits. The issues are about parts that are both a product and a material; `contested` names these parts.
  */
 export function resolveParts(
-  tx: Tx,
+  parts: KnownParts,
   item: Item,
   of: PartOwner,
 ): { item: Item; issues: Issue[]; contested: ContestedPart[] } {
@@ -117,8 +149,8 @@ export function resolveParts(
   const contested: ContestedPart[] = [];
   const refs = item.refs.map((ref): ItemRef => {
     if (ref.either !== true) return ref;
-    const settled = settledKind(tx, ref, of);
-    const [kind = 'product', other] = settled === undefined ? kindsOf(tx, ref, item, of) : [settled];
+    const settled = settledKind(parts, ref, of);
+    const [kind = 'product', other] = settled === undefined ? kindsOf(parts, ref, item, of) : [settled];
     if (other === undefined) return { role: ROLES[kind], kind, key: ref.key, either: true };
     issues.push(bothIssue(ref));
     contested.push({ kind, key: ref.key }, { kind: other, key: ref.key });
@@ -133,14 +165,12 @@ export function requeueForParts(tx: Tx, kind: ItemKind, keys: readonly string[])
   SQL.requeue(tx).run({ kind, keys: JSON.stringify(keys) });
 }
 
-function kindsOf(tx: Tx, { key }: ItemRef, item: Item, { recordId, isMade }: PartOwner): PartKind[] {
+function kindsOf(parts: KnownParts, { key }: ItemRef, item: Item, { recordId, isMade }: PartOwner): PartKind[] {
   // A product is not a part of itself, so a part with the product's key is a material.
   if (item.refs.some((ref) => ref.role === 'product' && ref.key === key)) return ['material'];
   const isLeft = (one: { kind: PartKind; recordId: number | null }) =>
     one.recordId === recordId && !isMade({ kind: one.kind, key });
-  const found = SQL.candidates(tx)
-    .all(key)
-    .filter((one) => !isLeft(one));
+  const found = (parts.candidates.get(key) ?? []).filter((one) => !isLeft(one));
   const present = found.filter(({ isPresent }) => isPresent === 1);
   return (present.length > 0 ? present : found).map(({ kind }) => kind);
 }
@@ -149,9 +179,9 @@ function kindsOf(tx: Tx, { key }: ItemRef, item: Item, { recordId, isMade }: Par
  * The kind that was already sent; undefined if nothing was sent. It is not decided again for an item that the
  * platform has or may have received.
  */
-function settledKind(tx: Tx, { key }: ItemRef, { known }: PartOwner): PartKind | undefined {
-  if (known === undefined || (known.acknowledged === 0 && !mayHaveArrived(known))) return undefined;
-  return SQL.stored(tx).get(known.id, key)?.kind;
+function settledKind(parts: KnownParts, { key }: ItemRef, { known }: PartOwner): PartKind | undefined {
+  if (known === undefined || !isSettled(known)) return undefined;
+  return parts.stored.get(known.id)?.find((ref) => ref.key === key)?.kind;
 }
 
 function bothIssue({ key }: ItemRef): Issue {

@@ -3,8 +3,11 @@
 import { type DeliveryState, transition } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import { statement } from '../store/statement.ts';
+import { visibleText } from '../../lib/text/odd-character.ts';
+import { shellValue } from '../../lib/text/shell-word.ts';
+import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
+import { KEPT_KEY } from './content.ts';
 import {
   ITEM_COLUMNS,
   type ItemRow,
@@ -71,6 +74,9 @@ const SQL = {
   remove: statement<[number]>('DELETE FROM items WHERE id = ?'),
   setIgnored: statement<[string | null, number]>('UPDATE items SET ignored_hash = ? WHERE id = ?'),
   hasten: statement<[number]>('UPDATE items SET by_hand = 1 WHERE id = ?'),
+  haveEvent: column<[string, string], number>(
+    'SELECT item_id FROM events WHERE item_id IN (SELECT value FROM json_each(?)) AND type = ?',
+  ),
   insertEvent: statement<[number, number | null, number, string, string | null]>(
     'INSERT INTO events (item_id, revision, at, type, detail) VALUES (?, ?, ?, ?, ?)',
   ),
@@ -120,6 +126,26 @@ export function noteEvent(tx: Tx, itemId: number, revision: number | null, type:
   SQL.insertEvent(tx).run(itemId, revision, tx.clock.now(), type, detail === null ? null : JSON.stringify(detail));
 }
 
+/** An item that keeps a natural key which the source does not give any more. */
+export interface KeptKey {
+  item: Pick<ItemRow, 'id' | 'kind' | 'key'>;
+  naturalKey: string;
+}
+
+/** Notes once in the history of items that they keep the natural keys of the platform. */
+export function noteKeptKeys(tx: Tx, kept: readonly KeptKey[]): void {
+  if (kept.length === 0) return;
+  const noted = new Set(SQL.haveEvent(tx).all(JSON.stringify(kept.map(({ item }) => item.id)), KEPT_KEY));
+  for (const { item, naturalKey } of kept)
+    if (!noted.has(item.id)) noteEvent(tx, item.id, null, KEPT_KEY, keptReason(item, naturalKey));
+}
+
+function keptReason({ kind, key }: KeptKey['item'], naturalKey: string): object {
+  return {
+    message: `The platform knows this ${kind} as "${visibleText(naturalKey)}", with characters around its key that nobody can see. It keeps this key, because another key may make a second ${kind}. To change it, change it at the platform by hand, and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
+  };
+}
+
 /** Marks the open delivery of an item, or the delivery that follows it, as urgent, because a person waits for it. */
 export function hastenDelivery(tx: Tx, itemId: number): void {
   const item = SQL.byId(tx).get(itemId);
@@ -153,7 +179,11 @@ export function endGoneDeliveries(tx: Tx, source: string): void {
  * Releases an item from the record that made it. An item that never reached the API is deleted. An item at the
  * platform is kept, and the guard decides whether it is missing.
  */
-export function disownItem(tx: Tx, item: ItemRow & { recordId: number }): void {
+export function disownItems(tx: Tx, items: readonly (ItemRow & { recordId: number })[]): void {
+  for (const item of items) disownItem(tx, item);
+}
+
+function disownItem(tx: Tx, item: ItemRow & { recordId: number }): void {
   if (item.acknowledged === 0 && !mayHaveArrived(item)) {
     leaveRequest(tx, item);
     SQL.remove(tx).run(item.id);

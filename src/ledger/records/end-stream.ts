@@ -3,14 +3,15 @@ import { LOOKUP_VALUES_MAX } from '../../domain/lookup.ts';
 import type { Place } from '../../domain/place.ts';
 import type { EndedStream, SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
 import { repeatedKey } from '../../domain/record.ts';
-import { itemsOfRecord } from '../items/item-row.ts';
+import { itemsOfRecords } from '../items/item-row.ts';
 import { heldKeysOf, newRecordsOf } from '../items/refs.ts';
-import { disownItem, endGoneDeliveries } from '../items/revisions.ts';
+import { disownItems, endGoneDeliveries } from '../items/revisions.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { parseJson } from '../store/tx.ts';
 import { checkReleasedItems, settleCreatesOfRead } from './guarded-items.ts';
 import { checkRead, countEnough, formSentence, holdOlderExport, KEYS_COMPARED } from './guarded-reads.ts';
+import { findKnownRecords } from './look-up-page.ts';
 import { dropLookupEntries, isLookedUp, noteStreamRead } from './lookups.ts';
 import { countInterruptedRows, countPresentRecords, countRows, storeWarnings, streamNamed } from './streams.ts';
 
@@ -42,8 +43,9 @@ const hasEntry = 'EXISTS (SELECT 1 FROM lookup_entries e WHERE e.record_id = r.i
 
 const SQL = {
   presentRecords: column<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL'),
-  missRecord: statement<[number, number]>('UPDATE records SET missing_since = ? WHERE id = ?'),
-  missItems: statement<[number, number]>('UPDATE items SET missing_since = ? WHERE record_id = ?'),
+  missItems: statement<[number, string]>(
+    'UPDATE items SET missing_since = ? WHERE record_id IN (SELECT value FROM json_each(?))',
+  ),
   countMissing: statement<[number, string | null, number | null, number, number]>(
     'UPDATE run_streams SET missing = ?, guarded = ?, missed_by_changes = ? WHERE run_id = ? AND stream_id = ?',
   ),
@@ -53,17 +55,22 @@ const SQL = {
   ),
   setTimes: statement<[number, string, number]>('UPDATE streams SET read_as_of = ?, read_files = ? WHERE id = ?'),
   setCursor: statement<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
-  requeueContenders: statement<[number]>(
+  requeueContenders: statement<[string]>(
     `UPDATE records SET state = 'pending', version = version + 1
      WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
-       (SELECT c.record_id FROM items i JOIN contenders c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
+       (SELECT c.record_id FROM json_each(?) k CROSS JOIN items i ON i.record_id = k.value
+        CROSS JOIN contenders c ON c.kind = i.kind AND c.key = i.key)`,
   ),
-  key: column<[number], string>('SELECT key FROM records WHERE id = ?'),
-  makesSomething: column<[{ id: number }], number>(
-    `SELECT 1 WHERE EXISTS (SELECT 1 FROM items WHERE record_id = @id)
-       OR EXISTS (SELECT 1 FROM lookup_entries WHERE record_id = @id AND record_id > 0)`,
+  missRecords: statement<[number, string]>(
+    'UPDATE records SET missing_since = ? WHERE id IN (SELECT value FROM json_each(?))',
   ),
-  byKey: column<[number, string], number>('SELECT id FROM records WHERE stream_id = ? AND key = ?'),
+  keys: statement<[string], { id: number; key: string }>(
+    'SELECT r.id, r.key FROM json_each(?) k CROSS JOIN records r ON r.id = k.value',
+  ),
+  idle: column<[string], number>(
+    `SELECT k.value FROM json_each(?) k WHERE NOT EXISTS (SELECT 1 FROM items WHERE record_id = k.value)
+       AND NOT EXISTS (SELECT 1 FROM lookup_entries WHERE record_id = k.value AND record_id > 0)`,
+  ),
   unmapped: column<[number], number>(
     "SELECT count(*) FROM records WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL",
   ),
@@ -146,7 +153,7 @@ export function endStream(
     guarded = [forRecords, forItems].filter((message) => message !== null).join(' ') || null;
     // Even if the guard holds this read, the rows in `spare` count as missing now. Otherwise a row that was removed or
     // corrected would be shown as repeated or quarantined for as long as the guard holds the read.
-    markMissing(tx, [...dropped, ...repeated, ...(guarded === null ? gone : spare)], flagItems);
+    markMissing(tx, [...dropped, ...repeated, ...(guarded === null ? gone : spare)], { flagItems });
     endGoneDeliveries(tx, source);
     if (guarded === null) SQL.completeRead(tx).run(read, flagItems ? 1 : 0, runId, row.id);
     SQL.countMissing(tx).run(missing, guarded, missedByChanges ?? null, runId, row.id);
@@ -199,38 +206,47 @@ function formOf(tx: Tx, streamId: number, gone: readonly number[]): string {
  * they have become rows of that record, as after a change of what identifies the rows.
  */
 function splitRepeated(tx: Tx, streamId: number, gone: readonly number[], seen: SeenRecords) {
-  const repeated: number[] = [];
-  const others: number[] = [];
-  for (const id of gone) {
-    const repeats = repeatedKey(SQL.key(tx).get(id) ?? '');
-    const first = repeats === null ? undefined : SQL.byKey(tx).get(streamId, repeats);
-    const isSeen = first !== undefined && seen.has(first);
-    (isSeen && SQL.makesSomething(tx).get({ id }) === undefined ? repeated : others).push(id);
-  }
-  return { repeated, gone: others };
+  if (gone.length === 0) return { repeated: [], gone: [] };
+  const numbered = SQL.keys(tx)
+    .all(JSON.stringify(gone))
+    .flatMap(({ id, key }) => {
+      const repeats = repeatedKey(key);
+      return repeats === null ? [] : [{ id, repeats }];
+    });
+  if (numbered.length === 0) return { repeated: [], gone: [...gone] };
+  const firsts = findKnownRecords(
+    tx,
+    streamId,
+    numbered.map(({ repeats }) => repeats),
+  );
+  const isSeen = ({ repeats }: { repeats: string }) => seen.has(firsts.get(repeats)?.id ?? 0);
+  const repeated = new Set(SQL.idle(tx).all(JSON.stringify(numbered.filter(isSeen).map(({ id }) => id))));
+  return { repeated: [...repeated], gone: gone.filter((id) => !repeated.has(id)) };
 }
 
 /** Deletes the held creates of records that are gone again, because these items never reached the platform. */
 function dropHeld(tx: Tx, gone: readonly number[], fresh: Set<number>): { dropped: number[]; known: number[] } {
   if (fresh.size === 0) return { dropped: [], known: [...gone] };
   const dropped = gone.filter((id) => fresh.has(id));
-  for (const id of dropped) {
-    fresh.delete(id);
-    for (const item of itemsOfRecord(tx, id)) disownItem(tx, item);
-  }
+  for (const id of dropped) fresh.delete(id);
+  disownItems(tx, itemsOfRecords(tx, dropped));
   const isDropped = new Set(dropped);
   return { dropped, known: gone.filter((id) => !isDropped.has(id)) };
 }
 
-function markMissing(tx: Tx, gone: readonly number[], flagItems: boolean): void {
+/** Marks records as missing. Other records that make the same items may own them now. */
+export function markMissing(
+  tx: Tx,
+  gone: readonly number[],
+  { flagItems, requeue = true }: { flagItems: boolean; requeue?: boolean },
+): void {
+  if (gone.length === 0) return;
   const now = tx.clock.now();
-  for (const id of gone) {
-    SQL.missRecord(tx).run(now, id);
-    dropLookupEntries(tx, id);
-    if (flagItems) SQL.missItems(tx).run(now, id);
-    // Another record that makes the same item may own it now.
-    SQL.requeueContenders(tx).run(id);
-  }
+  const ids = JSON.stringify(gone);
+  SQL.missRecords(tx).run(now, ids);
+  dropLookupEntries(tx, gone);
+  if (flagItems) SQL.missItems(tx).run(now, ids);
+  if (requeue) SQL.requeueContenders(tx).run(ids);
 }
 
 /** The counts of a page without changes. */

@@ -28,7 +28,11 @@ export function lookUpPage(reads: Reads, page: PageToLookUp): PageLookUp & { ids
   const { id: streamId } = streamNamed(reads, source, stream);
   const ids = skipUnchanged(reads, { streamId, records, seen });
   if (ids !== null) return mayBeCountedLater(page) ? { skipped: true, ids } : { skipped: false, toMap: [], ids: [] };
-  const known = findKnownRecords(reads, streamId, records);
+  const known = findKnownRecords(
+    reads,
+    streamId,
+    records.map(({ identity }) => recordKey(identity, 1)),
+  );
   const keys = new Set<string>();
   const toMap: number[] = [];
   for (const [at, row] of records.entries()) {
@@ -53,19 +57,17 @@ export function countPresent(reads: Reads, source: string, stream: string): numb
  */
 export function comparePage(
   reads: Reads,
-  { source, stream, records, seen: before }: PageToCompare,
+  { source, stream, records, seen }: PageToCompare,
 ): PageDifference & { ids: ReadonlySet<number> } {
   const { id: streamId } = streamNamed(reads, source, stream);
   const ids = new Set<number>();
-  const seen = { has: (id: number) => ids.has(id) || before.has(id) };
   let changed = 0;
   let fresh = 0;
-  for (const row of records) {
-    const { known } = identifyRow(reads, row, streamId, seen);
+  for (const [at, { known }] of identifyRows(reads, records, streamId, seen).entries()) {
     if (known === undefined || known.missing === 1) fresh += 1;
     else {
       ids.add(known.id);
-      if (known.hash !== row.hash) changed += 1;
+      if (known.hash !== records[at]?.hash) changed += 1;
     }
   }
   return { changed, fresh, ids };
@@ -87,22 +89,27 @@ function mayBeCountedLater({ cursor, uncounted = 0, records }: PageToStage | Pag
 }
 
 /** A stored record, with the columns that are compared with a row. */
-interface KnownRecord {
+export interface KnownRecord {
   id: number;
+  key: string;
   hash: string;
   state: string;
   missing: number;
   /** The run that counts the record while it waits to be mapped. */
   runId: number | null;
+  /** The place of a record in quarantine; null for all others. */
+  placeToKeep: string | null;
 }
 
 /** A row of a page, and the stored record that it belongs to. */
 export interface IdentifiedRecord {
   key: string;
-  known?: KnownRecord;
+  /** Undefined for a new record. */
+  known: KnownRecord | undefined;
 }
 
-const COLUMNS = 'r.id, r.hash, r.state, r.missing_since IS NOT NULL AS missing, r.run_id AS runId';
+const COLUMNS = `r.id, r.key, r.hash, r.state, r.missing_since IS NOT NULL AS missing, r.run_id AS runId,
+  iif(r.state = 'quarantined', r.place, NULL) AS placeToKeep`;
 
 /**
  * Separates records in a text. An ERP field cannot have this character; a page with such a key is looked up row by row.
@@ -116,9 +123,8 @@ const BETWEEN = '\u001e';
 const IS_THROUGH = "(state = 'mapped' OR state = 'excluded' OR state = 'quarantined')";
 
 const SQL = {
-  one: statement<[number, string], KnownRecord>(`SELECT ${COLUMNS} FROM records r WHERE stream_id = ? AND key = ?`),
-  all: statement<[{ streamId: number; keys: string }], KnownRecord & { key: string }>(
-    `SELECT r.key, ${COLUMNS} FROM json_each(@keys) k CROSS JOIN records r ON r.stream_id = +@streamId AND r.key = k.value`,
+  all: statement<[{ streamId: number; keys: string }], KnownRecord>(
+    `SELECT ${COLUMNS} FROM json_each(@keys) k CROSS JOIN records r ON r.stream_id = +@streamId AND r.key = k.value`,
   ),
   any: column<[number], number>('SELECT 1 FROM records WHERE stream_id = ? LIMIT 1'),
   // The limit bounds the work if many missing records or records of other streams follow.
@@ -136,61 +142,99 @@ const SQL = {
     `SELECT id, place FROM records
      WHERE stream_id = +? AND state = 'quarantined' AND id >= +? AND id <= +? AND missing_since IS NULL ORDER BY id`,
   ),
-  unchanged: statement<[number, string, string], { id: number; placeToKeep: string | null }>(
-    `SELECT id, iif(state = 'quarantined', place, NULL) AS placeToKeep FROM records
-     WHERE stream_id = +? AND key = +? AND hash = +? AND ${IS_THROUGH} AND missing_since IS NULL`,
-  ),
 };
 
-/** The stored records of a page without repeated rows, by record key. */
-export function findKnownRecords(
-  reads: Reads,
-  streamId: number,
-  rows: readonly IncomingRecord[],
-): Map<string, KnownRecord> {
+/** The stored records with these keys, by key. */
+export function findKnownRecords(reads: Reads, streamId: number, keys: readonly string[]): Map<string, KnownRecord> {
   // The first export of a stream is the largest one, and no record of it is stored yet.
-  if (SQL.any(reads).get(streamId) === undefined) return new Map();
-  const keys = JSON.stringify(rows.map(({ identity }) => recordKey(identity, 1)));
-  const stored = SQL.all(reads).all({ streamId, keys });
-  return new Map(stored.map(({ key, ...known }) => [key, known]));
+  if (keys.length === 0 || SQL.any(reads).get(streamId) === undefined) return new Map();
+  const stored = SQL.all(reads).all({ streamId, keys: JSON.stringify(keys) });
+  return new Map(stored.map((known) => [known.key, known]));
+}
+
+export function findKnownRecord(reads: Reads, streamId: number, key: string): KnownRecord | undefined {
+  return findKnownRecords(reads, streamId, [key]).get(key);
 }
 
 /**
- * Finds the stored record of a row. If several records have the row's identity, the result is the first record that
- * this run has not seen.
+ * Finds the stored records of rows. If several records have a row's identity, the result is the first record that neither this run
+ * nor an earlier row of the list has seen.
  *
- * Equal rows have numbered records, which the run sees in the order of the numbers. The search for the first unseen
- * record doubles its step until it finds one, and then halves the step. So even many equal rows are found quickly.
+ * Equal rows have numbered records, which a run sees in the order of the numbers. So the records of equal rows follow each other.
  */
-export function identifyRow(
+export function identifyRows(
   reads: Reads,
-  row: Pick<IncomingRecord, 'identity'>,
+  rows: readonly Pick<IncomingRecord, 'identity'>[],
   streamId: number,
   seen: Pick<SeenRecords, 'has'>,
-): IdentifiedRecord {
-  const occurrence = (n: number) => {
-    const key = recordKey(row.identity, n);
-    const known = SQL.one(reads).get(streamId, key);
-    return { key, ...(known ? { known } : {}), taken: known !== undefined && seen.has(known.id) };
-  };
-  let at = occurrence(1);
-  if (!at.taken) return at;
-  let taken = 1;
-  let free = 2;
-  for (at = occurrence(free); at.taken; at = occurrence(free)) {
-    taken = free;
-    free *= 2;
+): IdentifiedRecord[] {
+  const found: IdentifiedRecord[] = [];
+  const groups = new Map<string, number[]>();
+  for (const [at, { identity }] of rows.entries()) {
+    const places = groups.get(identity);
+    if (places === undefined) groups.set(identity, [at]);
+    else places.push(at);
   }
-  while (free - taken > 1) {
-    const middle = taken + Math.floor((free - taken) / 2);
-    const tried = occurrence(middle);
-    if (tried.taken) taken = middle;
-    else {
-      free = middle;
-      at = tried;
+  const firsts = findKnownRecords(
+    reads,
+    streamId,
+    [...groups.keys()].map((identity) => recordKey(identity, 1)),
+  );
+  const repeated: Repeated[] = [];
+  for (const [identity, places] of groups) {
+    const key = recordKey(identity, 1);
+    const known = firsts.get(key);
+    const isTaken = known !== undefined && seen.has(known.id);
+    const [first, ...rest] = places;
+    if (!isTaken && first !== undefined) found[first] = { key, known };
+    const open = isTaken ? places : rest;
+    if (open.length > 0) repeated.push({ identity, places: open, taken: 1, free: isTaken ? null : 2 });
+  }
+  if (repeated.length > 0) identifyRepeated(reads, repeated, found, { streamId, seen });
+  return found;
+}
+
+/** Rows with the same identity whose first record is taken. Their records have greater numbers. */
+interface Repeated {
+  identity: string;
+  places: number[];
+  /** The greatest number of which it is known that its record was seen. */
+  taken: number;
+  /** The least number of which it is known that its record was not seen; null if none is known. */
+  free: number | null;
+}
+
+/**
+ * Gives each repeated row its record. The search for the first unseen record doubles its step until it finds one, and then halves the
+ * step. So even many equal rows are found quickly. All identities are searched at once.
+ */
+function identifyRepeated(
+  reads: Reads,
+  repeated: readonly Repeated[],
+  found: IdentifiedRecord[],
+  { streamId, seen }: { streamId: number; seen: Pick<SeenRecords, 'has'> },
+): void {
+  const look = (numbers: readonly { identity: string; number: number }[]) => {
+    const keys = numbers.map(({ identity, number }) => recordKey(identity, number));
+    const known = findKnownRecords(reads, streamId, keys);
+    return keys.map((key) => ({ key, known: known.get(key) }));
+  };
+  const isSeen = ({ known }: IdentifiedRecord) => known !== undefined && seen.has(known.id);
+  const probe = ({ taken, free }: Repeated) => (free === null ? 2 * taken : taken + Math.floor((free - taken) / 2));
+  for (let open = repeated; ; ) {
+    open = open.filter(({ taken, free }) => free === null || free - taken > 1);
+    if (open.length === 0) break;
+    const probes = open.map((group) => ({ identity: group.identity, number: probe(group) }));
+    for (const [at, record] of look(probes).entries()) {
+      const group = open[at];
+      const number = probes[at]?.number ?? 1;
+      if (group !== undefined) group[isSeen(record) ? 'taken' : 'free'] = number;
     }
   }
-  return at;
+  const numbered = repeated.flatMap(({ identity, places, free }) =>
+    places.map((place, at) => ({ identity, number: (free ?? 1) + at, place })),
+  );
+  for (const [at, record] of look(numbered).entries()) found[numbered[at]?.place ?? 0] = record;
 }
 
 /**
@@ -242,7 +286,7 @@ function skipUnchanged(reads: Reads, page: PageToSkip): readonly number[] | null
   const afterId = lastIds.get(page.streamId);
   // All reads are one transaction, so that SQLite locks the file only once.
   const compare = reads.db.transaction(
-    () => (afterId === undefined ? null : inOrder(reads, page, afterId)) ?? oneByOne(reads, page),
+    () => (afterId === undefined ? null : inOrder(reads, page, afterId)) ?? inAnyOrder(reads, page),
   );
   const ids = compare();
   const lastId = ids?.at(-1);
@@ -264,16 +308,23 @@ function inOrder(reads: Reads, { streamId, records, seen }: PageToSkip, afterId:
   return areInPlace(SQL.quarantinedInStretch(reads).all(streamId, firstId, lastId), records, ids) ? ids : null;
 }
 
-function oneByOne(reads: Reads, { streamId, records, seen }: PageToSkip): readonly number[] | null {
+function inAnyOrder(reads: Reads, { streamId, records, seen }: PageToSkip): readonly number[] | null {
+  const keys = records.map(({ identity }) => recordKey(identity, 1));
+  const known = findKnownRecords(reads, streamId, keys);
   const ids = new Set<number>();
-  const isSkipped = ({ identity, hash, place }: IncomingRecord): boolean => {
-    const stored = SQL.unchanged(reads).get(streamId, recordKey(identity, 1), hash);
+  const isSkipped = ({ hash, place }: IncomingRecord, at: number): boolean => {
+    const stored = known.get(keys[at] ?? '');
     // If the record was seen before, this row is a repeated row.
-    if (!stored || ids.has(stored.id) || seen.has(stored.id)) return false;
+    if (stored === undefined || ids.has(stored.id) || seen.has(stored.id)) return false;
     ids.add(stored.id);
+    if (stored.hash !== hash || stored.missing === 1 || !isThrough(stored)) return false;
     return stored.placeToKeep === null || stored.placeToKeep === JSON.stringify(place);
   };
   return records.every(isSkipped) ? [...ids] : null;
+}
+
+function isThrough({ state }: KnownRecord): boolean {
+  return state === 'mapped' || state === 'excluded' || state === 'quarantined';
 }
 
 /** True if each stored record has the place of its row. Both lists ascend by id. */

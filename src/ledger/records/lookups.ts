@@ -45,46 +45,56 @@ const SQL = {
   remove: statement<[number]>('DELETE FROM lookups WHERE id = ?'),
   streamId: column<[string, string], number>('SELECT id FROM streams WHERE source = ? AND name = ?'),
   wasRead: statement<[number]>('UPDATE streams SET was_read = 1 WHERE id = ? AND was_read = 0'),
-  requeueKey: statement<[number, string], Requeued>(requeueUsers('lookup_id = ? AND key = ?')),
+  requeueKeys: statement<[number, string], Requeued>(
+    requeueUsers('lookup_id = ? AND key IN (SELECT value FROM json_each(?))'),
+  ),
   requeueAbsent: statement<[number], Requeued>(
     requeueUsers(`lookup_id = ? AND NOT EXISTS (SELECT 1 FROM lookup_entries e
       WHERE e.lookup_id = lookup_uses.lookup_id AND e.key = lookup_uses.key)`),
   ),
-  insertUse: statement<[number, number, string]>(
-    'INSERT OR IGNORE INTO lookup_uses (record_id, lookup_id, key) VALUES (?, ?, ?)',
+  insertUses: statement<[string]>(
+    `INSERT OR IGNORE INTO lookup_uses (record_id, lookup_id, key)
+     SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE 1`,
   ),
-  dropUses: statement<[number]>('DELETE FROM lookup_uses WHERE record_id = ?'),
-  ofRecord: statement<[number, number], { key: string; value: string }>(
-    'SELECT key, value FROM lookup_entries WHERE record_id = ? AND record_id > 0 AND lookup_id = ?',
+  dropUses: statement<[string]>('DELETE FROM lookup_uses WHERE record_id IN (SELECT value FROM json_each(?))'),
+  users: column<[string], number>(
+    'SELECT DISTINCT record_id FROM lookup_uses WHERE record_id IN (SELECT value FROM json_each(?))',
   ),
-  allOfRecord: statement<[number], { lookupId: number; key: string }>(
-    'SELECT lookup_id AS lookupId, key FROM lookup_entries WHERE record_id = ? AND record_id > 0',
+  ofRecords: statement<[string, number], { recordId: number; key: string; value: string }>(
+    `SELECT e.record_id AS recordId, e.key, e.value FROM json_each(?) r
+     CROSS JOIN lookup_entries e ON e.record_id = r.value AND e.record_id > 0 AND e.lookup_id = +?`,
+  ),
+  removeOfRecords: statement<[string], { lookupId: number; key: string }>(
+    `DELETE FROM lookup_entries WHERE record_id IN (SELECT value FROM json_each(?)) AND record_id > 0
+     RETURNING lookup_id AS lookupId, key`,
   ),
   ofFile: statement<[number], { key: string; value: string }>(
     'SELECT key, value FROM lookup_entries WHERE lookup_id = ?',
   ),
-  insert: statement<[number, string, number, string]>(
-    'INSERT OR REPLACE INTO lookup_entries (lookup_id, key, record_id, value) VALUES (?, ?, ?, ?)',
+  insert: statement<[number, string]>(
+    `INSERT OR REPLACE INTO lookup_entries (lookup_id, key, record_id, value)
+     SELECT ?, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE 1`,
   ),
-  delete: statement<[number, string, number]>(
-    'DELETE FROM lookup_entries WHERE lookup_id = ? AND key = ? AND record_id = ?',
+  delete: statement<[string, number]>(
+    `DELETE FROM lookup_entries WHERE (key, record_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?)) AND lookup_id = ?`,
   ),
   present: statement<[number, string], StoredRecord>(
     `SELECT id, key, raw, source_issues AS issues, missing_since IS NOT NULL AS missing FROM records
      WHERE stream_id = ? AND key > ? ORDER BY key LIMIT ${FILLED_AT_ONCE}`,
   ),
-  byHand: column<[number, string], string>(
-    'SELECT v.value FROM lookups l JOIN lookup_values v ON v.lookup = l.title WHERE l.id = +? AND v.key = +?',
+  byHand: statement<[string], { at: number; value: string }>(
+    `SELECT k.key AS at, v.value FROM json_each(?) k CROSS JOIN lookups l ON l.id = k.value ->> 0
+     CROSS JOIN lookup_values v ON v.lookup = l.title AND v.key = k.value ->> 1`,
   ),
   // The order of the values must not depend on the order in which the records were read.
-  values: column<[number, string], string>(
-    `SELECT e.value FROM lookup_entries e LEFT JOIN records r ON r.id = e.record_id
-     WHERE e.lookup_id = ? AND e.key = ? ORDER BY r.key LIMIT ${LOOKUP_VALUES_MAX + 1}`,
+  values: statement<[string], { at: number; values: string }>(
+    `SELECT k.key AS at, (SELECT json_group_array(o.value) FROM (SELECT e.value FROM lookup_entries e LEFT JOIN records r ON r.id = e.record_id
+       WHERE e.lookup_id = k.value ->> 0 AND e.key = k.value ->> 1 ORDER BY r.key LIMIT ${LOOKUP_VALUES_MAX + 1}) o) AS "values"
+     FROM json_each(?) k`,
   ),
-  isRead: column<[number], number>(
-    `SELECT l.stream IS NULL OR EXISTS (SELECT 1 FROM streams s
-       WHERE s.source = l.source AND s.name = l.stream AND s.was_read = 1)
-     FROM lookups l WHERE l.id = ?`,
+  read: column<[string], number>(
+    `SELECT l.id FROM lookups l WHERE l.id IN (SELECT value FROM json_each(?)) AND (l.stream IS NULL
+       OR EXISTS (SELECT 1 FROM streams s WHERE s.source = l.source AND s.name = l.stream AND s.was_read = 1))`,
   ),
 };
 
@@ -124,10 +134,16 @@ export function defineLookups(tx: Tx, tables: ReadonlyMap<string, readonly Looku
 
 export function findLookups(reads: Reads, keys: readonly LookupKey[]): (LookupEntry & LookupKey)[] {
   const { ids } = known(reads);
+  const entries = findEntries(
+    reads,
+    keys.flatMap(({ table, key }) => {
+      const id = ids.get(table);
+      return id === undefined ? [] : [{ id, key }];
+    }),
+  );
   return keys.map(({ table, key }) => {
     const id = ids.get(table);
-    const entry = id === undefined ? { values: [], isRead: false } : findEntry(reads, id, key);
-    return { table, key, ...entry };
+    return { table, key, ...(id === undefined ? NO_ENTRY : entries.of(id, key)) };
   });
 }
 
@@ -145,11 +161,17 @@ export function changeByHand(
   const all = SQL.tables(tx).all();
   const named = all.filter(({ title }) => title === lookup);
   if (value !== undefined) assertTakesValue(lookup, { named, all });
-  const before = named.map(({ id }) => stampOf(findEntry(tx, id, key)));
+  const stamps = () => {
+    const entries = findEntries(
+      tx,
+      named.map(({ id }) => ({ id, key })),
+    );
+    return named.map(({ id }) => stampOf(entries.of(id, key)));
+  };
+  const before = stamps();
   change();
-  return named
-    .filter(({ id }, at) => stampOf(findEntry(tx, id, key)) !== before[at])
-    .reduce((count, { id }) => count + requeue(tx, id, [key]), 0);
+  const after = stamps();
+  return named.filter((_, at) => after[at] !== before[at]).reduce((count, { id }) => count + requeue(tx, id, [key]), 0);
 }
 
 /** True if mappings look up records of this stream. */
@@ -158,15 +180,22 @@ export function isLookedUp(tx: Tx, streamId: number): boolean {
 }
 
 /** Stores the lookup entries of new or changed records of a stream. */
-export function storeLookupEntries(tx: Tx, streamId: number, records: readonly LookedUpRecord[], isNew: boolean): void {
-  for (const table of tablesOf(tx, streamId)) {
-    for (const record of records) requeue(tx, table.id, putEntries(tx, table, record, isNew));
-  }
+export function storeLookupEntries(tx: Tx, streamId: number, records: readonly LookedUpRecord[]): void {
+  if (records.length === 0) return;
+  for (const table of tablesOf(tx, streamId)) requeue(tx, table.id, putEntries(tx, table, records));
 }
 
-export function dropLookupEntries(tx: Tx, recordId: number): void {
-  if (known(tx).ids.size === 0) return;
-  for (const { lookupId, key } of removeEntries(tx, recordId)) requeue(tx, lookupId, [key]);
+/** Removes the lookup entries of records that are gone. */
+export function dropLookupEntries(tx: Tx, recordIds: readonly number[]): void {
+  if (known(tx).ids.size === 0 || recordIds.length === 0) return;
+  const removed = SQL.removeOfRecords(tx).all(JSON.stringify(recordIds));
+  for (const [lookupId, entries] of Map.groupBy(removed, (entry) => entry.lookupId)) {
+    requeue(
+      tx,
+      lookupId,
+      entries.map(({ key }) => key),
+    );
+  }
 }
 
 /** Call it when a read of a stream was complete. */
@@ -175,12 +204,32 @@ export function noteStreamRead(tx: Tx, streamId: number): void {
   for (const { id } of tablesOf(tx, streamId)) recount(tx, SQL.requeueAbsent(tx).all(id));
 }
 
-/** False if one of the entries has changed since it was used. */
-export function areUsesCurrent(tx: Tx, uses: readonly LookupUse[] = []): boolean {
-  return uses.every(({ table, key, stamp }) => {
-    const id = known(tx).ids.get(table);
-    return id === undefined || stampOf(findEntry(tx, id, key)) === stamp;
-  });
+/**
+ * Reads the entries that the mappings of records have used. Returns a function that is false if one of the given uses is not
+ * current, because its entry has changed since.
+ */
+export function currentUses(
+  reads: Reads,
+  all: readonly (readonly LookupUse[] | undefined)[],
+): (uses?: readonly LookupUse[]) => boolean {
+  const { ids } = known(reads);
+  const used = all.flatMap((uses = []) =>
+    uses.flatMap(({ table, key }) => {
+      const id = ids.get(table);
+      return id === undefined ? [] : [{ id, key }];
+    }),
+  );
+  const entries = findEntries(reads, used);
+  return (uses = []) =>
+    uses.every(({ table, key, stamp }) => {
+      const id = ids.get(table);
+      return id === undefined || stampOf(entries.of(id, key)) === stamp;
+    });
+}
+
+/** Those of these records that have looked up something. */
+export function usersAmong(reads: Reads, recordIds: readonly number[]): ReadonlySet<number> {
+  return new Set(recordIds.length === 0 ? [] : SQL.users(reads).all(JSON.stringify(recordIds)));
 }
 
 /**
@@ -194,14 +243,22 @@ export function waitsForOwnStream(tx: Tx, streamId: number, uses: readonly Looku
   return open.some(({ table }) => own.has(table));
 }
 
-/** Stores the lookup entries that the mapping of a record has used. */
-export function storeUses(tx: Tx, recordId: number, uses: readonly LookupUse[] = [], isNew: boolean): void {
+/** Stores the lookup entries that the mappings of records have used. */
+export function storeUses(
+  tx: Tx,
+  records: readonly { id: number; isNew: boolean; uses: readonly LookupUse[] | undefined }[],
+): void {
   const { ids } = known(tx);
-  if (!isNew && ids.size > 0) SQL.dropUses(tx).run(recordId);
-  for (const { table, key } of uses) {
-    const id = ids.get(table);
-    if (id !== undefined) SQL.insertUse(tx).run(recordId, id, key);
-  }
+  if (ids.size === 0) return;
+  const former = records.flatMap(({ id, isNew }) => (isNew ? [] : [id]));
+  if (former.length > 0) SQL.dropUses(tx).run(JSON.stringify(former));
+  const uses = records.flatMap(({ id, uses: used = [] }) =>
+    used.flatMap(({ table, key }) => {
+      const lookupId = ids.get(table);
+      return lookupId === undefined ? [] : [[id, lookupId, key]];
+    }),
+  );
+  if (uses.length > 0) SQL.insertUses(tx).run(JSON.stringify(uses));
 }
 
 function tablesOf(tx: Tx, streamId: number): readonly StoredTable[] {
@@ -225,14 +282,15 @@ function addTable(tx: Tx, { id: name, stream }: LookupTable, owner: string): voi
 
 /** Takes records out of the count of quarantined rows that wait for another mapping, which counts them again. */
 function recount(tx: Tx, requeued: readonly Requeued[]): number {
-  for (const { runId, streamId } of requeued) {
-    if (runId !== null) countRows(tx, { runId, streamId, ...ONE_LESS_QUARANTINED });
+  for (const rows of Map.groupBy(requeued, ({ runId, streamId }) => `${runId} ${streamId}`).values()) {
+    const [{ runId, streamId } = NOT_COUNTED] = rows;
+    if (runId !== null) countRows(tx, { runId, streamId, ...NOTHING, quarantined: -rows.length });
   }
   return requeued.length;
 }
 
 function requeue(tx: Tx, lookupId: number, keys: readonly string[]): number {
-  return keys.reduce((count, key) => count + recount(tx, SQL.requeueKey(tx).all(lookupId, key)), 0);
+  return keys.length === 0 ? 0 : recount(tx, SQL.requeueKeys(tx).all(lookupId, JSON.stringify(keys)));
 }
 
 /**
@@ -259,7 +317,8 @@ interface Requeued {
   runId: number | null;
 }
 
-const ONE_LESS_QUARANTINED = { read: 0, unchanged: 0, mapped: 0, excluded: 0, quarantined: -1 };
+const NOTHING = { read: 0, unchanged: 0, mapped: 0, excluded: 0 };
+const NOT_COUNTED = { runId: null, streamId: 0 };
 
 /**
  * Makes the records that have used some entries wait for another mapping. A waiting record will be mapped with the
@@ -324,6 +383,8 @@ interface LookedUpRecord {
   raw: string;
   /** The issues that the connector has found. */
   issues: readonly Issue[];
+  /** True if the record has no entries yet. */
+  isNew: boolean;
 }
 
 interface StoredRecord {
@@ -334,67 +395,95 @@ interface StoredRecord {
   missing: 0 | 1;
 }
 
-/** Stores the lookup entries of a new or changed record. */
-function putEntries(tx: Tx, table: StoredTable, record: LookedUpRecord, isNew: boolean): string[] {
-  const row = rowOf(table, record);
-  const before = isNew ? undefined : SQL.ofRecord(tx).get(record.id, table.id);
-  if (before?.key === row?.key && before?.value === row?.value) return [];
-  if (before !== undefined) SQL.delete(tx).run(table.id, before.key, record.id);
-  if (row !== null) SQL.insert(tx).run(table.id, row.key, record.id, row.value);
-  return [...new Set([before?.key, row?.key])].filter((key) => key !== undefined);
+/** Stores the lookup entries of new or changed records. Returns the keys whose entries have changed. */
+function putEntries(tx: Tx, table: StoredTable, records: readonly LookedUpRecord[]): string[] {
+  const former = records.flatMap(({ id, isNew }) => (isNew ? [] : [id]));
+  const before = new Map(
+    former.length === 0
+      ? []
+      : SQL.ofRecords(tx)
+          .all(JSON.stringify(former), table.id)
+          .map((entry) => [entry.recordId, entry] as const),
+  );
+  const removed: [string, number][] = [];
+  const added: [string, number, string][] = [];
+  for (const record of records) {
+    const row = rowOf(table, record);
+    const entry = before.get(record.id);
+    if (entry?.key === row?.key && entry?.value === row?.value) continue;
+    if (entry !== undefined) removed.push([entry.key, record.id]);
+    if (row !== null) added.push([row.key, record.id, row.value]);
+  }
+  if (removed.length > 0) SQL.delete(tx).run(JSON.stringify(removed), table.id);
+  insertEntries(tx, table, added);
+  return [...new Set([...removed, ...added].map(([key]) => key))];
 }
 
-/** Removes the lookup entries of a record that is gone. */
-function removeEntries(tx: Tx, recordId: number): { lookupId: number; key: string }[] {
-  const rows = SQL.allOfRecord(tx).all(recordId);
-  for (const { lookupId, key } of rows) SQL.delete(tx).run(lookupId, key, recordId);
-  return rows;
+function insertEntries(
+  tx: Tx,
+  { id }: StoredTable,
+  rows: readonly [key: string, recordId: number, value: string][],
+): void {
+  if (rows.length > 0) SQL.insert(tx).run(id, JSON.stringify(rows));
 }
 
-/** Replaces the rows of a file. */
+/** Replaces the rows of a file. Returns the keys whose entries have changed. */
 function replaceFileEntries(tx: Tx, table: StoredTable, entries: NonNullable<LookupTable['entries']>): string[] {
-  const changed: string[] = [];
-  const known = new Set<string>();
-  for (const { key, value } of SQL.ofFile(tx).all(table.id)) {
-    known.add(key);
-    const present = entries.get(key);
-    if (present !== undefined && canonicalJson(present) === value) continue;
-    changed.push(key);
-    SQL.delete(tx).run(table.id, key, 0);
-    if (present !== undefined) SQL.insert(tx).run(table.id, key, 0, canonicalJson(present));
-  }
-  for (const [key, value] of entries) {
-    if (known.has(key)) continue;
-    changed.push(key);
-    SQL.insert(tx).run(table.id, key, 0, canonicalJson(value));
-  }
-  return changed;
+  const stored = new Map(
+    SQL.ofFile(tx)
+      .all(table.id)
+      .map(({ key, value }) => [key, value]),
+  );
+  const added = [...entries]
+    .map(([key, value]): [string, number, string] => [key, 0, canonicalJson(value)])
+    .filter(([key, , value]) => stored.get(key) !== value);
+  const removed = [...stored.keys()].filter((key) => !entries.has(key));
+  if (removed.length > 0) SQL.delete(tx).run(JSON.stringify(removed.map((key) => [key, 0])), table.id);
+  insertEntries(tx, table, added);
+  return [...removed, ...added.map(([key]) => key)];
 }
 
 /** Reads the rows of a new table from the records that the stream has. */
 function fillEntries(tx: Tx, table: StoredTable, streamId: number): void {
   let afterKey = '';
   for (let page = SQL.present(tx).all(streamId, afterKey); page.length > 0; ) {
-    for (const { id, key, raw, issues, missing } of page) {
-      const row = missing === 1 ? null : rowOf(table, { id, raw, issues: parseJsonOrNull<Issue[]>(issues) ?? [] });
-      if (row !== null) SQL.insert(tx).run(table.id, row.key, id, row.value);
-      afterKey = key;
-    }
+    const rows = page.flatMap(({ id, raw, issues, missing }): [string, number, string][] => {
+      const row = missing === 1 ? null : rowOf(table, { raw, issues: parseJsonOrNull<Issue[]>(issues) ?? [] });
+      return row === null ? [] : [[row.key, id, row.value]];
+    });
+    insertEntries(tx, table, rows);
+    afterKey = page.at(-1)?.key ?? afterKey;
     page = SQL.present(tx).all(streamId, afterKey);
   }
 }
 
-/** The entry of a table for a key. A value that a person has added replaces the values of rows. */
-function findEntry(reads: Reads, lookupId: number, key: string): LookupEntry {
-  const byHand = SQL.byHand(reads).get(lookupId, key);
-  if (byHand !== undefined) return { values: [byHand], isRead: true };
-  const values = SQL.values(reads)
-    .all(lookupId, key)
-    .map((text) => parseJson<JsonValue>(text));
-  return { values, isRead: values.length > 0 || SQL.isRead(reads).get(lookupId) === 1 };
+/** The entries of tables for keys. A value that a person has added replaces the values of rows. */
+function findEntries(reads: Reads, keys: readonly { id: number; key: string }[]) {
+  const found = new Map<string, LookupEntry>();
+  const name = (id: number, key: string) => `${id} ${key}`;
+  const wanted = [...new Map(keys.map((one) => [name(one.id, one.key), one])).values()];
+  if (wanted.length > 0) {
+    const listed = JSON.stringify(wanted.map(({ id, key }) => [id, key]));
+    const read = new Set(SQL.read(reads).all(JSON.stringify([...new Set(wanted.map(({ id }) => id))])));
+    const byHand = new Map(
+      SQL.byHand(reads)
+        .all(listed)
+        .map(({ at, value }) => [at, value]),
+    );
+    for (const { at, values: texts } of SQL.values(reads).all(listed)) {
+      const { id, key } = wanted[at] ?? { id: 0, key: '' };
+      const given = byHand.get(at);
+      const values =
+        given === undefined ? parseJson<string[]>(texts).map((text) => parseJson<JsonValue>(text)) : [given];
+      found.set(name(id, key), { values, isRead: values.length > 0 || read.has(id) });
+    }
+  }
+  return { of: (id: number, key: string): LookupEntry => found.get(name(id, key)) ?? NO_ENTRY };
 }
 
-function rowOf({ columns }: StoredTable, { raw, issues }: LookedUpRecord) {
+const NO_ENTRY: LookupEntry = { values: [], isRead: false };
+
+function rowOf({ columns }: StoredTable, { raw, issues }: Pick<LookedUpRecord, 'raw' | 'issues'>) {
   if (columns === null) return null;
   const row = lookupRow(parseJson<JsonObject>(raw), columns, issues);
   return row === null ? null : { key: row.key, value: canonicalJson(row.value) };

@@ -23,11 +23,10 @@ import { endGoneDeliveries } from '../items/revisions.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
-import { MAKES_ITEM } from './end-stream.ts';
+import { MAKES_ITEM, markMissing } from './end-stream.ts';
 import { decideReleasedItems, holdCreates, settleHeldCreates } from './guarded-items.ts';
 import { acceptedOlderExport, checkRead } from './guarded-reads.ts';
-import { identifyRow } from './look-up-page.ts';
-import { dropLookupEntries } from './lookups.ts';
+import { identifyRows } from './look-up-page.ts';
 import { countPendingRows, findStream, type StreamRow, storeWarnings, streamNamed } from './streams.ts';
 
 /** SQL condition on the streams table `s`: true if the config does not have the source of the stream. */
@@ -87,17 +86,10 @@ const SQL = {
   present: column<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL'),
   // A contender makes the same item, with the same content or with other content. A row that only has the same
   // natural key makes another item, so it does not count.
-  unreplaced: column<[{ recordId: number; runId: number; sources: string }], number>(
-    `SELECT 1 FROM items i WHERE i.record_id = @recordId AND NOT EXISTS (
+  unreplaced: column<[{ ids: string; runId: number; sources: string; limit: number }], number>(
+    `SELECT DISTINCT i.record_id FROM json_each(@ids) k CROSS JOIN items i ON i.record_id = k.value WHERE NOT EXISTS (
        SELECT 1 FROM contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
-       WHERE c.kind = i.kind AND c.key = i.key AND r.missing_since IS NULL AND NOT (${IS_LEFT}) AND ${MAKES_ITEM}) LIMIT 1`,
-  ),
-  missRecord: statement<[number, number]>('UPDATE records SET missing_since = ? WHERE id = ?'),
-  missItems: statement<[number, number]>('UPDATE items SET missing_since = ? WHERE record_id = ?'),
-  requeueContenders: statement<[number]>(
-    `UPDATE records SET state = 'pending', version = version + 1
-     WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
-       (SELECT c.record_id FROM items i JOIN contenders c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
+       WHERE c.kind = i.kind AND c.key = i.key AND r.missing_since IS NULL AND NOT (${IS_LEFT}) AND ${MAKES_ITEM}) LIMIT @limit`,
   ),
   setIdentity: statement<[string, number]>('UPDATE streams SET identity = ? WHERE id = ?'),
   setKey: statement<[string, number]>('UPDATE records SET key = ? WHERE id = ?'),
@@ -246,7 +238,8 @@ function releaseLeftStreams(tx: Tx, runId: number, { guard, flagItems }: LeftStr
     const found = split(tx, present, { runId, sources }, goneMax);
     if (found === null) continue;
     const { replaced, gone } = found;
-    giveWay(tx, replaced);
+    // The rows that replace these records take over their items.
+    markMissing(tx, replaced, { flagItems: false });
     if (isMapping || isOfLostSource === 1) continue;
     const figures = { lost: gone, present: size, read: size - gone.length, before: null };
     const message = checkRead(tx, streamId, { runId, ...figures, guard, isLeft: true });
@@ -254,11 +247,7 @@ function releaseLeftStreams(tx: Tx, runId: number, { guard, flagItems }: LeftStr
       guarded.push({ stream: name, message });
       continue;
     }
-    for (const id of gone) {
-      SQL.missRecord(tx).run(tx.clock.now(), id);
-      dropLookupEntries(tx, id);
-      if (flagItems) SQL.missItems(tx).run(tx.clock.now(), id);
-    }
+    markMissing(tx, gone, { flagItems, requeue: false });
     endGoneDeliveries(tx, source);
   }
   return guarded;
@@ -271,23 +260,12 @@ function split(
   { runId, sources }: { runId: number; sources: string },
   goneMax: number,
 ) {
-  const replaced: number[] = [];
-  const gone: number[] = [];
-  for (const id of present) {
-    const isReplaced = SQL.unreplaced(tx).get({ recordId: id, runId, sources }) === undefined;
-    (isReplaced ? replaced : gone).push(id);
-    if (gone.length > goneMax) return null;
-  }
+  const limit = Number.isFinite(goneMax) ? Math.floor(goneMax) + 1 : -1;
+  const gone = SQL.unreplaced(tx).all({ ids: JSON.stringify(present), runId, sources, limit });
+  if (gone.length > goneMax) return null;
+  const isGone = new Set(gone);
+  const replaced = present.filter((id) => !isGone.has(id));
   return { replaced, gone };
-}
-
-/** Lets the rows that replace records take over their items. */
-function giveWay(tx: Tx, records: readonly number[]): void {
-  for (const id of records) {
-    SQL.missRecord(tx).run(tx.clock.now(), id);
-    dropLookupEntries(tx, id);
-    SQL.requeueContenders(tx).run(id);
-  }
 }
 
 // Stores what identifies the rows of streams, and changes the keys of stored records.
@@ -334,7 +312,12 @@ export function identifyRecords(
   for (const { id, key: former, hash, raw } of rows) {
     if (seen.has(id)) continue;
     const wanted = keyOf(parseJson<JsonObject>(raw)) ?? hash;
-    const { key, known } = identifyRow(tx, { identity: wanted }, streamId, seen);
+    const [{ key, known } = { key: wanted, known: undefined }] = identifyRows(
+      tx,
+      [{ identity: wanted }],
+      streamId,
+      seen,
+    );
     // The record that has this key gets its own key later.
     if (known !== undefined && known.id !== id) SQL.setKey(tx).run(vacantKey(known.id), known.id);
     if (key !== former) SQL.setKey(tx).run(key, id);

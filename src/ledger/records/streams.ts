@@ -3,6 +3,7 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { Place } from '../../domain/place.ts';
 import type { PendingRecord, StoredRecord } from '../../domain/ports/intake.ts';
+import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
@@ -66,6 +67,11 @@ export function findStream(tx: Tx, source: string, name: string): StreamRow | un
   return SQL.byName(tx).get(source, name);
 }
 
+/** True if the stream has no key columns in the config. */
+export function hasNoKey({ identity }: StreamRow): boolean {
+  return parseJsonOrNull<StreamIdentity>(identity)?.by === 'mappings';
+}
+
 /** @throws if no run ever had this stream */
 export function streamNamed(reads: Reads, source: string, name: string): StreamRow {
   const row = SQL.byName(reads).get(source, name);
@@ -116,9 +122,9 @@ export function storeWarnings(
   if (warnings.length > 0) SQL.setWarnings(tx).run({ runId, source, stream, warnings: JSON.stringify(warnings) });
 }
 
-/** Counts a waiting row as changed, because a later row has replaced it. */
-export function countReplacedRow(tx: Tx, runId: number, streamId: number): void {
-  SQL.add(tx).run(changed(runId, streamId, 1));
+/** Counts waiting rows as changed, because later rows have replaced them. */
+export function countReplacedRows(tx: Tx, runId: number, streamId: number, rows = 1): void {
+  SQL.add(tx).run(changed(runId, streamId, rows));
 }
 
 /** Counts the pending rows of a stream as changed, before they are mapped again. */

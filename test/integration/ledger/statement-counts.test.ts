@@ -1,0 +1,94 @@
+// A page runs as many statements for 200 rows as for 10.
+
+import { expect, it } from 'vitest';
+import type { MapResult } from '../../../src/domain/mapping.ts';
+import type { IncomingRecord } from '../../../src/domain/record.ts';
+import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
+import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
+import { bomItem, items, product } from '../../support/ledger/items.ts';
+import { createLedgerFixture, type LedgerFixture } from '../../support/ledger/ledger.ts';
+import { row } from '../../support/ledger/records.ts';
+import { countStatements, type StatementCount } from '../../support/ledger/statement-counter.ts';
+
+const FEW = 10;
+const MANY = 200;
+
+/** The rows of a page. Each makes one product. */
+const rowsOf = (count: number, name: string): IncomingRecord[] =>
+  Array.from({ length: count }, (_, at) => row(`P${at}`, { name }, at + 2));
+
+const resultsOf = (count: number, result: (key: string) => MapResult): ReadonlyMap<number, MapResult> =>
+  new Map(Array.from({ length: count }, (_, at) => [at, result(`P${at}`)]));
+
+const productNamed = (name: string) => (key: string) => items(product(key, name));
+const partsNamed = (name: string) => (key: string) =>
+  items(product(key, name), bomItem(`B1-${key}`, key, 'M', name), bomItem(`B2-${key}`, key, 'M'));
+
+const startRun = (ledger: SqliteLedger) =>
+  ledger.startRun({ source: 'erp', trigger: 'cli', streams: ['default'], mappingRevision: 'r1' });
+
+/** Stages one page of a new run, and counts the statements of the page alone. Then ends the run. */
+async function page(
+  ledger: SqliteLedger,
+  records: IncomingRecord[],
+  results: ReadonlyMap<number, MapResult> | null,
+): Promise<StatementCount> {
+  const { runId } = await startRun(ledger);
+  const seen = createBitmap();
+  const of = { runId, source: 'erp', stream: 'default' };
+  const mapped = results === null ? {} : { mapped: { mappingRevision: 'r1', results } };
+  const counted = await countStatements(() =>
+    ledger.stagePage({ ...of, records, seen, deferMapping: false, ...mapped }),
+  );
+  const guard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
+  const read = records.length;
+  await ledger.endStream({ ...of, seen, read, creates: 'decide', flagItems: true, guard, uncounted: 0 });
+  await ledger.endRun({ runId, result: 'complete' });
+  return counted;
+}
+
+/** The verbs that work on many rows. Each prepares a ledger with so many rows, and counts the statements of one call. */
+const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<StatementCount>> = {
+  'a page of new rows': ({ ledger }, count) => page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1'))),
+  'a page of rows that another stream makes too': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('1')));
+    const others = rowsOf(count, 'a').map((one) => ({ ...one, identity: `other ${one.identity}` }));
+    return page(ledger, others, resultsOf(count, productNamed('2')));
+  },
+  'a page of equal rows': async ({ ledger }, count) => {
+    const equal = Array.from({ length: count }, () => row('same'));
+    return page(ledger, equal, null);
+  },
+  'a page that changes nothing': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('a')));
+    return page(ledger, rowsOf(count, 'a'), null);
+  },
+  'a look-up of a page': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('a')));
+    const records = rowsOf(count, 'b');
+    return countStatements(() =>
+      ledger.lookUpPage({ runId: 1, source: 'erp', stream: 'default', records, seen: createBitmap(), uncounted: 0 }),
+    );
+  },
+  'a comparison of a page': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('a')));
+    const records = rowsOf(count, 'b');
+    return countStatements(() =>
+      ledger.comparePage({ source: 'erp', stream: 'default', records, seen: createBitmap() }),
+    );
+  },
+};
+
+it.each(Object.entries(VERBS))('%s runs as many statements for 200 rows as for 10', async (_name, verb) => {
+  const counts: StatementCount[] = [];
+  for (const count of [FEW, MANY]) {
+    const fixture = createLedgerFixture({ rules: { init: 'when-complete', publish: 'auto' } });
+    try {
+      counts.push(await verb(fixture, count));
+    } finally {
+      await fixture.remove();
+    }
+  }
+  const [few, many] = counts;
+  expect(many?.statements).toBe(few?.statements);
+});

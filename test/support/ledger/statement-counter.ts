@@ -1,0 +1,38 @@
+import Database from 'better-sqlite3';
+
+type Method = 'run' | 'get' | 'all' | 'iterate';
+const METHODS: readonly Method[] = ['run', 'get', 'all', 'iterate'];
+const INSERT_OF_MANY = /^INSERT INTO (\w+) \([^)]*\) VALUES \(/;
+
+/** Counts the statements that a piece of work runs, by their text. */
+export interface StatementCount {
+  /** Many rows that are inserted one after the other, in parts of a fixed size, count as one statement. */
+  statements: number;
+  byText: ReadonlyMap<string, number>;
+}
+
+/** Runs a piece of work and counts the statements that this process runs meanwhile, in any database. */
+export async function countStatements(work: () => unknown): Promise<StatementCount> {
+  const db = new Database(':memory:');
+  const prototype = Object.getPrototypeOf(db.prepare('SELECT 1')) as Record<Method, (...values: unknown[]) => unknown>;
+  db.close();
+  const originals = new Map(METHODS.map((method) => [method, prototype[method]]));
+  const byText = new Map<string, number>();
+  let last = '';
+  for (const [method, original] of originals) {
+    prototype[method] = function (this: Database.Statement, ...values: unknown[]) {
+      const text = this.source;
+      const table = INSERT_OF_MANY.exec(text)?.[1];
+      const name = table === undefined ? text : `INSERT INTO ${table}`;
+      if (table === undefined || name !== last) byText.set(name, (byText.get(name) ?? 0) + 1);
+      last = name;
+      return Reflect.apply(original, this, values);
+    };
+  }
+  try {
+    await work();
+  } finally {
+    for (const [method, original] of originals) prototype[method] = original;
+  }
+  return { statements: [...byText.values()].reduce((sum, count) => sum + count, 0), byText };
+}
