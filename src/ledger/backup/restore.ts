@@ -165,23 +165,25 @@ const NO_PASSPORTS: PassportRules = {
 
 const SQL = {
   open: statement<[], OpenRow>(
-    `SELECT id, revision, operation, state, uncertain, reason FROM items WHERE state IN ('waiting', 'due', 'sending', 'in_doubt')`,
+    `SELECT id, revision, operation, state, uncertain, reason FROM items
+     WHERE state IN ('waiting', 'due', 'sending', 'in_doubt') ORDER BY id`,
   ),
   hasRecord: column<[number], number>(
     'SELECT 1 FROM items i JOIN records r ON r.id = i.record_id WHERE i.id = ? AND r.missing_since IS NULL',
   ),
   bound: statement<[], BoundRow>(
-    `SELECT id, kind, iif(acknowledged = 1, desired, baseline) AS baseline FROM items
-     WHERE kind IN ('product', 'material') AND acknowledged > 0`,
+    `SELECT id, kind, CASE WHEN acknowledged = 1 THEN desired ELSE baseline END AS baseline FROM items
+     WHERE kind IN ('product', 'material') AND acknowledged > 0 ORDER BY id`,
   ),
   forget: statement<[string, string, number]>(
     'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
   ),
-  streams: column<[], number>('SELECT id FROM streams'),
+  streams: column<[], number>('SELECT id FROM streams ORDER BY id'),
   readAgain: statement("UPDATE records SET state = 'stale', version = version + 1"),
   raise: statement<[{ least: string }]>(
     `INSERT INTO meta (name, value) VALUES ('generation', @least)
-     ON CONFLICT DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@least AS INTEGER)) + 1 AS TEXT)`,
+     ON CONFLICT (name) DO UPDATE
+       SET value = CAST(max(CAST(meta.value AS BIGINT), CAST(excluded.value AS BIGINT)) + 1 AS TEXT)`,
   ),
 };
 

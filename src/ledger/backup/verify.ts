@@ -104,12 +104,17 @@ function findingsOfFile(db: Sqlite, onCheck: (name: string) => void): { findings
   return { findings: [findingOf(refs, places)], isDamaged: false };
 }
 
+/** The statement of a check, with its places in order. */
+export function orderedPlaces(sql: string): string {
+  return `SELECT place FROM (${sql}) AS found ORDER BY place`;
+}
+
 function findingsOfRules(db: Sqlite, onCheck: (name: string) => void): Finding[] {
   const findings: Finding[] = [];
   for (const { name, rule, sql } of SOUND_CHECKS) {
     onCheck(name);
     const finding: Finding = { check: name, rule, count: 0, examples: [] };
-    for (const place of db.prepare<[], unknown>(sql).pluck().iterate()) {
+    for (const place of db.prepare<[], unknown>(orderedPlaces(sql)).pluck().iterate()) {
       finding.count += 1;
       if (finding.examples.length < EXAMPLES_MAX) finding.examples.push(String(place));
     }
@@ -148,7 +153,9 @@ const DELIVERY = "i.operation || ' of ' || i.key || ', revision ' || i.revision 
 const ITEM = "i.kind || ' ' || i.key AS place";
 const NO_OPEN = `coalesce(i.state, '') NOT IN ${OPEN}`;
 /** The hash of the payload that the API has acknowledged. */
-const BASELINE_HASH = 'iif(i.acknowledged = 1, i.desired_hash, i.baseline_hash)';
+const BASELINE_HASH = 'CASE WHEN i.acknowledged = 1 THEN i.desired_hash ELSE i.baseline_hash END';
+/** The characters of base64url: nothing is left of a text that has no other ones. */
+const KEY_CHARACTERS = "'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-'";
 const ROLE_PAIRS = `(VALUES ${REF_ROLES.map((role) => `('${role}', '${REF_KINDS[role]}')`).join(', ')})`;
 
 /** The rules of the ledger that SQLite does not enforce. */
@@ -187,8 +194,8 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
     name: 'delivery.key',
     rule: 'Every request has an idempotency key, and no two have the same (I2).',
     sql: `SELECT 'request ' || id AS place FROM requests
-        WHERE length(idempotency_key) <> 43 OR idempotency_key GLOB '*[^A-Za-z0-9_-]*'
-      UNION ALL SELECT 'requests ' || group_concat(id, ', ') FROM requests GROUP BY idempotency_key HAVING count(*) > 1`,
+        WHERE length(idempotency_key) <> 43 OR trim(idempotency_key, ${KEY_CHARACTERS}) <> ''
+      UNION ALL SELECT 'requests ' || group_concat(CAST(id AS TEXT), ', ' ORDER BY id) FROM requests GROUP BY idempotency_key HAVING count(*) > 1`,
   },
   {
     name: 'delivery.bytes',
@@ -225,7 +232,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   {
     name: 'item.remote_id',
     rule: 'A remote id belongs to one item of a kind.',
-    sql: `SELECT i.kind || ' ' || group_concat(i.key, ', ') || ' share ' || i.remote_id AS place FROM items i NOT INDEXED
+    sql: `SELECT i.kind || ' ' || group_concat(i.key, ', ' ORDER BY i.id) || ' share ' || i.remote_id AS place FROM items i NOT INDEXED
       WHERE i.remote_id <> 'null' GROUP BY i.kind, i.remote_id HAVING count(*) > 1`,
   },
   {
@@ -234,25 +241,25 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
     // Three cases are left out. A record that waits to be read or mapped again stages the difference later. An item
     // without a record stages nothing. A missing item that is not at the platform is staged when its record is back.
     sql: `SELECT ${ITEM} FROM items i JOIN records r ON r.id = i.record_id
-      WHERE i.kind <> 'passport' AND i.desired_hash IS NOT ${BASELINE_HASH} AND r.state NOT IN ('stale', 'pending')
-        AND i.ignored_hash IS NOT i.desired_hash AND NOT (i.acknowledged = 0 AND r.missing_since IS NOT NULL) AND ${NO_OPEN}`,
+      WHERE i.kind <> 'passport' AND i.desired_hash IS DISTINCT FROM ${BASELINE_HASH} AND r.state NOT IN ('stale', 'pending')
+        AND i.ignored_hash IS DISTINCT FROM i.desired_hash AND NOT (i.acknowledged = 0 AND r.missing_since IS NOT NULL) AND ${NO_OPEN}`,
   },
   {
     name: 'item.ignored',
     rule: 'If a person has ended the write of an item, the write is superseded and has the ended payload (I4).',
-    sql: `SELECT ${ITEM} FROM items i WHERE i.ignored_hash IS NOT NULL AND (i.state IS NOT 'superseded' OR i.reason IS NULL
+    sql: `SELECT ${ITEM} FROM items i WHERE i.ignored_hash IS NOT NULL AND (i.state IS DISTINCT FROM 'superseded' OR i.reason IS NULL
         OR coalesce(i.sent_hash, i.desired_hash) <> i.ignored_hash)`,
   },
   {
     name: 'item.adopted',
     rule: 'An adopted item whose changes wait for a person is at the platform, and differs from the desired content.',
-    sql: `SELECT ${ITEM} FROM items i WHERE i.adopted = 1 AND (i.remote_id IS NULL OR i.desired_hash IS ${BASELINE_HASH})`,
+    sql: `SELECT ${ITEM} FROM items i WHERE i.adopted = 1 AND (i.remote_id IS NULL OR i.desired_hash IS NOT DISTINCT FROM ${BASELINE_HASH})`,
   },
   {
     name: 'passport.step',
     rule: 'A passport that is not in its desired state has a delivery toward that state, or needs evaluation (I4).',
     sql: `SELECT ${ITEM} FROM items i WHERE i.kind = 'passport' AND i.dirty = 0 AND ${NO_OPEN} AND CASE i.desired ->> 'status'
-        WHEN 'none' THEN 0
+        WHEN 'none' THEN FALSE
         WHEN 'unpublished' THEN coalesce(i.baseline ->> 'status', '') = 'published'
         WHEN 'published' THEN coalesce(i.baseline ->> 'status', '') <> 'published'
         ELSE i.baseline IS NULL END`,
@@ -288,13 +295,13 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   {
     name: 'json.readable',
     rule: 'All stored JSON can be read.',
-    sql: `SELECT 'cursor of ' || source || '/' || name AS place FROM streams WHERE json_valid(cursor) = 0
+    sql: `SELECT 'cursor of ' || source || '/' || name AS place FROM streams WHERE NOT json_valid(cursor)
       UNION ALL SELECT 'record ' || key FROM records
-        WHERE json_valid(raw) = 0 OR json_valid(place) = 0 OR json_valid(issues) = 0 OR json_valid(source_issues) = 0
+        WHERE NOT json_valid(raw) OR NOT json_valid(place) OR NOT json_valid(issues) OR NOT json_valid(source_issues)
       UNION ALL SELECT ${ITEM} FROM items i
-        WHERE json_valid(desired) = 0 OR json_valid(baseline) = 0 OR json_valid(remote_id) = 0 OR json_valid(sent) = 0
-          OR json_valid(reason) = 0
-      UNION ALL SELECT 'revision ' || revision || ' of item ' || item_id FROM history WHERE json_valid(reason) = 0`,
+        WHERE NOT json_valid(desired) OR NOT json_valid(baseline) OR NOT json_valid(remote_id) OR NOT json_valid(sent)
+          OR NOT json_valid(reason)
+      UNION ALL SELECT 'revision ' || revision || ' of item ' || item_id FROM history WHERE NOT json_valid(reason)`,
   },
   {
     name: 'import.members',

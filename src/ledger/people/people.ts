@@ -31,7 +31,7 @@ const SQL = {
     `INSERT INTO lookup_values (lookup, key, value, set_by, set_at) VALUES (@lookup, @key, @value, @by, @at)
      ON CONFLICT (lookup, key) DO UPDATE SET value = @value, set_by = @by, set_at = @at`,
   ),
-  values: statement<[], ValueByHand>('SELECT lookup, key, value FROM lookup_values'),
+  values: statement<[], ValueByHand>('SELECT lookup, key, value FROM lookup_values ORDER BY lookup, key'),
   removeValue: statement<[string, string]>('DELETE FROM lookup_values WHERE lookup = ? AND key = ?'),
 };
 

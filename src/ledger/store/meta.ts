@@ -8,7 +8,7 @@ import { parseJson, type Reads, type Transaction, type Tx } from './tx.ts';
 const SQL = {
   read: column<[string], string>('SELECT value FROM meta WHERE name = ?'),
   write: statement<[string, string]>(
-    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   ),
   remove: statement<[string]>('DELETE FROM meta WHERE name = ?'),
 };

@@ -23,12 +23,12 @@ const PRUNED_EVENTS = 'pruned_events';
 const SQL = {
   runs: statement<[number]>(
     `DELETE FROM runs WHERE id IN (
-       SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY source ORDER BY id DESC) AS age FROM runs) WHERE age > ?)`,
+       SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY source ORDER BY id DESC) AS age FROM runs) AS aged WHERE age > ?)`,
   ),
   // Only items with events since the last pruning are checked.
   noisyItems: column<[number, number], number>(
     `SELECT item_id FROM events WHERE item_id IN (SELECT item_id FROM events WHERE id > ?)
-     GROUP BY item_id HAVING count(*) > ?`,
+     GROUP BY item_id HAVING count(*) > ? ORDER BY item_id`,
   ),
   actions: statement<[number]>('DELETE FROM actions WHERE id <= (SELECT max(id) FROM actions) - ?'),
   events: statement<[number, number, number]>(
@@ -102,7 +102,7 @@ const SCHEDULED = ["state IN ('due', 'in_doubt') AND due_at > 0", "state = 'bloc
 
 /** SQL expression for a reason with another `since`. A wait for the platform begins at `since`. */
 function withSince(value: string): string {
-  return `iif(reason ->> '$.since' IS NULL, reason, json_set(reason, '$.since', ${value}))`;
+  return `CASE WHEN reason ->> '$.since' IS NULL THEN reason ELSE json_set(reason, '$.since', ${value}) END`;
 }
 
 interface FollowClockOptions {
@@ -115,7 +115,7 @@ const TIMES = {
   setForward: SCHEDULED.map((scheduled) =>
     statement<[{ ms: number; before: number }]>(
       `UPDATE items SET due_at = due_at + @ms, settled_at = settled_at + @ms,
-         reason = ${withSince("reason ->> '$.since' + @ms")}
+         reason = ${withSince("CAST(reason ->> '$.since' AS BIGINT) + @ms")}
        WHERE ${scheduled} AND settled_at <= @before`,
     ),
   ),
@@ -124,23 +124,23 @@ const TIMES = {
   setBack: SCHEDULED.map((scheduled) =>
     statement<[{ now: number }]>(
       `UPDATE items SET due_at = @now + max(0, due_at - settled_at), settled_at = @now,
-         reason = ${withSince("min(reason ->> '$.since', @now)")}
+         reason = ${withSince("min(CAST(reason ->> '$.since' AS BIGINT), @now)")}
        WHERE ${scheduled} AND settled_at > @now`,
     ),
   ),
   // The latest stored time, read from small tables only.
   latest: statement<[], { at: number }>(
-    `SELECT max(ifnull((SELECT max(max(started_at, ifnull(ended_at, 0))) FROM runs), 0),
-       ifnull((SELECT max(claimed_at) FROM requests), 0),
-       ifnull((SELECT max(max(ifnull(read_at, 0), ifnull(stored_at, 0))) FROM listings), 0)) AS at`,
+    `SELECT max(coalesce((SELECT max(max(started_at, coalesce(ended_at, 0))) FROM runs), 0),
+       coalesce((SELECT max(claimed_at) FROM requests), 0),
+       coalesce((SELECT max(max(coalesce(read_at, 0), coalesce(stored_at, 0))) FROM listings), 0)) AS at`,
   ),
   moveRuns: statement<[{ ms: number; now: number }]>(
-    `UPDATE runs SET started_at = started_at + iif(started_at > @now, @ms, 0),
-       ended_at = ended_at + iif(ended_at > @now, @ms, 0) WHERE started_at > @now OR ended_at > @now`,
+    `UPDATE runs SET started_at = started_at + CASE WHEN started_at > @now THEN @ms ELSE 0 END,
+       ended_at = ended_at + CASE WHEN ended_at > @now THEN @ms ELSE 0 END WHERE started_at > @now OR ended_at > @now`,
   ),
   moveItems: statement<[{ ms: number; now: number }]>(
-    `UPDATE items SET appeared_at = appeared_at + iif(appeared_at > @now, @ms, 0),
-       sent_at = iif(sent_at > @now, min(@now, sent_at + @ms), sent_at) WHERE appeared_at > @now OR sent_at > @now`,
+    `UPDATE items SET appeared_at = appeared_at + CASE WHEN appeared_at > @now THEN @ms ELSE 0 END,
+       sent_at = CASE WHEN sent_at > @now THEN min(@now, sent_at + @ms) ELSE sent_at END WHERE appeared_at > @now OR sent_at > @now`,
   ),
   moveHistory: statement<[{ ms: number; now: number }]>(
     'UPDATE history SET sent_at = min(@now, sent_at + @ms) WHERE sent_at > @now',

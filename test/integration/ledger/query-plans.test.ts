@@ -1,14 +1,10 @@
 // The query plans of SQLite for the statements of the ledger. A ledger may have millions of items, so no statement that runs for each
 // item, page or request may read all of them.
 
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
-import { PASSPORT_STATES } from '../../../src/domain/ports/ledger/ledger-views.ts';
-import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
-import { items, product } from '../../support/ledger/items.ts';
-import { createLedgerFixture, FORMS, type LedgerFixture, NO_PASSPORTS } from '../../support/ledger/ledger.ts';
-import { stageRows } from '../../support/ledger/records.ts';
+import { listStatements } from '../../support/ledger/all-statements.ts';
+import type { LedgerFixture } from '../../support/ledger/ledger.ts';
 
 /** The statements that are constants of the ledger's files, also those that nothing has used yet. */
 const constants = vi.hoisted(() => new Set<string>());
@@ -23,91 +19,17 @@ vi.mock(import('../../../src/ledger/store/statement.ts'), async (load) => {
   return { ...others, statement: listed(statement) as typeof statement, column: listed(column) as typeof column };
 });
 
-const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
-const LIST_STATES: readonly ItemListFilter['state'][] = [
-  'waiting',
-  'due',
-  'sending',
-  'in_doubt',
-  'delivered',
-  'blocked',
-  'rejected',
-  'parked',
-  'superseded',
-  'missing',
-  'incomplete',
-  'open',
-  'attention',
-];
-
 describe('the statements of the ledger', () => {
   let fixture: LedgerFixture;
   let db: Database.Database;
-  const statements = new Set<string>();
-  const ofDashboard = new Set<string>();
-
-  /** So that lists have something to continue after, and causes have members. */
-  async function fillALittle(): Promise<void> {
-    const issues = [{ code: 'country.unknown', message: 'No.', field: 'country_of_origin' }];
-    await stageRows(fixture.ledger, {
-      1: items(product('1'), product('2')),
-      2: { status: 'quarantined', issues, blockedProducts: ['1'] },
-    });
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    const reason = { code: 'internal' as const, message: 'It failed.' };
-    const { id, revision } = due ?? { id: 0, revision: 0 };
-    await fixture.ledger.deadLetter({ deliveryId: id, revision, reason, isOneOfMany: false });
-  }
-
-  /** Asks each view, with each filter. */
-  function askEverything(views: DashboardViews): void {
-    const page = { limit: 1 };
-    for (const state of LIST_STATES) views.items({ state, source: 'erp', kind: 'product', search: 's' }, page);
-    for (const filter of [{}, { search: 's' }, { source: 'erp' }, { kind: 'product' as const }, { run: 1 }]) {
-      views.items(filter, page);
-    }
-    views.quarantinedRows(views.searchQuarantined({ search: '2', source: 'erp' }).map(({ record }) => record.id));
-    views.why('1');
-    for (const { id } of views.causes({})) {
-      views.cause(id);
-      views.causeMembers(id, page);
-      views.items({ cause: id }, page);
-    }
-    views.itemDetail('product', '1');
-    for (const state of PASSPORT_STATES) views.passports({ state, source: 'erp' }, page);
-    views.passports({ search: 's' }, page);
-    views.passportCounts({ source: 'erp' });
-    views.counts({ sources: ['erp'], watched: ['erp'] });
-    views.runs({ source: 'erp', stream: 'default', result: 'guarded' }, page);
-    views.run(1);
-    views.actions(page);
-    views.lookupValues();
-  }
+  let statements: Set<string>;
+  let ofDashboard: Set<string>;
 
   beforeAll(async () => {
     // Another test of this worker may have loaded the files of the ledger before.
     vi.resetModules();
     await import('../../../src/ledger/sqlite-ledger.ts');
-    // Rules under which products without a passport are looked for as well.
-    fixture = createLedgerFixture({ rules: RULES });
-    const original = Object.getOwnPropertyDescriptor(Database.prototype, 'prepare') ?? {};
-    const prepare = original.value as (sql: string) => Database.Statement<unknown[]>;
-    Object.defineProperty(Database.prototype, 'prepare', {
-      configurable: true,
-      value(this: Database.Database, sql: string) {
-        statements.add(sql);
-        return prepare.call(this, sql);
-      },
-    });
-    // A second time, without the statements that make the tables.
-    await fixture.reopen();
-    await fillALittle();
-    db = new Database(fixture.file, { readonly: true });
-    const before = new Set(statements);
-    askEverything(createDashboard(db, RULES, FORMS).views);
-    for (const sql of statements) if (!before.has(sql)) ofDashboard.add(sql);
-    for (const sql of constants) db.prepare(sql);
-    Object.defineProperty(Database.prototype, 'prepare', original);
+    ({ fixture, db, statements, ofDashboard } = await listStatements(constants));
   });
   afterAll(async () => {
     db.close();
@@ -164,7 +86,7 @@ describe('the statements of the ledger', () => {
       "END AS state, count(*) AS count FROM items q CROSS JOIN items p ON q.kind = 'passport'",
       'for totals of passports',
     ],
-    ['SET appeared_at = appeared_at + iif(', 'once the clock was set back'],
+    ['SET appeared_at = appeared_at + CASE', 'once the clock was set back'],
     ["WHERE remote_id = 'null' AND kind IN", 'once in the life of a ledger'],
     ['WHERE request_id IS NOT NULL AND operation IN', 'once when a restored ledger is accepted'],
     ['DELETE FROM requests WHERE id NOT IN', 'once when a restored ledger is accepted'],
