@@ -20,10 +20,11 @@ import { bindTarget, takeIdentity } from '../file/identity.ts';
 import { acquireLock, thisHolder } from '../file/lock.ts';
 import { createHighWater, readMark } from '../file/mark.ts';
 import { presenceOf } from '../items/content.ts';
-import { mayHaveArrived } from '../items/item-row.ts';
+import { itemsById, mayHaveArrived } from '../items/item-row.ts';
+import { storeBaselines } from '../items/item-writes.ts';
 import { leaveRequestsOf } from '../items/requests.ts';
-import { beginLookUps, RESTORED, type WhyUnconfirmed, whyUnconfirmed } from '../items/restored.ts';
-import { markUnconfirmed, takeBackDelivery } from '../items/revisions.ts';
+import { beginLookUps, RESTORED, whyUnconfirmed } from '../items/restored.ts';
+import { markUnconfirmed, supersedeRevisions } from '../items/revisions.ts';
 import { readHolder } from '../read-ledger.ts';
 import { countPendingRows } from '../records/streams.ts';
 import { STEPS } from '../schema.ts';
@@ -206,20 +207,21 @@ const NO_PASSPORTS: PassportRules = {
   mappedFields: [],
 };
 
+/** How many contents one statement stores, which is one text. */
+const ROWS_AT_ONCE = 1_000;
+
 const SQL = {
   open: statement<[], OpenRow>(
     `SELECT id, revision, operation, state, uncertain, reason FROM items
      WHERE state IN ('waiting', 'due', 'sending', 'in_doubt') ORDER BY id`,
   ),
-  hasRecord: column<[number], number>(
-    'SELECT 1 FROM items i JOIN records r ON r.id = i.record_id WHERE i.id = ? AND r.missing_since IS NULL',
+  withRecord: column<[string], number>(
+    `SELECT i.id FROM json_each(?) listed CROSS JOIN items i ON i.id = listed.value
+     JOIN records r ON r.id = i.record_id AND r.missing_since IS NULL`,
   ),
   bound: statement<[], BoundRow>(
     `SELECT id, kind, CASE WHEN acknowledged = 1 THEN desired ELSE baseline END AS baseline FROM items
      WHERE kind IN ('product', 'material') AND acknowledged > 0 ORDER BY id`,
-  ),
-  forget: statement<[string, string, number]>(
-    'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
   ),
   streams: column<[], number>('SELECT id FROM streams ORDER BY id'),
   readAgain: statement("UPDATE records SET state = 'stale', version = version + 1"),
@@ -286,27 +288,32 @@ function acceptRestored(
 /** Makes the writes unconfirmed that may have been sent since the backup. Returns how many, by operation. */
 function lookUpOpen(tx: Tx): ToLookUp {
   const toLookUp: ToLookUp = {};
-  for (const row of SQL.open(tx).all()) {
-    const { id, operation } = row;
-    // I2: a create that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A waiting
-    // delivery is checked when its refs arrive, because the refs may prove that it is new.
-    const why = row.state === 'waiting' ? null : whyToLookUp(tx, row);
-    if (why) {
-      markUnconfirmed(tx, row, why);
-      toLookUp[operation] = (toLookUp[operation] ?? 0) + 1;
-    } else if (isAnsweredUpdate(row)) {
-      markUnconfirmed(tx, row, { reason: OLD_ANSWER, lookAt: tx.clock.now() });
-    } else if (row.state === 'due' && isUpdate(operation) && row.uncertain === 0 && SQL.hasRecord(tx).get(id)) {
-      // The staged content is as old as the backup. The item's record stages the change again after its source was read.
-      takeBackDelivery(tx, id);
+  const open = SQL.open(tx).all();
+  const lookAt = tx.clock.now();
+  // I2: a create that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A waiting
+  // delivery is checked when its refs arrive, because the refs may prove that it is new.
+  const creates = whyUnconfirmed(
+    tx,
+    open.filter(({ state }) => state !== 'waiting'),
+  );
+  const left: OpenRow[] = [];
+  const marked = open.flatMap((row) => {
+    const wasPublishing = isPublication(row.operation) && mayHaveArrived(row);
+    const why = wasPublishing ? { reason: RESTORED, lookAt } : creates.get(row.id);
+    if (why !== undefined) {
+      toLookUp[row.operation] = (toLookUp[row.operation] ?? 0) + 1;
+      return [{ ...row, why }];
     }
-  }
+    if (isAnsweredUpdate(row)) return [{ ...row, why: { reason: OLD_ANSWER, lookAt } }];
+    left.push(row);
+    return [];
+  });
+  markUnconfirmed(tx, marked);
+  const updates = left.filter((row) => row.state === 'due' && isUpdate(row.operation) && row.uncertain === 0);
+  const ids = SQL.withRecord(tx).all(JSON.stringify(updates.map(({ id }) => id)));
+  // The staged content is as old as the backup. The item's record stages the change again after its source was read.
+  supersedeRevisions(tx, itemsById(tx, ids));
   return toLookUp;
-}
-
-function whyToLookUp(tx: Tx, row: OpenRow): WhyUnconfirmed | null {
-  const wasPublishing = isPublication(row.operation) && mayHaveArrived(row);
-  return wasPublishing ? { reason: RESTORED, lookAt: tx.clock.now() } : whyUnconfirmed(tx, row.id, row.operation);
 }
 
 /** True for an update whose answer counts once a list has shown the item. */
@@ -317,11 +324,18 @@ function isAnsweredUpdate({ operation, state, reason }: OpenRow): boolean {
 /** Of products and materials, only their presence at the API is known. */
 function forgetContents(tx: Tx): void {
   const { profile } = tx;
-  for (const { id, kind, baseline } of SQL.bound(tx).all()) {
+  const rows = SQL.bound(tx)
+    .all()
     // A platform that updates no products would not accept a full write of a product.
-    if (kind === 'product' && profile.productUpdate === 'none') continue;
-    const known = presenceOf(profile, kind, { desired: baseline, before: baseline });
-    SQL.forget(tx).run(known.baseline, known.hash, id);
+    .filter(({ kind }) => kind !== 'product' || profile.productUpdate !== 'none');
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+    storeBaselines(
+      tx,
+      rows.slice(at, at + ROWS_AT_ONCE).map(({ id, kind, baseline }) => ({
+        id,
+        ...presenceOf(profile, kind, { desired: baseline, before: baseline }),
+      })),
+    );
   }
 }
 

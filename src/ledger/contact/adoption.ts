@@ -2,22 +2,21 @@
 // says what an adopted item is.
 
 import { adoptedBaseline, ambiguousReason, incomparableReason } from '../../domain/adoption.ts';
-import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { contentOf, type ItemContent, type ItemKind } from '../../domain/item.ts';
 import type { Compared, PartsAnswer } from '../../domain/ports/first-contact.ts';
 import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { hasReason, isStuck, itemById, openDeliveryOf, reasonHas } from '../items/item-row.ts';
-import { blockItem, reconcile } from '../items/reconcile.ts';
+import { bindItems, endAdoptions } from '../items/item-writes.ts';
+import { blockItems, reconcile, reconcileAll } from '../items/reconcile.ts';
 import { releaseWaitingFor } from '../items/refs.ts';
-import { noteEvent } from '../items/revisions.ts';
+import { noteEvent, noteEvents } from '../items/revisions.ts';
 import { adoptPassport, markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { column, statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
-import { parseJson } from '../store/tx.ts';
+import { parseJson, type Reads, type Tx } from '../store/tx.ts';
 import {
-  acknowledgePart,
+  acknowledgeParts,
   endFirstContact,
   markPartsKnown,
   markPartsUnknown,
@@ -54,11 +53,6 @@ const SQL = {
     `SELECT i.id FROM items i WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = ?
        AND ${reasonHas('i', 'ambiguous_key')}`,
   ),
-  bind: statement<[{ id: number; baseline: string; hash: string; remoteId: string; form: FormId }]>(
-    `UPDATE items SET acknowledged = 2, baseline = @baseline, baseline_hash = @hash, remote_id = @remoteId, adopted = 1,
-       form = @form
-     WHERE id = @id`,
-  ),
   isBound: column<[string, string], number>(
     "SELECT 1 FROM items WHERE kind = +? AND remote_id = +? AND remote_id <> 'null' LIMIT 1",
   ),
@@ -74,7 +68,6 @@ const SQL = {
        AND i.adopted = 1 AND ${reasonHas('i', 'adopted_change')} ORDER BY i.id LIMIT ${ACCEPTED_PAGE}`,
   ),
   lastStuck: column<[], number>(`SELECT coalesce(max(i.id), 0) FROM items i WHERE ${isStuck('i')}`),
-  unadopt: statement<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
 };
 
 /** Adopts an item and binds it to this entry. Returns how many deliveries the adoption has released. */
@@ -85,7 +78,7 @@ function adoptItem(tx: Tx, itemId: number, kind: ListableKind, { remoteId, field
   const known = knownContent(kind, parseJson<JsonObject>(item.desired), fields) ?? NOTHING_KNOWN;
   // The list was read with the names of the present form.
   const form = tx.forms.presentOf(kind);
-  SQL.bind(tx).run({ id: itemId, baseline: known.payload, hash: known.hash, remoteId, form });
+  bindItems(tx, [{ id: itemId, baseline: known.payload, hash: known.hash, remoteId, form, adopted: 1 }]);
   noteEvent(tx, itemId, null, 'adopted', { message: `The item was at the platform before, with the id ${remoteId}.` });
   removeListed(tx, kind, remoteId);
   reconcile(tx, itemId);
@@ -111,7 +104,7 @@ export function endListing(tx: Tx, { list, count }: Parameters<ContactLedger['en
   setListEnded(tx, list, count);
   if (list === 'publication') return;
   // An item with several matches in the former list may have one match in the new list.
-  for (const itemId of SQL.ambiguous(tx).all(`${list}.create`)) reconcile(tx, itemId, true);
+  reconcileAll(tx, SQL.ambiguous(tx).all(`${list}.create`), true);
 }
 
 export function compareListed(tx: Tx, kind: ListableKind): Compared {
@@ -159,7 +152,7 @@ function adoptProduct(tx: Tx, itemId: number, key: string, remoteId: string): vo
   const isPublic = isListedAsPublic(tx, { remoteId, sku: item.naturalKey });
   if (isPublic !== null) adoptPassport(tx, item, isPublic ? 'published' : 'unpublished');
   markPartsUnknown(tx, itemId);
-  for (const part of partsOfProduct(tx, key)) reconcile(tx, part);
+  reconcileAll(tx, partsOfProduct(tx, key));
 }
 
 /** Finds an item's entry in the stored list. An entry whose remote id another item has already does not count. */
@@ -174,7 +167,8 @@ function matchOf(tx: Tx, kind: ListableKind, payload: JsonObject): Match | Incom
 /** Blocks an item for a person, because its entry in the list is not clear. */
 function leaveToPerson(tx: Tx, itemId: number, kind: ListableKind, key: string, match: Unclear): void {
   const isIncomparable = match.kind === 'incomparable';
-  blockItem(tx, itemId, isIncomparable ? incomparableReason(kind, key, match) : ambiguousReason(kind, key, match));
+  const reason = isIncomparable ? incomparableReason(kind, key, match) : ambiguousReason(kind, key, match);
+  blockItems(tx, [{ id: itemId, reason }]);
 }
 
 /** An entry that has the item's natural key, and whose fields cannot be compared with the fields of the item. */
@@ -215,6 +209,8 @@ export function lastStuckItem(reads: Reads): number {
   return SQL.lastStuck(reads).get() ?? 0;
 }
 
+const ACCEPTED = { message: 'A person has accepted the changes of the item.' };
+
 /** Accepts one page of a source's blocked changes. `lastId` is null at the end. */
 export function acceptAdoptedPage(
   tx: Tx,
@@ -222,11 +218,13 @@ export function acceptAdoptedPage(
   { afterId, upTo }: { afterId: number; upTo: number },
 ): { kinds: ItemKind[]; lastId: number | null } {
   const rows = SQL.adopted(tx).all({ source, afterId, upTo });
-  for (const { id } of rows) {
-    SQL.unadopt(tx).run(id);
-    noteEvent(tx, id, null, 'accepted', { message: 'A person has accepted the changes of the item.' });
-    reconcile(tx, id, true);
-  }
+  const ids = rows.map(({ id }) => id);
+  endAdoptions(tx, ids);
+  noteEvents(
+    tx,
+    ids.map((id) => ({ id, revision: null, type: 'accepted', detail: ACCEPTED })),
+  );
+  reconcileAll(tx, ids, true);
   return {
     kinds: rows.map(({ kind }) => kind),
     lastId: rows.length < ACCEPTED_PAGE ? null : (rows.at(-1)?.id ?? null),
@@ -238,18 +236,22 @@ export function answerParts(
   { products, present }: { products: readonly string[] | null; present: boolean },
 ): PartsAnswer {
   const { found, unknown } = unansweredProducts(tx, products);
+  const message = present ? PART_PRESENT : PART_ABSENT;
   let bomItems = 0;
   for (const { id, key } of found) {
     const open = partsOfProduct(tx, key).filter((part) => awaitsAnswer(tx, part));
     markPartsKnown(tx, id);
-    for (const part of open) {
-      if (present) acknowledgePart(tx, part);
-      noteEvent(tx, part, null, 'person', { message: present ? PART_PRESENT : PART_ABSENT });
-      reconcile(tx, part, true);
-      markPassportsDirtyBy(tx, [{ id: part, kind: 'bom_item', key: '', isNew: false }]);
-    }
+    if (present) acknowledgeParts(tx, open);
+    noteEvents(
+      tx,
+      open.map((part) => ({ id: part, revision: null, type: 'person', detail: { message } })),
+    );
+    reconcileAll(tx, open, true);
     bomItems += open.length;
-    markPassportsDirtyBy(tx, [{ id, kind: 'product', key, isNew: false }]);
+    markPassportsDirtyBy(tx, [
+      ...open.map((part) => ({ id: part, kind: 'bom_item' as const, key: '', isNew: false })),
+      { id, kind: 'product', key, isNew: false },
+    ]);
   }
   return { products: found.length, bomItems, unknown };
 }

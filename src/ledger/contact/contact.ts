@@ -5,15 +5,14 @@
 
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { ContactEntry, ContactStep, PartsAnswer } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { acknowledgeDesired, setPartsUnknown } from '../items/item-writes.ts';
 import { unprovenKinds } from '../items/restored.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
-import { parseJson } from '../store/tx.ts';
+import { parseJson, type Reads, type Tx } from '../store/tx.ts';
 import {
   compareListFrom,
   compareStoredList,
@@ -51,19 +50,14 @@ const SQL = {
   runBeganAt: column<[string], number>(
     "SELECT started_at FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
   ),
-  // Selects 1 for a BOM item of an adopted product whose row came with the first complete read of its source.
-  ofUnknown: column<[number], 0 | 1>(
-    `SELECT i.record_id IS NULL OR b.value IS NULL OR i.record_id <= CAST(b.value AS INTEGER)
-     FROM refs f JOIN items p ON p.kind = f.kind AND p.key = f.key JOIN items i ON i.id = f.item_id
-     LEFT JOIN meta b ON b.name = 'first_read:' || i.source
-     WHERE f.item_id = +? AND f.role = 'product' AND p.parts_unknown = 1`,
+  // BOM items of adopted products, and whether their rows came with the first complete read of their source.
+  ofUnknown: statement<[string], { id: number; isFirst: 0 | 1 }>(
+    `SELECT i.id, i.record_id IS NULL OR b.value IS NULL OR i.record_id <= CAST(b.value AS INTEGER) AS isFirst
+     FROM json_each(?) listed CROSS JOIN refs f ON f.item_id = listed.value AND f.role = 'product'
+     JOIN items p ON p.kind = f.kind AND p.key = f.key AND p.parts_unknown = 1 JOIN items i ON i.id = f.item_id
+     LEFT JOIN meta b ON b.name = 'first_read:' || i.source`,
   ),
   any: column('SELECT 1 FROM items WHERE parts_unknown = 1 LIMIT 1'),
-  mark: statement<[number]>('UPDATE items SET parts_unknown = 1 WHERE id = ?'),
-  unmark: statement<[number]>('UPDATE items SET parts_unknown = 0 WHERE id = ?'),
-  acknowledge: statement<[FormId, number]>(
-    "UPDATE items SET acknowledged = 1, baseline = NULL, baseline_hash = NULL, remote_id = 'null', form = ? WHERE id = ?",
-  ),
   of: column<[string], number>(
     `SELECT f.item_id FROM refs f JOIN items i ON i.id = f.item_id
      WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item'`,
@@ -213,24 +207,29 @@ export function mayAskAboutParts(tx: Tx): boolean {
   return adopted(tx).any;
 }
 
-export function partStandingOf(tx: Tx, itemId: number): PartStanding {
+/** The standing of BOM items that are not simply created, by id. */
+export function partStandings(tx: Tx, itemIds: readonly number[]): ReadonlyMap<number, PartStanding> {
   const { bom } = tx.contactRules;
-  const isFirst = adopted(tx).any ? SQL.ofUnknown(tx).get(itemId) : undefined;
-  if (isFirst === undefined) return 'create';
-  if (bom !== 'assume-present') return bom;
-  return isFirst === 1 ? 'present' : 'create';
+  if (itemIds.length === 0 || !adopted(tx).any) return new Map();
+  const standingOf = (isFirst: 0 | 1): PartStanding =>
+    bom !== 'assume-present' ? bom : isFirst === 1 ? 'present' : 'create';
+  return new Map(
+    SQL.ofUnknown(tx)
+      .all(JSON.stringify(itemIds))
+      .map(({ id, isFirst }) => [id, standingOf(isFirst)]),
+  );
 }
 
 /** Call it after a product was adopted. */
 export function markPartsUnknown(tx: Tx, itemId: number): void {
   if (tx.contactRules.bom === 'create') return;
   adopted(tx).any = true;
-  SQL.mark(tx).run(itemId);
+  setPartsUnknown(tx, [itemId], 1);
 }
 
-/** Call it when a BOM item is known to be at the platform, with the content that its source has. */
-export function acknowledgePart(tx: Tx, itemId: number): void {
-  SQL.acknowledge(tx).run(tx.forms.presentOf('bom_item'), itemId);
+/** Call it when BOM items are known to be at the platform, with the content that their source has. */
+export function acknowledgeParts(tx: Tx, itemIds: readonly number[]): void {
+  acknowledgeDesired(tx, itemIds, tx.forms.presentOf('bom_item'));
 }
 
 /** Finds the ids of a product's BOM items. */
@@ -257,7 +256,7 @@ export function unansweredProducts(
 }
 
 export function markPartsKnown(tx: Tx, productId: number): void {
-  SQL.unmark(tx).run(productId);
+  setPartsUnknown(tx, [productId], 0);
 }
 
 /**

@@ -1,6 +1,6 @@
 // Marks due deliveries as sending, with few statements for all of them, and makes their requests.
 
-import { idempotencyKey, transition } from '../../domain/delivery/delivery.ts';
+import { type DeliveryState, idempotencyKey } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { changedFields, wholePayload } from '../../domain/delivery/reconcile.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
@@ -10,20 +10,21 @@ import type { EncodedWrite, Write } from '../../domain/ports/target.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { suspendedCreates } from '../contact/contact.ts';
 import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
-import { blockItem } from '../items/reconcile.ts';
+import { blockItems } from '../items/reconcile.ts';
 import { claimRequestsAgain, insertRequests, nextRequestId, type RequestRow } from '../items/requests.ts';
+import { move } from '../items/revisions.ts';
 import { takeBackUnlessWanted } from '../passports/passports.ts';
 import { statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
-import { parseJson, parseJsonOrNull } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull, type Tx } from '../store/tx.ts';
 import {
   claimedDelivery,
   type DeliveryRow,
+  keptRequest,
   type RefRow,
   SELECT_LISTED_DELIVERIES,
   SELECT_LISTED_REFS,
 } from './delivery-row.ts';
-import { changesMax, claimedMember, gatherImport, gatherNewImport } from './imports.ts';
+import { changesMax, claimedMember, gatherImport, gatherNewImport, keptImports } from './imports.ts';
 
 /** Steps of a passport that need a complete product. */
 const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
@@ -34,14 +35,6 @@ type Refs = Partial<Record<RefRole, JsonValue>>;
 const SQL = {
   rows: statement<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
   refs: statement<[string], RefRow>(SELECT_LISTED_REFS),
-  wait: statement<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
-  send: statement<[{ state: string; now: number; members: string }]>(
-    `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = m.request, request_place = m.place,
-       sent_form = m.form
-     FROM (SELECT value ->> 0 AS id, value ->> 1 AS request, value ->> 2 AS place, value ->> 3 AS form
-           FROM json_each(@members)) m
-     WHERE items.id = m.id`,
-  ),
 };
 
 export function claim(tx: Tx, lists: readonly ToClaim[]): ClaimedRequest[] {
@@ -50,8 +43,9 @@ export function claim(tx: Tx, lists: readonly ToClaim[]): ClaimedRequest[] {
   const claimed: ClaimedRequest[] = [];
   const fresh: RequestRow[] = [];
   const kept: number[] = [];
-  const waiting: number[] = [];
+  const waiting: DeliveryRow[] = [];
   const members: Member[] = [];
+  const imports = keptImports(tx, importsOf(due));
   const inImports = new Set<number>();
   const firstId = nextRequestId(tx);
 
@@ -64,7 +58,7 @@ export function claim(tx: Tx, lists: readonly ToClaim[]): ClaimedRequest[] {
     rows.forEach((row, place) => {
       // The bytes of a kept request do not change, and nor does their form.
       const form = isKept ? row.sentForm : tx.forms.presentOf(row.kind);
-      members.push([row.id, id, isImport ? place : null, form]);
+      members.push({ id: row.id, state: row.state, request: id, place: isImport ? place : null, form });
     });
     const taken = rows.map((row) => (isImport ? claimedMember(tx, row, isKept) : claimedDelivery(row)));
     claimed.push({ request: id, sends, operation, path, body, idempotencyKey: key, members: taken });
@@ -75,15 +69,20 @@ export function claim(tx: Tx, lists: readonly ToClaim[]): ClaimedRequest[] {
     const pointed = refs(row);
     if (found !== null) add(found, true, [row]);
     else if (pointed !== null) add(makeRequest(tx, row, pointed, firstId + fresh.length), false, [row]);
-    else waiting.push(row.id);
+    else waiting.push(row);
   };
   const addChanged = (list: readonly DeliveryRow[]): void => {
     const { countMax, blocked } = changesMax(tx);
-    if (blocked !== null) for (const { id, uncertain } of list) if (uncertain === 0) blockItem(tx, id, blocked);
+    const certain = list.filter(({ uncertain }) => uncertain === 0);
+    if (blocked !== null)
+      blockItems(
+        tx,
+        certain.map(({ id }) => ({ id, reason: blocked })),
+      );
     // A write that may have arrived is not blocked, because its result has to be found out. An import that is sent
     // again unchanged may have members that another list names.
     const left = list.filter(({ id, uncertain }) => !inImports.has(id) && (uncertain === 1 || blocked === null));
-    const gathered = gatherImport(tx, left, firstId + fresh.length, countMax);
+    const gathered = gatherImport(tx, left, { newId: firstId + fresh.length, countMax, imports });
     for (const { id } of gathered?.rows ?? []) inImports.add(id);
     if (gathered !== null) add(gathered.request, gathered.isKept, gathered.rows);
   };
@@ -134,30 +133,35 @@ function isTakenBack(tx: Tx, { id, operation, uncertain }: DeliveryRow): boolean
   return ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0 && takeBackUnlessWanted(tx, id);
 }
 
+/** The imports of changed products that the first deliveries of these lists belong to. */
+function importsOf(due: readonly (readonly DeliveryRow[])[]): number[] {
+  return due.flatMap(([first]) => (first?.operation === 'product.import' ? (first.requestId ?? []) : []));
+}
+
 /** I2: stores path, bytes and key before the first byte is sent. They never change afterwards. */
 function store(tx: Tx, claimed: Claimed): void {
   const now = tx.clock.now();
   insertRequests(tx, claimed.fresh, now);
   claimRequestsAgain(tx, claimed.kept, now);
   const { waiting, members } = claimed;
-  if (waiting.length > 0) SQL.wait(tx).run(transition('due', 'refs_missing'), JSON.stringify(waiting));
-  if (members.length > 0)
-    SQL.send(tx).run({ state: transition('due', 'claim'), now, members: JSON.stringify(members) });
+  move(tx, waiting, 'refs_missing', {});
+  move(tx, members, 'claim', ({ request, place, form }) => ({ request, place, form }));
 }
 
 interface Claimed {
   fresh: readonly RequestRow[];
   kept: readonly number[];
-  waiting: readonly number[];
+  waiting: readonly DeliveryRow[];
   members: readonly Member[];
 }
 
-type Member = readonly [id: number, request: number, place: number | null, form: FormId];
-
-/** The earlier request of a delivery, whose bytes are sent again; null if there is none. */
-function keptRequest({ requestId, operation, idempotencyKey: key, path, body, sends }: DeliveryRow): RequestRow | null {
-  if (requestId === null || key === null || path === null || sends === null) return null;
-  return { id: requestId, operation, idempotencyKey: key, path, body, sends };
+/** A delivery that is sent in a request. */
+interface Member {
+  id: number;
+  state: DeliveryState;
+  request: number;
+  place: number | null;
+  form: FormId;
 }
 
 /**

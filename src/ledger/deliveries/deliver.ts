@@ -1,10 +1,9 @@
-// Stores the effects of a delivery on its item. A number that is returned says how many deliveries were released.
+// Stores the effects of acknowledged writes on their items. A number that is returned says how many deliveries were released.
 
-import { transition } from '../../domain/delivery/delivery.ts';
-import type { UnprovenCause } from '../../domain/delivery/evidence.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
+import type { ClaimName } from '../../domain/ports/claim.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { ContactEntry } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
@@ -12,17 +11,18 @@ import { adoptListed } from '../contact/adoption.ts';
 import { noteDuplicate } from '../contact/contact.ts';
 import { presenceOf } from '../items/content.ts';
 import { acknowledgedContent, gaveIdAway, revisionContent } from '../items/item-row.ts';
-import { reconcile } from '../items/reconcile.ts';
-import { releaseWaiting, releaseWaitingFor } from '../items/refs.ts';
-import { leaveRequest, removeRequests } from '../items/requests.ts';
-import { isRestored, markAbsent } from '../items/restored.ts';
+import { storeBaselines } from '../items/item-writes.ts';
+import { reconcile, reconcileAll } from '../items/reconcile.ts';
+import { releaseWaiting } from '../items/refs.ts';
+import { leaveRequests, removeRequests } from '../items/requests.ts';
+import { markAbsent } from '../items/restored.ts';
+import { move } from '../items/revisions.ts';
 import { markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { followPassport } from '../passports/passports.ts';
-import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import type { DeliveryRow, SettleRow } from './delivery-row.ts';
-import { importMembers } from './imports.ts';
-import { idsTakenByOthers } from './remote-ids.ts';
+import { importSizes } from './imports.ts';
+import { type GivenId, idsTakenByOthers } from './remote-ids.ts';
 
 /** A settlement, and its delivery before anything was settled. */
 interface FoundSettlement {
@@ -37,22 +37,10 @@ interface FoundGroup {
 
 type Delivered = Extract<Decision, { kind: 'delivered' }>;
 
-interface PlainSettlement {
-  row: SettleRow;
+/** A write that took effect. */
+interface Delivery<Row extends SettleRow = DeliveryRow> {
+  row: Row;
   decision: Delivered;
-}
-
-/** The other columns of a delivery that has ended. */
-interface Ended {
-  id: number;
-  state: string;
-  now: number;
-  attempts: 0 | 1;
-  remoteId: string;
-  form: FormId;
-  unproven: UnprovenCause | null;
-  /** 0 keeps the cause for which the id was taken without proof. */
-  showsId: 0 | 1;
 }
 
 /** The columns of what the API has acknowledged. */
@@ -62,50 +50,26 @@ interface Acknowledged {
   baselineHash: string | null;
 }
 
-const SQL = {
-  // I4: the API has acknowledged the desired payload. The ledger stores no copy of it as the baseline.
-  deliverPlain: statement<[{ state: string; now: number; settled: string }]>(
-    `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL,
-       attempts = max(1, attempts + 1), acknowledged = 1, baseline = NULL, baseline_hash = NULL, form = sent_form,
-       remote_id = coalesce(s.remote_id, items.remote_id, 'null'), request_id = NULL, request_place = NULL,
-       unproven = coalesce(s.unproven, iif(s.shows_id, NULL, nullif(items.unproven, 'accepted')))
-     FROM (SELECT value ->> 0 AS id, value ->> 1 AS remote_id, value ->> 2 AS unproven, value ->> 3 AS shows_id
-           FROM json_each(@settled)) s
-     WHERE items.id = s.id`,
-  ),
-  // If a read-back has shown the write, `attempts` is 0: the attempt was counted when the delivery became unconfirmed.
-  deliver: statement<[Acknowledged & Ended]>(
-    `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL,
-       attempts = max(1, attempts + @attempts), acknowledged = @acknowledged, baseline = @baseline,
-       baseline_hash = @baselineHash, remote_id = @remoteId, form = @form,
-       unproven = coalesce(@unproven, iif(@showsId, NULL, nullif(unproven, 'accepted'))) WHERE id = @id`,
-  ),
-  reject: statement<[string, number, number]>(
-    'UPDATE items SET state = ?, due_at = 0, uncertain = 0, settled_at = ? WHERE id = ?',
-  ),
-  presence: statement<[string, string, number]>(
-    'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
-  ),
-};
-
 /**
  * Settles the most common answers: the API has acknowledged all members of a request, and their items have not changed since.
  * Returns the result of each group in the same order; null for a group that is not plain.
  */
 export function settlePlain(tx: Tx, groups: readonly FoundGroup[]): (Settled[] | null)[] {
-  const candidates = groups.map((group) => plainMembers(tx, group));
-  const taken = idsTakenByOthers(
-    tx,
-    candidates
-      .flatMap((members) => members ?? [])
-      .map(({ row: { id, kind }, decision }) => ({ id, kind, given: idText(decision.remoteId) })),
+  const imports = groups.flatMap(({ group: { claim }, members }) =>
+    claim !== null && members.some(({ row }) => row !== undefined && row.requestPlace !== null) ? [claim.request] : [],
   );
-  const isFree = (members: PlainSettlement[]): boolean => members.every(({ row }) => !taken.has(row.id));
+  const sizes = importSizes(tx, imports);
+  const candidates = groups.map((group) => plainMembers(group, sizes));
+  const taken = idsTakenByOthers(tx, givenIds(candidates.flatMap((members) => members ?? [])));
+  const isFree = (members: Delivery<SettleRow>[]): boolean => members.every(({ row }) => !taken.has(row.id));
   const plain = candidates.map((members) => (members !== null && isFree(members) ? members : null));
-  const released = deliverPlain(
+  const released = acceptWrites(
     tx,
     plain.flatMap((members) => members ?? []),
+    // I4: the API has acknowledged the desired payload. The ledger stores no copy of it as the baseline.
+    ({ row }) => ({ ...DESIRED, form: row.sentForm }),
   );
+  removeRequests(tx, [...new Set(plain.flatMap((members) => members ?? []).flatMap(({ row }) => row.requestId ?? []))]);
   return plain.map(
     (members) =>
       members?.map(({ row: { id, revision } }) => ({
@@ -118,45 +82,19 @@ export function settlePlain(tx: Tx, groups: readonly FoundGroup[]): (Settled[] |
 }
 
 /** The members of a plain group, whose remote ids were not checked yet; null if the group is not plain. */
-function plainMembers(tx: Tx, { group, members }: FoundGroup): PlainSettlement[] | null {
-  const { claim } = group;
-  const plain = members.flatMap((member) => (claim === null ? [] : (plainSettlement(member, claim) ?? [])));
+function plainMembers(
+  { group: { claim }, members }: FoundGroup,
+  sizes: ReadonlyMap<number, number>,
+): Delivery<SettleRow>[] | null {
+  if (claim === null) return null;
+  const plain = members.flatMap((member) => plainSettlement(member, claim) ?? []);
   const [first] = plain;
-  if (first === undefined || plain.length < members.length || claim === null) return null;
-  const count = first.row.requestPlace === null ? 1 : importMembers(tx, claim.request).length;
+  if (first === undefined || plain.length < members.length) return null;
+  const count = first.row.requestPlace === null ? 1 : sizes.get(claim.request);
   return plain.length === count ? plain : null;
 }
 
-function deliverPlain(tx: Tx, settlements: readonly PlainSettlement[]): Map<number, number> {
-  if (settlements.length === 0) return new Map();
-  const settled = settlements.map(({ row, decision }) => [
-    row.id,
-    idText(decision.remoteId),
-    decision.unproven ?? null,
-    showsId(row.operation, decision) ? 1 : 0,
-  ]);
-  const now = tx.clock.now();
-  // Before the delivery ends, notes that this create made the item. The note is not made for an uncertain delivery,
-  // because an earlier attempt may have made the item.
-  for (const { row } of isRestored(tx) ? settlements : []) if (row.uncertain === 0) markAbsent(tx, row.id);
-  SQL.deliverPlain(tx).run({ state: transition('sending', 'accept'), now, settled: JSON.stringify(settled) });
-  removeRequests(tx, [...new Set(settlements.flatMap(({ row }) => row.requestId ?? []))]);
-  const delivered = settlements.map(({ row: { id, kind, key, remoteId } }) => ({
-    id,
-    kind,
-    key,
-    isNew: remoteId === null,
-  }));
-  markPassportsDirtyBy(tx, delivered);
-  const arrived = delivered.filter(({ isNew }) => isNew);
-  const released = releaseWaiting(tx, arrived);
-  return new Map(arrived.map(({ id }, at) => [id, released[at] ?? 0]));
-}
-
-function plainSettlement(
-  { settlement, row }: FoundSettlement,
-  claim: NonNullable<RequestSettlement['claim']>,
-): PlainSettlement | null {
+function plainSettlement({ settlement, row }: FoundSettlement, claim: ClaimName): Delivery<SettleRow> | null {
   const { decision, revision, seen } = settlement;
   if (row?.state !== 'sending' || row.revision !== revision || seen !== undefined) return null;
   if (row.requestId !== claim.request || row.sends !== claim.sends) return null;
@@ -168,36 +106,62 @@ function plainSettlement(
   return decision.shown === undefined && decision.shownAs === undefined ? { row, decision } : null;
 }
 
-function idText(remoteId: Delivered['remoteId']): string | null {
-  return remoteId === null ? null : JSON.stringify(remoteId);
+/** The ids that these items get. */
+export function givenIds(deliveries: readonly Delivery<SettleRow>[]): GivenId[] {
+  return deliveries.map(({ row: { id, kind }, decision }) => ({ id, kind, given: idText(decision) }));
 }
 
-export function deliver(tx: Tx, row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): number {
-  const { id, kind, key } = row;
-  const attempts = decision.by === 'answer' ? 1 : 0;
-  const isNew = row.remoteId === null;
-  const remoteId = decision.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(decision.remoteId);
-  const known = delivered(tx, row, decision.contentKnown);
-  if (decision.by === 'answer' && row.uncertain === 0) markAbsent(tx, id);
-  // The members of an import were already released from their request.
-  if (row.operation !== 'product.import') leaveRequest(tx, row);
-  const { unproven = null } = decision;
-  const state = transition(row.state, 'accept');
-  const form = formOf(tx, row, decision);
-  SQL.deliver(tx).run({
-    ...known,
-    id,
-    state,
-    now: tx.clock.now(),
-    attempts,
-    remoteId,
-    form,
-    unproven,
-    showsId: showsId(row.operation, decision) ? 1 : 0,
-  });
-  markPassportsDirtyBy(tx, [{ id, kind, key, isNew }]);
-  const follower = hasFollower(tx, row, known) ? 1 : 0;
-  return follower + (isNew ? releaseWaitingFor(tx, kind, key) : 0);
+/** Stores that writes took effect, and stages what is still to be written (I4). Returns how many deliveries each has released. */
+export function deliverAll(tx: Tx, deliveries: readonly Delivery[]): ReadonlyMap<number, number> {
+  const known = new Map(deliveries.map((one) => [one.row.id, acknowledgedBy(tx, one)]));
+  const knownOf = ({ row }: Delivery): Acknowledged => known.get(row.id) ?? DESIRED;
+  leaveRequests(
+    tx,
+    // The members of an import were already released from their request.
+    deliveries.map(({ row }) => row).filter(({ operation }) => operation !== 'product.import'),
+  );
+  const released = acceptWrites(tx, deliveries, (one) => ({ ...knownOf(one), form: formOf(tx, one) }));
+  const others = deliveries.filter(({ row }) => row.kind !== 'passport');
+  const unlike = others.filter((one) => knownOf(one).acknowledged !== 1 || gaveIdAway(one.row));
+  const staged = reconcileAll(
+    tx,
+    unlike.map(({ row }) => row.id),
+  );
+  return new Map(
+    deliveries.map(({ row: { id, kind } }) => {
+      const isFollowed = kind === 'passport' ? followPassport(tx, id) : staged.get(id) === 'due';
+      return [id, (released.get(id) ?? 0) + (isFollowed ? 1 : 0)];
+    }),
+  );
+}
+
+/** Ends deliveries whose writes took effect. Returns how many deliveries became due that waited for the id of the item. */
+function acceptWrites<Row extends SettleRow>(
+  tx: Tx,
+  deliveries: readonly Delivery<Row>[],
+  knownOf: (delivery: Delivery<Row>) => Acknowledged & { form: FormId },
+): Map<number, number> {
+  if (deliveries.length === 0) return new Map();
+  // Before the delivery ends, notes that this create made the item. The note is not made for an uncertain delivery,
+  // because an earlier attempt may have made the item.
+  const certain = deliveries.filter(({ row, decision }) => decision.by === 'answer' && row.uncertain === 0);
+  markAbsent(
+    tx,
+    certain.map(({ row }) => row.id),
+  );
+  const moved = deliveries.map((one) => ({ id: one.row.id, state: one.row.state, one }));
+  move(tx, moved, 'accept', ({ one }) => ({
+    ...knownOf(one),
+    spent: one.decision.by === 'answer' ? 1 : 0,
+    remoteId: idText(one.decision),
+    unproven: one.decision.unproven ?? null,
+    showsId: showsId(one.row.operation, one.decision),
+  }));
+  const ended = deliveries.map(({ row: { id, kind, key, remoteId } }) => ({ id, kind, key, isNew: remoteId === null }));
+  markPassportsDirtyBy(tx, ended);
+  const arrived = ended.filter(({ isNew }) => isNew);
+  const released = releaseWaiting(tx, arrived);
+  return new Map(arrived.map(({ id }, at) => [id, released[at] ?? 0]));
 }
 
 /**
@@ -205,53 +169,51 @@ export function deliver(tx: Tx, row: DeliveryRow, decision: Extract<Decision, { 
  * The revision ends, as it does for any item that was at the platform before.
  */
 export function adoptFound(tx: Tx, row: DeliveryRow, kind: ListableKind, found: readonly ContactEntry[]): number {
-  leaveRequest(tx, row);
-  SQL.reject(tx).run(transition(row.state, 'reject'), tx.clock.now(), row.id);
+  leaveRequests(tx, [row]);
+  move(tx, [row], 'reject', { dueAt: 0, uncertain: 0 });
   const isCompared = noteDuplicate(tx, { kind, found, isRefused: isRefusal(row) });
   reconcile(tx, row.id, true);
   return isCompared ? 0 : adoptListed(tx, row.id, kind);
 }
 
 /**
- * Forgets the baseline of a refused update whose earlier attempts have no answer: the API may have either content.
+ * Forgets the baselines of refused updates whose earlier attempts have no answer: the API may have either content.
  * The next write has all fields.
  */
-export function forgetBaseline(tx: Tx, row: DeliveryRow): void {
-  if (row.remoteId === null) return;
-  const before = acknowledgedContent(row)?.text ?? null;
-  const { baseline, hash } = presenceOf(tx.profile, row.kind, { desired: revisionContent(row).text, before });
-  SQL.presence(tx).run(baseline, hash, row.id);
+export function forgetBaselines(tx: Tx, rows: readonly DeliveryRow[]): void {
+  const bound = rows.filter(({ remoteId }) => remoteId !== null);
+  storeBaselines(
+    tx,
+    bound.map((row) => {
+      const before = acknowledgedContent(row)?.text ?? null;
+      return { id: row.id, ...presenceOf(tx.profile, row.kind, { desired: revisionContent(row).text, before }) };
+    }),
+  );
 }
 
 /**
  * I4: the baseline is what the API has acknowledged. If only the item's presence is known, the baseline has no
  * content.
  */
-function delivered(tx: Tx, row: DeliveryRow, contentKnown: boolean): Acknowledged {
+function acknowledgedBy(tx: Tx, { row, decision: { contentKnown } }: Delivery): Acknowledged {
   const sent = revisionContent(row);
   if (!contentKnown) {
     const { baseline, hash } = presenceOf(tx.profile, row.kind, { desired: sent.text, before: null });
     return { acknowledged: 2, baseline, baselineHash: hash };
   }
   const isDesired = row.kind !== 'passport' && row.sentHash === null;
-  if (isDesired) return { acknowledged: 1, baseline: null, baselineHash: null };
-  return { acknowledged: 2, baseline: sent.text, baselineHash: sent.hash };
+  return isDesired ? DESIRED : { acknowledged: 2, baseline: sent.text, baselineHash: sent.hash };
 }
+
+const DESIRED: Acknowledged = { acknowledged: 1, baseline: null, baselineHash: null };
 
 /**
  * The form in which the API now has the item. A person who has made a write by hand, instead of one that was never
  * sent or that the API has refused, has made it as the platform needs it.
  */
-function formOf(tx: Tx, row: DeliveryRow, { by }: Extract<Decision, { kind: 'delivered' }>): FormId {
+function formOf(tx: Tx, { row, decision: { by } }: Delivery): FormId {
   const isByHand = row.sentAt === null || (by === 'person' && row.state !== 'in_doubt');
   return isByHand ? tx.forms.presentOf(row.kind) : row.sentForm;
-}
-
-/** Stages what is still to be written after an acknowledged write (I4). Returns true if a delivery became due for it. */
-function hasFollower(tx: Tx, row: DeliveryRow, { acknowledged }: Acknowledged): boolean {
-  const { kind, id } = row;
-  if (kind === 'passport') return followPassport(tx, id);
-  return (acknowledged !== 1 || gaveIdAway(row)) && reconcile(tx, id) === 'due';
 }
 
 /** True if the platform has refused the create. An import, or an answer of success, shows nothing about other creates. */
@@ -264,9 +226,10 @@ function isRefusal({ reason }: DeliveryRow): boolean {
  * True if the decision shows that the id belongs to the item. The answer to a change of a material has the id of its
  * own request and, without the code, does not show whose id it is. An id that was taken without proof then stays one.
  */
-function showsId(
-  operation: Operation,
-  { remoteId, by }: Pick<Extract<Decision, { kind: 'delivered' }>, 'remoteId' | 'by'>,
-): boolean {
+function showsId(operation: Operation, { remoteId, by }: Delivered): boolean {
   return remoteId !== null && !(operation === 'material.update' && by === 'answer');
+}
+
+function idText({ remoteId }: Delivered): string | null {
+  return remoteId === null ? null : JSON.stringify(remoteId);
 }

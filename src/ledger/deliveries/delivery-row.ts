@@ -6,6 +6,7 @@ import type { ClaimedDelivery } from '../../domain/ports/claim.ts';
 import type { DueDelivery } from '../../domain/ports/due.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type ItemRow, itemColumns } from '../items/item-row.ts';
+import type { RequestRow } from '../items/requests.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
 
 /** An item with the delivery of its present revision, and its request. */
@@ -31,7 +32,7 @@ export const SELECT_DELIVERIES = `SELECT ${COLUMNS} FROM items i LEFT JOIN reque
 
 /** Selects the deliveries of a JSON list of items, without items that have no revision. */
 export const SELECT_LISTED_DELIVERIES = `SELECT ${COLUMNS} FROM json_each(+?) listed
-  CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id`;
+  CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id ORDER BY listed.key`;
 
 /** The columns that are needed to settle a delivery whose write was simply acknowledged. */
 export type SettleRow = Pick<
@@ -47,15 +48,15 @@ export type SettleRow = Pick<
   | 'requestId'
   | 'requestPlace'
   | 'uncertain'
+  | 'sentForm'
   | 'sends'
 >;
 
 /** Selects deliveries as `SettleRow`, without the long texts of the items. */
 export const SELECT_SETTLE_ROWS = `SELECT i.id, i.kind, i.key, i.remote_id AS remoteId, i.revision, i.state, i.operation,
-  i.sent_hash AS sentHash, i.request_id AS requestId, i.request_place AS requestPlace, i.uncertain, r.sends FROM json_each(+?) listed
+  i.sent_hash AS sentHash, i.request_id AS requestId, i.request_place AS requestPlace, i.uncertain, i.sent_form AS sentForm, r.sends
+  FROM json_each(+?) listed
   CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id`;
-
-export const SELECT_DELIVERY = `${SELECT_DELIVERIES} WHERE i.id = +? AND i.state IS NOT NULL`;
 
 /** An item that another item refers to, with its remote id. */
 export interface RefRow {
@@ -94,4 +95,17 @@ export function claimedDelivery(row: DeliveryRow): ClaimedDelivery {
     busySince: busySince(reason),
     awaySince: awaySince(reason),
   };
+}
+
+/** The earlier request of a delivery, whose bytes are sent again; null if there is none. */
+export function keptRequest({
+  requestId,
+  operation,
+  idempotencyKey: key,
+  path,
+  body,
+  sends,
+}: DeliveryRow): RequestRow | null {
+  if (requestId === null || key === null || path === null || sends === null) return null;
+  return { id: requestId, operation, idempotencyKey: key, path, body, sends };
 }

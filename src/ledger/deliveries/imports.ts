@@ -28,13 +28,13 @@ import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { acknowledgedContent, isOpen, isStuck, revisionContent } from '../items/item-row.ts';
-import { reconcile } from '../items/reconcile.ts';
-import { findRequest, leaveRequest, type RequestRow } from '../items/requests.ts';
+import { setDueAt } from '../items/item-writes.ts';
+import { reconcileAll } from '../items/reconcile.ts';
+import { leaveRequests, type RequestRow } from '../items/requests.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
-import { parseJson } from '../store/tx.ts';
-import { claimedDelivery, type DeliveryRow, SELECT_DELIVERIES } from './delivery-row.ts';
+import { parseJson, type Reads, type Tx } from '../store/tx.ts';
+import { claimedDelivery, type DeliveryRow, keptRequest, SELECT_DELIVERIES } from './delivery-row.ts';
 
 /** An import that is sent next, with its members in the order of its body. */
 interface GatheredImport {
@@ -43,6 +43,9 @@ interface GatheredImport {
   isKept: boolean;
   rows: readonly DeliveryRow[];
 }
+
+/** The members of imports that were sent before, by the id of the request. */
+type KeptImports = ReadonlyMap<number, readonly DeliveryRow[]>;
 
 /** The name under which the proofs are stored that bulk imports may be used. */
 const NAME = 'import_proof';
@@ -59,13 +62,15 @@ interface StoredBefore {
   proof: Exclude<ImportProof, { state: 'proven' }> | { state: 'proven'; answersIds: boolean };
 }
 
-const IS_MEMBER = 'i.request_place IS NOT NULL AND i.request_id = +?';
+const IS_MEMBER = 'i.request_place IS NOT NULL AND i.request_id IN (SELECT value FROM json_each(+?))';
 
 const SQL = {
-  members: statement<[number], DeliveryRow>(`${SELECT_DELIVERIES} WHERE ${IS_MEMBER} ORDER BY i.request_place`),
-  memberIds: column<[number], number>(`SELECT i.id FROM items i WHERE ${IS_MEMBER} ORDER BY i.request_place`),
-  limitGroup: statement<[number, number]>(`UPDATE items AS i SET group_max = ? WHERE ${IS_MEMBER}`),
-  putOff: statement<[number, number]>(`UPDATE items AS i SET due_at = ? WHERE ${IS_MEMBER}`),
+  members: statement<[string], DeliveryRow>(
+    `${SELECT_DELIVERIES} WHERE ${IS_MEMBER} ORDER BY i.request_id, i.request_place`,
+  ),
+  memberIds: statement<[string], { requestId: number; id: number }>(
+    `SELECT i.request_id AS requestId, i.id FROM items i WHERE ${IS_MEMBER} ORDER BY i.request_id, i.request_place`,
+  ),
   due: column<[Operation, number], number>(
     "SELECT count(*) FROM (SELECT 1 FROM items WHERE state = 'due' AND operation = ? LIMIT +?)",
   ),
@@ -73,7 +78,7 @@ const SQL = {
   lost: statement<[Operation], DeliveryName & { importId: number }>(
     `SELECT i.id, i.revision, i.request_id AS importId FROM items i
      WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.operation = ?
-       AND i.request_place IS NOT NULL`,
+       AND i.request_place IS NOT NULL ORDER BY i.request_id, i.request_place`,
   ),
   open: column<[{ id: number; revision: number }], number>(
     `SELECT 1 FROM items i WHERE i.id = @id AND i.revision = @revision AND ${isOpen('i')}`,
@@ -82,7 +87,7 @@ const SQL = {
   others: column<[], number>("SELECT count(*) FROM listed WHERE kind = 'product'"),
   blocked: column<[], number>(
     `SELECT id FROM items i WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = 'product.import'
-       AND i.reason ->> '$.code' = 'import_unproven'`,
+       AND i.reason ->> '$.code' = 'import_unproven' ORDER BY i.id`,
   ),
 };
 
@@ -94,12 +99,11 @@ const SQL = {
 export function gatherImport(
   tx: Tx,
   due: readonly DeliveryRow[],
-  newId: number,
-  countMax: number,
+  { newId, countMax, imports }: { newId: number; countMax: number; imports: KeptImports },
 ): GatheredImport | null {
   const [first] = due;
   if (first === undefined) return null;
-  const found = kept(tx, first);
+  const found = keptImport(tx, first, imports);
   if (found !== null) return putOff(tx, found) ? null : found;
   // Members of an import that was refused as a whole may share an import only with each other. Otherwise they could
   // cause the refusal of other deliveries.
@@ -132,31 +136,43 @@ export function claimedMember(tx: Tx, row: DeliveryRow, isKept: boolean): Claime
   return { ...claimedDelivery(row), naturalKey, uncertain: isKept, busySince: null };
 }
 
-/** The members of an import, in the order of its body. */
-export function importMembers(tx: Tx, requestId: number): number[] {
-  return SQL.memberIds(tx).all(requestId);
+/** The members of imports, in the order of their bodies, by the id of the request. */
+export function importMembers(tx: Tx, requestIds: readonly number[]): ReadonlyMap<number, number[]> {
+  if (requestIds.length === 0) return new Map();
+  const rows = SQL.memberIds(tx).all(JSON.stringify(requestIds));
+  return new Map([...Map.groupBy(rows, ({ requestId }) => requestId)].map(([id, of]) => [id, of.map((one) => one.id)]));
 }
 
-/** Limits the size of the imports that the members of this request may share later. */
-export function limitImport(tx: Tx, requestId: number, groupMax: number): void {
-  SQL.limitGroup(tx).run(groupMax, requestId);
+/** How many members imports have. */
+export function importSizes(tx: Tx, requestIds: readonly number[]): ReadonlyMap<number, number> {
+  return new Map([...importMembers(tx, requestIds)].map(([id, members]) => [id, members.length]));
+}
+
+/** The kept imports of deliveries, with their members, by the id of the request. */
+export function keptImports(tx: Tx, requestIds: readonly number[]): KeptImports {
+  const rows = requestIds.length === 0 ? [] : SQL.members(tx).all(JSON.stringify(requestIds));
+  return Map.groupBy(rows, ({ requestId }) => requestId ?? 0);
 }
 
 /** The kept import of a delivery; null if there is none, or if a member of it is not due. */
-function kept(tx: Tx, first: DeliveryRow): GatheredImport | null {
-  const request = first.requestId === null ? undefined : findRequest(tx, first.requestId);
-  if (request === undefined) return null;
-  const rows = SQL.members(tx).all(request.id);
+function keptImport(tx: Tx, first: DeliveryRow, imports: KeptImports): GatheredImport | null {
+  const request = keptRequest(first);
+  if (request === null) return null;
+  const rows = imports.get(request.id) ?? [];
   if (rows.every(({ state }) => state === 'due')) return { request, isKept: true, rows };
-  leaveRequest(tx, first);
+  leaveRequests(tx, [first]);
   return null;
 }
 
 /** Each member may have its own wait. The members are sent together, so all wait for the longest time. */
-function putOff(tx: Tx, { request, rows }: GatheredImport): boolean {
+function putOff(tx: Tx, { rows }: GatheredImport): boolean {
   const dueAt = Math.max(...rows.map((row) => row.dueAt));
   if (dueAt <= tx.clock.now()) return false;
-  SQL.putOff(tx).run(dueAt, request.id);
+  setDueAt(
+    tx,
+    rows.map(({ id }) => id),
+    dueAt,
+  );
   return true;
 }
 
@@ -217,7 +233,7 @@ export function tryChangesAgain(tx: Tx): void {
 /** Stages the changes that were blocked while imports were not used, if imports may be used again. */
 export function releaseChanges(tx: Tx): void {
   if (isPutOff(importProofs(tx).changes, tx.clock.now())) return;
-  for (const id of SQL.blocked(tx).all()) reconcile(tx, id, true);
+  reconcileAll(tx, SQL.blocked(tx).all(), true);
 }
 
 /**

@@ -7,7 +7,8 @@ import { type UnconfirmedPolicy, unconfirmedPolicy } from '../../domain/delivery
 import { ITEM_KINDS, type SubjectKind } from '../../domain/item.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { type ItemRow, isStuck, reasonHas } from '../items/item-row.ts';
-import { reconcile } from '../items/reconcile.ts';
+import { setDueAt } from '../items/item-writes.ts';
+import { reconcileAll } from '../items/reconcile.ts';
 import { markUnconfirmed } from '../items/revisions.ts';
 import { sendPassportAgain } from '../passports/passports.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
@@ -19,8 +20,6 @@ interface BlockedRow {
   revision: number;
   kind: SubjectKind;
 }
-
-type Revision = Pick<BlockedRow, 'id' | 'revision'>;
 
 /** A passport whose product is not complete is checked again after this time. */
 const INCOMPLETE_MS = 3_600_000;
@@ -35,19 +34,24 @@ const EARLIER_ATTEMPT: Reason = { code: 'timeout', message: 'An earlier attempt 
 const SQL = {
   blocked: statement<[number, number], BlockedRow>(
     `SELECT id, revision, kind FROM items
-     WHERE state = 'blocked' AND due_at > 0 AND due_at <= ? ORDER BY due_at LIMIT ?`,
+     WHERE state = 'blocked' AND due_at > 0 AND due_at <= ? ORDER BY due_at, id LIMIT ?`,
   ),
-  postpone: statement<[number, number]>('UPDATE items SET due_at = ? WHERE id = ?'),
-  // Finds a row if the revision before this superseded one had the same content and was refused as well.
-  repeats: statement<[Revision], { found: 1 }>(
-    `SELECT 1 AS found FROM history h JOIN history p ON p.item_id = h.item_id AND p.revision =
+  // Finds a revision if the one before this superseded one had the same content and was refused as well.
+  repeats: statement<[string], { id: number; revision: number }>(
+    `SELECT h.item_id AS id, h.revision FROM json_each(?) l
+     CROSS JOIN history h ON h.item_id = l.value ->> 0 AND h.revision = l.value ->> 1
+     JOIN history p ON p.item_id = h.item_id AND p.revision =
        (SELECT max(revision) FROM history WHERE item_id = h.item_id AND revision < h.revision)
-     WHERE h.item_id = @id AND h.revision = @revision AND h.state = 'superseded' AND p.state = 'superseded'
-       AND p.operation = h.operation AND p.desired_hash = h.desired_hash
-       AND ${reasonHas('p', 'asked_again')}`,
+     WHERE h.state = 'superseded' AND p.state = 'superseded' AND p.operation = h.operation
+       AND p.desired_hash = h.desired_hash AND ${reasonHas('p', 'asked_again')}`,
   ),
-  forgetEvents: statement<[Revision]>('DELETE FROM events WHERE item_id = @id AND revision = @revision'),
-  forget: statement<[Revision]>('DELETE FROM history WHERE item_id = @id AND revision = @revision'),
+  forgetEvents: statement<[string]>(
+    `DELETE FROM events WHERE id IN (SELECT e.id FROM json_each(?) l
+       CROSS JOIN events e ON e.item_id = l.value ->> 0 AND e.revision = l.value ->> 1)`,
+  ),
+  forget: statement<[string]>(
+    'DELETE FROM history WHERE (item_id, revision) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))',
+  ),
   /** For each value of `productUpdate`: the items whose change was staged under another value, and is not in flight. */
   stagedOtherwise: {
     import: column<[], number>(
@@ -71,19 +75,20 @@ const SQL = {
        AND acknowledged = 1 AND sent_hash IS NULL`,
   ),
   resent: statement<[string], Pick<ItemRow, 'id' | 'revision' | 'reason'>>(
-    "SELECT id, revision, reason FROM items WHERE state = 'due' AND operation = ? AND uncertain = 1",
+    "SELECT id, revision, reason FROM items WHERE state = 'due' AND operation = ? AND uncertain = 1 ORDER BY id",
   ),
   refused: statement<[string], { id: number; revision: number; reason: string }>(
     `SELECT i.id, i.revision, i.reason FROM items i
-     WHERE ${isStuck('i')} AND i.state = 'rejected' AND i.reason ->> '$.lookAgain' = 1 AND i.source = +?`,
+     WHERE ${isStuck('i')} AND i.state = 'rejected' AND i.reason ->> '$.lookAgain' = 1 AND i.source = +? ORDER BY i.id`,
   ),
   // No list shows a BOM item, so only the profile can end its wait.
-  left: statement<[{ now: number; source: string; takesAnswers: 0 | 1 }]>(
-    `UPDATE items AS i SET due_at = @now
+  left: column<[{ source: string; takesAnswers: 0 | 1 }], number>(
+    `SELECT i.id FROM items i
      WHERE ${isStuck('i')} AND i.state = 'in_doubt' AND i.due_at = 0 AND i.source = +@source
        AND ((i.operation = 'product.create' AND i.request_place IS NOT NULL)
          OR ((i.operation <> 'bom_item.create' OR @takesAnswers = 1) AND ${reasonHas('i', 'was_answered')})
-         OR ${reasonHas('i', 'looked_up_by_runs')})`,
+         OR ${reasonHas('i', 'looked_up_by_runs')})
+     ORDER BY i.id`,
   ),
 };
 
@@ -94,21 +99,36 @@ const SQL = {
 export function recheckBlocked(tx: Tx, { limit }: { limit: number }): { staged: number; more: boolean } {
   if (tx.profile.recheckBlockedMs === 0) return { staged: 0, more: false };
   const rows = SQL.blocked(tx).all(tx.clock.now(), limit);
-  return { staged: rows.filter((row) => askAgain(tx, row)).length, more: rows.length === limit };
+  const others = rows.filter(({ kind }) => kind !== 'passport');
+  const staged = new Set(
+    reconcileAll(
+      tx,
+      others.map(({ id }) => id),
+      true,
+    ).keys(),
+  );
+  for (const { id, kind } of rows) if (kind === 'passport' && sendPassportAgain(tx, id)) staged.add(id);
+  const left = rows.filter(({ id }) => !staged.has(id));
+  setDueAt(
+    tx,
+    left.map(({ id }) => id),
+    tx.clock.now() + INCOMPLETE_MS,
+  );
+  forgetRepeats(
+    tx,
+    rows.filter(({ id }) => staged.has(id)),
+  );
+  return { staged: staged.size, more: rows.length === limit };
 }
 
-function askAgain(tx: Tx, { id, revision, kind }: BlockedRow): boolean {
-  const staged = kind === 'passport' ? sendPassportAgain(tx, id) : reconcile(tx, id, true) !== null;
-  if (!staged) {
-    SQL.postpone(tx).run(tx.clock.now() + INCOMPLETE_MS, id);
-    return false;
-  }
-  // I9: if a business rule refuses for years, only the first and the last refusal are kept.
-  if (SQL.repeats(tx).get({ id, revision })) {
-    SQL.forgetEvents(tx).run({ id, revision });
-    SQL.forget(tx).run({ id, revision });
-  }
-  return true;
+/** I9: if a business rule refuses for years, only the first and the last refusal are kept. */
+function forgetRepeats(tx: Tx, refused: readonly BlockedRow[]): void {
+  if (refused.length === 0) return;
+  const repeats = SQL.repeats(tx).all(JSON.stringify(refused.map(({ id, revision }) => [id, revision])));
+  if (repeats.length === 0) return;
+  const list = JSON.stringify(repeats.map(({ id, revision }) => [id, revision]));
+  SQL.forgetEvents(tx).run(list);
+  SQL.forget(tx).run(list);
 }
 
 /**
@@ -119,7 +139,7 @@ export function followProfile(tx: Tx): void {
   const policies = policiesOf(tx.profile);
   if (JSON.stringify(policies) !== before)
     followPolicies(tx, policies, JSON.parse(before ?? '{}') as Partial<Policies>);
-  for (const itemId of SQL.stagedOtherwise[tx.profile.productUpdate](tx).all()) reconcile(tx, itemId);
+  reconcileAll(tx, SQL.stagedOtherwise[tx.profile.productUpdate](tx).all());
   followForms(tx);
 }
 
@@ -129,11 +149,16 @@ export function followProfile(tx: Tx): void {
  * under the same key (I2).
  */
 function lookUpResent(tx: Tx, operation: Operation): void {
-  for (const { id, revision, reason: text } of SQL.resent(tx).all(operation)) {
-    const stored = storedReason(text);
-    const reason = stored !== null && mayExplain(stored.code, 'in_doubt') ? stored : EARLIER_ATTEMPT;
-    markUnconfirmed(tx, { id, revision, state: 'due' }, { reason, lookAt: tx.clock.now() });
-  }
+  const lookAt = tx.clock.now();
+  const rows = SQL.resent(tx).all(operation);
+  markUnconfirmed(
+    tx,
+    rows.map(({ id, revision, reason: text }) => {
+      const stored = storedReason(text);
+      const reason = stored !== null && mayExplain(stored.code, 'in_doubt') ? stored : EARLIER_ATTEMPT;
+      return { id, revision, state: 'due', why: { reason, lookAt } };
+    }),
+  );
 }
 
 function followPolicies(tx: Tx, policies: Policies, before: Partial<Policies>): void {
@@ -149,7 +174,7 @@ function followForms(tx: Tx): void {
   const present = JSON.stringify(ITEM_KINDS.map((kind) => tx.forms.presentOf(kind)));
   const before = readMeta(tx, FORMS);
   if (before === present) return;
-  for (const itemId of before === null ? [] : SQL.sentAgain(tx).all()) reconcile(tx, itemId);
+  if (before !== null) reconcileAll(tx, SQL.sentAgain(tx).all());
   writeMeta(tx, FORMS, present);
 }
 
@@ -168,12 +193,17 @@ function policiesOf(profile: Profile): Policies {
  */
 export function lookUpRefusedCreates(tx: Tx, source: string): void {
   const takesAnswers = tx.profile.answers.withoutProof === 'accept' ? 1 : 0;
-  SQL.left(tx).run({ now: tx.clock.now(), source, takesAnswers });
-  for (const { id, revision, reason } of SQL.refused(tx).all(source)) {
-    markUnconfirmed(
-      tx,
-      { id, revision, state: 'rejected' },
-      { reason: storedReason(reason) ?? NO_REASON, lookAt: tx.clock.now() },
-    );
-  }
+  const now = tx.clock.now();
+  setDueAt(tx, SQL.left(tx).all({ source, takesAnswers }), now);
+  markUnconfirmed(
+    tx,
+    SQL.refused(tx)
+      .all(source)
+      .map(({ id, revision, reason }) => ({
+        id,
+        revision,
+        state: 'rejected',
+        why: { reason: storedReason(reason) ?? NO_REASON, lookAt: now },
+      })),
+  );
 }

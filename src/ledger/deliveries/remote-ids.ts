@@ -8,6 +8,7 @@ import { isIdOfAllKinds } from '../../domain/remote-id.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { gaveIdAway } from '../items/item-row.ts';
+import { takeRemoteIds } from '../items/item-writes.ts';
 import { reconcile } from '../items/reconcile.ts';
 import { noteEvent } from '../items/revisions.ts';
 import { statement } from '../store/statement.ts';
@@ -15,7 +16,7 @@ import type { Tx } from '../store/tx.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 
 /** An item and its new remote id as JSON; null if the item gets no id. */
-interface GivenId {
+export interface GivenId {
   id: number;
   kind: SubjectKind;
   given: string | null;
@@ -34,13 +35,12 @@ const SQL = {
   holder: statement<[{ kinds: string; kind: SubjectKind; remoteId: string; id: number }], Holder>(
     `SELECT i.id, i.kind, i.key, r.id IS NULL OR r.missing_since IS NOT NULL AS isGone
      FROM json_each(@kinds) k CROSS JOIN items i ON i.kind = k.value LEFT JOIN records r ON r.id = i.record_id
-     WHERE i.remote_id = @remoteId AND i.remote_id <> 'null' AND i.id <> @id ORDER BY i.kind <> @kind LIMIT 1`,
+     WHERE i.remote_id = @remoteId AND i.remote_id <> 'null' AND i.id <> @id ORDER BY i.kind <> @kind, i.id LIMIT 1`,
   ),
   holders: statement<[{ kinds: string; ids: string }], { id: number; remoteId: string }>(
     `SELECT i.id, i.remote_id AS remoteId FROM json_each(@kinds) k CROSS JOIN json_each(@ids) g
      CROSS JOIN items i ON i.kind = k.value AND i.remote_id = g.value AND i.remote_id <> 'null'`,
   ),
-  giveAway: statement<[number]>("UPDATE items SET remote_id = 'null' WHERE id = ?"),
 };
 
 /** The items whose new remote id another item has, or is given at the same time. */
@@ -70,7 +70,7 @@ export function resolveIdConflict(
   // other item.
   if (gaveIdAway(row)) return { ...decision, remoteId: null };
   if (holder.isGone === 1 && holder.kind === row.kind) {
-    SQL.giveAway(tx).run(holder.id);
+    takeRemoteIds(tx, [holder.id]);
     // If a delivery of the holder may have arrived, it is settled first. The holder is then reconciled again.
     reconcile(tx, holder.id);
     noteEvent(tx, holder.id, null, 'id_left', {

@@ -1,6 +1,5 @@
 // Sends stuck deliveries again.
 
-import { transition } from '../../domain/delivery/delivery.ts';
 import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import type { MappedRecord } from '../../domain/ports/intake.ts';
 import type {
@@ -13,11 +12,19 @@ import type {
 import { identitiesOf } from '../../domain/record.ts';
 import { countCreates, kindCreatedBy, listAgain } from '../contact/contact.ts';
 import { KEPT_KEY } from '../items/content.ts';
-import { hasReason, ITEM_COLUMNS, type ItemRow, isOpenState, isStuck, itemsOfRecords } from '../items/item-row.ts';
-import { reconcile, sendInPresentForm } from '../items/reconcile.ts';
-import { leaveRequest } from '../items/requests.ts';
+import {
+  hasReason,
+  ITEM_COLUMNS,
+  type ItemRow,
+  isOpenState,
+  isStuck,
+  itemsById,
+  itemsOfRecords,
+} from '../items/item-row.ts';
+import { reconcileAll, sendInPresentForm } from '../items/reconcile.ts';
+import { leaveRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
-import { noteEvent, takeBackDelivery } from '../items/revisions.ts';
+import { move, noteEvents, supersedeRevisions } from '../items/revisions.ts';
 import { findRecordsToStage, stageAll, storeStates, type Tally } from '../records/staging.ts';
 import { countReplacedRows, type PendingRow, pendingRecord } from '../records/streams.ts';
 import { column, statement } from '../store/statement.ts';
@@ -123,7 +130,6 @@ const SQL = {
   savepoint: statement('SAVEPOINT dry_run'),
   undo: statement('ROLLBACK TO dry_run'),
   release: statement('RELEASE dry_run'),
-  resend: statement<[string, number]>('UPDATE items SET state = ?, due_at = 0, uncertain = 0 WHERE id = ?'),
 };
 
 export function replayCandidates(
@@ -149,20 +155,26 @@ export function forceUnconfirmed(
   if (selected?.type !== 'deliveries') return 0;
   const unconfirmed = SQL.unconfirmed(tx).all(parametersOf(selected.selection));
   if (dryRun) return unconfirmed.length;
-  for (const item of unconfirmed) {
-    const { id, revision } = item;
-    // A person has decided about this delivery alone. But its stored request is never sent again. If the request is
-    // an import of changed products, its other members leave the import too, and get new requests.
-    leaveRequest(tx, item);
-    // A person has confirmed that the write had no effect. The revision ends, because a server that stores its
-    // failures would repeat the failure for ever under the same key.
-    SQL.resend(tx).run(transition('in_doubt', 'resend'), id);
-    noteEvent(tx, id, revision, 'forced', null);
-    markAbsent(tx, id);
-    takeBackDelivery(tx, id);
-    // If the desired payload has changed since, that payload is sent.
-    reconcile(tx, id);
-  }
+  const ids = unconfirmed.map(({ id }) => id);
+  // A person has decided about these deliveries alone. But their stored requests are never sent again. If a request is
+  // an import of changed products, its other members leave the import too, and get new requests.
+  leaveRequests(tx, unconfirmed);
+  // A person has confirmed that the writes had no effect. The revisions end, because a server that stores its
+  // failures would repeat a failure for ever under the same key.
+  move(
+    tx,
+    unconfirmed.map(({ id }) => ({ id, state: 'in_doubt' as const })),
+    'resend',
+    { dueAt: 0, uncertain: 0 },
+  );
+  noteEvents(
+    tx,
+    unconfirmed.map(({ id, revision }) => ({ id, revision, type: 'forced', detail: null })),
+  );
+  markAbsent(tx, ids);
+  supersedeRevisions(tx, itemsById(tx, ids));
+  // If the desired payload has changed since, that payload is sent.
+  reconcileAll(tx, ids);
   return unconfirmed.length;
 }
 
@@ -225,6 +237,7 @@ export function replayForm(tx: Tx, { sources, keys, kinds, after, dryRun }: Form
   const count = (of: Partial<Record<ItemKind, number>>): void => {
     of[kind] = (of[kind] ?? 0) + 1;
   };
+  const sent: ItemRow[] = [];
   for (const item of rows) {
     const isNamed = keys.includes(item.key) || (item.naturalKey !== null && keys.includes(item.naturalKey));
     if (sources.length > 0 && !sources.includes(item.source)) continue;
@@ -232,10 +245,11 @@ export function replayForm(tx: Tx, { sources, keys, kinds, after, dryRun }: Form
     if (!isNamed && (keys.length > 0 || item.ignoredHash !== null)) continue;
     if (isOpenState(item.state)) count(page.open);
     else {
-      if (!dryRun && (isNamed || isKind || canUpdate(tx, kind))) sendInPresentForm(tx, item.id);
+      if (!dryRun && (isNamed || isKind || canUpdate(tx, kind))) sent.push(item);
       count(canUpdate(tx, kind) ? page.staged : page.unsupported);
     }
   }
+  sendInPresentForm(tx, sent);
   const last = rows.at(-1);
   page.next = last === undefined ? { form: after.form + 1, id: 0 } : { form: after.form, id: last.id };
   return page;

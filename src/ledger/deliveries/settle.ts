@@ -1,173 +1,342 @@
 // Stores the decisions about deliveries that were sent, or that cannot be sent.
 
-import { type DeliveryEvent, transition } from '../../domain/delivery/delivery.ts';
+import type { DeliveryEvent } from '../../domain/delivery/delivery.ts';
 import { isSettleState, mayBeSettled } from '../../domain/delivery/manual-resolution.ts';
 import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledger.ts';
 import { kindCreatedBy } from '../contact/contact.ts';
-import { reasonText } from '../items/item-row.ts';
-import { reconcile } from '../items/reconcile.ts';
-import { leaveRequest } from '../items/requests.ts';
+import { itemsById, mayHaveArrived, reasonText } from '../items/item-row.ts';
+import { sendLater, setGroupMax } from '../items/item-writes.ts';
+import { reconcileAll, type StagedItems } from '../items/reconcile.ts';
+import { leaveRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
-import { ignoreDelivery, markUnconfirmed, noteEvent, takeBackDelivery } from '../items/revisions.ts';
+import { ignoreDeliveries, markUnconfirmed, move, noteEvents, supersedeRevisions } from '../items/revisions.ts';
 import { markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { adoptFound, deliver, forgetBaseline, settlePlain } from './deliver.ts';
+import { adoptFound, deliverAll, forgetBaselines, givenIds, settlePlain } from './deliver.ts';
 import {
   type DeliveryRow,
   isImportedCreate,
-  SELECT_DELIVERY,
+  SELECT_LISTED_DELIVERIES,
   SELECT_SETTLE_ROWS,
   type SettleRow,
 } from './delivery-row.ts';
-import { importMembers, limitImport } from './imports.ts';
-import { resolveIdConflict } from './remote-ids.ts';
+import { importMembers } from './imports.ts';
+import { idsTakenByOthers, resolveIdConflict } from './remote-ids.ts';
 
 const SQL = {
-  rows: statement<[string], SettleRow>(SELECT_SETTLE_ROWS),
-  byId: statement<[number], DeliveryRow>(SELECT_DELIVERY),
-  move: statement<[string, number, number, number, string, number, number]>(
-    `UPDATE items SET state = ?, due_at = ?, attempts = max(0, attempts + ?), uncertain = ?, reason = ?, settled_at = ?
-     WHERE id = ?`,
-  ),
-  sendLater: statement<[number, number | null, number]>(
-    "UPDATE items SET due_at = ?, group_max = ? WHERE id = ? AND state = 'due'",
-  ),
-  limit: statement<[number, number]>('UPDATE items SET group_max = ? WHERE id = ?'),
-  reject: statement<[string, string, number, number]>(
-    'UPDATE items SET state = ?, due_at = 0, reason = ?, settled_at = ? WHERE id = ?',
-  ),
-  goAlone: statement<[number]>('UPDATE items SET group_max = 1 WHERE id = ? AND group_max IS NOT 1'),
+  plain: statement<[string], SettleRow>(SELECT_SETTLE_ROWS),
+  rows: statement<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
 };
+
+/** A member of a request whose decision still holds. */
+interface Member<D extends Decision = Decision> {
+  row: DeliveryRow;
+  settlement: Settlement;
+  decision: D;
+  /** True if the delivery is a member of a kept import. */
+  isTied: boolean;
+}
+
+type Delivered = Extract<Decision, { kind: 'delivered' }>;
+type Ignored = Extract<Decision, { kind: 'ignored' }>;
+type OpenDecision = Exclude<Decision, Delivered | Ignored>;
+
+/** How many deliveries each item has released. */
+type Released = ReadonlyMap<number, number>;
 
 /**
  * Stores the decisions about deliveries that were sent. An answer is plain if it acknowledges the write of an item whose
- * desired payload has not changed since. Plain answers are settled together with few statements. All other requests are
- * settled member by member.
+ * desired payload has not changed since. The plain answers are settled together, and then all others.
  */
 export function settle(tx: Tx, groups: readonly RequestSettlement[]): Settled[] {
   const ids = groups.flatMap(({ settlements }) => settlements.map(({ id }) => id));
-  const present = SQL.rows(tx).all(JSON.stringify(ids));
+  const present = SQL.plain(tx).all(JSON.stringify(ids));
   const rows = new Map(present.map((row) => [row.id, row]));
   const found = groups.map((group) => ({
     group,
     members: group.settlements.map((settlement) => ({ settlement, row: rows.get(settlement.id) })),
   }));
-  // Two groups may name the same delivery, and the second must see what the first has stored. So they are settled in order.
-  const settled = new Set(ids).size === ids.length ? settlePlain(tx, found) : [];
-  const settledIds = new Set<number>();
-  return found.flatMap((one, at) => settled[at] ?? settleRequest(tx, one.group, settledIds));
+  const requests = found.flatMap(({ members }) => [...new Set(members.flatMap(({ row }) => row?.requestId ?? []))]);
+  const done = new Set<number>();
+  // Two groups may name the same delivery, or members of one import, and the second must see what the first has stored.
+  // So they are settled in order.
+  if (new Set(ids).size < ids.length || new Set(requests).size < requests.length)
+    return groups.flatMap((group) => settleGroups(tx, [group], done).flat());
+  const plain = settlePlain(tx, found);
+  const others = settleGroups(
+    tx,
+    groups.filter((_, at) => plain[at] === null),
+    done,
+  ).values();
+  return plain.flatMap((settled) => settled ?? others.next().value ?? []);
+}
+
+/**
+ * Settles the members of requests, whatever was decided about them.
+ *
+ * @param done deliveries that this transaction has settled. A second decision about one of them changes nothing.
+ *   This function adds the deliveries that it settles.
+ */
+function settleGroups(tx: Tx, groups: readonly RequestSettlement[], done: Set<number>): Settled[][] {
+  const ids = groups.flatMap(({ settlements }) => settlements.map(({ id }) => id)).filter((id) => !done.has(id));
+  const rows = new Map((ids.length === 0 ? [] : SQL.rows(tx).all(JSON.stringify(ids))).map((row) => [row.id, row]));
+  const found = groups.map((group) => {
+    const members = group.settlements.flatMap((settlement): Member[] => {
+      const row = rows.get(settlement.id);
+      if (row === undefined || done.has(row.id) || !isAsDecided(row, settlement, group.claim)) return [];
+      done.add(row.id);
+      return [{ row, settlement, decision: settlement.decision, isTied: false }];
+    });
+    return { group, members };
+  });
+  settleImports(tx, found);
+  const settled = settleMembers(
+    tx,
+    found.flatMap(({ members }) => members),
+  );
+  return groups.map(({ settlements }) =>
+    settlements.map((one) => {
+      const result = settled.get(one) ?? { id: one.id, revision: one.revision, released: 0, applied: false };
+      settled.delete(one);
+      return result;
+    }),
+  );
+}
+
+/** Limits the imports of these members, and decides which imports are sent again. All others are released. */
+function settleImports(tx: Tx, found: readonly { group: RequestSettlement; members: readonly Member[] }[]): void {
+  const membersOf = importMembers(tx, [...importsOf(found.flatMap(({ members }) => members)).keys()]);
+  const left: DeliveryRow[] = [];
+  for (const { group, members } of found) {
+    const { groupMax, keep } = group;
+    const imports = [...importsOf(members)];
+    for (const [requestId, ofImport] of imports) {
+      const staying = ofImport.filter(({ decision }) => STAYS_OPEN.has(decision.kind));
+      // I3: an import is only kept with all its members. Bytes that a member has left may not be sent again.
+      const isKept = keep && staying.length === membersOf.get(requestId)?.length;
+      for (const member of ofImport) member.isTied = isKept;
+      if (!isKept) left.push(...ofImport.map(({ row }) => row));
+    }
+    if (groupMax === null) continue;
+    const created = members.map(({ row }) => row).filter(isImportedCreate);
+    for (const row of created) row.groupMax = groupMax;
+    const changed = imports.flatMap(([requestId]) => membersOf.get(requestId) ?? []);
+    setGroupMax(tx, [...created.map(({ id }) => id), ...changed], groupMax);
+  }
+  leaveRequests(tx, left);
+}
+
+/** The members of imports of changed products, by the id of the request. */
+function importsOf(members: readonly Member[]): Map<number, Member[]> {
+  const changed = members.filter(({ row }) => row.operation === 'product.import' && row.requestId !== null);
+  return Map.groupBy(changed, ({ row }) => row.requestId ?? 0);
+}
+
+function settleMembers(tx: Tx, members: readonly Member[]): Map<Settlement, Settled> {
+  const taken = idsTakenByOthers(tx, givenIds(members.filter(isDelivered)));
+  const free = members.filter(({ row }) => !taken.has(row.id));
+  const released = settleDecided(tx, free);
+  const settled = new Map(free.map((member) => [member.settlement, settledOf(member, released)]));
+  // Two items have got the same id. That is rare, and each conflict has to see how the one before it was resolved.
+  for (const member of members)
+    if (isDelivered(member) && taken.has(member.row.id)) settled.set(member.settlement, settleConflict(tx, member));
+  return settled;
+}
+
+/** Settles a delivery whose item has got the id of another item. */
+function settleConflict(tx: Tx, member: Member<Delivered>): Settled {
+  const [row = member.row] = SQL.rows(tx).all(JSON.stringify([member.row.id]));
+  const instead = resolveIdConflict(tx, row, member.decision);
+  const released = settleDecided(tx, [{ ...member, row, decision: instead ?? member.decision }]);
+  return { ...settledOf(member, released), ...(instead !== null && { instead }) };
+}
+
+function settledOf({ row: { id, revision } }: Member, released: Released): Settled {
+  return { id, revision, released: released.get(id) ?? 0, applied: true };
+}
+
+/** Stores decisions. No item gets the id of another one. */
+function settleDecided(tx: Tx, members: readonly Member[]): Released {
+  return new Map([
+    ...settleDelivered(tx, members.filter(isDelivered)),
+    ...settleIgnored(tx, members.filter(isIgnored)),
+    ...settleOpen(tx, members.filter(isOpenDecision)),
+  ]);
+}
+
+function settleDelivered(tx: Tx, members: readonly Member<Delivered>[]): Released {
+  noteEvents(
+    tx,
+    members.flatMap(({ row: { id, revision }, decision: { by, shownAs } }) => [
+      ...(shownAs === undefined ? [] : [{ id, revision, type: 'shown_as', detail: { message: shownAs } }]),
+      ...(by === 'answer' ? [] : [{ id, revision, type: by, detail: by === 'person' ? ARRIVED : null }]),
+    ]),
+  );
+  const released = new Map<number, number>();
+  const known: Member<Delivered>[] = [];
+  for (const member of members) {
+    const { row, decision } = member;
+    const kind = kindCreatedBy(row.operation);
+    if (decision.shown === undefined || kind === undefined) known.push(member);
+    else released.set(row.id, adoptFound(tx, row, kind, decision.shown));
+  }
+  return new Map([...released, ...deliverAll(tx, known)]);
+}
+
+function settleIgnored(tx: Tx, members: readonly Member<Ignored>[]): Released {
+  ignoreDeliveries(
+    tx,
+    members.map(({ row, decision: { reason } }) => ({ item: row, reason })),
+  );
+  // The items do not block a passport any more.
+  markPassportsDirtyBy(
+    tx,
+    members.map(({ row: { id, kind, key } }) => ({ id, kind, key, isNew: false })),
+  );
+  return countDue(reconcileAll(tx, idsOf(members)));
+}
+
+/** Stores the decisions that do not end with an acknowledged write. */
+function settleOpen(tx: Tx, members: readonly Member<OpenDecision>[]): Released {
+  const now = tx.clock.now();
+  const changes = members.map((member): Changed => ({ ...member, ...changeBy(member, now) }));
+  leaveRequests(
+    tx,
+    changes.filter(leavesRequest).map(({ row }) => row),
+  );
+  for (const [event, moved] of Map.groupBy(changes, (one) => one.event)) {
+    const rows = moved.map(({ row: { id, state }, change }) => ({ id, state, change }));
+    move(tx, rows, event, ({ change }) => change);
+  }
+  // A wait for a limit is not stored as an event, and nor is a delivery that stays unconfirmed: such events would
+  // hide the other ones. The delivery's reason shows them.
+  const noted = changes.filter(({ decision }) => decision.kind !== 'retry' || decision.spend).filter(isNews);
+  noteEvents(
+    tx,
+    noted.map(({ row: { id, revision }, decision: { kind, reason } }) => ({
+      id,
+      revision,
+      type: kind,
+      detail: reason,
+    })),
+  );
+  const ended = changes.filter(({ decision }) => ENDS.has(decision.kind));
+  // A passport's result is looked up before its delivery ends, and its next step depends on its status.
+  const unclear = ended.filter(({ row, decision }) => row.uncertain === 1 && !provesAbsence(decision));
+  forgetBaselines(
+    tx,
+    unclear.map(({ row }) => row).filter(({ kind }) => kind !== 'passport'),
+  );
+  markAbsent(tx, idsOf(ended.filter(({ decision }) => decision.kind === 'rejected' && provesAbsence(decision))));
+  const again = changes.filter(({ row, decision }) => decision.kind === 'resend' && isImportedCreate(row));
+  // A newer payload is staged after a decision that ends the revision. It is also staged if the older payload would
+  // be sent again after it is known to have had no effect.
+  const untouched = changes.filter(
+    ({ row, decision, change, isTied }) =>
+      decision.kind === 'retry' && change.uncertain === 0 && !isTied && row.kind !== 'passport',
+  );
+  return new Map([...beginAgain(tx, again), ...countDue(reconcileAll(tx, idsOf([...ended, ...untouched])))]);
+}
+
+/**
+ * Begins new revisions of new products that their import has not made. The import is not sent again, and another
+ * request must not use the same revision (I2).
+ */
+function beginAgain(tx: Tx, members: readonly Changed[]): Released {
+  const ids = idsOf(members);
+  markAbsent(tx, ids);
+  supersedeRevisions(
+    tx,
+    itemsById(tx, ids).filter((item) => !mayHaveArrived(item)),
+  );
+  const staged = reconcileAll(tx, ids);
+  sendLater(
+    tx,
+    members.map(({ row: { id, groupMax }, change: { dueAt } }) => ({ id, dueAt, groupMax })),
+  );
+  return countDue(staged);
+}
+
+/** A member, and what its decision changes. */
+type Changed = Member<OpenDecision> & ReturnType<typeof changeBy>;
+
+function changeBy({ row, settlement: { decidedAt }, decision }: Member<OpenDecision>, now: number) {
+  const { event, dueAt, spent, uncertain = row.uncertain } = DECISION_CHANGES[decision.kind](decision as never);
+  const sinceMs = dueAt === 0 || decidedAt === undefined ? 0 : now - decidedAt;
+  return { event, change: { dueAt: dueAt + sinceMs, spent, uncertain, reason: decision.reason } };
+}
+
+/** False if the request is kept, because its bytes may be sent again. The members of imports left before. */
+function leavesRequest({ row, decision }: Member<OpenDecision>): boolean {
+  if (row.operation === 'product.import') return false;
+  const isOver = !STAYS_OPEN.has(decision.kind) && decision.reason.lookAgain !== true;
+  return isOver || (decision.kind === 'retry' && isImportedCreate(row));
+}
+
+/** False for a delivery that stays unconfirmed for the same reason. */
+function isNews({ row, decision }: Member<OpenDecision>): boolean {
+  return decision.kind !== 'unconfirmed' || row.state !== 'in_doubt' || reasonText(decision.reason) !== row.reason;
+}
+
+/** True if a delivery has not changed since the decision. */
+function isAsDecided(
+  row: DeliveryRow,
+  { revision, decision, seen }: Settlement,
+  claim: RequestSettlement['claim'],
+): boolean {
+  if (row.revision !== revision) return false;
+  if (seen !== undefined) return maySay(row, decision) && isAsSeen(row, seen);
+  if (claim === null) return row.state === 'in_doubt';
+  const isClaimed = row.requestId === claim.request && row.sends === claim.sends;
+  return isClaimed && (row.state === 'sending' || row.state === 'in_doubt');
+}
+
+/** True if a decision proves that the write had no effect. */
+function provesAbsence(decision: OpenDecision): boolean {
+  if (decision.kind === 'parked') return decision.open !== true;
+  return decision.kind === 'rejected' && decision.absent === true;
+}
+
+/** True if a person may resolve a delivery of this kind and state with this decision. */
+function maySay({ kind, state, uncertain }: DeliveryRow, decision: Decision): boolean {
+  const said = decision.kind;
+  if (said !== 'delivered' && said !== 'rejected' && said !== 'ignored') return false;
+  return isSettleState(state) && mayBeSettled({ kind, state, uncertain: uncertain === 1 }, said);
+}
+
+/** True if a delivery has not changed since a person looked it up. */
+function isAsSeen({ state, sentAt, reason }: DeliveryRow, seen: NonNullable<Settlement['seen']>): boolean {
+  const { code } = storedReason(reason) ?? NO_REASON;
+  return state === seen.state && sentAt === seen.sentAt && code === seen.reason.code;
+}
+
+const isDelivered = (member: Member): member is Member<Delivered> => member.decision.kind === 'delivered';
+const isIgnored = (member: Member): member is Member<Ignored> => member.decision.kind === 'ignored';
+const isOpenDecision = (member: Member): member is Member<OpenDecision> => !isDelivered(member) && !isIgnored(member);
+
+function idsOf(members: readonly Member[]): number[] {
+  return members.map(({ row }) => row.id);
+}
+
+function countDue(staged: StagedItems): Released {
+  return new Map([...staged].map(([id, state]) => [id, state === 'due' ? 1 : 0]));
 }
 
 /** The text that the timeline shows for a manual resolution. */
 const ARRIVED = { message: 'A person has reported that the write arrived.' };
 
-/**
- * Settles the members of one request, whatever was decided about them.
- *
- * @param settledIds deliveries that this transaction has settled. A second decision about one of them changes nothing.
- *   This function adds the deliveries that it settles.
- */
-function settleRequest(
-  tx: Tx,
-  { claim, settlements, keep, groupMax }: RequestSettlement,
-  settledIds: Set<number>,
-): Settled[] {
-  const found = settlements.map((settlement) => {
-    const row = settledIds.has(settlement.id) ? undefined : rowOf(tx, settlement, claim);
-    if (row !== undefined) settledIds.add(row.id);
-    return { ...settlement, row };
-  });
-  const kept = new Set<number>();
-  for (const { row } of groupMax === null ? [] : found) {
-    if (row !== undefined && isImportedCreate(row)) {
-      row.groupMax = groupMax;
-      SQL.limit(tx).run(groupMax ?? 0, row.id);
-    }
-  }
-  for (const row of importsOf(found)) {
-    const requestId = row.requestId ?? 0;
-    if (groupMax !== null) limitImport(tx, requestId, groupMax);
-    const staying = found.filter((one) => one.row?.requestId === requestId && STAYS_OPEN.has(one.decision.kind));
-    // I3: an import is only kept with all its members. Bytes that a member has left may not be sent again.
-    if (keep && staying.length === importMembers(tx, requestId).length) kept.add(requestId);
-    else leaveRequest(tx, row);
-  }
-  // One time for all members: members with the same decision are then read back together.
-  const now = tx.clock.now();
-  return found.map(({ id, revision, decision, decidedAt, row }) =>
-    row
-      ? settleRow(tx, row, decision, { decidedAt, now, isTied: kept.has(row.requestId ?? 0) })
-      : { id, revision, released: 0, applied: false },
-  );
-}
+/** The decisions after which the same revision may be sent again. */
+const STAYS_OPEN: ReadonlySet<Decision['kind']> = new Set(['unconfirmed', 'resend', 'retry']);
 
-function settleRow(tx: Tx, row: DeliveryRow, decision: Decision, times: Times): Settled {
-  const { id, revision } = row;
-  if (decision.kind === 'delivered') {
-    // The conflict is found before anything is written, so it affects this item only.
-    const instead = resolveIdConflict(tx, row, decision);
-    if (instead !== null) return { ...settleRow(tx, row, instead, times), instead };
-    if (decision.shownAs !== undefined) noteEvent(tx, id, revision, 'shown_as', { message: decision.shownAs });
-    if (decision.by !== 'answer') noteEvent(tx, id, revision, decision.by, decision.by === 'person' ? ARRIVED : null);
-    const kind = kindCreatedBy(row.operation);
-    const { shown } = decision;
-    const isFound = shown !== undefined && kind !== undefined;
-    const released = isFound ? adoptFound(tx, row, kind, shown) : deliver(tx, row, decision);
-    return { id, revision, released, applied: true };
-  }
-  if (decision.kind === 'ignored') {
-    ignoreDelivery(tx, id, decision.reason);
-    // The item does not block a passport any more.
-    markPassportsDirtyBy(tx, [{ id, kind: row.kind, key: row.key, isNew: false }]);
-    return { id, revision, released: reconcile(tx, id) === 'due' ? 1 : 0, applied: true };
-  }
-  return { id, revision, released: move(tx, row, decision, times), applied: true };
-}
+/** The decisions that end a revision without its effect. */
+const ENDS: ReadonlySet<Decision['kind']> = new Set(['blocked', 'rejected', 'parked']);
 
-/** Stores a decision that leaves the revision open. Returns how many deliveries it has released. */
-function move(tx: Tx, row: DeliveryRow, decision: OpenDecision, { decidedAt, now, isTied }: Times): number {
-  const { event, dueAt, spent, uncertain = row.uncertain } = DECISION_CHANGES[decision.kind](decision as never);
-  const reason = reasonText(decision.reason);
-  const sinceMs = dueAt === 0 || decidedAt === undefined ? 0 : now - decidedAt;
-  // A request is kept for as long as its bytes may be sent again.
-  const isOver = !STAYS_OPEN.has(decision.kind) && decision.reason.lookAgain !== true;
-  const leaves = isOver || (decision.kind === 'retry' && isImportedCreate(row));
-  if (leaves && row.operation !== 'product.import') leaveRequest(tx, row);
-  SQL.move(tx).run(transition(row.state, event), dueAt + sinceMs, spent, uncertain, reason, now, row.id);
-  // A wait for a limit is not stored as an event, and nor is a delivery that stays unconfirmed: such events would
-  // hide the other ones. The delivery's reason shows them.
-  const goesOn = decision.kind === 'unconfirmed' && row.state === 'in_doubt' && reason === row.reason;
-  if (!goesOn && (decision.kind !== 'retry' || decision.spend))
-    noteEvent(tx, row.id, row.revision, decision.kind, decision.reason);
-  const hasEnded = decision.kind === 'blocked' || decision.kind === 'rejected' || decision.kind === 'parked';
-  const isAbsent = provesAbsence(decision);
-  // A passport's result is looked up before its delivery ends, and its next step depends on its status.
-  if (hasEnded && row.uncertain === 1 && !isAbsent && row.kind !== 'passport') forgetBaseline(tx, row);
-  if (decision.kind === 'rejected' && isAbsent) markAbsent(tx, row.id);
-  if (decision.kind === 'resend' && isImportedCreate(row)) return beginAgain(tx, row, dueAt + sinceMs);
-  // A newer payload is staged after a decision that ends the revision. It is also staged if the older payload would
-  // be sent again after it is known to have had no effect.
-  const isUntouched = decision.kind === 'retry' && uncertain === 0 && !isTied && row.kind !== 'passport';
-  return (hasEnded || isUntouched) && reconcile(tx, row.id) === 'due' ? 1 : 0;
-}
-
-/**
- * Begins a new revision of a new product that its import has not made. The import is not sent again, and another
- * request must not use the same revision (I2). Returns how many deliveries became due.
- */
-function beginAgain(tx: Tx, row: DeliveryRow, dueAt: number): number {
-  markAbsent(tx, row.id);
-  takeBackDelivery(tx, row.id);
-  const staged = reconcile(tx, row.id);
-  SQL.sendLater(tx).run(dueAt, row.groupMax, row.id);
-  return staged === 'due' ? 1 : 0;
-}
-
+/** What a decision changes that does not end with an acknowledged write. */
 interface DecisionChange {
-  event: DeliveryEvent;
+  event: Exclude<DeliveryEvent, 'claim' | 'accept'>;
   dueAt: number;
   spent: -1 | 0 | 1;
   /** Left out if the decision does not change this column. */
@@ -176,9 +345,7 @@ interface DecisionChange {
 
 /** The columns that each decision changes, except the decisions that end a delivery. */
 const DECISION_CHANGES: {
-  [K in Exclude<Decision['kind'], 'delivered' | 'ignored'>]: (
-    decision: Extract<Decision, { kind: K }>,
-  ) => DecisionChange;
+  [K in OpenDecision['kind']]: (decision: Extract<Decision, { kind: K }>) => DecisionChange;
 } = {
   retry: ({ dueAt, spend, uncertain }) => ({
     event: 'retry',
@@ -203,63 +370,16 @@ const DECISION_CHANGES: {
   parked: () => ({ event: 'exhaust', dueAt: 0, spent: 0, uncertain: 0 }),
 };
 
-/** The delivery of a settlement; undefined if it has changed since. */
-function rowOf(tx: Tx, { id, revision, decision, seen }: Settlement, claim: RequestSettlement['claim']) {
-  const row = SQL.byId(tx).get(id);
-  if (row?.revision !== revision) return undefined;
-  if (seen !== undefined) return maySay(row, decision) && isAsSeen(row, seen) ? row : undefined;
-  if (claim === null) return row.state === 'in_doubt' ? row : undefined;
-  const isClaimed = row.requestId === claim.request && row.sends === claim.sends;
-  return isClaimed && (row.state === 'sending' || row.state === 'in_doubt') ? row : undefined;
-}
-
-type OpenDecision = Exclude<Decision, { kind: 'delivered' | 'ignored' }>;
-
-interface Times {
-  decidedAt: number | undefined;
-  now: number;
-  /** True if the delivery is a member of a kept import. */
-  isTied: boolean;
-}
-
-/** One member of each import that these deliveries belong to. */
-function importsOf(found: readonly { row: DeliveryRow | undefined }[]): DeliveryRow[] {
-  const rows = found.flatMap(({ row }) => (row?.operation === 'product.import' && row.requestId !== null ? [row] : []));
-  return [...new Map(rows.map((row) => [row.requestId, row])).values()];
-}
-
-/** True if a decision proves that the write had no effect. */
-function provesAbsence(decision: OpenDecision): boolean {
-  if (decision.kind === 'parked') return decision.open !== true;
-  return decision.kind === 'rejected' && decision.absent === true;
-}
-
-/** True if a person may resolve a delivery of this kind and state with this decision. */
-function maySay({ kind, state, uncertain }: DeliveryRow, decision: Decision): boolean {
-  const said = decision.kind;
-  if (said !== 'delivered' && said !== 'rejected' && said !== 'ignored') return false;
-  return isSettleState(state) && mayBeSettled({ kind, state, uncertain: uncertain === 1 }, said);
-}
-
-/** True if a delivery has not changed since a person looked it up. */
-function isAsSeen({ state, sentAt, reason }: DeliveryRow, seen: NonNullable<Settlement['seen']>): boolean {
-  const { code } = storedReason(reason) ?? NO_REASON;
-  return state === seen.state && sentAt === seen.sentAt && code === seen.reason.code;
-}
-
-/** The decisions after which the same revision may be sent again. */
-const STAYS_OPEN: ReadonlySet<Decision['kind']> = new Set(['unconfirmed', 'resend', 'retry']);
-
 /**
  * Dead-letters a delivery that throws unexpectedly before it is sent. The delivery then waits for a person.
  */
 export function deadLetter(tx: Tx, { deliveryId, revision, reason, isOneOfMany }: DeadLetterRequest): void {
-  const row = SQL.byId(tx).get(deliveryId);
+  const [row] = SQL.rows(tx).all(JSON.stringify([deliveryId]));
   if (row?.revision !== revision) return;
   // I3: if an import was sent, all its members change their state together.
-  const isTied = row.operation === 'product.import' && row.requestId !== null;
-  const ids = isTied ? importMembers(tx, row.requestId ?? 0) : [row.id];
-  const rows = ids.flatMap((id) => SQL.byId(tx).get(id) ?? []);
+  const request = row.operation === 'product.import' ? row.requestId : null;
+  const members = request === null ? [] : (importMembers(tx, [request]).get(request) ?? []);
+  const rows = request === null ? [row] : SQL.rows(tx).all(JSON.stringify(members));
   const sending = rows.filter(({ state }) => state === 'sending');
   if (row.requestId !== null && sending.length > 0) {
     // I6: its bytes may have been sent.
@@ -269,17 +389,29 @@ export function deadLetter(tx: Tx, { deliveryId, revision, reason, isOneOfMany }
     settle(tx, [{ claim, settlements, keep: false, groupMax: null }]);
   }
   const due = rows.filter(({ state }) => state === 'due');
-  if (isTied && due.length > 0) leaveRequest(tx, row);
-  for (const one of due) rejectDue(tx, one, reason, isOneOfMany);
+  if (request !== null && due.length > 0) leaveRequests(tx, [row]);
+  rejectDue(tx, due, reason, isOneOfMany);
 }
 
-function rejectDue(tx: Tx, row: DeliveryRow, reason: Reason, isOneOfMany: boolean): void {
-  if (row.uncertain === 1) {
-    markUnconfirmed(tx, row, { reason, lookAt: null });
-    return;
-  }
-  if (isOneOfMany && SQL.goAlone(tx).run(row.id).changes > 0) return;
-  leaveRequest(tx, row);
-  SQL.reject(tx).run(transition(row.state, 'reject'), reasonText(reason), tx.clock.now(), row.id);
-  noteEvent(tx, row.id, row.revision, 'rejected', reason);
+function rejectDue(tx: Tx, due: readonly DeliveryRow[], reason: Reason, isOneOfMany: boolean): void {
+  const uncertain = due.filter((row) => row.uncertain === 1);
+  markUnconfirmed(
+    tx,
+    uncertain.map((row) => ({ ...row, why: { reason, lookAt: null } })),
+  );
+  const certain = due.filter((row) => row.uncertain === 0);
+  const shared = certain.filter(({ groupMax }) => isOneOfMany && groupMax !== 1);
+  // Each of them is sent alone first.
+  setGroupMax(
+    tx,
+    shared.map(({ id }) => id),
+    1,
+  );
+  const rejected = certain.filter((row) => !shared.includes(row));
+  leaveRequests(tx, rejected);
+  move(tx, rejected, 'reject', { dueAt: 0, reason });
+  noteEvents(
+    tx,
+    rejected.map(({ id, revision }) => ({ id, revision, type: 'rejected', detail: reason })),
+  );
 }

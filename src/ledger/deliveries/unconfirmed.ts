@@ -1,6 +1,5 @@
 // The unconfirmed deliveries: it is unknown whether they arrived. And the deliveries that a manual resolution names.
 
-import { transition } from '../../domain/delivery/delivery.ts';
 import { SETTLE_STATES, type SettleState } from '../../domain/delivery/manual-resolution.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
@@ -12,11 +11,11 @@ import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery, NamedSelection, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sentContent } from '../items/content.ts';
-import { type ItemRow, isStuck, itemColumns, reasonText, revisionContent } from '../items/item-row.ts';
-import { noteEvent } from '../items/revisions.ts';
+import { type ItemRow, isStuck, itemColumns, revisionContent } from '../items/item-row.ts';
+import { setDueAt } from '../items/item-writes.ts';
+import { move, noteEvents } from '../items/revisions.ts';
 import { column, statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
-import { parseJson, parseJsonOrNull } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull, type Reads, type Tx } from '../store/tx.ts';
 import {
   type DeliveryRow,
   dueDelivery,
@@ -56,7 +55,7 @@ const named = (by: 'key' | 'natural_key') =>
 const SQL = {
   list: statement<[ReturnType<typeof suspendedUnconfirmed> & { now: number; limit: number }], DeliveryRow>(
     `${SELECT_DELIVERIES} WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'
-     AND i.due_at <= +@now AND ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE ORDER BY i.due_at LIMIT +@limit`,
+     AND i.due_at <= +@now AND ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE ORDER BY i.due_at, i.id LIMIT +@limit`,
   ),
   creates: statement<
     [{ operation: string; afterId: number; sentAfter: number; now: number }],
@@ -77,10 +76,11 @@ const SQL = {
          AND i.operation IN (SELECT value FROM json_each(@operations)))`,
   ),
   hasResting: column<[{ operations: string; now: number }], number>(`SELECT 1 FROM items i WHERE ${RESTS} LIMIT 1`),
-  endRest: statement<[{ operations: string; now: number }]>(`UPDATE items AS i SET due_at = @now WHERE ${RESTS}`),
-  sending: statement<[], { id: number; revision: number }>("SELECT id, revision FROM items WHERE state = 'sending'"),
-  unconfirmed: statement<[string, number, string, number, number]>(
-    'UPDATE items SET state = ?, due_at = ?, uncertain = 1, reason = ?, settled_at = ? WHERE id = ?',
+  resting: column<[{ operations: string; now: number }], number>(
+    `SELECT i.id FROM items i WHERE ${RESTS} ORDER BY +i.id`,
+  ),
+  sending: statement<[], { id: number; revision: number }>(
+    "SELECT id, revision FROM items WHERE state = 'sending' ORDER BY id",
   ),
   refs: statement<[string], RefRow>(SELECT_LISTED_REFS),
   byKey: named('key'),
@@ -108,11 +108,14 @@ export function voidLeases(tx: Tx, settlingDelayMs: number): number {
     message: 'The process ended after it had sent this request and before it received the answer.',
     since: now,
   };
-  const rows = SQL.sending(tx).all();
-  for (const { id, revision } of rows) {
-    SQL.unconfirmed(tx).run(transition('sending', 'unconfirmed'), now + settlingDelayMs, reasonText(reason), now, id);
-    noteEvent(tx, id, revision, 'unconfirmed', reason);
-  }
+  const rows = SQL.sending(tx)
+    .all()
+    .map((row) => ({ ...row, state: 'sending' as const }));
+  move(tx, rows, 'unconfirmed', { dueAt: now + settlingDelayMs, uncertain: 1, reason });
+  noteEvents(
+    tx,
+    rows.map(({ id, revision }) => ({ id, revision, type: 'unconfirmed', detail: reason })),
+  );
   return rows.length;
 }
 
@@ -127,7 +130,8 @@ export function mayEndRest(reads: Reads, operations: readonly Operation[]): bool
 
 /** Makes the deliveries due that wait for the end of the run's other writes. */
 export function endRest(tx: Tx, operations: readonly Operation[]): void {
-  SQL.endRest(tx).run({ operations: JSON.stringify(operations), now: tx.clock.now() });
+  const now = tx.clock.now();
+  setDueAt(tx, SQL.resting(tx).all({ operations: JSON.stringify(operations), now }), now);
 }
 
 /** Acknowledged creates that were sent after a time, among the items near one item. */

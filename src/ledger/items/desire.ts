@@ -3,37 +3,40 @@
 import { hasRefs, type Item, type ItemContent, type SubjectKind } from '../../domain/item.ts';
 import type { NaturalKey } from '../../domain/natural-key.ts';
 import { kindCreatedBy, mayAskAboutParts, noticeCreates } from '../contact/contact.ts';
-import { column, insertMany, nextId, statement } from '../store/statement.ts';
+import { column, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { createNameSet, findItem, ITEM_COLUMNS, type ItemRow, nameOf, reasonText } from './item-row.ts';
-import { reconcileItem, type Staged } from './reconcile.ts';
+import { createNameSet, findItems, ITEM_COLUMNS, type ItemRow, nameOf, reasonText } from './item-row.ts';
+import { reconcileAll, reconcileItems, type Staged, type StagedItems } from './reconcile.ts';
 import { addHeldCreates, HELD_CREATE, hasPart, heldStreamsOf, insertRefs, refRow, requeueForParts } from './refs.ts';
 import { isRestored } from './restored.ts';
-import { removeReleased } from './revisions.ts';
+import { insertItems, removeReleased } from './revisions.ts';
 
 const SQL = {
   // Before the desired payload is replaced, the former one is stored if it is also the baseline or the payload of the
   // open revision. As long as the payloads are the same, only one copy is stored.
-  update: statement<[Asked & { id: number; source: string }], ItemRow>(
-    `UPDATE items SET natural_key = @naturalKey, record_id = @recordId, source = @source, missing_since = @missingSince,
-       acknowledged = CASE WHEN baseline_hash = @desiredHash THEN 1
-         WHEN acknowledged = 1 AND desired_hash <> @desiredHash THEN 2 ELSE acknowledged END,
-       baseline = CASE WHEN baseline_hash = @desiredHash THEN NULL
-         WHEN acknowledged = 1 AND desired_hash <> @desiredHash THEN desired ELSE baseline END,
-       baseline_hash = CASE WHEN baseline_hash = @desiredHash THEN NULL
-         WHEN acknowledged = 1 AND desired_hash <> @desiredHash THEN desired_hash ELSE baseline_hash END,
-       sent = CASE WHEN sent_hash = @desiredHash THEN NULL
-         WHEN sent_hash IS NULL AND desired_hash <> @desiredHash AND state NOT IN ('delivered', 'superseded') THEN desired
+  update: statement<[string], ItemRow>(
+    `UPDATE items SET natural_key = m.natural_key, record_id = m.record_id, source = m.source, missing_since = m.missing_since,
+       acknowledged = CASE WHEN baseline_hash = m.hash THEN 1
+         WHEN acknowledged = 1 AND desired_hash <> m.hash THEN 2 ELSE acknowledged END,
+       baseline = CASE WHEN baseline_hash = m.hash THEN NULL
+         WHEN acknowledged = 1 AND desired_hash <> m.hash THEN desired ELSE baseline END,
+       baseline_hash = CASE WHEN baseline_hash = m.hash THEN NULL
+         WHEN acknowledged = 1 AND desired_hash <> m.hash THEN desired_hash ELSE baseline_hash END,
+       sent = CASE WHEN sent_hash = m.hash THEN NULL
+         WHEN sent_hash IS NULL AND desired_hash <> m.hash AND state NOT IN ('delivered', 'superseded') THEN desired
          ELSE sent END,
-       sent_hash = CASE WHEN sent_hash = @desiredHash THEN NULL
-         WHEN desired_hash <> @desiredHash AND state IS NOT NULL THEN coalesce(sent_hash, desired_hash) ELSE sent_hash END,
-       desired = @desired, desired_hash = @desiredHash
-     WHERE id = @id RETURNING ${ITEM_COLUMNS}`,
+       sent_hash = CASE WHEN sent_hash = m.hash THEN NULL
+         WHEN desired_hash <> m.hash AND state IS NOT NULL THEN coalesce(sent_hash, desired_hash) ELSE sent_hash END,
+       desired = m.payload, desired_hash = m.hash
+     FROM (SELECT value ->> 0 AS id, value ->> 1 AS natural_key, value ->> 2 AS record_id, value ->> 3 AS source,
+             value ->> 4 AS missing_since, value ->> 5 AS hash, value ->> 6 AS payload FROM json_each(?)) m
+     WHERE items.id = m.id RETURNING ${ITEM_COLUMNS}`,
   ),
   // A mapping that has changed from `component` or `material` to `part` does not change the content.
-  markEither: statement<[number]>("UPDATE refs SET either = 1 WHERE item_id = ? AND role <> 'product' AND either = 0"),
-  deleteRefs: statement<[number]>('DELETE FROM refs WHERE item_id = ?'),
-  byId: statement<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
+  markEither: statement<[string]>(
+    `UPDATE refs SET either = 1 WHERE item_id IN (SELECT value FROM json_each(?)) AND role <> 'product' AND either = 0`,
+  ),
+  deleteRefs: statement<[string]>('DELETE FROM refs WHERE item_id IN (SELECT value FROM json_each(?))'),
   // Mapping may end long after the run, so the time of the run counts as the time when an item appeared. The row of
   // an item that an upload corrects was in the source at the last read.
   runBeganAt: column<[string], number>(
@@ -45,50 +48,76 @@ const SQL = {
 };
 
 /**
- * Stores many items at once. Few statements store all new items. Returns what was staged for each item, in the same
- * order. `known` must be the present row of each item.
+ * Stores the items that the records of a page ask for, with few statements for all of them. Returns what was staged for each item,
+ * in the same order. `known` must be the present row of each item.
  */
 export function desireItems(tx: Tx, desires: readonly OwnedDesire[], again: boolean): Staged[] {
   const names = createNameSet();
-  // If an earlier row of this page has changed the item, the item that was read before is out of date.
   const isFirst = desires.map(({ item }) => names.add(item));
-  const isNew = desires.map(({ known }, at) => known === undefined && isFirst[at] === true);
+  const firsts = desires.filter((_, at) => isFirst[at]);
   const inserted = insertNewItems(
     tx,
-    desires.filter((_, at) => isNew[at]),
+    firsts.filter(({ known }) => known === undefined),
   ).values();
-  return desires.map((desire, at) => {
-    if (isNew[at]) return inserted.next().value ?? null;
-    const { kind, key } = desire.item;
-    const known = isFirst[at] ? desire.known : findItem(tx, kind, key);
-    return known === undefined ? null : desireKnown(tx, desire, known, desire.owner, again);
-  });
+  const changed = desireKnown(tx, firsts, again);
+  const staged = firsts.map(({ known }) =>
+    known === undefined ? (inserted.next().value ?? null) : (changed.get(known.id) ?? null),
+  );
+  if (firsts.length === desires.length) return staged;
+  // An earlier row of this page has changed the other items, so they are read again.
+  const others = desires.filter((_, at) => !isFirst[at]);
+  const present = findItems(
+    tx,
+    others.map(({ item }) => item),
+  );
+  const later = desireItems(
+    tx,
+    others.map((desire) => ({ ...desire, known: present.get(nameOf(desire.item)) })),
+    again,
+  ).values();
+  const first = staged.values();
+  return isFirst.map((is) => (is ? first : later).next().value ?? null);
 }
 
 export function desireItem(tx: Tx, desired: DesiredItem, owner: ItemOwner, again: boolean): Staged {
   return desireItems(tx, [{ ...desired, owner }], again)[0] ?? null;
 }
 
-function desireKnown(
-  tx: Tx,
-  { item, content, naturalKey }: DesiredItem,
-  known: ItemRow,
-  owner: ItemOwner,
-  again: boolean,
-) {
-  const asked = askedOf({ content, naturalKey }, owner);
-  if (known.desiredHash === content.hash && hasPart(item)) SQL.markEither(tx).run(known.id);
-  if (isSameAsk(known, asked)) return reconcileItem(tx, known, again);
-  if (known.desiredHash !== content.hash) {
-    SQL.deleteRefs(tx).run(known.id);
+/** Stores what is desired of items that are in the ledger. */
+function desireKnown(tx: Tx, desires: readonly OwnedDesire[], again: boolean): StagedItems {
+  const asks = desires.flatMap((desire) =>
+    desire.known === undefined ? [] : [{ ...desire, known: desire.known, asked: askedOf(desire, desire.owner) }],
+  );
+  const idsOf = (some: typeof asks): number[] => some.map(({ known }) => known.id);
+  const same = asks.filter(({ known, content }) => known.desiredHash === content.hash);
+  const parts = same.filter(({ item }) => hasPart(item));
+  if (parts.length > 0) SQL.markEither(tx).run(JSON.stringify(idsOf(parts)));
+  const others = asks.filter(({ known, content }) => known.desiredHash !== content.hash);
+  // The refs of an item are a part of its content.
+  const withRefs = others.filter(({ item }) => hasRefs(item.kind));
+  if (withRefs.length > 0) {
+    SQL.deleteRefs(tx).run(JSON.stringify(idsOf(withRefs)));
     insertRefs(
       tx,
-      item.refs.map((ref) => refRow(known.id, ref)),
+      withRefs.flatMap(({ known, item }) => item.refs.map((ref) => refRow(known.id, ref))),
     );
   }
-  if (known.recordId === null) removeReleased(tx, known.id);
-  const changed = SQL.update(tx).get({ ...asked, id: known.id, source: owner.source });
-  return changed === undefined ? null : reconcileItem(tx, changed, again);
+  const changed = asks.filter(({ known, asked }) => !isSameAsk(known, asked));
+  removeReleased(tx, idsOf(changed.filter(({ known }) => known.recordId === null)));
+  const rows = changed.map(({ known, owner, asked: { naturalKey, recordId, missingSince, desiredHash, desired } }) => [
+    known.id,
+    naturalKey,
+    recordId,
+    owner.source,
+    missingSince,
+    desiredHash,
+    desired,
+  ]);
+  const present = new Map(
+    (rows.length === 0 ? [] : SQL.update(tx).all(JSON.stringify(rows))).map((row) => [row.id, row]),
+  );
+  const items = asks.map(({ known }) => present.get(known.id) ?? known);
+  return items.length === 0 ? new Map() : reconcileItems(tx, items, { again });
 }
 
 type Asked = Pick<ItemRow, 'desired' | 'desiredHash' | 'naturalKey' | 'recordId' | 'missingSince'>;
@@ -128,27 +157,6 @@ export interface ItemOwner {
 
 /** One of many items that the records of a page ask for. */
 export type OwnedDesire = DesiredItem & { owner: ItemOwner };
-
-const insertItems = insertMany({
-  into: 'items',
-  columns: [
-    'id',
-    'kind',
-    'key',
-    'natural_key',
-    'record_id',
-    'source',
-    'appeared_at',
-    'missing_since',
-    'desired_hash',
-    'revision',
-    'state',
-    'operation',
-    'staged_at',
-    'reason',
-    'desired',
-  ],
-});
 
 /**
  * Inserts new items with their first revision. Each of these items will be written to the API. Returns what was staged
@@ -205,10 +213,11 @@ function insertNewItems(tx: Tx, desires: readonly OwnedDesire[]): Staged[] {
   );
   noticeParts(tx, desires);
   noticeNewCreates(tx, desires, first);
-  return staged.map((state, at) => {
-    const row = state === null ? SQL.byId(tx).get(first + at) : undefined;
-    return row === undefined ? state : reconcileItem(tx, row, false);
-  });
+  const slow = reconcileAll(
+    tx,
+    staged.flatMap((state, at) => (state === null ? [first + at] : [])),
+  );
+  return staged.map((state, at) => state ?? slow.get(first + at) ?? null);
 }
 
 /** True if the first write of a new item depends on more than its refs. */

@@ -115,12 +115,11 @@ export const REVISIONS_MAX = 20;
 
 const SQL = {
   byId: statement<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
-  byKey: statement<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
+  byIds: statement<[string], ItemRow>(
+    `SELECT ${itemColumns('i')} FROM json_each(?) listed CROSS JOIN items i ON i.id = listed.value ORDER BY listed.key`,
+  ),
   byKeys: statement<[string, string], ItemRow>(
     `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = +? AND key IN (SELECT value FROM json_each(+?))`,
-  ),
-  byIds: statement<[string], ItemRow>(
-    `SELECT ${ITEM_COLUMNS} FROM json_each(?) k CROSS JOIN items ON items.id = k.value`,
   ),
   byRecords: statement<[string], ItemRow & { recordId: number }>(
     `SELECT ${ITEM_COLUMNS} FROM json_each(?) k CROSS JOIN items ON items.record_id = k.value ORDER BY k.key, items.id`,
@@ -132,10 +131,6 @@ export interface OpenDelivery {
   operation: Operation;
   /** The reason as JSON. */
   reason: string | null;
-}
-
-export function findItem(tx: Tx, kind: SubjectKind, key: string): ItemRow | undefined {
-  return SQL.byKey(tx).get(kind, key);
 }
 
 /** The stored items with these names, by `nameOf`. Unknown names are left out. One statement for each kind. */
@@ -152,7 +147,7 @@ export function itemById(tx: Tx, id: number): ItemRow | undefined {
   return SQL.byId(tx).get(id);
 }
 
-/** The items with these ids. */
+/** The items with these ids, in the same order. */
 export function itemsById(tx: Tx, ids: readonly number[]): ItemRow[] {
   return ids.length === 0 ? [] : SQL.byIds(tx).all(JSON.stringify(ids));
 }

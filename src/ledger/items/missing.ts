@@ -10,6 +10,7 @@ import type { MissingSelection } from '../../domain/ports/unconfirmed.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
 import { isOpen, REVISIONS_MAX } from './item-row.ts';
+import { storeMissingAccepted } from './item-writes.ts';
 import { mayBeSinceBackup } from './restored.ts';
 
 const MADE_NOTHING = codesWith('made_nothing')
@@ -95,7 +96,7 @@ type Parameters = MissingSelection & { withdrawing: string };
 
 const SQL = {
   count: column<[Parameters], number>(`SELECT count(*) FROM items i WHERE ${IS_SELECTED}`),
-  accept: statement<[Parameters]>(`UPDATE items AS i SET missing_accepted = i.missing_since WHERE ${IS_SELECTED}`),
+  selected: column<[Parameters], number>(`SELECT i.id FROM items i WHERE ${IS_SELECTED} ORDER BY +i.id`),
 };
 
 /**
@@ -109,7 +110,10 @@ export function acceptMissing(
 ): number {
   const withdrawing = JSON.stringify(tx.passportRules.withdrawMissingOf);
   const parameters = { name, kind, source, withdrawing };
-  return dryRun ? (SQL.count(tx).get(parameters) ?? 0) : SQL.accept(tx).run(parameters).changes;
+  if (dryRun) return SQL.count(tx).get(parameters) ?? 0;
+  const ids = SQL.selected(tx).all(parameters);
+  storeMissingAccepted(tx, ids);
+  return ids.length;
 }
 
 /** SQL expression on the items table `i`, for an item that its source no longer has: its `MissingOutcome`. */

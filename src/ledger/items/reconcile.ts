@@ -10,12 +10,11 @@ import { nextStep, type PassportDesire, type PassportStatus } from '../../domain
 import type { Profile } from '../../domain/profile.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { ADOPTED_BOM, acknowledgePart, kindCreatedBy, noticeCreates, partStandingOf } from '../contact/contact.ts';
+import { ADOPTED_BOM, acknowledgeParts, kindCreatedBy, noticeCreates, partStandings } from '../contact/contact.ts';
 import { statusText } from '../passports/passport-items.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
-import { parseJson } from '../store/tx.ts';
+import { parseJson, type Tx } from '../store/tx.ts';
 import {
   acknowledgedContent,
   type Content,
@@ -28,13 +27,14 @@ import {
   mayHaveArrived,
   revisionContent,
 } from './item-row.ts';
+import { clearIgnoredHashes, endAdoptions, forgetAcknowledged } from './item-writes.ts';
 import { needsNothing } from './missing.ts';
-import { HELD_CREATE, haveRefsArrived, isHeldCreate } from './refs.ts';
+import { HELD_CREATE, heldCreatesAmong, itemsWithoutRefs } from './refs.ts';
 import {
-  beginRevision,
+  beginRevisions,
   markUnconfirmedIfRestored,
-  noteEvent,
-  supersedeRevision,
+  noteEvents,
+  supersedeRevisions,
   type WantedWrite,
 } from './revisions.ts';
 
@@ -47,91 +47,99 @@ type Wanted =
   | ({ need: 'write' } & WantedWrite)
   | ({ need: 'blocked'; reason: Reason } & WantedWrite);
 
+type NeededWrite = Exclude<Wanted, { need: 'none' }>;
+
 const SQL = {
-  byId: statement<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
-  needsNothing: column<[number], number>(`SELECT 1 FROM items i WHERE i.id = ? AND ${needsNothing('i')}`),
-  clearIgnored: statement<[number]>('UPDATE items SET ignored_hash = NULL WHERE id = ?'),
-  unadopt: statement<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
-  forget: statement<[number]>(
-    `UPDATE items SET acknowledged = 0, baseline = NULL, baseline_hash = NULL, remote_id = NULL, adopted = 0,
-       parts_unknown = 0, ignored_hash = NULL, dirty = iif(kind = 'passport', 1, dirty) WHERE id = ?`,
+  needsNothing: column<[string], number>(
+    `SELECT i.id FROM json_each(?) listed CROSS JOIN items i ON i.id = listed.value WHERE ${needsNothing('i')}`,
   ),
-  ofProduct: statement<[string], ItemRow>(
-    `SELECT ${ITEM_COLUMNS} FROM items WHERE acknowledged > 0
-     AND id IN (SELECT item_id FROM refs WHERE kind = 'product' AND key = ? AND role = 'product')`,
+  ofProducts: statement<[string], ItemRow>(
+    `SELECT ${ITEM_COLUMNS} FROM items WHERE acknowledged > 0 AND id IN (
+       SELECT f.item_id FROM json_each(?) k CROSS JOIN refs f ON f.kind = 'product' AND f.key = k.value AND f.role = 'product')`,
   ),
-  isPresent: column<[number], number>('SELECT 1 FROM records WHERE id = ? AND missing_since IS NULL'),
-  givenAway: column<[], number>("SELECT id FROM items WHERE remote_id = 'null' AND kind IN ('product', 'material')"),
+  present: column<[string], number>(
+    'SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?)) AND missing_since IS NULL',
+  ),
+  givenAway: column<[], number>(
+    "SELECT id FROM items WHERE remote_id = 'null' AND kind IN ('product', 'material') ORDER BY id",
+  ),
 };
 
+/** What was staged, by the id of the item. An item is left out if nothing was staged for it. */
+export type StagedItems = ReadonlyMap<number, Exclude<Staged, null>>;
+
+/** Whether a person asks for another revision, and for the present form of an item that the platform has. */
+interface Asking {
+  again: boolean;
+  asksForForm?: boolean;
+}
+
 /**
- * Stages the difference between the desired payload and the baseline (I4). An open delivery with the same payload
+ * Stages the differences between the desired payloads and the baselines (I4). An open delivery with the same payload
  * does not change. With `again`, a stuck delivery is replaced by a new revision.
  */
+export function reconcileAll(tx: Tx, itemIds: readonly number[], again = false): StagedItems {
+  return itemIds.length === 0 ? NOTHING_STAGED : reconcileItems(tx, itemsById(tx, itemIds), { again });
+}
+
 export function reconcile(tx: Tx, itemId: number, again = false): Staged {
-  const item = SQL.byId(tx).get(itemId);
-  return item ? reconcileItem(tx, item, again) : null;
+  return reconcileAll(tx, [itemId], again).get(itemId) ?? null;
 }
 
-/** Does the same as `reconcile` for many items. */
-export function reconcileAll(tx: Tx, itemIds: readonly number[], again = false): Staged[] {
-  return itemsById(tx, itemIds).map((item) => reconcileItem(tx, item, again));
-}
-
-/** Does the same as `reconcile` for a row that was just read. */
-export function reconcileItem(tx: Tx, item: ItemRow, again: boolean, asksForForm = false): Staged {
+/** Does the same as `reconcileAll` for rows that were just read. No item is named twice. */
+export function reconcileItems(tx: Tx, items: readonly ItemRow[], asking: Asking): StagedItems {
   // I3: a delivery that the API may have received is never superseded. The item is reconciled again when that
   // delivery is settled.
-  if (mayHaveArrived(item)) return null;
-  if (gaveIdAway(item)) return reconcileForgotten(tx, item, again);
+  const free = items.filter((item) => !mayHaveArrived(item));
+  if (free.some(gaveIdAway)) return reconcileForgotten(tx, free, asking);
+  const { again } = asking;
   // The row of an item that the platform never got is gone, so there is nothing to send. A person may send it nevertheless.
-  if (item.missingSince !== null && !again && SQL.needsNothing(tx).get(item.id) !== undefined) {
-    supersedeRevision(tx, item);
-    return null;
-  }
-  const isOpen = isOpenState(item.state);
-  const wanted = wantedWith(tx, item, wantedOf(item, tx, asksForForm));
-  if (wanted.need === 'none') {
-    if (item.adopted === 1) SQL.unadopt(tx).run(item.id);
-    supersedeRevision(tx, item);
-    // A person has decided to leave the item in the form in which the platform has it.
-    const isLeft = item.ignoredHash === item.desiredHash && isInOtherForm(item, tx.forms);
-    if (item.ignoredHash !== null && !isLeft) SQL.clearIgnored(tx).run(item.id);
-    return null;
-  }
-  // I4: a person has ended the delivery of this payload, so the difference is intended.
-  if (!isOpen && !again && item.ignoredHash === wanted.desiredHash) return null;
-  if (isOpen && staysOpen(item, wanted, again)) return null;
-  if (wanted.need === 'blocked') {
-    beginRevision(tx, item, wanted, { state: 'blocked', reason: wanted.reason });
-    return 'blocked';
-  }
-  const isHeld = isHeldCreate(tx, item.id);
-  const state = !isHeld && (!hasRefs(item.kind) || haveRefsArrived(tx, item.id)) ? 'due' : 'waiting';
-  beginRevision(tx, item, wanted, { state, reason: isHeld ? HELD_CREATE : null });
-  const created = kindCreatedBy(wanted.operation);
-  if (created !== undefined) noticeCreates(tx, created, [{ itemId: item.id, desired: wanted.desired }]);
-  const { operation } = wanted;
-  if (state === 'due') markUnconfirmedIfRestored(tx, { id: item.id, revision: item.revision + 1, operation });
-  return state;
+  const missing = again ? [] : free.filter(({ missingSince }) => missingSince !== null);
+  const gone = new Set(missing.length === 0 ? [] : SQL.needsNothing(tx).all(listOf(missing)));
+  const wants = wantsOf(
+    tx,
+    free.filter(({ id }) => !gone.has(id)),
+    asking,
+  );
+  const none = wants.filter(({ wanted }) => wanted.need === 'none').map(({ item }) => item);
+  supersedeRevisions(tx, [...free.filter(({ id }) => gone.has(id)), ...none]);
+  endAdoptions(tx, idsOf(none.filter(({ adopted }) => adopted === 1)));
+  clearIgnoredHashes(tx, idsOf(none.filter((item) => item.ignoredHash !== null && !isLeft(tx, item))));
+  return beginWanted(
+    tx,
+    wants.flatMap(({ item, wanted }) =>
+      wanted.need === 'none' || !isNext(item, wanted, again) ? [] : [{ item, wanted }],
+    ),
+  );
 }
 
 /**
- * Stages an item again in the present form, at a person's request. Stages nothing if the API may be receiving the
- * item, or has it in the present form.
+ * Stages items again in the present form, at a person's request. Stages nothing for an item that the API may be
+ * receiving, or has in the present form.
  */
-export function sendInPresentForm(tx: Tx, itemId: number): Staged {
-  const item = SQL.byId(tx).get(itemId);
-  return item ? reconcileItem(tx, item, true, true) : null;
+export function sendInPresentForm(tx: Tx, items: readonly ItemRow[]): void {
+  reconcileItems(tx, items, { again: true, asksForForm: true });
 }
 
-/** Blocks the staged delivery of an item until a person decides. */
-export function blockItem(tx: Tx, itemId: number, reason: Reason): void {
-  const item = SQL.byId(tx).get(itemId);
-  const wanted = item === undefined ? null : wantedOf(item, tx);
-  if (item === undefined || wanted === null || wanted.need === 'none' || mayHaveArrived(item)) return;
-  beginRevision(tx, item, wanted, { state: 'blocked', reason });
-  noteEvent(tx, itemId, item.revision + 1, 'blocked', reason);
+/** Blocks the staged deliveries of items until a person decides. */
+export function blockItems(tx: Tx, blocked: readonly { id: number; reason: Reason }[]): void {
+  const reasons = new Map(blocked.map(({ id, reason }) => [id, reason]));
+  const begun = itemsById(tx, [...reasons.keys()]).flatMap((item) => {
+    const wanted = wantedOf(item, tx);
+    const reason = reasons.get(item.id);
+    if (reason === undefined || wanted.need === 'none' || mayHaveArrived(item)) return [];
+    return [{ item, wanted, state: 'blocked' as const, reason }];
+  });
+  beginRevisions(tx, begun);
+  noteEvents(
+    tx,
+    begun.map(({ item: { id, revision }, reason }) => ({
+      id,
+      revision: revision + 1,
+      type: 'blocked',
+      detail: reason,
+    })),
+  );
 }
 
 /** The name under which the ledger stores that this work is done. */
@@ -143,30 +151,81 @@ const DONE = 'given_ids_reconciled';
  */
 export function reconcileGivenIds(tx: Tx): void {
   if (readMeta(tx, DONE) !== null) return;
-  for (const itemId of SQL.givenAway(tx).all()) reconcile(tx, itemId);
+  reconcileAll(tx, SQL.givenAway(tx).all());
   writeMeta(tx, DONE, '1');
 }
 
-function reconcileForgotten(tx: Tx, item: ItemRow, again: boolean): Staged {
-  const staged = new Map(forgetGivenId(tx, item).map((id) => [id, reconcile(tx, id, again)]));
-  return staged.get(item.id) ?? null;
+interface Want<W extends Wanted = Wanted> {
+  item: ItemRow;
+  wanted: W;
 }
 
-/** Adjusts the write of a BOM item. It is unknown which BOM items of an adopted product the platform already has. */
-function wantedWith(tx: Tx, item: ItemRow, wanted: Wanted): Wanted {
-  if (wanted.need !== 'write' || wanted.operation !== 'bom_item.create') return wanted;
-  const standing = partStandingOf(tx, item.id);
-  if (standing === 'create') return wanted;
-  if (standing === 'ask') return { ...wanted, need: 'blocked', reason: ADOPTED_BOM };
-  acknowledgePart(tx, item.id);
-  noteEvent(tx, item.id, null, 'adopted', {
-    message: 'The BOM item counts as present at the platform, because the config has `target.bom: assume-present`.',
+/** Begins the revisions of the items that need one. */
+function beginWanted(tx: Tx, wants: readonly Want<NeededWrite>[]): StagedItems {
+  const writes = wants.filter(({ wanted }) => wanted.need === 'write').map(({ item }) => item);
+  const held = heldCreatesAmong(tx, idsOf(writes));
+  const lacking = itemsWithoutRefs(tx, idsOf(writes.filter(({ kind }) => hasRefs(kind))));
+  const begun = wants.map(({ item, wanted }) => {
+    if (wanted.need === 'blocked') return { item, wanted, state: 'blocked' as const, reason: wanted.reason };
+    const isHeld = held.has(item.id);
+    const state = isHeld || lacking.has(item.id) ? ('waiting' as const) : ('due' as const);
+    return { item, wanted, state, reason: isHeld ? HELD_CREATE : null };
   });
-  return { need: 'none' };
+  beginRevisions(tx, begun);
+  const writing = begun.filter(({ state }) => state !== 'blocked');
+  for (const [kind, ofKind] of Map.groupBy(writing, ({ wanted }) => kindCreatedBy(wanted.operation))) {
+    const creates = ofKind.map(({ item, wanted: { desired } }) => ({ itemId: item.id, desired }));
+    if (kind !== undefined) noticeCreates(tx, kind, creates);
+  }
+  markUnconfirmedIfRestored(
+    tx,
+    begun
+      .filter(({ state }) => state === 'due')
+      .map(({ item, wanted: { operation } }) => ({ id: item.id, revision: item.revision + 1, operation })),
+  );
+  return new Map(begun.map(({ item, state }) => [item.id, state]));
 }
+
+/** True if the item needs another revision for this write. */
+function isNext(item: ItemRow, wanted: NeededWrite, again: boolean): boolean {
+  if (isOpenState(item.state)) return !staysOpen(item, wanted, again);
+  // I4: a person has ended the delivery of this payload, so the difference is intended.
+  return again || item.ignoredHash !== wanted.desiredHash;
+}
+
+/** True if a person has decided to leave the item in the form in which the platform has it. */
+function isLeft(tx: Tx, item: ItemRow): boolean {
+  return item.ignoredHash === item.desiredHash && isInOtherForm(item, tx.forms);
+}
+
+/** What the items need. It is unknown which BOM items of an adopted product the platform already has. */
+function wantsOf(tx: Tx, items: readonly ItemRow[], { asksForForm = false }: Asking): Want[] {
+  const wants = items.map((item) => ({ item, wanted: wantedOf(item, tx, asksForForm) }));
+  const isPart = ({ wanted }: Want): boolean => wanted.need === 'write' && wanted.operation === 'bom_item.create';
+  const standings = partStandings(
+    tx,
+    wants.filter(isPart).map(({ item }) => item.id),
+  );
+  const present = wants.filter(({ item }) => standings.get(item.id) === 'present').map(({ item }) => item.id);
+  acknowledgeParts(tx, present);
+  noteEvents(
+    tx,
+    present.map((id) => ({ id, revision: null, type: 'adopted', detail: PRESENT_PART })),
+  );
+  return wants.map(({ item, wanted }): Want => {
+    const standing = standings.get(item.id) ?? 'create';
+    if (wanted.need !== 'write' || standing === 'create') return { item, wanted };
+    if (standing === 'present') return { item, wanted: { need: 'none' } };
+    return { item, wanted: { ...wanted, need: 'blocked', reason: ADOPTED_BOM } };
+  });
+}
+
+const PRESENT_PART = {
+  message: 'The BOM item counts as present at the platform, because the config has `target.bom: assume-present`.',
+};
 
 /** True if an open delivery that never reached the API still asks for the right payload. */
-function staysOpen(item: ItemRow, wanted: WantedWrite & { need: 'write' | 'blocked' }, again: boolean): boolean {
+function staysOpen(item: ItemRow, wanted: NeededWrite, again: boolean): boolean {
   // Each further import would make one more product, so another import is sent only after a manual resolution.
   if (hasReason(item, 'made_second') && wanted.need === 'write' && !again) return true;
   if (item.operation !== wanted.operation || revisionContent(item).hash !== wanted.desiredHash) return false;
@@ -232,23 +291,33 @@ function passportDifference(desired: string, baseline: Content | null): Wanted {
   return { need: 'write', operation: step.operation, desired: text, desiredHash: sha256Url(text), byHand };
 }
 
-// Items whose remote id another item has taken over. An item without its remote id is not at the platform any more, so
-// its next write is a create. This is also true for the BOM items and the passport of such a product, because at the
-// platform they belong to the product of the other item.
-
 /**
- * Forgets what the API has acknowledged of an item that gave its id away. Returns the items that have to be
- * reconciled afterwards: those that their source still has.
+ * Forgets what the API has acknowledged of items whose remote id another item has taken over, and reconciles all the items. An
+ * item without its remote id is not at the platform any more, so its next write is a create. This is also true for the BOM items
+ * and the passport of such a product, because at the platform they belong to the product of the other item.
  */
-function forgetGivenId(tx: Tx, item: ItemRow): number[] {
-  const ofProduct = item.kind === 'product' ? SQL.ofProduct(tx).all(item.key) : [];
+function reconcileForgotten(tx: Tx, items: readonly ItemRow[], asking: Asking): StagedItems {
+  const given = items.filter(gaveIdAway);
+  const products = given.filter(({ kind }) => kind === 'product').map(({ key }) => key);
   // An item whose write may have arrived is skipped here: its delivery is settled first.
-  return [item, ...ofProduct.filter((one) => !mayHaveArrived(one))].flatMap((one) => forgetOne(tx, one));
+  const ofProducts = products.length === 0 ? [] : SQL.ofProducts(tx).all(JSON.stringify(products));
+  const forgotten = [...given, ...ofProducts.filter((item) => !mayHaveArrived(item))];
+  supersedeRevisions(tx, forgotten);
+  forgetAcknowledged(tx, idsOf(forgotten));
+  // Only the items that their source still has are reconciled.
+  const records = forgotten.flatMap(({ recordId }) => recordId ?? []);
+  const present = new Set(records.length === 0 ? [] : SQL.present(tx).all(JSON.stringify(records)));
+  const left = forgotten.filter(({ recordId }) => recordId !== null && present.has(recordId));
+  const others = items.filter((item) => !gaveIdAway(item));
+  return reconcileItems(tx, itemsById(tx, [...new Set(idsOf([...left, ...others]))]), asking);
 }
 
-function forgetOne(tx: Tx, item: ItemRow): number[] {
-  supersedeRevision(tx, item);
-  SQL.forget(tx).run(item.id);
-  const isPresent = item.recordId !== null && SQL.isPresent(tx).get(item.recordId) !== undefined;
-  return isPresent ? [item.id] : [];
+function idsOf(items: readonly ItemRow[]): number[] {
+  return items.map(({ id }) => id);
 }
+
+function listOf(items: readonly ItemRow[]): string {
+  return JSON.stringify(idsOf(items));
+}
+
+const NOTHING_STAGED: StagedItems = new Map();

@@ -1,6 +1,5 @@
 // What a new delivery waits for: the remote ids of the items that it refers to, or the decision of the guard.
 
-import { transition } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
@@ -8,7 +7,7 @@ import { hasRefs, type Item, type ItemKind, type ItemRef, type SubjectKind } fro
 import { column, insertMany, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { type ItemName, type ItemRow, mayHaveArrived } from './item-row.ts';
-import { markUnconfirmedIfRestored } from './revisions.ts';
+import { markUnconfirmedIfRestored, move } from './revisions.ts';
 
 /** The kinds that a part can be, with the role of a ref to each kind. */
 const ROLES = { product: 'component', material: 'material' } as const;
@@ -78,7 +77,7 @@ const SQL = {
     `SELECT r.id AS recordId, r.stream_id AS streamId FROM records r JOIN streams s ON s.id = r.stream_id
      WHERE r.id IN (SELECT value FROM json_each(?)) AND s.holds_creates > 0`,
   ),
-  has: column<[number], number>('SELECT 1 FROM held_creates WHERE item_id = ?'),
+  held: column<[string], number>('SELECT item_id FROM held_creates WHERE item_id IN (SELECT value FROM json_each(?))'),
   newRecords: column<[number], number>(
     `SELECT DISTINCT i.record_id FROM held_creates h CROSS JOIN items i ON i.id = h.item_id
      WHERE h.stream_id = ? AND i.record_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM items o
@@ -99,13 +98,12 @@ const SQL = {
      CROSS JOIN items w ON w.id = refs.item_id AND w.state = 'waiting'
      WHERE w.id NOT IN (SELECT item_id FROM held_creates) AND NOT EXISTS (SELECT 1 FROM refs other LEFT JOIN items t ON t.kind = other.kind AND t.key = other.key
        WHERE other.item_id = w.id AND nullif(t.remote_id, 'null') IS NULL)
-     GROUP BY w.id`,
+     GROUP BY w.id ORDER BY w.id`,
   ),
-  missingRefs: statement<[number], { n: number }>(
-    `SELECT count(*) AS n FROM refs LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key
-     WHERE refs.item_id = +? AND nullif(items.remote_id, 'null') IS NULL`,
+  lacking: column<[string], number>(
+    `SELECT DISTINCT refs.item_id FROM json_each(?) listed CROSS JOIN refs ON refs.item_id = listed.value
+     LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key WHERE nullif(items.remote_id, 'null') IS NULL`,
   ),
-  setDue: statement<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
 };
 
 /** A ref as a row of the table. */
@@ -219,8 +217,9 @@ export function addHeldCreates(tx: Tx, creates: readonly { itemId: number; strea
     );
 }
 
-export function isHeldCreate(tx: Tx, itemId: number): boolean {
-  return SQL.has(tx).get(itemId) !== undefined;
+/** Of these items, those whose creates are held. */
+export function heldCreatesAmong(tx: Tx, itemIds: readonly number[]): Set<number> {
+  return new Set(itemIds.length === 0 ? [] : SQL.held(tx).all(JSON.stringify(itemIds)));
 }
 
 /** The records that make nothing but held creates: the stream did not have them before. */
@@ -249,20 +248,34 @@ export function releaseWaiting(tx: Tx, arrived: readonly ItemName[]): number[] {
     // No item refers to an item of this kind.
     if (hasRefs(kind)) continue;
     const ready = SQL.ready(tx).all({ kind, keys: JSON.stringify(ofKind.map(({ key }) => key)) });
-    if (ready.length === 0) continue;
-    SQL.setDue(tx).run(transition('waiting', 'refs_arrived'), JSON.stringify(ready.map(({ id }) => id)));
-    for (const { place, ...delivery } of ready) {
+    const unconfirmed = makeDue(tx, ready);
+    for (const { id, place } of ready) {
       const at = ofKind[place]?.place ?? 0;
-      if (!markUnconfirmedIfRestored(tx, delivery)) released[at] = (released[at] ?? 0) + 1;
+      if (!unconfirmed.has(id)) released[at] = (released[at] ?? 0) + 1;
     }
   }
   return released;
+}
+
+/** Makes waiting deliveries due whose refs have arrived. Returns the items whose deliveries have to be looked up first. */
+export function makeDue(
+  tx: Tx,
+  waiting: readonly { id: number; revision: number; operation: Operation }[],
+): ReadonlySet<number> {
+  move(
+    tx,
+    waiting.map(({ id }) => ({ id, state: 'waiting' as const })),
+    'refs_arrived',
+    {},
+  );
+  return markUnconfirmedIfRestored(tx, waiting);
 }
 
 export function releaseWaitingFor(tx: Tx, kind: SubjectKind, key: string): number {
   return releaseWaiting(tx, [{ kind, key }])[0] ?? 0;
 }
 
-export function haveRefsArrived(tx: Tx, itemId: number): boolean {
-  return (SQL.missingRefs(tx).get(itemId)?.n ?? 0) === 0;
+/** Of these items, those that refer to an item without a remote id. */
+export function itemsWithoutRefs(tx: Tx, itemIds: readonly number[]): Set<number> {
+  return new Set(itemIds.length === 0 ? [] : SQL.lacking(tx).all(JSON.stringify(itemIds)));
 }

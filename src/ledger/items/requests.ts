@@ -22,18 +22,19 @@ const insertRows = insertMany({
 });
 
 const SQL = {
-  find: statement<[number], RequestRow>(
-    'SELECT id, operation, idempotency_key AS idempotencyKey, path, body, sends FROM requests WHERE id = ?',
-  ),
   claimAgain: statement<[{ ids: string; now: number }]>(
     'UPDATE requests SET sends = sends + 1, claimed_at = @now WHERE id IN (SELECT value FROM json_each(@ids))',
   ),
-  leave: statement<[number]>('UPDATE items SET request_id = NULL, request_place = NULL WHERE id = ?'),
-  leaveImport: statement<[number]>(
-    'UPDATE items SET request_id = NULL, request_place = NULL WHERE request_place IS NOT NULL AND request_id = ?',
+  leave: statement<[string]>(
+    'UPDATE items SET request_id = NULL, request_place = NULL WHERE id IN (SELECT value FROM json_each(?))',
   ),
-  hasMembers: column<[number], number>(
-    'SELECT 1 FROM items WHERE request_place IS NOT NULL AND request_id = ? LIMIT 1',
+  leaveImports: statement<[string]>(
+    `UPDATE items SET request_id = NULL, request_place = NULL
+     WHERE request_place IS NOT NULL AND request_id IN (SELECT value FROM json_each(?))`,
+  ),
+  withMembers: column<[string], number>(
+    `SELECT DISTINCT request_id FROM items
+     WHERE request_place IS NOT NULL AND request_id IN (SELECT value FROM json_each(?))`,
   ),
   leaveAll: statement<[string]>(
     `UPDATE items SET request_id = NULL, request_place = NULL
@@ -47,10 +48,6 @@ const SQL = {
 
 export function nextRequestId(tx: Tx): number {
   return nextId(tx, 'requests');
-}
-
-export function findRequest(tx: Tx, id: number): RequestRow | undefined {
-  return SQL.find(tx).get(id);
 }
 
 /** Stores requests that are claimed for the first time. */
@@ -75,19 +72,27 @@ export function claimRequestsAgain(tx: Tx, ids: readonly number[], now: number):
 }
 
 /**
- * Takes an item out of its request, whose bytes must not be sent again. All changed products leave their import
- * together: if one of them left it, the same bytes would restore its older content (I3). An import of new products is
- * never sent twice, so a new product leaves it without the others. A request without members is deleted.
+ * Takes items out of their requests, whose bytes must not be sent again. All changed products leave their import together: if one
+ * of them left it, the same bytes would restore its older content (I3). An import of new products is never sent twice, so a new
+ * product leaves it without the others. Requests without members are deleted.
  */
-export function leaveRequest(
+export function leaveRequests(
   tx: Tx,
-  { id, operation, requestId, requestPlace }: Pick<ItemRow, 'id' | 'operation' | 'requestId' | 'requestPlace'>,
+  items: readonly Pick<ItemRow, 'id' | 'operation' | 'requestId' | 'requestPlace'>[],
 ): void {
-  if (requestId === null) return;
-  if (operation === 'product.import') SQL.leaveImport(tx).run(requestId);
-  else SQL.leave(tx).run(id);
-  if (requestPlace !== null && SQL.hasMembers(tx).get(requestId) !== undefined) return;
-  SQL.remove(tx).run(JSON.stringify([requestId]));
+  const members = items.flatMap(({ requestId, ...item }) => (requestId === null ? [] : [{ ...item, requestId }]));
+  if (members.length === 0) return;
+  const changed = members.filter(({ operation }) => operation === 'product.import');
+  const others = members.filter(({ operation }) => operation !== 'product.import');
+  if (changed.length > 0) SQL.leaveImports(tx).run(requestsOf(changed));
+  if (others.length > 0) SQL.leave(tx).run(JSON.stringify(others.map(({ id }) => id)));
+  const shared = others.filter(({ requestPlace }) => requestPlace !== null);
+  const withMembers = new Set(shared.length === 0 ? [] : SQL.withMembers(tx).all(requestsOf(shared)));
+  SQL.remove(tx).run(requestsOf(members.filter(({ requestId }) => !withMembers.has(requestId))));
+}
+
+function requestsOf(members: readonly { requestId: number }[]): string {
+  return JSON.stringify([...new Set(members.map(({ requestId }) => requestId))]);
 }
 
 /**

@@ -10,6 +10,7 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
+import { forgetAbsence, storeAbsence } from '../items/item-writes.ts';
 import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
@@ -25,7 +26,6 @@ export interface WhyUnconfirmed {
 
 const LISTABLE: readonly ListableKind[] = ['product', 'material'];
 const RESTORED_AT = 'restored_at';
-const CREATES = "'product.create', 'material.create', 'bom_item.create'";
 
 /** SQL condition: true for a BOM item of a restored ledger whose row and refs are older than the restore. */
 function partMayBeSinceBackup(of: string): string {
@@ -48,17 +48,14 @@ export function mayBeSinceBackup(of: string): string {
 }
 
 const SQL = {
-  wasAbsent: column<[number], number>('SELECT was_absent FROM items WHERE id = ?'),
-  // Selects 1 for a BOM item that may have been sent since the backup: its row and the items that it refers to are
-  // older than the restore.
-  partToLookUp: column<[{ itemId: number }], number>(
-    `SELECT 1 FROM items i WHERE i.id = @itemId AND ${partMayBeSinceBackup('i')}`,
+  // Without the items that are known to be new, and without BOM items whose row or refs are newer than the restore.
+  toLookUp: column<[string], number>(
+    `SELECT i.id FROM json_each(?) listed CROSS JOIN items i ON i.id = listed.value
+     WHERE i.was_absent = 0 AND (i.kind <> 'bom_item' OR ${partMayBeSinceBackup('i')})`,
   ),
-  setAbsent: statement<[number]>(`UPDATE items SET was_absent = 1 WHERE id = ? AND operation IN (${CREATES})`),
   sourceOf: column<[number], string>('SELECT source FROM runs WHERE id = ?'),
   lastRecord: column<[], number>('SELECT coalesce(max(id), 0) FROM records'),
   forgetReads: statement("DELETE FROM meta WHERE name LIKE 'restored\\_read:%' ESCAPE '\\'"),
-  forgetAbsent: statement('UPDATE items SET was_absent = 0 WHERE was_absent = 1'),
   unbound: column<[{ kind: string; keys: string }], number>(
     `SELECT 1 FROM json_each(@keys) k WHERE NOT EXISTS (
        SELECT 1 FROM items i WHERE i.kind = @kind AND i.natural_key = k.value AND i.remote_id IS NOT NULL) LIMIT 1`,
@@ -73,23 +70,30 @@ export function isRestored(tx: Tx): boolean {
   return restored(tx).ever;
 }
 
-/** Why this write may have been sent since the backup; null if it cannot have been sent. */
-export function whyUnconfirmed(tx: Tx, itemId: number, operation: Operation): WhyUnconfirmed | null {
-  if (!isRestored(tx) || SQL.wasAbsent(tx).get(itemId) === 1) return null;
-  if (operation === 'bom_item.create') {
-    return SQL.partToLookUp(tx).get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
-  }
-  const kind = LISTABLE.find((one) => operation === `${one}.create`);
-  if (kind === undefined || readMeta(tx, proofOf(kind)) === null) return null;
-  return { reason: RESTORED, lookAt: tx.clock.now() };
+/** Why these writes may have been sent since the backup, by the id of the item. It has only the writes that may have been sent. */
+export function whyUnconfirmed(
+  tx: Tx,
+  writes: readonly { id: number; operation: Operation }[],
+): ReadonlyMap<number, WhyUnconfirmed> {
+  if (writes.length === 0 || !isRestored(tx)) return new Map();
+  const unproven = new Set<Operation>(unprovenKinds(tx).map((kind) => `${kind}.create` as const));
+  const creates = writes.filter(({ operation }) => operation === 'bom_item.create' || unproven.has(operation));
+  const ids = new Set(creates.length === 0 ? [] : SQL.toLookUp(tx).all(JSON.stringify(creates.map(({ id }) => id))));
+  const listed = { reason: RESTORED, lookAt: tx.clock.now() };
+  const part = { reason: RESTORED_PART, lookAt: null };
+  return new Map(
+    creates
+      .filter(({ id }) => ids.has(id))
+      .map(({ id, operation }) => [id, operation === 'bom_item.create' ? part : listed]),
+  );
 }
 
 /**
- * Call it when it is known that this item was not at the platform at the restore: it has just been created, or a
- * person has said so. A column of the item stores this, because the item's history is pruned.
+ * Call it when it is known that these items were not at the platform at the restore: they have just been created, or a
+ * person has said so. A column of the items stores this, because the history of items is pruned.
  */
-export function markAbsent(tx: Tx, itemId: number): void {
-  if (isRestored(tx)) SQL.setAbsent(tx).run(itemId);
+export function markAbsent(tx: Tx, itemIds: readonly number[]): void {
+  if (isRestored(tx)) storeAbsence(tx, itemIds);
 }
 
 /** Call it after a complete read of a source. Rows that come later were not in the source before the restore. */
@@ -119,7 +123,7 @@ function proofOf(kind: ListableKind): string {
 export function beginLookUps(tx: Tx): void {
   SQL.forgetReads(tx).run();
   for (const kind of LISTABLE) writeMeta(tx, proofOf(kind), '1');
-  SQL.forgetAbsent(tx).run();
+  forgetAbsence(tx);
   writeMeta(tx, RESTORED_AT, String(tx.clock.now()));
   restored(tx).ever = true;
 }

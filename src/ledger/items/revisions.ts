@@ -1,26 +1,32 @@
-// The revisions of items, each the life of one delivery: they begin, end and move to the history.
+// The revisions of items, each the life of one delivery. This is the only file that writes the state of an item: a new item is
+// inserted with its first revision, `beginRevisions` begins the next one, and `move` follows the transition table.
 
-import { type DeliveryState, transition } from '../../domain/delivery/delivery.ts';
+import { type DeliveryEvent, type DeliveryState, transition } from '../../domain/delivery/delivery.ts';
+import type { UnprovenCause } from '../../domain/delivery/evidence.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
+import type { FormId } from '../../domain/delivery/wire-form.ts';
+import { fault } from '../../domain/faults.ts';
+import type { JsonValue } from '../../lib/json.ts';
 import { visibleText } from '../../lib/text/odd-character.ts';
 import { shellValue } from '../../lib/text/shell-word.ts';
-import { column, statement } from '../store/statement.ts';
+import { column, insertMany, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { KEPT_KEY } from './content.ts';
 import {
-  ITEM_COLUMNS,
   type ItemRow,
   isOpen,
   isOpenState,
+  itemById,
   itemColumns,
   mayHaveArrived,
   REVISIONS_MAX,
   reasonText,
   revisionContent,
 } from './item-row.ts';
+import { markByHand, removeItems, removeOwners, setIgnoredHashes } from './item-writes.ts';
 import { needsNothing } from './missing.ts';
-import { leaveRequest } from './requests.ts';
+import { leaveRequests } from './requests.ts';
 import { type WhyUnconfirmed, whyUnconfirmed } from './restored.ts';
 
 /** The write that would bring the desired payload to the API, and the baseline after it. */
@@ -32,98 +38,295 @@ export interface WantedWrite {
   byHand: boolean;
 }
 
-/** A delivery that may have been sent before the ledger was restored. */
-type ToMark = Pick<ItemRow, 'id' | 'revision'> & { state: DeliveryState };
+/** The next revision of an item. */
+interface NextRevision {
+  item: ItemRow;
+  wanted: WantedWrite;
+  state: 'due' | 'waiting' | 'blocked';
+  reason: Reason | null;
+}
+
+/** An item whose delivery changes its state. */
+interface Moving {
+  id: number;
+  state: DeliveryState | null;
+}
+
+/** What a change of the state changes besides. What is left out stays as it is. */
+interface Change {
+  dueAt?: number;
+  reason?: Reason;
+  /** How many attempts are added. */
+  spent?: -1 | 0 | 1;
+  uncertain?: 0 | 1;
+}
+
+/** The request in which a delivery is sent, and the form of its bytes. */
+interface Claim {
+  request: number;
+  /** The place in the body of an import; null for a delivery that is sent alone. */
+  place: number | null;
+  form: FormId;
+}
+
+/** What the API has acknowledged. */
+interface Acceptance {
+  /** How many attempts are added. It is 0 if a read-back has shown the write: it was counted when it became unconfirmed. */
+  spent: 0 | 1;
+  acknowledged: 1 | 2;
+  baseline: string | null;
+  baselineHash: string | null;
+  /** The id as JSON; null if the item keeps its id. */
+  remoteId: string | null;
+  form: FormId;
+  unproven: UnprovenCause | null;
+  /** False keeps the cause for which the id was taken without proof. */
+  showsId: boolean;
+}
+
+interface Changes extends Record<Exclude<DeliveryEvent, 'claim' | 'accept'>, Change> {
+  claim: Claim;
+  accept: Acceptance;
+}
+
+/** A delivery that may have been sent, and why that is unknown. */
+type ToMark = Moving & Pick<ItemRow, 'revision'> & { why: WhyUnconfirmed };
+
+/** What happened to an item. The revision is null for an event of the item as a whole. */
+interface ItemEvent {
+  id: number;
+  revision: number | null;
+  type: string;
+  detail: object | null;
+}
+
+type Move = { state: DeliveryState; now: number; rows: string };
 
 const SQL = {
-  keep: statement<[HistoryRow]>(
-    `INSERT INTO history (item_id, revision, operation, state, desired_hash, attempts, reason, staged_at, sent_at, settled_at)
-     VALUES (@id, @revision, @operation, @state, @hash, @attempts, @reason, @stagedAt, @sentAt, @settledAt)`,
+  move: statement<[Move]>(
+    `UPDATE items SET state = @state, due_at = coalesce(m.value ->> 1, due_at), reason = coalesce(m.value ->> 2, reason),
+       attempts = max(0, attempts + (m.value ->> 3)), uncertain = coalesce(m.value ->> 4, uncertain), settled_at = @now
+     FROM json_each(@rows) m WHERE items.id = m.value ->> 0`,
   ),
-  forget: statement<[{ id: number }]>(
-    `DELETE FROM history WHERE item_id = @id AND revision <= (SELECT revision FROM history WHERE item_id = @id
-     ORDER BY revision DESC LIMIT 1 OFFSET ${REVISIONS_MAX - 1})`,
+  // A delivery that waits for refs, or stops waiting for them, keeps all but its state.
+  follow: statement<[Move]>(`UPDATE items SET state = @state FROM json_each(@rows) m WHERE items.id = m.value ->> 0`),
+  claim: statement<[Move]>(
+    `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = m.value ->> 1, request_place = m.value ->> 2,
+       sent_form = m.value ->> 3
+     FROM json_each(@rows) m WHERE items.id = m.value ->> 0`,
   ),
-  begin: statement<
-    [{ id: number; state: string; operation: string; reason: string | null; byHand: 0 | 1; now: number }]
-  >(
-    `UPDATE items SET revision = revision + 1, state = @state, operation = @operation, reason = @reason, by_hand = @byHand,
-       sent = NULL, sent_hash = NULL, request_id = NULL, request_place = NULL, group_max = NULL, due_at = 0, attempts = 0,
-       uncertain = 0, staged_at = @now, sent_at = NULL, settled_at = iif(@state = 'blocked', @now, NULL),
-       ignored_hash = NULL WHERE id = @id`,
+  accept: statement<[Move]>(
+    `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL, request_id = NULL,
+       request_place = NULL, attempts = max(1, attempts + (m.value ->> 1)), form = m.value ->> 2,
+       remote_id = coalesce(m.value ->> 3, remote_id, 'null'),
+       unproven = coalesce(m.value ->> 4, iif(m.value ->> 5, NULL, nullif(unproven, 'accepted'))),
+       acknowledged = m.value ->> 6, baseline = m.value ->> 7, baseline_hash = m.value ->> 8
+     FROM json_each(@rows) m WHERE items.id = m.value ->> 0`,
   ),
   // The desired payload may change before the next revision begins, so `sent_hash` stores the hash of the payload of
   // this revision.
-  supersede: statement<[{ id: number; state: string; reason: string | null; now: number }]>(
-    `UPDATE items SET state = @state, settled_at = @now, reason = coalesce(@reason, reason), sent = NULL, due_at = 0,
-       uncertain = 0 WHERE id = @id`,
+  supersede: statement<[Move]>(
+    `UPDATE items SET state = @state, settled_at = @now, reason = coalesce(m.value ->> 2, reason), sent = NULL, due_at = 0,
+       uncertain = 0
+     FROM json_each(@rows) m WHERE items.id = m.value ->> 0`,
   ),
-  // The time is stored too, so that the read-back is not delayed if the clock is set back.
-  markUnconfirmed: statement<[string, string, number, number, number]>(
-    'UPDATE items SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
+  begin: statement<[{ rows: string; now: number }]>(
+    `UPDATE items SET revision = revision + 1, state = b.value ->> 1, operation = b.value ->> 2, reason = b.value ->> 3,
+       by_hand = b.value ->> 4, sent = NULL, sent_hash = NULL, request_id = NULL, request_place = NULL, group_max = NULL,
+       due_at = 0, attempts = 0, uncertain = 0, staged_at = @now, sent_at = NULL,
+       settled_at = iif(b.value ->> 1 = 'blocked', @now, NULL), ignored_hash = NULL
+     FROM json_each(@rows) b WHERE items.id = b.value ->> 0`,
   ),
-  disown: statement<[number]>('UPDATE items SET record_id = NULL WHERE id = ?'),
-  addReleased: statement<[number, number]>(
-    'INSERT INTO released (item_id, stream_id) SELECT +?, stream_id FROM records WHERE id = +?',
+  keep: statement<[string]>(
+    `INSERT INTO history (item_id, revision, operation, state, desired_hash, attempts, reason, staged_at, sent_at, settled_at)
+     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8,
+       value ->> 9 FROM json_each(?)`,
   ),
-  removeReleased: statement<[number]>('DELETE FROM released WHERE item_id = ?'),
-  byId: statement<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
+  forget: statement<[string]>(
+    `DELETE FROM history WHERE item_id IN (SELECT value FROM json_each(?)) AND revision <= (
+       SELECT h.revision FROM history h WHERE h.item_id = history.item_id ORDER BY h.revision DESC LIMIT 1 OFFSET ${REVISIONS_MAX - 1})`,
+  ),
+  addReleased: statement<[string]>(
+    `INSERT INTO released (item_id, stream_id)
+     SELECT o.value ->> 0, r.stream_id FROM json_each(?) o CROSS JOIN records r ON r.id = o.value ->> 1`,
+  ),
+  removeReleased: statement<[string]>('DELETE FROM released WHERE item_id IN (SELECT value FROM json_each(?))'),
   gone: statement<[string], ItemRow>(
-    `SELECT ${itemColumns('i')} FROM items i WHERE i.source = +? AND ${isOpen('i')} AND ${needsNothing('i')}`,
+    `SELECT ${itemColumns('i')} FROM items i WHERE i.source = +? AND ${isOpen('i')} AND ${needsNothing('i')} ORDER BY +i.id`,
   ),
-  remove: statement<[number]>('DELETE FROM items WHERE id = ?'),
-  setIgnored: statement<[string | null, number]>('UPDATE items SET ignored_hash = ? WHERE id = ?'),
-  hasten: statement<[number]>('UPDATE items SET by_hand = 1 WHERE id = ?'),
   haveEvent: column<[string, string], number>(
     'SELECT item_id FROM events WHERE item_id IN (SELECT value FROM json_each(?)) AND type = ?',
   ),
-  insertEvent: statement<[number, number | null, number, string, string | null]>(
-    'INSERT INTO events (item_id, revision, at, type, detail) VALUES (?, ?, ?, ?, ?)',
+  addEvents: statement<[number, string]>(
+    `INSERT INTO events (item_id, revision, at, type, detail)
+     SELECT value ->> 0, value ->> 1, ?, value ->> 2, value ->> 3 FROM json_each(?) ORDER BY key`,
   ),
 };
 
-/** Begins the next revision. The present one moves to the history; an open revision is superseded. */
-export function beginRevision(
+/** Inserts new items, each with its first revision or without one. The values are those of the columns. */
+export const insertItems = insertMany({
+  into: 'items',
+  columns: [
+    'id',
+    'kind',
+    'key',
+    'natural_key',
+    'record_id',
+    'source',
+    'appeared_at',
+    'missing_since',
+    'desired_hash',
+    'revision',
+    'state',
+    'operation',
+    'staged_at',
+    'reason',
+    'desired',
+  ],
+});
+
+const waited = ({ dueAt, reason, spent, uncertain }: Change): JsonValue[] => [
+  dueAt ?? null,
+  reason === undefined ? null : reasonText(reason),
+  spent ?? 0,
+  uncertain ?? null,
+];
+const WAITED = { set: SQL.move, values: waited };
+const FOLLOWED = { set: SQL.follow, values: () => [] };
+
+/** The statement of each event, and the values that it takes behind the id. */
+const MOVES: {
+  readonly [E in DeliveryEvent]: {
+    set: ReturnType<typeof statement<[Move]>>;
+    values: (change: Changes[E]) => JsonValue[];
+  };
+} = {
+  refs_arrived: FOLLOWED,
+  refs_missing: FOLLOWED,
+  claim: { set: SQL.claim, values: ({ request, place, form }) => [request, place, form] },
+  accept: {
+    set: SQL.accept,
+    values: (of) => [
+      of.spent,
+      of.form,
+      of.remoteId,
+      of.unproven,
+      of.showsId ? 1 : 0,
+      of.acknowledged,
+      of.baseline,
+      of.baselineHash,
+    ],
+  },
+  retry: WAITED,
+  unconfirmed: WAITED,
+  look_up: WAITED,
+  resend: WAITED,
+  block: WAITED,
+  reject: WAITED,
+  exhaust: WAITED,
+  supersede: { set: SQL.supersede, values: waited },
+};
+
+/**
+ * Changes the state of deliveries after an event, as the transition table says.
+ *
+ * @param change what changes besides the state, for all of the deliveries or for each
+ */
+export function move<E extends DeliveryEvent, R extends Moving>(
   tx: Tx,
-  item: ItemRow,
-  { operation, byHand }: WantedWrite,
-  { state, reason }: { state: DeliveryState; reason: Reason | null },
+  rows: readonly R[],
+  event: E,
+  change: Changes[E] | ((row: R) => Changes[E]),
 ): void {
+  const { set, values } = MOVES[event];
+  const changeOf = typeof change === 'function' ? (change as (row: R) => Changes[E]) : () => change as Changes[E];
+  for (const [state, moved] of Map.groupBy(rows, (row) => transition(stateOf(row), event))) {
+    const changed = moved.map((row) => [row.id, ...values(changeOf(row))]);
+    set(tx).run({ state, now: tx.clock.now(), rows: JSON.stringify(changed) });
+  }
+}
+
+/** The state of an item whose delivery is open. */
+function stateOf({ id, state }: Moving): DeliveryState {
+  if (state === null) throw fault('internal', `The item ${id} has no delivery.`);
+  return state;
+}
+
+/** Begins the next revisions. The present ones move to the history; an open revision is superseded. */
+export function beginRevisions(tx: Tx, begun: readonly NextRevision[]): void {
+  if (begun.length === 0) return;
   const now = tx.clock.now();
-  keepRevision(tx, item, now);
-  if (isOpenState(item.state)) leaveRequest(tx, item);
-  const why = reason === null ? null : reasonText(reason);
-  SQL.begin(tx).run({ id: item.id, state, operation, reason: why, byHand: byHand ? 1 : 0, now });
+  const items = begun.map(({ item }) => item);
+  keepRevisions(tx, items, now);
+  leaveRequests(
+    tx,
+    items.filter(({ state }) => isOpenState(state)),
+  );
+  const rows = begun.map(({ item, wanted: { operation, byHand }, state, reason }) => [
+    item.id,
+    state,
+    operation,
+    reason === null ? null : reasonText(reason),
+    byHand ? 1 : 0,
+  ]);
+  SQL.begin(tx).run({ rows: JSON.stringify(rows), now });
+}
+
+/** Supersedes the open revisions, which the API has not received or has refused. */
+export function supersedeRevisions(tx: Tx, items: readonly ItemRow[]): void {
+  endRevisions(
+    tx,
+    items.map((item) => ({ item })),
+  );
+}
+
+/** Supersedes open revisions. A reason is given if a person ends them. */
+function endRevisions(tx: Tx, ended: readonly { item: ItemRow; reason?: Reason }[]): void {
+  const open = ended.filter(({ item }) => isOpenState(item.state));
+  leaveRequests(
+    tx,
+    open.map(({ item }) => item),
+  );
+  const rows = open.map(({ item: { id, state }, reason }) => ({ id, state, reason }));
+  move(tx, rows, 'supersede', ({ reason }) => (reason === undefined ? {} : { reason }));
+}
+
+/** Makes deliveries unconfirmed that have to be looked up. */
+export function markUnconfirmed(tx: Tx, rows: readonly ToMark[]): void {
+  // The time of the decision is stored too, so that the read-back is not delayed if the clock is set back.
+  move(tx, rows, 'look_up', ({ why: { reason, lookAt } }) => ({ reason, dueAt: lookAt ?? 0, uncertain: 1 }));
+  noteEvents(
+    tx,
+    rows.map(({ id, revision, why: { reason } }) => ({ id, revision, type: 'suspect', detail: reason })),
+  );
 }
 
 /**
- * Supersedes the open revision, which the API has not received or has refused. `reason` is given if a person ends it.
+ * I6: in a restored ledger, writes that may have been sent since the backup are looked up before they are sent. Returns the ids of
+ * these items.
  */
-export function supersedeRevision(tx: Tx, item: ItemRow, reason?: Reason): void {
-  if (!isOpenState(item.state)) return;
-  leaveRequest(tx, item);
-  const why = reason === undefined ? null : reasonText(reason);
-  SQL.supersede(tx).run({ id: item.id, state: transition(item.state, 'supersede'), reason: why, now: tx.clock.now() });
-}
-
-export function markUnconfirmed(tx: Tx, { id, revision, state }: ToMark, { reason, lookAt }: WhyUnconfirmed): void {
-  SQL.markUnconfirmed(tx).run(transition(state, 'look_up'), reasonText(reason), lookAt ?? 0, tx.clock.now(), id);
-  noteEvent(tx, id, revision, 'suspect', reason);
-}
-
-/** I6: in a restored ledger, a write that may have been sent since the backup is looked up before it is sent. */
 export function markUnconfirmedIfRestored(
   tx: Tx,
-  { id, revision, operation }: { id: number; revision: number; operation: Operation },
-): boolean {
-  const why = whyUnconfirmed(tx, id, operation);
-  if (why) markUnconfirmed(tx, { id, revision, state: 'due' }, why);
-  return why !== null;
+  due: readonly { id: number; revision: number; operation: Operation }[],
+): Set<number> {
+  const reasons = whyUnconfirmed(tx, due);
+  const rows = due.flatMap(({ id, revision }) => {
+    const why = reasons.get(id);
+    return why === undefined ? [] : [{ id, revision, state: 'due' as const, why }];
+  });
+  markUnconfirmed(tx, rows);
+  return new Set(rows.map(({ id }) => id));
 }
 
-/** Adds an event to the item's history. The revision is null for an event of the item as a whole. */
-export function noteEvent(tx: Tx, itemId: number, revision: number | null, type: string, detail: object | null): void {
-  SQL.insertEvent(tx).run(itemId, revision, tx.clock.now(), type, detail === null ? null : JSON.stringify(detail));
+/** Adds events to the history of items. */
+export function noteEvents(tx: Tx, events: readonly ItemEvent[]): void {
+  if (events.length === 0) return;
+  const rows = events.map(({ id, revision, type, detail }) => [id, revision, type, detail && JSON.stringify(detail)]);
+  SQL.addEvents(tx).run(tx.clock.now(), JSON.stringify(rows));
+}
+
+export function noteEvent(tx: Tx, id: number, revision: number | null, type: string, detail: object | null): void {
+  noteEvents(tx, [{ id, revision, type, detail }]);
 }
 
 /** An item that keeps a natural key which the source does not give any more. */
@@ -136,8 +339,17 @@ export interface KeptKey {
 export function noteKeptKeys(tx: Tx, kept: readonly KeptKey[]): void {
   if (kept.length === 0) return;
   const noted = new Set(SQL.haveEvent(tx).all(JSON.stringify(kept.map(({ item }) => item.id)), KEPT_KEY));
-  for (const { item, naturalKey } of kept)
-    if (!noted.has(item.id)) noteEvent(tx, item.id, null, KEPT_KEY, keptReason(item, naturalKey));
+  noteEvents(
+    tx,
+    kept
+      .filter(({ item }) => !noted.has(item.id))
+      .map(({ item, naturalKey }) => ({
+        id: item.id,
+        revision: null,
+        type: KEPT_KEY,
+        detail: keptReason(item, naturalKey),
+      })),
+  );
 }
 
 function keptReason({ kind, key }: KeptKey['item'], naturalKey: string): object {
@@ -148,23 +360,27 @@ function keptReason({ kind, key }: KeptKey['item'], naturalKey: string): object 
 
 /** Marks the open delivery of an item, or the delivery that follows it, as urgent, because a person waits for it. */
 export function hastenDelivery(tx: Tx, itemId: number): void {
-  const item = SQL.byId(tx).get(itemId);
-  if (item && isOpenState(item.state)) SQL.hasten(tx).run(itemId);
+  const item = itemById(tx, itemId);
+  if (item && isOpenState(item.state)) markByHand(tx, [itemId]);
 }
 
-/** Ends a delivery by a manual resolution. The same payload is not staged again until it changes. */
-export function ignoreDelivery(tx: Tx, itemId: number, reason: Reason): void {
-  const item = SQL.byId(tx).get(itemId);
-  if (item === undefined) return;
-  supersedeRevision(tx, item, reason);
-  SQL.setIgnored(tx).run(revisionContent(item).hash, itemId);
-  noteEvent(tx, itemId, item.revision, 'ignored', reason);
+/** Ends deliveries by a manual resolution. The same payload is not staged again until it changes. */
+export function ignoreDeliveries(tx: Tx, ended: readonly { item: ItemRow; reason: Reason }[]): void {
+  endRevisions(tx, ended);
+  setIgnoredHashes(
+    tx,
+    ended.map(({ item }) => ({ id: item.id, hash: revisionContent(item).hash })),
+  );
+  noteEvents(
+    tx,
+    ended.map(({ item: { id, revision }, reason }) => ({ id, revision, type: 'ignored', detail: reason })),
+  );
 }
 
 /** Takes back the staged delivery of an item, unless the API may have received it. */
 export function takeBackDelivery(tx: Tx, itemId: number): void {
-  const item = SQL.byId(tx).get(itemId);
-  if (item && !mayHaveArrived(item)) supersedeRevision(tx, item);
+  const item = itemById(tx, itemId);
+  if (item && !mayHaveArrived(item)) supersedeRevisions(tx, [item]);
 }
 
 /**
@@ -172,63 +388,48 @@ export function takeBackDelivery(tx: Tx, itemId: number): void {
  * Nothing has to be done about such an item.
  */
 export function endGoneDeliveries(tx: Tx, source: string): void {
-  for (const item of SQL.gone(tx).all(source)) supersedeRevision(tx, item);
+  supersedeRevisions(tx, SQL.gone(tx).all(source));
 }
 
 /**
- * Releases an item from the record that made it. An item that never reached the API is deleted. An item at the
- * platform is kept, and the guard decides whether it is missing.
+ * Releases items from the records that made them. An item that never reached the API is deleted. An item at the platform is
+ * kept, and counts as present until the guard has decided whether it is missing.
  */
 export function disownItems(tx: Tx, items: readonly (ItemRow & { recordId: number })[]): void {
-  for (const item of items) disownItem(tx, item);
-}
-
-function disownItem(tx: Tx, item: ItemRow & { recordId: number }): void {
-  if (item.acknowledged === 0 && !mayHaveArrived(item)) {
-    leaveRequest(tx, item);
-    SQL.remove(tx).run(item.id);
-    return;
-  }
-  addReleased(tx, item);
-  if (!mayHaveArrived(item)) supersedeRevision(tx, item);
-}
-
-/** Takes an item from the record that made it last. */
-function addReleased(
-  tx: Tx,
-  { id, recordId, missingSince }: Pick<ItemRow, 'id' | 'missingSince'> & { recordId: number },
-): void {
-  SQL.disown(tx).run(id);
+  const isKept = (item: ItemRow): boolean => item.acknowledged !== 0 || mayHaveArrived(item);
+  const kept = items.filter(isKept);
+  const unsent = items.filter((item) => !isKept(item));
+  leaveRequests(tx, unsent);
+  removeItems(tx, idsOf(unsent));
+  removeOwners(tx, idsOf(kept));
   // The item of a missing record is missing already.
-  if (missingSince === null) SQL.addReleased(tx).run(id, recordId);
+  const present = kept.filter(({ missingSince }) => missingSince === null);
+  if (present.length > 0) SQL.addReleased(tx).run(JSON.stringify(present.map(({ id, recordId }) => [id, recordId])));
+  supersedeRevisions(
+    tx,
+    kept.filter((item) => !mayHaveArrived(item)),
+  );
 }
 
-/** Call it when an item that had no record is made by a record again. */
-export function removeReleased(tx: Tx, itemId: number): void {
-  SQL.removeReleased(tx).run(itemId);
+/** Call it when items that had no record are made by a record again. */
+export function removeReleased(tx: Tx, itemIds: readonly number[]): void {
+  if (itemIds.length > 0) SQL.removeReleased(tx).run(JSON.stringify(itemIds));
 }
 
-/** Copies the present revision to the history. An open revision is copied as superseded. */
-function keepRevision(tx: Tx, item: ItemRow, now: number): void {
-  const { id, revision, operation, state, attempts, reason, stagedAt, sentAt } = item;
-  if (state === null || operation === null || stagedAt === null) return;
-  const ended = isOpenState(state)
-    ? { state: transition(state, 'supersede'), settledAt: now }
-    : { state, settledAt: item.settledAt };
-  const { hash } = revisionContent(item);
-  SQL.keep(tx).run({ id, revision, operation, hash, attempts, reason, stagedAt, sentAt, ...ended });
-  if (revision >= REVISIONS_MAX) SQL.forget(tx).run({ id });
+/** Copies the present revisions to the history. An open revision is copied as superseded. */
+function keepRevisions(tx: Tx, items: readonly ItemRow[], now: number): void {
+  const rows = items.flatMap((item) => {
+    const { id, revision, operation, state, attempts, reason, stagedAt, sentAt, settledAt } = item;
+    if (state === null || operation === null || stagedAt === null) return [];
+    const [ended, endedAt] = isOpenState(state) ? [transition(state, 'supersede'), now] : [state, settledAt];
+    const { hash } = revisionContent(item);
+    return [[id, revision, operation, ended, hash, attempts, reason, stagedAt, sentAt, endedAt]];
+  });
+  if (rows.length > 0) SQL.keep(tx).run(JSON.stringify(rows));
+  const long = items.filter(({ revision }) => revision >= REVISIONS_MAX);
+  if (long.length > 0) SQL.forget(tx).run(JSON.stringify(idsOf(long)));
 }
 
-interface HistoryRow {
-  id: number;
-  revision: number;
-  operation: string;
-  state: string;
-  hash: string;
-  attempts: number;
-  reason: string | null;
-  stagedAt: number;
-  sentAt: number | null;
-  settledAt: number | null;
+function idsOf(items: readonly { id: number }[]): number[] {
+  return items.map(({ id }) => id);
 }

@@ -4,6 +4,7 @@ import type { Place } from '../../domain/place.ts';
 import type { EndedStream, SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
 import { repeatedKey } from '../../domain/record.ts';
 import { itemsOfRecords } from '../items/item-row.ts';
+import { setItemsMissing } from '../items/item-writes.ts';
 import { heldKeysOf, newRecordsOf } from '../items/refs.ts';
 import { disownItems, endGoneDeliveries } from '../items/revisions.ts';
 import { column, statement } from '../store/statement.ts';
@@ -43,9 +44,6 @@ const hasEntry = 'EXISTS (SELECT 1 FROM lookup_entries e WHERE e.record_id = r.i
 
 const SQL = {
   presentRecords: column<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL'),
-  missItems: statement<[number, string]>(
-    'UPDATE items SET missing_since = ? WHERE record_id IN (SELECT value FROM json_each(?))',
-  ),
   countMissing: statement<[number, string | null, number | null, number, number]>(
     'UPDATE run_streams SET missing = ?, guarded = ?, missed_by_changes = ? WHERE run_id = ? AND stream_id = ?',
   ),
@@ -245,7 +243,7 @@ export function markMissing(
   const ids = JSON.stringify(gone);
   SQL.missRecords(tx).run(now, ids);
   dropLookupEntries(tx, gone);
-  if (flagItems) SQL.missItems(tx).run(now, ids);
+  if (flagItems) setItemsMissing(tx, gone, now);
   if (requeue) SQL.requeueContenders(tx).run(ids);
 }
 

@@ -3,14 +3,13 @@
 // as present until the guard has decided about all released items of their stream at once, so that a broken export
 // cannot pass in small parts.
 
-import { transition } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { CreatesAfter, HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
 import { kindWord } from '../../domain/words.ts';
 import { addCreates, type CreateCounts, countCreates, kindCreatedBy } from '../contact/contact.ts';
-import { countHeldCreates, heldKeysOf } from '../items/refs.ts';
-import { markUnconfirmedIfRestored } from '../items/revisions.ts';
+import { clearHeldReasons, setReleasedMissing } from '../items/item-writes.ts';
+import { countHeldCreates, heldKeysOf, makeDue } from '../items/refs.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import {
@@ -88,9 +87,6 @@ const SQL = {
      WHERE l.stream_id = ? AND i.kind = ? ORDER BY i.id LIMIT ?`,
   ),
   releasedNames: column<[number, number], string>(releasedNames('?', '?')),
-  miss: statement<[number, number]>(
-    'UPDATE items SET missing_since = ? WHERE id IN (SELECT item_id FROM released WHERE stream_id = ?)',
-  ),
   forget: statement<[number]>('DELETE FROM released WHERE stream_id = ?'),
   pass: statement<[number]>('DELETE FROM guarded_items WHERE stream_id = ?'),
   sourceOf: column<[number], string>(
@@ -123,11 +119,7 @@ const SQL = {
        LEFT JOIN items t ON t.kind = f.kind AND t.key = f.key
        WHERE f.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL)`,
   ),
-  clearReasons: statement<[number]>(
-    `UPDATE items SET reason = NULL WHERE state = 'waiting' AND id IN (SELECT item_id FROM held_creates WHERE stream_id = ?)`,
-  ),
   forgetCreates: statement<[number]>('DELETE FROM held_creates WHERE stream_id = ?'),
-  setDue: statement<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
 };
 
 /**
@@ -222,7 +214,7 @@ function waits(tx: Tx, streamId: number, gone: readonly number[]): boolean {
 }
 
 function markMissing(tx: Tx, streamId: number): void {
-  SQL.miss(tx).run(tx.clock.now(), streamId);
+  setReleasedMissing(tx, streamId, tx.clock.now());
   SQL.forget(tx).run(streamId);
   SQL.pass(tx).run(streamId);
 }
@@ -261,8 +253,6 @@ interface HeldRow {
   source: string;
 }
 
-const due = transition('waiting', 'refs_arrived');
-
 /** The stream is being read from now on, or its records are mapped again. Its new items wait if it was read before. */
 export function holdCreates(tx: Tx, streamId: number, what: 'read' | 'mapping'): void {
   SQL[what === 'read' ? 'read' : 'mapped'](tx).run(streamId);
@@ -282,16 +272,15 @@ export function settleHeldCreates(tx: Tx): void {
 
 function passCreates(tx: Tx, streamId: number): void {
   const ready = SQL.held(tx).all(streamId);
-  SQL.clearReasons(tx).run(streamId);
+  clearHeldReasons(tx, streamId);
   SQL.forgetCreates(tx).run(streamId);
   SQL.passCreates(tx).run(streamId);
   if (ready.length === 0) return;
-  SQL.setDue(tx).run(due, JSON.stringify(ready.map(({ id }) => id)));
+  makeDue(tx, ready);
   const creates: CreateCounts = new Map();
-  for (const { source, ...delivery } of ready) {
-    const kind = kindCreatedBy(delivery.operation);
+  for (const { source, operation } of ready) {
+    const kind = kindCreatedBy(operation);
     if (kind !== undefined) addCreates(creates, source, kind);
-    markUnconfirmedIfRestored(tx, delivery);
   }
   countCreates(tx, creates);
 }

@@ -5,6 +5,7 @@ import type { MapResult } from '../../domain/mapping.ts';
 import type { PageToStage, StageSummary } from '../../domain/ports/intake.ts';
 import type { IncomingRecord } from '../../domain/record.ts';
 import { countCreates } from '../contact/contact.ts';
+import { setItemsMissing } from '../items/item-writes.ts';
 import { column, insertMany, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import type { RecordToStage, StagedState } from './batch.ts';
@@ -53,9 +54,6 @@ const SQL = {
        quarantined_at = CASE WHEN v.value ->> 6 IS NOT NULL THEN quarantined_at
          WHEN v.value ->> 4 = 'quarantined' THEN coalesce(quarantined_at, @now) END
      FROM json_each(@rows) v WHERE records.id = v.value ->> 0`,
-  ),
-  findItems: statement<[string]>(
-    'UPDATE items SET missing_since = NULL WHERE record_id IN (SELECT value FROM json_each(?))',
   ),
   movePlaces: statement<[string]>(
     `UPDATE records SET place = m.value ->> 1 FROM json_each(?) m WHERE records.id = m.value ->> 0
@@ -198,7 +196,7 @@ function storeRows(tx: Tx, staged: readonly StagedRow[], to: RecordsTo): void {
   );
   if (changed.length === 0) return;
   const back = changed.flatMap(({ record }) => (record.isBack === true ? record.id : []));
-  if (back.length > 0) SQL.findItems(tx).run(JSON.stringify(back));
+  setItemsMissing(tx, back, null);
   countReplaced(tx, changed, to.streamId);
   const now = tx.clock.now();
   const values = changed.map(({ record: { id, key, row, isNew }, to: next }) => {
