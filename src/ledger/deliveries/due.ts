@@ -82,7 +82,7 @@ const SQL = {
   ),
   denials: statement<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
     `SELECT iif(${reasonHas('i', 'scope_denied')}, i.settled_at, NULL) AS at,
-       ifnull((SELECT h.operation = i.operation AND ${reasonHas('h', 'item_forbidden')} FROM history h
+       coalesce((SELECT CASE WHEN h.operation = i.operation AND ${reasonHas('h', 'item_forbidden')} THEN 1 ELSE 0 END FROM history h
          WHERE h.item_id = i.id AND h.revision < i.revision ORDER BY h.revision DESC LIMIT 1), 0) AS isAskedAgain
      FROM items i WHERE i.id = ?`,
   ),

@@ -72,7 +72,7 @@ const SQL = {
     `SELECT i.request_id AS requestId, i.id FROM items i WHERE ${IS_MEMBER} ORDER BY i.request_id, i.request_place`,
   ),
   due: column<[Operation, number], number>(
-    "SELECT count(*) FROM (SELECT 1 FROM items WHERE state = 'due' AND operation = ? LIMIT +?)",
+    "SELECT count(*) FROM (SELECT 1 FROM items WHERE state = 'due' AND operation = ? LIMIT +?) d",
   ),
   // The index of the unconfirmed deliveries that are looked up.
   lost: statement<[Operation], DeliveryName & { importId: number }>(

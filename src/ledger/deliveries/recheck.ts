@@ -7,7 +7,7 @@ import { type UnconfirmedPolicy, unconfirmedPolicy } from '../../domain/delivery
 import { ITEM_KINDS, type SubjectKind } from '../../domain/item.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { type ItemRow, isStuck, reasonHas } from '../items/item-row.ts';
-import { setDueAt } from '../items/item-writes.ts';
+import { numberIn, setDueAt } from '../items/item-writes.ts';
 import { reconcileAll } from '../items/reconcile.ts';
 import { markUnconfirmed } from '../items/revisions.ts';
 import { sendPassportAgain } from '../passports/passports.ts';
@@ -39,7 +39,7 @@ const SQL = {
   // Finds a revision if the one before this superseded one had the same content and was refused as well.
   repeats: statement<[string], { id: number; revision: number }>(
     `SELECT h.item_id AS id, h.revision FROM json_each(?) l
-     CROSS JOIN history h ON h.item_id = l.value ->> 0 AND h.revision = l.value ->> 1
+     CROSS JOIN history h ON h.item_id = ${numberIn('l', 0)} AND h.revision = ${numberIn('l', 1)}
      JOIN history p ON p.item_id = h.item_id AND p.revision =
        (SELECT max(revision) FROM history WHERE item_id = h.item_id AND revision < h.revision)
      WHERE h.state = 'superseded' AND p.state = 'superseded' AND p.operation = h.operation
@@ -47,10 +47,10 @@ const SQL = {
   ),
   forgetEvents: statement<[string]>(
     `DELETE FROM events WHERE id IN (SELECT e.id FROM json_each(?) l
-       CROSS JOIN events e ON e.item_id = l.value ->> 0 AND e.revision = l.value ->> 1)`,
+       CROSS JOIN events e ON e.item_id = ${numberIn('l', 0)} AND e.revision = ${numberIn('l', 1)})`,
   ),
   forget: statement<[string]>(
-    'DELETE FROM history WHERE (item_id, revision) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))',
+    `DELETE FROM history WHERE (item_id, revision) IN (SELECT ${numberIn('l', 0)}, ${numberIn('l', 1)} FROM json_each(?) l)`,
   ),
   /** For each value of `productUpdate`: the items whose change was staged under another value, and is not in flight. */
   stagedOtherwise: {
@@ -79,7 +79,7 @@ const SQL = {
   ),
   refused: statement<[string], { id: number; revision: number; reason: string }>(
     `SELECT i.id, i.revision, i.reason FROM items i
-     WHERE ${isStuck('i')} AND i.state = 'rejected' AND i.reason ->> '$.lookAgain' = 1 AND i.source = +? ORDER BY i.id`,
+     WHERE ${isStuck('i')} AND i.state = 'rejected' AND CAST(i.reason ->> '$.lookAgain' AS INTEGER) = 1 AND i.source = +? ORDER BY i.id`,
   ),
   // No list shows a BOM item, so only the profile can end its wait.
   left: column<[{ source: string; takesAnswers: 0 | 1 }], number>(

@@ -35,7 +35,7 @@ const AROUND_MAX = 20_000;
 
 /** SQL condition: true for an unconfirmed delivery that waits for the end of the run's other writes. */
 const RESTS = `i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.due_at > +@now
-  AND i.operation IN (SELECT value FROM json_each(@operations)) AND i.reason ->> '$.atRest' = 1`;
+  AND i.operation IN (SELECT value FROM json_each(@operations)) AND CAST(i.reason ->> '$.atRest' AS INTEGER) = 1`;
 
 interface Row extends ItemRow {
   operation: Operation;

@@ -6,6 +6,7 @@ import { kindCreatedBy, mayAskAboutParts, noticeCreates } from '../contact/conta
 import { column, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { createNameSet, findItems, ITEM_COLUMNS, type ItemRow, nameOf, reasonText } from './item-row.ts';
+import { numberIn } from './item-writes.ts';
 import { reconcileAll, reconcileItems, type Staged, type StagedItems } from './reconcile.ts';
 import { addHeldCreates, HELD_CREATE, hasPart, heldStreamsOf, insertRefs, refRow, requeueForParts } from './refs.ts';
 import { isRestored } from './restored.ts';
@@ -28,8 +29,8 @@ const SQL = {
        sent_hash = CASE WHEN sent_hash = m.hash THEN NULL
          WHEN desired_hash <> m.hash AND state IS NOT NULL THEN coalesce(sent_hash, desired_hash) ELSE sent_hash END,
        desired = m.payload, desired_hash = m.hash
-     FROM (SELECT value ->> 0 AS id, value ->> 1 AS natural_key, value ->> 2 AS record_id, value ->> 3 AS source,
-             value ->> 4 AS missing_since, value ->> 5 AS hash, value ->> 6 AS payload FROM json_each(?)) m
+     FROM (SELECT ${numberIn('r', 0)} AS id, r.value ->> 1 AS natural_key, ${numberIn('r', 2)} AS record_id, r.value ->> 3 AS source,
+             ${numberIn('r', 4)} AS missing_since, r.value ->> 5 AS hash, r.value ->> 6 AS payload FROM json_each(?) r) m
      WHERE items.id = m.id RETURNING ${ITEM_COLUMNS}`,
   ),
   // A mapping that has changed from `component` or `material` to `part` does not change the content.

@@ -6,6 +6,11 @@ import type { JsonValue } from '../../lib/json.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 
+/** SQL expression for the number at this place of a row, which is a list in JSON. `of` is the name of the rows. */
+export function numberIn(of: string, place: number): string {
+  return `CAST(${of}.value ->> ${place} AS INTEGER)`;
+}
+
 /** An update of the items of a list of ids. */
 const ofItems = <P extends object>(set: string) =>
   statement<[P & { ids: string }]>(`UPDATE items SET ${set} WHERE id IN (SELECT value FROM json_each(@ids))`);
@@ -27,22 +32,22 @@ const SQL = {
   idGivenAway: ofItems("remote_id = 'null'"),
   forgotten: ofItems(
     `acknowledged = 0, baseline = NULL, baseline_hash = NULL, remote_id = NULL, adopted = 0, parts_unknown = 0, ignored_hash = NULL,
-       dirty = iif(kind = 'passport', 1, dirty)`,
+       dirty = CASE kind WHEN 'passport' THEN 1 ELSE dirty END`,
   ),
   desiredAcknowledged: ofItems<{ form: FormId }>(
     "acknowledged = 1, baseline = NULL, baseline_hash = NULL, remote_id = 'null', form = @form",
   ),
   ignoredHash: statement<[string]>(
-    'UPDATE items SET ignored_hash = r.value ->> 1 FROM json_each(?) r WHERE items.id = r.value ->> 0',
+    `UPDATE items SET ignored_hash = r.value ->> 1 FROM json_each(?) r WHERE items.id = ${numberIn('r', 0)}`,
   ),
   baselines: statement<[string]>(
     `UPDATE items SET acknowledged = 2, baseline = r.value ->> 1, baseline_hash = r.value ->> 2
-     FROM json_each(?) r WHERE items.id = r.value ->> 0`,
+     FROM json_each(?) r WHERE items.id = ${numberIn('r', 0)}`,
   ),
   bind: statement<[string]>(
     `UPDATE items SET acknowledged = 2, baseline = r.value ->> 1, baseline_hash = r.value ->> 2, remote_id = r.value ->> 3,
-       form = r.value ->> 4, adopted = r.value ->> 5
-     FROM json_each(?) r WHERE items.id = r.value ->> 0`,
+       form = ${numberIn('r', 4)}, adopted = ${numberIn('r', 5)}
+     FROM json_each(?) r WHERE items.id = ${numberIn('r', 0)}`,
   ),
   missing: statement<[number | null, string]>(
     'UPDATE items SET missing_since = ? WHERE record_id IN (SELECT value FROM json_each(?))',
@@ -54,8 +59,8 @@ const SQL = {
     `UPDATE items SET reason = NULL WHERE state = 'waiting' AND id IN (SELECT item_id FROM held_creates WHERE stream_id = ?)`,
   ),
   sendLater: statement<[string]>(
-    `UPDATE items SET due_at = r.value ->> 1, group_max = r.value ->> 2 FROM json_each(?) r
-     WHERE items.id = r.value ->> 0 AND items.state = 'due'`,
+    `UPDATE items SET due_at = ${numberIn('r', 1)}, group_max = ${numberIn('r', 2)} FROM json_each(?) r
+     WHERE items.id = ${numberIn('r', 0)} AND items.state = 'due'`,
   ),
   nothingAbsent: statement('UPDATE items SET was_absent = 0 WHERE was_absent = 1'),
   dirtyOfProducts: statement<[string]>(

@@ -24,7 +24,7 @@ import {
   reasonText,
   revisionContent,
 } from './item-row.ts';
-import { markByHand, removeItems, removeOwners, setIgnoredHashes } from './item-writes.ts';
+import { markByHand, numberIn, removeItems, removeOwners, setIgnoredHashes } from './item-writes.ts';
 import { needsNothing } from './missing.ts';
 import { leaveRequests } from './requests.ts';
 import { type WhyUnconfirmed, whyUnconfirmed } from './restored.ts';
@@ -104,43 +104,45 @@ type Move = { state: DeliveryState; now: number; rows: string };
 
 const SQL = {
   move: statement<[Move]>(
-    `UPDATE items SET state = @state, due_at = coalesce(m.value ->> 1, due_at), reason = coalesce(m.value ->> 2, reason),
-       attempts = max(0, attempts + (m.value ->> 3)), uncertain = coalesce(m.value ->> 4, uncertain), settled_at = @now
-     FROM json_each(@rows) m WHERE items.id = m.value ->> 0`,
+    `UPDATE items SET state = @state, due_at = coalesce(${numberIn('m', 1)}, due_at), reason = coalesce(m.value ->> 2, reason),
+       attempts = max(0, attempts + ${numberIn('m', 3)}), uncertain = coalesce(${numberIn('m', 4)}, uncertain), settled_at = @now
+     FROM json_each(@rows) m WHERE items.id = ${numberIn('m', 0)}`,
   ),
   // A delivery that waits for refs, or stops waiting for them, keeps all but its state.
-  follow: statement<[Move]>(`UPDATE items SET state = @state FROM json_each(@rows) m WHERE items.id = m.value ->> 0`),
+  follow: statement<[Move]>(
+    `UPDATE items SET state = @state FROM json_each(@rows) m WHERE items.id = ${numberIn('m', 0)}`,
+  ),
   claim: statement<[Move]>(
-    `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = m.value ->> 1, request_place = m.value ->> 2,
-       sent_form = m.value ->> 3
-     FROM json_each(@rows) m WHERE items.id = m.value ->> 0`,
+    `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = ${numberIn('m', 1)},
+       request_place = ${numberIn('m', 2)}, sent_form = ${numberIn('m', 3)}
+     FROM json_each(@rows) m WHERE items.id = ${numberIn('m', 0)}`,
   ),
   accept: statement<[Move]>(
     `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL, request_id = NULL,
-       request_place = NULL, attempts = max(1, attempts + (m.value ->> 1)), form = m.value ->> 2,
+       request_place = NULL, attempts = max(1, attempts + ${numberIn('m', 1)}), form = ${numberIn('m', 2)},
        remote_id = coalesce(m.value ->> 3, remote_id, 'null'),
-       unproven = coalesce(m.value ->> 4, iif(m.value ->> 5, NULL, nullif(unproven, 'accepted'))),
-       acknowledged = m.value ->> 6, baseline = m.value ->> 7, baseline_hash = m.value ->> 8
-     FROM json_each(@rows) m WHERE items.id = m.value ->> 0`,
+       unproven = coalesce(m.value ->> 4, CASE ${numberIn('m', 5)} WHEN 1 THEN NULL ELSE nullif(unproven, 'accepted') END),
+       acknowledged = ${numberIn('m', 6)}, baseline = m.value ->> 7, baseline_hash = m.value ->> 8
+     FROM json_each(@rows) m WHERE items.id = ${numberIn('m', 0)}`,
   ),
   // The desired payload may change before the next revision begins, so `sent_hash` stores the hash of the payload of
   // this revision.
   supersede: statement<[Move]>(
     `UPDATE items SET state = @state, settled_at = @now, reason = coalesce(m.value ->> 2, reason), sent = NULL, due_at = 0,
        uncertain = 0
-     FROM json_each(@rows) m WHERE items.id = m.value ->> 0`,
+     FROM json_each(@rows) m WHERE items.id = ${numberIn('m', 0)}`,
   ),
   begin: statement<[{ rows: string; now: number }]>(
     `UPDATE items SET revision = revision + 1, state = b.value ->> 1, operation = b.value ->> 2, reason = b.value ->> 3,
-       by_hand = b.value ->> 4, sent = NULL, sent_hash = NULL, request_id = NULL, request_place = NULL, group_max = NULL,
+       by_hand = ${numberIn('b', 4)}, sent = NULL, sent_hash = NULL, request_id = NULL, request_place = NULL, group_max = NULL,
        due_at = 0, attempts = 0, uncertain = 0, staged_at = @now, sent_at = NULL,
-       settled_at = iif(b.value ->> 1 = 'blocked', @now, NULL), ignored_hash = NULL
-     FROM json_each(@rows) b WHERE items.id = b.value ->> 0`,
+       settled_at = CASE WHEN b.value ->> 1 = 'blocked' THEN CAST(@now AS INTEGER) END, ignored_hash = NULL
+     FROM json_each(@rows) b WHERE items.id = ${numberIn('b', 0)}`,
   ),
   keep: statement<[string]>(
     `INSERT INTO history (item_id, revision, operation, state, desired_hash, attempts, reason, staged_at, sent_at, settled_at)
-     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8,
-       value ->> 9 FROM json_each(?)`,
+     SELECT ${numberIn('r', 0)}, ${numberIn('r', 1)}, r.value ->> 2, r.value ->> 3, r.value ->> 4, ${numberIn('r', 5)},
+       r.value ->> 6, ${numberIn('r', 7)}, ${numberIn('r', 8)}, ${numberIn('r', 9)} FROM json_each(?) r`,
   ),
   forget: statement<[string]>(
     `DELETE FROM history WHERE item_id IN (SELECT value FROM json_each(?)) AND revision <= (
@@ -148,7 +150,7 @@ const SQL = {
   ),
   addReleased: statement<[string]>(
     `INSERT INTO released (item_id, stream_id)
-     SELECT o.value ->> 0, r.stream_id FROM json_each(?) o CROSS JOIN records r ON r.id = o.value ->> 1`,
+     SELECT ${numberIn('o', 0)}, r.stream_id FROM json_each(?) o CROSS JOIN records r ON r.id = ${numberIn('o', 1)}`,
   ),
   removeReleased: statement<[string]>('DELETE FROM released WHERE item_id IN (SELECT value FROM json_each(?))'),
   gone: statement<[string], ItemRow>(
@@ -159,7 +161,7 @@ const SQL = {
   ),
   addEvents: statement<[number, string]>(
     `INSERT INTO events (item_id, revision, at, type, detail)
-     SELECT value ->> 0, value ->> 1, ?, value ->> 2, value ->> 3 FROM json_each(?) ORDER BY key`,
+     SELECT ${numberIn('e', 0)}, ${numberIn('e', 1)}, ?, e.value ->> 2, e.value ->> 3 FROM json_each(?) e ORDER BY e.key`,
   ),
 };
 
