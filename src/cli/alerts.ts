@@ -4,6 +4,7 @@ import { fault } from '../domain/faults.ts';
 import type { AlertView } from '../domain/ports/alerts.ts';
 import { parsePeriod } from '../lib/text/period.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { isoOrNull, isoTime } from './text/documents.ts';
 import { formatTime, plural, printable } from './text/style.ts';
 import { type Column, formatTable, type TableStyle } from './text/table.ts';
 
@@ -83,12 +84,11 @@ async function list(context: CommandContext): Promise<number> {
 }
 
 function documentOf({ since, mutedUntil, notices, ...alert }: AlertView): object {
-  const isoOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
   return {
     ...alert,
-    since: isoOf(since),
-    mutedUntil: isoOf(mutedUntil),
-    notices: notices.map(({ at, ...notice }) => ({ ...notice, at: isoOf(at) })),
+    since: isoTime(since),
+    mutedUntil: isoOrNull(mutedUntil),
+    notices: notices.map(({ at, ...notice }) => ({ ...notice, at: isoOrNull(at) })),
   };
 }
 
@@ -121,8 +121,7 @@ async function mute(id: string, forMs: number | null, context: CommandContext): 
   const { output } = context;
   const config = await context.loadConfig();
   const { mutedUntil } = await context.withAdmin(config, 'alerts', (admin) => admin.run(muteAlert, { id, forMs }));
-  if (output.json)
-    output.document({ ok: true, id, mutedUntil: mutedUntil === null ? null : new Date(mutedUntil).toISOString() });
+  if (output.json) output.document({ ok: true, id, mutedUntil: isoOrNull(mutedUntil) });
   else if (mutedUntil === null) output.print(`Notices of ${printable(id)} are sent again.`);
   else output.print(`No notices of ${printable(id)} are sent until ${formatTime(mutedUntil)}.`);
   return 0;

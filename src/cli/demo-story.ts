@@ -20,8 +20,29 @@ interface Access {
   apiKey: string;
 }
 
+/** Explains the steps of the demo to the reader. */
+export interface DemoStory {
+  folder(path: string): void;
+  sandbox(baseUrl: string): void;
+  firstSync(report: FinishedReport, examples: readonly QuarantinedRecord[]): void;
+  secondSync(report: FinishedReport): void;
+  oneChange(change: ChangedValue, report: FinishedReport): void;
+  /**
+   * @param corrected null if every line of the export names its product
+   * @param gated one passport for each reason of the platform, and how many have this reason
+   */
+  passports(
+    corrected: ChangedValue | null,
+    report: FinishedReport,
+    gated: readonly (StuckDelivery & { count: number })[],
+  ): void;
+  /** @param port the port of the sandbox, so that it can be started there again */
+  goOn(port: string): void;
+  serving(access: Access): void;
+}
+
 /** @param command the command that starts this program in the reader's folder */
-export function createDemoStory(output: Output, command: string) {
+export function createDemoStory(output: Output, command: string): DemoStory {
   const { paint } = output;
   const { print, heading, say, commands } = createNarration(output);
   // The lines of a table are indented by one more character.
@@ -29,7 +50,7 @@ export function createDemoStory(output: Output, command: string) {
   let folder = '';
 
   return {
-    folder(path: string): void {
+    folder(path) {
       folder = path;
       heading('An export');
       say(
@@ -38,11 +59,11 @@ export function createDemoStory(output: Output, command: string) {
         `${path}/dpp-sync.yaml says how they map onto a Digital Product Passport platform.`,
       );
     },
-    sandbox(baseUrl: string): void {
+    sandbox(baseUrl) {
       heading('A platform');
       say(`A sandbox of the platform's API serves at ${baseUrl}. It is empty.`);
     },
-    firstSync(report: FinishedReport, examples: readonly QuarantinedRecord[]): void {
+    firstSync(report, examples) {
       const { items, requests, durationMs, quarantined } = report;
       heading('The first sync');
       print(...runLines(report, table).map((line) => ` ${line}`), '');
@@ -75,29 +96,21 @@ export function createDemoStory(output: Output, command: string) {
         );
       }
     },
-    secondSync({ runs, durationMs }: FinishedReport): void {
+    secondSync({ runs, durationMs }) {
       const read = runs.reduce((sum, account) => sum + account.read, 0);
       heading('The same export again');
       say(
         `${paint('green', '✓')} ${formatCount(read)} rows read, nothing changed: 0 requests, ${formatDuration(durationMs)}.`,
       );
     },
-    oneChange({ key, name, column, line, from, to }: ChangedValue, { durationMs }: FinishedReport): void {
+    oneChange({ key, name, column, line, from, to }, { durationMs }) {
       heading('One value changes');
       say(
         `exports/materials.csv, line ${line}: the recycled content (${column}) of ${printable(name)} is ${to} % now, not ${from} %.`,
         `${paint('green', '✓')} Exactly one request, in ${formatDuration(durationMs)}: a PATCH of material ${printable(key)} with that one field.`,
       );
     },
-    /**
-     * @param corrected null if every line of the export names its product
-     * @param gated one passport for each reason of the platform, and how many have this reason
-     */
-    passports(
-      corrected: ChangedValue | null,
-      { passports, durationMs }: FinishedReport,
-      gated: readonly (StuckDelivery & { count: number })[],
-    ): void {
+    passports(corrected, { passports, durationMs }, gated) {
       heading('Passports');
       if (corrected !== null) {
         say(
@@ -120,8 +133,7 @@ export function createDemoStory(output: Output, command: string) {
         }
       }
     },
-    /** @param port the port of the sandbox, so that it can be started there again */
-    goOn(port: string): void {
+    goOn(port) {
       heading('What to do next');
       const config = `-c ${shellValue(`${folder}/dpp-sync.yaml`)}`;
       say(`The demo and its sandbox have ended. The results are in ${folder}. Look at them:`);
@@ -144,7 +156,7 @@ export function createDemoStory(output: Output, command: string) {
       ]);
       print('');
     },
-    serving(access: Access): void {
+    serving(access) {
       heading('The demo continues');
       const lines = accessLines(access, paint);
       lines.push('', `Edit a file in ${folder}/exports: the daemon reads it within a minute. Ctrl-C ends everything.`);
@@ -153,8 +165,6 @@ export function createDemoStory(output: Output, command: string) {
     },
   };
 }
-
-export type DemoStory = ReturnType<typeof createDemoStory>;
 
 function accessLines({ url, token, baseUrl, apiKey }: Access, paint: Output['paint']): string[] {
   return [

@@ -7,6 +7,7 @@ import type { ItemFilter, ItemState, ItemSummary, LedgerViews } from '../domain/
 import { kindWord, stateWord } from '../domain/words.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { itemDocument } from './text/documents.ts';
 import { decidedLines } from './text/item-lines.ts';
 import { noLedgerText } from './text/standing.ts';
 import { type Cell, type Column, formatTable, type TableStyle } from './text/table.ts';
@@ -70,7 +71,7 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
       afterId = page.lastId;
       const found = filter.state === 'incomplete' ? page.items.map((item) => withBlocker(item, views)) : page.items;
       if (!output.json) rows.push(...found);
-      else for (const item of found) if (!(await output.jsonLine(item))) return 0;
+      else for (const item of found) if (!(await output.jsonLine(itemDocument(item)))) return 0;
     }
     if (output.json) return 0;
     if (rows.length === 0) output.note('No item matches.');

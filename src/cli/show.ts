@@ -13,6 +13,7 @@ import { memberOf } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/text/shell-word.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { isoTime, itemDocument, reasonDocument } from './text/documents.ts';
 import { fieldList } from './text/item-lines.ts';
 import { nextStepOf } from './text/next-steps.ts';
 import type { Output } from './text/output.ts';
@@ -45,9 +46,13 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
     if (item === null) throw unknownItem(kind, key, opened?.views ?? null);
     const ofProduct = kind === 'product' || kind === 'passport';
     const passport = ofProduct ? (opened?.views.passport(item.key) ?? null) : null;
-    if (output.json)
-      output.document({ ok: true, item, ...(ofProduct ? { passport: passportDocument(passport) } : {}) });
-    else {
+    if (output.json) {
+      const document = {
+        ...itemDocument(item),
+        timeline: item.timeline.map((entry) => ({ ...entry, at: isoTime(entry.at) })),
+      };
+      output.document({ ok: true, item: document, ...(ofProduct ? { passport: passportDocument(passport) } : {}) });
+    } else {
       const step = opened === null ? null : ruleStep(item, opened.views, config);
       const held = opened === null ? null : heldBy(item, opened.views);
       const isGuarded = isGuardedChange(item, opened?.views.guardedReads() ?? []);
@@ -89,8 +94,8 @@ function ruleStep(
 
 function passportDocument(passport: PassportView | null): object | null {
   if (passport === null) return null;
-  const { blockers, ...rest } = passport;
-  return { ...rest, holds: blockers };
+  const { blockers, reason, ...rest } = passport;
+  return { ...rest, reason: reasonDocument(reason), holds: blockers };
 }
 
 /**

@@ -5,7 +5,7 @@ import { type Attention, attentionOf } from '../daemon/views/attention.ts';
 import { nextRunsOf } from '../daemon/views/next-runs.ts';
 import type { OpenedViews } from '../daemon/views/open-views.ts';
 import { standingOf } from '../daemon/views/standing.ts';
-import { describeWait } from '../daemon/watches.ts';
+import { describeWait } from '../daemon/watches/api-wait-watch.ts';
 import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import { type ImportProof, type ImportProofs, UNTRIED } from '../domain/delivery/import-proof.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
@@ -18,13 +18,13 @@ import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { attentionLines, countOf, type Standing } from './text/attention.ts';
+import { guardedDocument, isoOrNull } from './text/documents.ts';
 import { decidedLines, NO_CONTACT_ATTENTION } from './text/item-lines.ts';
 import type { Output } from './text/output.ts';
 import { missedLines } from './text/row-lines.ts';
 import {
   careLines,
   contactDocument,
-  guardedDocument,
   guardWarnings,
   itemLines,
   noLedgerText,
@@ -292,10 +292,6 @@ function importDocument(given: ImportProof): object {
   const { form: _, ...proof } = { form: [], ...given };
   if (proof.state === 'failed') return { ...proof, at: isoOrNull(proof.at) };
   return proof.state === 'postponed' ? { ...proof, at: isoOrNull(proof.at), until: isoOrNull(proof.until) } : proof;
-}
-
-function isoOrNull(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }
 
 function printStatus(found: Found, config: RuntimeConfig, exists: boolean, output: Output): void {

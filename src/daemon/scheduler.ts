@@ -12,6 +12,25 @@ export interface Schedule {
   timezone: string;
 }
 
+/** Starts the runs of sources at their scheduled times. */
+export interface Scheduler {
+  start(): void;
+  /** Uses other schedules from now on. A run that is due stays due. */
+  replace(schedules: readonly Schedule[]): void;
+  /** Makes a run of the source due now: it begins at once, or when the source's pause ends. */
+  request(source: string, why?: 'schedule' | 'file'): void;
+  /**
+   * When the next scheduled or requested run of the source begins, in milliseconds since the epoch; null if there is
+   * none, or before `start`.
+   */
+  nextRun(source: string): number | null;
+  /**
+   * True if the source has a scheduled time after this instant and not after `start`, in milliseconds since the epoch.
+   */
+  missed(source: string, since: number): boolean;
+  stop(): Promise<void>;
+}
+
 /** Within this time the scheduler notices that the clock was set or the machine has slept. */
 const LOOK_MS = 30_000;
 /** If the clock is set back by less than this, it was only corrected, and no run is repeated. */
@@ -35,7 +54,7 @@ export function createScheduler(options: {
   onDue?: (source: string) => void;
   clock: Clock;
   log: Logger;
-}) {
+}): Scheduler {
   const { startRun, pausedUntil = () => null, onDue = () => {}, clock, log } = options;
   const abort = new AbortController();
   let wake = new AbortController();
@@ -119,50 +138,39 @@ export function createScheduler(options: {
   }
 
   return {
-    start(): void {
+    start() {
       startedAt = clock.now();
       plan(startedAt);
       running = watch();
     },
-    /** Uses other schedules from now on. A run that is due stays due. */
-    replace(schedules: readonly Schedule[]): void {
+    replace(schedules) {
       noteDue(clock.now());
       crons = cronsOf(schedules);
       next.clear();
       plan(clock.now());
       wake.abort();
     },
-    /** Makes a run of the source due now: it begins at once, or when the source's pause ends. */
-    request(source: string, why: 'schedule' | 'file' = 'schedule'): void {
+    request(source, why = 'schedule') {
       if (why === 'file') ofFiles.add(source);
       due.set(source, clock.now());
       wake.abort();
     },
-    /**
-     * When the next scheduled or requested run of the source begins, in milliseconds since the epoch; null if there is
-     * none, or before `start`.
-     */
-    nextRun(source: string): number | null {
+    nextRun(source) {
       const at = next.get(source) ?? null;
       const scheduled = at === null ? null : (pausedUntil(source, at) ?? at);
       const times = [scheduled, due.get(source) ?? null].filter((time) => time !== null);
       return times.length === 0 ? null : Math.min(...times);
     },
-    /**
-     * True if the source has a scheduled time after this instant and not after `start`, in milliseconds since the epoch.
-     */
-    missed(source: string, since: number): boolean {
+    missed(source, since) {
       const at = crons.get(source)?.nextAfter(since) ?? null;
       return at !== null && at <= startedAt;
     },
-    async stop(): Promise<void> {
+    async stop() {
       abort.abort();
       await running;
     },
   };
 }
-
-export type Scheduler = ReturnType<typeof createScheduler>;
 
 function cronsOf(schedules: readonly Schedule[]): Map<string, Cron> {
   return new Map(schedules.map(({ source, cron, timezone }) => [source, createCron(cron, timezone)]));

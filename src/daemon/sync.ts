@@ -272,6 +272,17 @@ const LONGEST_MS = 640;
 /** The longest pause as a share of the time after which the sync gives up, so that it gives up in time. */
 const SHARE_OF_WAIT = 0.1;
 
+export interface PauseBetweenLooks {
+  /**
+   * Resolves when it is time to look again: after `SHORTEST_MS` if something has happened since the last look, and otherwise
+   * at the next event. Without an event each pause is twice as long as the one before it, up to the longest one.
+   *
+   * @param leastMs the pause is at least this long
+   */
+  rest(abort: AbortSignal, leastMs?: number): Promise<void>;
+  end(): void;
+}
+
 /**
  * Pauses that cost little CPU time while nothing happens, and that end soon after something has happened.
  *
@@ -280,7 +291,7 @@ const SHARE_OF_WAIT = 0.1;
 export function createPauseBetweenLooks(
   bus: Pick<EventBus, 'subscribe'>,
   { clock, waitMs }: { clock: Clock; waitMs: number },
-) {
+): PauseBetweenLooks {
   const longestMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, SHARE_OF_WAIT * waitMs));
   let hasHappened = false;
   let nextMs = SHORTEST_MS;
@@ -291,13 +302,7 @@ export function createPauseBetweenLooks(
   });
 
   return {
-    /**
-     * Resolves when it is time to look again: after `SHORTEST_MS` if something has happened since the last look, and otherwise
-     * at the next event. Without an event each pause is twice as long as the one before it, up to the longest one.
-     *
-     * @param leastMs the pause is at least this long
-     */
-    async rest(abort: AbortSignal, leastMs: number = 0): Promise<void> {
+    async rest(abort, leastMs = 0) {
       const firstMs = Math.max(SHORTEST_MS, leastMs);
       await clock.sleep(firstMs, abort);
       if (!hasHappened && !abort.aborted && nextMs > firstMs) {
@@ -310,5 +315,3 @@ export function createPauseBetweenLooks(
     end: unsubscribe,
   };
 }
-
-export type PauseBetweenLooks = ReturnType<typeof createPauseBetweenLooks>;

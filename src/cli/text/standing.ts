@@ -25,11 +25,6 @@ export function noLedgerText({ ledger }: Pick<RuntimeConfig, 'ledger'>): string 
   return `There is no ledger yet at ${ledger}: nothing has been synced. Begin with \`dpp-sync sync\`.`;
 }
 
-/** The document about a read that the guard holds, for scripts. */
-export function guardedDocument({ since, ...read }: GuardedRead): object {
-  return { ...read, since: new Date(since).toISOString() };
-}
-
 /** The messages of the guard, each with its stream. */
 export function guardWarnings(guarded: readonly GuardedRead[]): string[] {
   return guarded.map(({ source, stream, message }) => `${source}/${stream}: ${message}`);

@@ -2,7 +2,6 @@
 // settings are replaced at once if all are valid; otherwise none is replaced. If a run of a source is under way, its
 // settings are replaced after the run, so that a run ends with the mapping with which it began.
 
-import { stat } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { formatProblem, problemsOf } from '../../config/problem.ts';
 import { fault } from '../../domain/faults.ts';
@@ -18,6 +17,7 @@ import { sentence } from '../../lib/text/sentence.ts';
 import type { ReloadCause } from '../care.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { unsafeFileWarnings, unsafePrograms } from '../unsafe-files.ts';
+import { createFileWatch } from './file-watch.ts';
 import type { Reloaded } from './reload-status.ts';
 
 export interface ReloadOptions {
@@ -43,10 +43,26 @@ export interface ReloadOptions {
   log: Logger;
 }
 
+export interface Reload {
+  reload(cause: ReloadCause): Promise<Reloaded>;
+  /** Reloads at once if one of the files has changed. Call it before stored or new records are mapped. */
+  look(): Promise<void>;
+  /**
+   * Reloads if a file has changed, and then checks that the present files are in use.
+   *
+   * @throws Fault `config.invalid` if they are not, because a person who has just corrected a file expects that it is
+   * used
+   */
+  lookStrictly(): Promise<void>;
+  last(): ReloadStatus | null;
+  /** Watches the files until the signal aborts. */
+  follow(signal: AbortSignal): Promise<void>;
+}
+
 /** A refused config is read again after this time: the missing part may be in a file that is not watched. */
 const AGAIN_MS = 30_000;
 
-export function createReload(options: ReloadOptions) {
+export function createReload(options: ReloadOptions): Reload {
   const { config, load, compile, mapperOf, clock, log } = options;
   const watch = createFileWatch(clock);
   let last: ReloadStatus | null = null;
@@ -123,15 +139,8 @@ export function createReload(options: ReloadOptions) {
 
   return {
     reload,
-    /** Reloads at once if one of the files has changed. Call it before stored or new records are mapped. */
     look,
-    /**
-     * Reloads if a file has changed, and then checks that the present files are in use.
-     *
-     * @throws Fault `config.invalid` if they are not, because a person who has just corrected a file expects that it is
-     * used
-     */
-    async lookStrictly(): Promise<void> {
+    async lookStrictly() {
       await look();
       if (last === null || last.ok || !isInvalid) return;
       throw fault('config.invalid', `The config was refused: ${last.errors.join(' ')}`, {
@@ -139,8 +148,7 @@ export function createReload(options: ReloadOptions) {
       });
     },
     last: () => last,
-    /** Watches the files until the signal aborts. */
-    async follow(signal: AbortSignal): Promise<void> {
+    async follow(signal) {
       await watch.note(filesInUse());
       if (await haveFilesChanged()) await reloadQuietly();
       await Promise.all([watch.follow(reloadQuietly, signal), retryRefused(signal)]);
@@ -177,8 +185,6 @@ export function createReload(options: ReloadOptions) {
     }
   }
 }
-
-export type Reload = ReturnType<typeof createReload>;
 
 function messageFor(changed: readonly string[], after: readonly string[]): string {
   if (changed.length === 0) return 'The config was reloaded: nothing has changed.';
@@ -292,62 +298,4 @@ export function createTokenWatch(config: Pick<RuntimeConfig, 'web'>): { isNew():
       return isNew;
     },
   };
-}
-
-const LOOK_MS = 1000;
-
-/**
- * Checks the files once a second. This finds changes that notifications of the system miss: a file that an editor
- * replaces, the symbolic links of a mounted ConfigMap, and a folder of another machine. Reads the metadata of the
- * files, not their content.
- */
-function createFileWatch(clock: Clock) {
-  let known = new Map<string, string>();
-
-  async function look(files: Iterable<string>): Promise<Map<string, string>> {
-    return new Map(await Promise.all([...files].map(async (file) => [file, await factsOf(file)] as const)));
-  }
-
-  async function different(): Promise<string | null> {
-    const present = await look(known.keys());
-    const isKnown = [...present].every(([file, facts]) => known.get(file) === facts);
-    return isKnown ? null : [...present.values()].join(' ');
-  }
-
-  return {
-    /** Remembers the present state of the files. Call it before the files are read. */
-    async note(files: readonly string[]): Promise<void> {
-      known = await look(files);
-    },
-    /** Watches these files from now on. The remembered state of a file that is already watched does not change. */
-    async also(files: readonly string[]): Promise<void> {
-      const fresh = await look(files.filter((file) => !known.has(file)));
-      known = new Map(files.map((file) => [file, known.get(file) ?? fresh.get(file) ?? '']));
-    },
-    /** True if a file has appeared, gone or changed since its state was remembered. */
-    changed: async (): Promise<boolean> => (await different()) !== null,
-    /** Calls `onChange` whenever files have changed and then did not change for one interval. Ends with the signal. */
-    async follow(onChange: () => Promise<void>, signal: AbortSignal): Promise<void> {
-      let before: string | null = null;
-      while (!signal.aborted) {
-        await clock.sleep(LOOK_MS, signal);
-        if (signal.aborted) return;
-        const present = await different();
-        // A file that is still being written changes between two checks.
-        if (present !== null && present === before) await onChange();
-        before = present;
-      }
-    },
-  };
-}
-
-/** Follows symbolic links. A file that was written again has another inode, size or time. */
-async function factsOf(file: string): Promise<string> {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-    return [dev, ino, size, mtimeNs, ctimeNs].join(':');
-  } catch {
-    // The reload reports why the file cannot be read.
-    return 'absent';
-  }
 }

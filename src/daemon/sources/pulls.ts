@@ -5,6 +5,7 @@ import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createKeyedLock } from '../../lib/collections/keyed-lock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import { withLogFields } from '../../lib/logging/log-context.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
@@ -27,11 +28,40 @@ export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
   onEnd: () => void;
 }
 
+/** The runs of this process. */
+export interface Pulls {
+  /**
+   * Pulls one source after its earlier runs have ended, because two readers of one source would change the same cursor.
+   *
+   * @throws Fault `interrupted` if the pull is aborted before it has begun, or the reason why the run before it waits
+   * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
+   *   queue that takes no jobs; they wait for ever if it is absent
+   */
+  pull(source: string, cause: RunCause, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
+  /** Does the work while no run of the source is under way. Does nothing if it is aborted before that. */
+  betweenRuns(source: string, work: () => Promise<void>, abort: AbortSignal): Promise<void>;
+  /**
+   * Stores corrected rows of one stream, after the runs of its source have ended. Uses the present mappings of the
+   * config.
+   *
+   * @throws Fault `interrupted` if it is aborted before it has begun
+   */
+  correct(
+    request: { source: string; stream: string; rows: readonly Correction[]; askedBy?: string },
+    abort: AbortSignal,
+  ): Promise<CorrectionResult>;
+  /** The sources that are being pulled. */
+  pulling(): string[];
+  /** True while a pull of the source waits for the earlier ones or is under way. */
+  hasPull(source: string): boolean;
+  /** Interrupts the present run of a source between two pages. False if no run is under way. */
+  stopRun(source: string): boolean;
+}
+
 /** How often a run checks whether the earlier run of its source waits for the ledger. */
 const REST_LOOK_MS = 200;
 
-/** The runs of this process. */
-export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ...options }: PullsOptions) {
+export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ...options }: PullsOptions): Pulls {
   const pulling = new Map<string, AbortController>();
   /** The pulls that wait or are under way. */
   const asked = new Set<{ source: string }>();
@@ -129,19 +159,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
   }
 
   return {
-    /**
-     * Pulls one source after its earlier runs have ended, because two readers of one source would change the same cursor.
-     *
-     * @throws Fault `interrupted` if the pull is aborted before it has begun, or the reason why the run before it waits
-     * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
-     *   queue that takes no jobs; they wait for ever if it is absent
-     */
-    async pull(
-      source: string,
-      cause: RunCause,
-      abort: AbortSignal,
-      waitMs: number = Number.POSITIVE_INFINITY,
-    ): Promise<PullResult> {
+    async pull(source, cause, abort, waitMs = Number.POSITIVE_INFINITY) {
       const one = { source };
       asked.add(one);
       try {
@@ -151,8 +169,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       }
     },
 
-    /** Does the work while no run of the source is under way. Does nothing if it is aborted before that. */
-    async betweenRuns(id: string, work: () => Promise<void>, abort: AbortSignal): Promise<void> {
+    async betweenRuns(id, work, abort) {
       const release = await sourceLock.acquire(id, abort);
       if (release === null) return;
       try {
@@ -162,21 +179,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       }
     },
 
-    /**
-     * Stores corrected rows of one stream, after the runs of its source have ended. Uses the present mappings of the
-     * config.
-     *
-     * @throws Fault `interrupted` if it is aborted before it has begun
-     */
-    async correct(
-      {
-        source: id,
-        stream: name,
-        rows,
-        askedBy,
-      }: { source: string; stream: string; rows: readonly Correction[]; askedBy?: string },
-      abort: AbortSignal,
-    ): Promise<CorrectionResult> {
+    async correct({ source: id, stream: name, rows, askedBy }, abort) {
       const release = await lockSource(id, abort, Number.POSITIVE_INFINITY);
       try {
         const source = sourceOf(id);
@@ -197,21 +200,16 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       }
     },
 
-    /** The sources that are being pulled. */
-    pulling: (): string[] => [...pulling.keys()],
-    /** True while a pull of the source waits for the earlier ones or is under way. */
-    hasPull: (id: string): boolean => [...asked].some(({ source }) => source === id),
+    pulling: () => [...pulling.keys()],
+    hasPull: (id) => [...asked].some(({ source }) => source === id),
 
-    /** Interrupts the present run of a source between two pages. False if no run is under way. */
-    stopRun(source: string): boolean {
+    stopRun(source) {
       const stopped = pulling.get(source);
       stopped?.abort(fault('interrupted', `A person has stopped the run of ${source}.`));
       return stopped !== undefined;
     },
   };
 }
-
-export type Pulls = ReturnType<typeof createPulls>;
 
 interface Opening extends Pick<PullOptions, 'wait'> {
   ledger: PullOptions['ledger'] & Pick<IntakeLedger, 'defineLookups'>;
@@ -239,35 +237,4 @@ async function openToPull(
     await noteFailedRun({ source: source.id, ...cause }, error, { ledger, wait }, abort);
     throw error;
   }
-}
-
-/** Locks keys. Each key has one holder at a time, and further callers wait in the order of their calls. */
-function createKeyedLock() {
-  /** For each key, a promise that resolves when all present holders and waiting callers have released the key. */
-  const tails = new Map<string, Promise<void>>();
-  return {
-    /** Returns the function that releases the key, or null if the signal aborts first. */
-    async acquire(key: string, abort: AbortSignal): Promise<(() => void) | null> {
-      const before = tails.get(key);
-      const { promise: released, resolve: release } = Promise.withResolvers<void>();
-      const tail = Promise.all([before, released]).then(() => {
-        if (tails.get(key) === tail) tails.delete(key);
-      });
-      tails.set(key, tail);
-      if (before !== undefined) await unlessAborted(before, abort);
-      if (!abort.aborted) return release;
-      release();
-      return null;
-    },
-  };
-}
-
-/** Resolves with the promise, or as soon as the signal aborts. */
-async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise: aborted, resolve } = Promise.withResolvers<void>();
-  const onAbort = () => resolve();
-  signal.addEventListener('abort', onAbort);
-  await Promise.race([promise, aborted]);
-  signal.removeEventListener('abort', onAbort);
 }

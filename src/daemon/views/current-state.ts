@@ -11,11 +11,18 @@ import { failedRunsOf, standingOf, watchedOf } from './standing.ts';
 const COUNTS_KEPT_MS = 2000;
 
 /** Reads the current state of ledger, queue and API. */
+export interface CurrentState {
+  api(): ApiStanding;
+  /** The wait beyond a minute that the API has asked for, or null. */
+  apiWait(): ApiWait | null;
+  standing(): Promise<Standing>;
+}
+
 export function createCurrentState(options: {
   runtime: Runtime;
   nextRun: (source: string) => number | null;
   clock: Clock;
-}) {
+}): CurrentState {
   const { runtime, nextRun, clock } = options;
   const { views, api, queues, config } = runtime;
   const ids = () => config.sources.map(({ id }) => id);
@@ -34,15 +41,16 @@ export function createCurrentState(options: {
     const state = api.authorization();
     if (!state.open) return `denied_${state.by}`;
     if (api.unreachableSince() !== null) return 'unreachable';
-    if (api.longWait() !== null) return 'throttled';
+    if (apiWait() !== null) return 'throttled';
     return api.refused().size === 0 ? 'ok' : 'denied_scope';
   }
 
+  const apiWait = (): ApiWait | null => api.longWait();
+
   return {
     api: standingOfApi,
-    /** The wait beyond a minute that the API has asked for, or null. */
-    apiWait: (): ApiWait | null => api.longWait(),
-    async standing(): Promise<Standing> {
+    apiWait,
+    async standing() {
       const { value, renewableInMs } = await counts();
       return {
         ...value,
@@ -50,7 +58,7 @@ export function createCurrentState(options: {
         failedRuns: failedRunsOf(views, ids()),
         queues: await queueCounts(),
         api: standingOfApi(),
-        apiWait: api.longWait(),
+        apiWait: apiWait(),
         refusedScopes: [...api.refusedScopes().keys()],
         sources: config.sources.map(({ id: source }) => {
           const [lastRun = null] = views.runs({ source, limit: 1 });
@@ -84,5 +92,3 @@ export function createCurrentState(options: {
     }
   }
 }
-
-export type CurrentState = ReturnType<typeof createCurrentState>;

@@ -8,6 +8,7 @@ import { openApiDocument } from './openapi.ts';
 import type { ApiContext, ApiOperation } from './operation.ts';
 import { PEOPLE_OPERATIONS } from './people-operations.ts';
 import { PLATFORM_OPERATIONS } from './platform-operations.ts';
+import { documentOf } from './schemas.ts';
 import { WORK_OPERATIONS } from './work-operations.ts';
 
 const API_PATH = '/api/v1';
@@ -67,7 +68,8 @@ async function answer(operation: ApiOperation, request: WebRequest, context: Api
   );
   if ('file' in given) return given.file;
   const { value, status = operation.answer.status, headers = {} } = given;
-  return { type: 'json', status, value, headers };
+  const document = 'schema' in operation.answer ? documentOf(operation.answer.schema, value) : value;
+  return { type: 'json', status, value: document, headers };
 }
 
 /** @throws WebFault 422 with each member that is not valid */

@@ -27,7 +27,7 @@ const Status = z.strictObject({
       z.strictObject({
         source: z.string(),
         stream: z.string(),
-        run: z.number().int(),
+        runId: z.number().int(),
         since: Time,
         read: Count,
         missing: Count,
@@ -125,8 +125,8 @@ export const DAEMON_OPERATIONS: readonly ApiOperation[] = [
         context.pausedQueues(),
       ]);
       const { items, quarantined } = standing;
+      const guarded = [...standing.guarded];
       const passports = Object.fromEntries(PASSPORT_STATES.map((state) => [state, standing.passports[state] ?? 0]));
-      const guarded = standing.guarded.map(({ runId: run, ...read }) => ({ ...read, run }));
       const sources = standing.sources.map(({ source, completeAt, nextRunAt }) => {
         return { source, completeAt, nextRunAt, pausedUntil: care.pausedUntil(source) };
       });

@@ -127,7 +127,9 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     body: null,
     answer: { status: 200, schema: listOf(PassportRow) },
     async handle({ query: { after, limit, ...filter } }, { dashboard }) {
-      return { value: await dashboard.passports(filter, { after, limit }) };
+      const list = await dashboard.passports(filter, { after, limit });
+      const rows = list.rows.map(({ blockers, reason, since, ...row }) => ({ ...row, holds: blockers, reason, since }));
+      return { value: { ...list, rows } };
     },
   }),
   defineOperation({

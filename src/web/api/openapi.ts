@@ -62,7 +62,7 @@ function describe({ id, summary, tag, role, params, query, body, answer }: ApiOp
           answer.status === 202 ? 'The work was started. `Location` has the address of its state.' : 'Success.',
         content:
           'schema' in answer
-            ? { 'application/json': { schema: jsonSchema(answer.schema, 'output') } }
+            ? { 'application/json': { schema: jsonSchema(answer.schema, 'input') } }
             : { [answer.contentType]: {} },
       },
       default: {

@@ -65,14 +65,14 @@ export function defineOperation<
     handle(
       request: ApiRequest<z.output<Params>, z.output<Query>, Body extends z.ZodType ? z.output<Body> : undefined>,
       context: ApiContext,
-    ): Promise<ApiAnswer<z.input<Answer>>>;
+    ): Promise<ApiAnswer<z.output<Answer>>>;
   },
 ): ApiOperation {
   return operation as ApiOperation;
 }
 
 /** A task as the admin API shows it. */
-export function shown(task: Task): z.input<typeof Operation> {
+export function shown(task: Task): z.output<typeof Operation> {
   const { id, name, title, who, startedAt, endedAt, progress, outcome } = task;
   return { id, name, title, who, startedAt, endedAt, progress: progress === null ? null : { ...progress }, outcome };
 }

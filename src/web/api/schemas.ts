@@ -6,8 +6,34 @@ import { DELIVERY_STATES } from '../../domain/delivery/delivery.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../../domain/item.ts';
 import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
 
-/** Milliseconds since the Unix epoch. */
-export const Time = z.number().int().describe('Milliseconds since 1970-01-01 UTC.');
+/** A time: milliseconds since the Unix epoch in the program, and a text in a document. */
+export const Time = z.codec(
+  z.string().meta({ format: 'date-time', description: 'ISO 8601 in UTC, with milliseconds.' }),
+  z.number().int(),
+  { decode: (text) => Date.parse(text), encode: (at) => new Date(at).toISOString() },
+);
+
+/**
+ * Makes the document of an answer: its times become texts. Members that the schema does not describe stay as they are. It
+ * does not check the answer, because the compiler and the tests do that, and a page may have 500 rows.
+ */
+export function documentOf(schema: z.core.$ZodType, value: unknown): unknown {
+  if (value === null || value === undefined) return value;
+  if (schema === Time) return z.encode(Time, value as number);
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return documentOf(schema.unwrap(), value);
+  if (schema instanceof z.ZodArray) return (value as unknown[]).map((entry) => documentOf(schema.element, entry));
+  if (schema instanceof z.ZodUnion) {
+    const fitting = schema.options.find((option) => z.safeEncode(option as z.ZodType, value).success);
+    return fitting === undefined ? value : documentOf(fitting, value);
+  }
+  if (!(schema instanceof z.ZodObject)) return value;
+  const shape: Record<string, z.core.$ZodType | undefined> = schema.shape;
+  const members = Object.entries(value).map(([name, member]) => {
+    const described = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    return [name, described === undefined ? member : documentOf(described, member)];
+  });
+  return Object.fromEntries(members);
+}
 const Fields = z.record(z.string(), z.json());
 const Kind = z.enum(SUBJECT_KINDS);
 const ItemState = z.enum(DELIVERY_STATES);
@@ -230,7 +256,7 @@ export const PassportRow = z.strictObject({
   source: z.string().nullable(),
   remoteId: z.json().describe('The id of the product at the platform; null before it has one.'),
   state: z.enum(PASSPORT_STATES),
-  blockers: z.array(z.string()),
+  holds: z.array(z.string()).describe('Why the passport waits, the first cause first. Empty if no cause is known.'),
   reason: Reason.nullable(),
   since: Time.nullable(),
 });
@@ -255,6 +281,31 @@ export const LookupValue = z.strictObject({
   at: Time,
 });
 
+const WithSince = z.looseObject({ since: Time.optional() });
+const WithReason = z.looseObject({ reason: WithSince.nullable() });
+
+/** The members of a sync's result that have times. */
+const Synced = z
+  .looseObject({
+    guarded: z.array(WithSince),
+    accepted: z.looseObject({ guarded: z.array(WithSince) }).nullable(),
+    failedRuns: z.array(z.looseObject({ startedAt: Time, endedAt: Time.nullable() })),
+    suspended: z.array(WithReason),
+    refused: z.array(WithReason),
+    attention: z.looseObject({
+      stuck: z.array(WithReason),
+      awaitingReadBack: z.looseObject({ nextLookAt: Time.nullable() }),
+    }),
+  })
+  .partial();
+
+/** The result of a handler. Only members with times are described. */
+const Result = Synced.extend({
+  synced: Synced.nullable().optional(),
+  madeAt: Time.optional(),
+  mutedUntil: Time.nullable().optional(),
+});
+
 /** Work that a request has started and that continues after the answer. */
 export const Operation = z.strictObject({
   id: z.string(),
@@ -263,10 +314,17 @@ export const Operation = z.strictObject({
   who: z.string(),
   startedAt: Time,
   endedAt: Time.nullable(),
-  progress: z.looseObject({}).nullable(),
+  progress: z
+    .looseObject({
+      paused: Reason.nullable(),
+      apiWait: z
+        .strictObject({ since: Time, until: Time.nullable(), askAgainAt: Time, message: z.string() })
+        .nullable(),
+    })
+    .nullable(),
   outcome: z
     .union([
-      z.strictObject({ ok: z.literal(true), result: z.unknown() }),
+      z.strictObject({ ok: z.literal(true), result: z.union([Result, z.unknown()]) }),
       z.strictObject({
         ok: z.literal(false),
         code: z.string(),

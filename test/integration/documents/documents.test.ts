@@ -1,9 +1,6 @@
 // The documents of `--json` with their exit codes, and the answers of the HTTP API, over a fixed set of ledgers. Scripts
-// rely on them, so a change may only add members. `npx vitest run -u FILE` writes all snapshots again; read the difference.
-//
-// Two differences are still to come. The times of the HTTP API, of `dueAt` and of the timeline of `show` are milliseconds
-// and become ISO 8601 in UTC. Where a command and the HTTP API show the same thing in two forms, the form of the command
-// stays.
+// rely on them, so a change may only add members. All times are ISO 8601 in UTC. `npx vitest run FILE -u` writes all
+// snapshots again; read the difference.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,12 @@
+/** A connection that is opened when it is needed. */
+interface KeptConnection<T> {
+  /** Does work on the connection. A connection that was idle for long, or on which work has failed, is opened again. */
+  use<R>(work: (connection: T) => Promise<R>): Promise<R>;
+  /** Closes the connection at once, or ends the attempt to open it. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
 /**
  * A connection that was idle for longer is opened again. Servers close idle connections, and reading a downloaded file
  * may take long.
@@ -11,12 +20,11 @@ interface Link<T> {
   usedAt: number;
 }
 
-/** A connection that is opened when it is needed. */
 export function createKeptConnection<T>(options: {
   /** @param cutWith called with the function that closes the connection at once, as soon as there is a connection */
   open(cutWith: (cut: () => void) => void): Promise<T>;
   close(connection: T): Promise<void>;
-}) {
+}): KeptConnection<T> {
   let kept: Link<T> | undefined;
 
   function open(): Link<T> {
@@ -39,8 +47,7 @@ export function createKeptConnection<T>(options: {
   }
 
   return {
-    /** Does work on the connection. A connection that was idle for long, or on which work has failed, is opened again. */
-    async use<R>(work: (connection: T) => Promise<R>): Promise<R> {
+    async use(work) {
       if (kept !== undefined && performance.now() - kept.usedAt > IDLE_MS) await closeKept();
       kept ??= open();
       const link = kept;
@@ -54,8 +61,7 @@ export function createKeptConnection<T>(options: {
         throw error;
       }
     },
-    /** Closes the connection at once, or ends the attempt to open it. */
-    cut(): void {
+    cut() {
       if (kept !== undefined) drop(kept);
     },
     close: closeKept,

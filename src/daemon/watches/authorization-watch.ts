@@ -1,11 +1,11 @@
-import type { ApiHealth } from '../delivery/admission/api-health.ts';
-import type { Reason } from '../domain/delivery/reason.ts';
-import { type Access, accessWord, scopeOf } from '../domain/delivery/scope.ts';
-import type { Emit } from '../domain/ports/progress.ts';
-import type { Probe, Target } from '../domain/ports/target.ts';
-import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging/logging.ts';
+import type { ApiHealth } from '../../delivery/admission/api-health.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
+import { type Access, accessWord, scopeOf } from '../../domain/delivery/scope.ts';
+import type { Emit } from '../../domain/ports/progress.ts';
+import type { Probe, Target } from '../../domain/ports/target.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 
 export interface AuthorizationWatchOptions {
   api: Pick<ApiHealth, 'authorization' | 'refused' | 'reopen' | 'reopenAccess'>;
@@ -17,6 +17,14 @@ export interface AuthorizationWatchOptions {
   log: Logger;
   /** The time between two questions to an API that refuses the key, the plan or a scope. */
   intervalMs: number;
+}
+
+/** Notices when the API begins to refuse the key, the plan or a scope, and when the refusal ends. */
+export interface AuthorizationWatch {
+  start(): void;
+  /** Asks the API at once, if it refuses anything. */
+  askNow(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** A refusal of the API: of one operation or one list, or of everything if `access` is null. */
@@ -35,7 +43,7 @@ const LOOK_MS = 500;
  * the key again at intervals, and asks the API a question that writes nothing. A refusal is logged when it begins and
  * when it ends.
  */
-export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
+export function createAuthorizationWatch(options: AuthorizationWatchOptions): AuthorizationWatch {
   const { api, target, emit, clock, log, intervalMs } = options;
   const abort = new AbortController();
   let running: Promise<void> = Promise.resolve();
@@ -139,25 +147,22 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
   }
 
   return {
-    /** Asks the API at once, if it refuses anything. */
-    async askNow(): Promise<void> {
+    async askNow() {
       if (refusalsOf(api).length === 0) return;
       // The first look finds the refusal, and the second one asks the API.
       if (known.size === 0) await lookNext();
       askAt = clock.ticks();
       await lookNext();
     },
-    start(): void {
+    start() {
       running = watch();
     },
-    async stop(): Promise<void> {
+    async stop() {
       abort.abort();
       await running;
     },
   };
 }
-
-export type AuthorizationWatch = ReturnType<typeof createAuthorizationWatch>;
 
 /** All present refusals of the API. */
 function refusalsOf(api: AuthorizationWatchOptions['api']): Refusal[] {

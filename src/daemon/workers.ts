@@ -1,0 +1,56 @@
+import type { Engine } from '../delivery/engine.ts';
+import { closeInOrder } from '../lib/close-in-order.ts';
+import type { Mapping } from '../pipeline/create-mapping.ts';
+import type { MapQueue } from '../pipeline/map-queue.ts';
+
+/** The workers of the queues that map and deliver. */
+export interface Workers {
+  /** Opens the queue, and begins to map and deliver. Further calls do nothing. */
+  start(): Promise<void>;
+  /** Begins nothing new, and waits for the work in progress. Further calls do nothing. */
+  stop(): Promise<void>;
+  /** The `map` queue for a pull. Its workers are started when there is something to map. */
+  mapQueue: Pick<MapQueue, 'mapPage' | 'mapStored' | 'room'>;
+}
+
+export function createWorkers({
+  mapping: { mapQueue, pendingSources },
+  engine,
+}: {
+  mapping: Pick<Mapping, 'mapQueue' | 'pendingSources'>;
+  engine: Engine;
+}): Workers {
+  let started: Promise<void> | null = null;
+  let stopped: Promise<void> | null = null;
+
+  async function startAll(): Promise<void> {
+    await mapQueue.start();
+    await engine.start();
+  }
+
+  const start = (): Promise<void> => {
+    started ??= startAll();
+    return started;
+  };
+
+  return {
+    start,
+    stop() {
+      // `stop` ignores a failed start, because the caller of `start` has reported it.
+      stopped ??= Promise.allSettled([started]).then(() => closeInOrder([() => mapQueue.stop(), () => engine.stop()]));
+      return stopped;
+    },
+    mapQueue: {
+      room: (abort) => mapQueue.room(abort),
+      async mapPage(page, wait, abort) {
+        await start();
+        return await mapQueue.mapPage(page, wait, abort);
+      },
+      async mapStored(source) {
+        if (!pendingSources().includes(source)) return;
+        await start();
+        await mapQueue.mapStored(source);
+      },
+    },
+  };
+}
