@@ -9,7 +9,7 @@ import { queuesRoutes } from './pages/queues/queues-routes.ts';
 import { runsRoutes } from './pages/runs/runs-routes.ts';
 import { settingsRoutes } from './pages/settings/settings-routes.ts';
 import { taskRoutes } from './pages/tasks/task-routes.ts';
-import type { PageContext, Route } from './server/route.ts';
+import { get, type PageContext, type Route, type WebAnswer } from './server/route.ts';
 import { BOARD_STYLESHEET, STYLESHEET } from './stylesheet.ts';
 
 /** All pages and endpoints, besides logging in and out and the board of the queues. */
@@ -29,49 +29,30 @@ export function routesOf(context: PageContext): Route[] {
   ];
 }
 
+/** The routes that also answer while the ledger is lost. */
+const ALWAYS = { withoutLedger: true } as const;
+
 /** The routes for health, metrics, and the files that pages load. */
 function systemRoutes(context: PageContext): Route[] {
   const { health, metrics } = context;
-  const asset = (path: string, contentType: string, text: string): Route => ({
-    method: 'GET',
-    path,
-    role: 'open',
-    withoutLedger: true,
-    handle: async () => ({ type: 'text', contentType, text }),
-  });
-  const healthAt = (path: string): Route => ({
-    method: 'GET',
-    path,
-    role: 'open',
-    withoutLedger: true,
-    async handle() {
-      const report = await health.check();
-      const well = report.status === 'ok' || report.status === 'degraded';
-      return { type: 'json', status: well ? 200 : 503, value: report };
-    },
-  });
+  const asset = (path: string, contentType: string, text: string) =>
+    get(path, 'open', async () => ({ type: 'text', contentType, text }), ALWAYS);
+  async function wellness(): Promise<WebAnswer> {
+    const report = await health.check();
+    const well = report.status === 'ok' || report.status === 'degraded';
+    return { type: 'json', status: well ? 200 : 503, value: report };
+  }
+  async function figures(): Promise<WebAnswer> {
+    return { type: 'text', contentType: metrics.contentType, text: await metrics.text(await context.standing()) };
+  }
   return [
-    healthAt('/healthz'),
+    get('/healthz', 'open', wellness, ALWAYS),
     // The name under which Kubernetes asks whether a pod can work.
-    healthAt('/readyz'),
-    {
-      method: 'GET',
-      path: '/livez',
-      role: 'open',
-      withoutLedger: true,
-      // The answer depends on nothing but the event loop. A full disk, a Redis or a platform that is away recovers
-      // without a restart of this process.
-      handle: async () => ({ type: 'json', value: { status: 'alive' } }),
-    },
-    {
-      method: 'GET',
-      path: '/metrics',
-      role: 'viewer',
-      withoutLedger: true,
-      async handle() {
-        return { type: 'text', contentType: metrics.contentType, text: await metrics.text(await context.standing()) };
-      },
-    },
+    get('/readyz', 'open', wellness, ALWAYS),
+    // The answer depends on nothing but the event loop. A full disk, a Redis or a platform that is away recovers
+    // without a restart of this process.
+    get('/livez', 'open', async () => ({ type: 'json', value: { status: 'alive' } }), ALWAYS),
+    get('/metrics', 'viewer', figures, ALWAYS),
     asset('/assets/style.css', 'text/css; charset=utf-8', STYLESHEET),
     asset('/assets/live.js', 'text/javascript; charset=utf-8', BROWSER_SCRIPT),
     asset('/assets/board.css', 'text/css; charset=utf-8', BOARD_STYLESHEET),

@@ -2,6 +2,7 @@
 // tests use this list, so every route has a role.
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Handler } from '../../admin/handler.ts';
 import type { WebContext } from '../../daemon/daemon-servers.ts';
 import type { Asked, DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
@@ -85,6 +86,33 @@ export interface Route {
   /** The highest number of bytes of the body. The default is 64 KiB. */
   bodyBytesMax?: number;
   handle(request: WebRequest): Promise<WebAnswer>;
+}
+
+/** A route that only reads. */
+export function get(path: string, role: Route['role'], handle: Route['handle'], more: Partial<Route> = {}): Route {
+  return { method: 'GET', path, role, ...more, handle };
+}
+
+/** A route that does something, with the name of its action in the audit log. */
+export function post(
+  path: string,
+  role: Role,
+  action: string,
+  handle: Route['handle'],
+  more: Partial<Route> = {},
+): Route {
+  return { method: 'POST', path, role, action, ...more, handle };
+}
+
+/** Starts a task for a person, and answers with its page. */
+export async function startTask<Asked, Result>(
+  tasks: Tasks,
+  handler: Handler<Asked, Result>,
+  asked: Asked,
+  { person, title }: { person: Person; title: string },
+): Promise<WebAnswer> {
+  const { id } = await tasks.start(handler, asked, { who: person.name, via: 'web', title });
+  return { type: 'redirect', to: `/tasks/${id}` };
 }
 
 /** The parts of the daemon that routes use. */

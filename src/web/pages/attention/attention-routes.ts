@@ -6,7 +6,15 @@ import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { SHOWN, shownMark } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
-import type { PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import {
+  get,
+  type PageContext,
+  post,
+  type Route,
+  startTask,
+  type WebAnswer,
+  type WebRequest,
+} from '../../server/route.ts';
 import { badRequest, notFound, WebFault } from '../../web-fault.ts';
 import { attentionPath, causePath } from '../links.ts';
 import { causePage } from './cause-page.ts';
@@ -88,13 +96,9 @@ export function attentionRoutes(context: PageContext): Route[] {
 
   async function replay(request: WebRequest): Promise<WebAnswer> {
     const cause = await causeOf(request);
-    const by = {
-      who: request.person.name,
-      via: 'web' as const,
-      title: `Replay of ${membersText(cause)}: ${cause.title}`,
-    };
-    const task = await tasks.start(replayCause, { cause: cause.id, dryRun: false, waitMs: WAIT_MS }, by);
-    return { type: 'redirect', to: `/tasks/${task.id}` };
+    const title = `Replay of ${membersText(cause)}: ${cause.title}`;
+    const asked = { cause: cause.id, dryRun: false, waitMs: WAIT_MS };
+    return startTask(tasks, replayCause, asked, { person: request.person, title });
   }
 
   async function note(request: WebRequest): Promise<WebAnswer> {
@@ -120,9 +124,8 @@ export function attentionRoutes(context: PageContext): Route[] {
     const item = itemOf(form);
     const until = numberOf(form, 'until') ?? null;
     const what = item === null ? membersText(cause) : item.key;
-    const by = { who: person.name, via: 'web' as const, title: `Settling ${what} as ${resolution}: ${cause.title}` };
-    const task = await tasks.start(settleCause, { cause: cause.id, resolution, item, until }, by);
-    return { type: 'redirect', to: `/tasks/${task.id}` };
+    const title = `Settling ${what} as ${resolution}: ${cause.title}`;
+    return startTask(tasks, settleCause, { cause: cause.id, resolution, item, until }, { person, title });
   }
 
   async function parts({ form, person }: WebRequest): Promise<WebAnswer> {
@@ -134,29 +137,20 @@ export function attentionRoutes(context: PageContext): Route[] {
     }
     const present = answer === 'yes';
     const title = `BOM items of adopted products are ${present ? 'there' : 'not there'}`;
-    const task = await tasks.start(settleParts, { products: null, present }, { who: person.name, via: 'web', title });
-    return { type: 'redirect', to: `/tasks/${task.id}` };
+    return startTask(tasks, settleParts, { products: null, present }, { person, title });
   }
 
-  const post = (path: string, role: 'editor' | 'operator', action: string, handle: Route['handle']): Route => ({
-    method: 'POST',
-    path,
-    role,
-    action,
-    handle,
-  });
   return [
-    { method: 'GET', path: '/attention', role: 'viewer', fields: LIST_FIELDS, handle: inbox },
+    get('/attention', 'viewer', inbox, { fields: LIST_FIELDS }),
     ...lookupRoutes(context),
-    { ...post('/attention/parts', 'operator', 'parts.settle', parts), fields: { names: ['present', SHOWN] } },
-    { method: 'GET', path: '/attention/:id', role: 'viewer', fields: { names: ['after', 'tried'] }, handle: onePage },
-    { ...post('/attention/:id/replay/try', 'editor', 'replay.try', tryReplay), fields: { names: [] } },
-    { ...post('/attention/:id/replay', 'editor', 'replay.start', replay), fields: { names: [] } },
+    post('/attention/parts', 'operator', 'parts.settle', parts, { fields: { names: ['present', SHOWN] } }),
+    get('/attention/:id', 'viewer', onePage, { fields: { names: ['after', 'tried'] } }),
+    post('/attention/:id/replay/try', 'editor', 'replay.try', tryReplay, { fields: { names: [] } }),
+    post('/attention/:id/replay', 'editor', 'replay.start', replay, { fields: { names: [] } }),
     post('/attention/:id/note', 'editor', 'cause.note', note),
-    {
-      ...post('/attention/:id/settle', 'operator', 'settle.start', settle),
+    post('/attention/:id/settle', 'operator', 'settle.start', settle, {
       fields: { names: ['resolution', 'kind', 'key', 'revision', 'until'] },
-    },
+    }),
     post('/attention/:id/lookup', 'editor', 'lookup.set', async (request) => ({
       type: 'redirect',
       to: causePath((await causeOf(request)).id),

@@ -5,7 +5,15 @@ import { readUpload } from '../../../daemon/uploads/read-upload.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { csvFile } from '../../files/csv-file.ts';
 import { xlsxFile } from '../../files/xlsx-file.ts';
-import type { PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import {
+  get,
+  type PageContext,
+  post,
+  type Route,
+  startTask,
+  type WebAnswer,
+  type WebRequest,
+} from '../../server/route.ts';
 import { counted } from '../../shown-values.ts';
 import { badRequest, notFound } from '../../web-fault.ts';
 import { causePath } from '../links.ts';
@@ -82,50 +90,20 @@ export function fileRoutes({ runtime, dashboard, tasks, clock, log }: PageContex
     const { source, stream, fileName, plan } = uploadOf(request);
     if (plan.corrections.length === 0) throw badRequest('Nothing in the file differs from what is stored.');
     const title = `Storing ${counted(plan.corrections.length, 'corrected row')} of ${source}/${stream} from ${fileName}`;
-    const by = { who: request.person.name, via: 'web' as const, title };
-    const task = await tasks.start(correctRows, { source, stream, rows: plan.corrections }, by);
+    const asked = { source, stream, rows: plan.corrections };
+    const answer = await startTask(tasks, correctRows, asked, { person: request.person, title });
     uploads.take(request.params['upload'] ?? '');
-    return { type: 'redirect', to: `/tasks/${task.id}` };
+    return answer;
   }
 
   return [
-    {
-      method: 'GET',
-      path: '/attention/:id/rows.csv',
-      role: 'viewer',
-      fields: { names: [] },
-      handle: (request) => download(request, 'csv'),
-    },
-    {
-      method: 'GET',
-      path: '/attention/:id/rows.xlsx',
-      role: 'viewer',
-      fields: { names: [] },
-      handle: (request) => download(request, 'xlsx'),
-    },
-    {
-      method: 'POST',
-      path: '/attention/:id/upload',
-      role: 'editor',
-      action: 'rows.upload',
-      bodyBytesMax: UPLOAD_BYTES_MAX,
-      handle: upload,
-    },
-    {
-      method: 'GET',
-      path: '/attention/:id/uploads/:upload',
-      role: 'editor',
-      async handle(request) {
-        const kept = uploadOf(request);
-        return { type: 'page', title: `Upload of ${kept.fileName}`, at: '/attention', body: uploadPage(kept, request) };
-      },
-    },
-    {
-      method: 'POST',
-      path: '/attention/:id/uploads/:upload',
-      role: 'editor',
-      action: 'rows.store',
-      handle: confirm,
-    },
+    get('/attention/:id/rows.csv', 'viewer', (request) => download(request, 'csv'), { fields: { names: [] } }),
+    get('/attention/:id/rows.xlsx', 'viewer', (request) => download(request, 'xlsx'), { fields: { names: [] } }),
+    post('/attention/:id/upload', 'editor', 'rows.upload', upload, { bodyBytesMax: UPLOAD_BYTES_MAX }),
+    get('/attention/:id/uploads/:upload', 'editor', async (request) => {
+      const kept = uploadOf(request);
+      return { type: 'page', title: `Upload of ${kept.fileName}`, at: '/attention', body: uploadPage(kept, request) };
+    }),
+    post('/attention/:id/uploads/:upload', 'editor', 'rows.store', confirm),
   ];
 }

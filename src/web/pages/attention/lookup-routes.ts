@@ -6,7 +6,15 @@ import { type JsonObject, memberOf } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, csrfField, dataTable, pageHead } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';
-import type { Notice, PageContext, Route, WebRequest } from '../../server/route.ts';
+import {
+  get,
+  type Notice,
+  type PageContext,
+  post,
+  type Route,
+  type WebAnswer,
+  type WebRequest,
+} from '../../server/route.ts';
 import { counted, timeOf } from '../../shown-values.ts';
 import { badRequest } from '../../web-fault.ts';
 import { causePath } from '../links.ts';
@@ -54,47 +62,34 @@ function mappedAgain(records: number): string {
 /** The routes for values that people add to lookup tables: the list, adding and removing. */
 export function lookupRoutes(context: PageContext): Route[] {
   const { dashboard, people, runtime } = context;
+
+  async function list(request: WebRequest): Promise<WebAnswer> {
+    const view = { values: await dashboard.lookupValues(), names: lookupNames(context, null) };
+    return { type: 'page', title: 'Values of lookup tables', at: '/attention', body: valuesPage(view, request) };
+  }
+
+  async function remove({ form }: WebRequest): Promise<WebAnswer> {
+    const [lookup = '', key = '', value = ''] = ['lookup', 'key', 'value'].map((name) => form.get(name) ?? '');
+    const present = await valueByHand({ lookup, key }, people);
+    if (present !== value) {
+      const what =
+        present === null
+          ? `The value of “${key}” in ${lookup} was removed before`
+          : `“${key}” in ${lookup} means “${present}” now`;
+      return { type: 'redirect', to: PATH, notice: { text: `${what}, so nothing was removed.`, tone: 'warn' } };
+    }
+    const { records } = await people.removeLookupValue(lookup, key);
+    runtime.engine.wake();
+    const text = `“${key}” in ${lookup} has the value of its file or stream again. ${mappedAgain(records)}`;
+    return { type: 'redirect', to: PATH, notice: { text, tone: 'good' } };
+  }
+
   return [
-    {
-      method: 'GET',
-      path: PATH,
-      role: 'viewer',
-      fields: { names: [], all: { path: PATH, name: 'All values' } },
-      async handle(request) {
-        const view = { values: await dashboard.lookupValues(), names: lookupNames(context, null) };
-        return { type: 'page', title: 'Values of lookup tables', at: '/attention', body: valuesPage(view, request) };
-      },
-    },
-    {
-      method: 'POST',
-      path: PATH,
-      role: 'editor',
-      action: 'lookup.set',
-      async handle(request) {
-        return { type: 'redirect', to: PATH, notice: await storeLookupValue(request, context) };
-      },
-    },
-    {
-      method: 'POST',
-      path: `${PATH}/remove`,
-      role: 'editor',
-      action: 'lookup.remove',
-      async handle({ form }) {
-        const [lookup = '', key = '', value = ''] = ['lookup', 'key', 'value'].map((name) => form.get(name) ?? '');
-        const present = await valueByHand({ lookup, key }, people);
-        if (present !== value) {
-          const what =
-            present === null
-              ? `The value of “${key}” in ${lookup} was removed before`
-              : `“${key}” in ${lookup} means “${present}” now`;
-          return { type: 'redirect', to: PATH, notice: { text: `${what}, so nothing was removed.`, tone: 'warn' } };
-        }
-        const { records } = await people.removeLookupValue(lookup, key);
-        runtime.engine.wake();
-        const text = `“${key}” in ${lookup} has the value of its file or stream again. ${mappedAgain(records)}`;
-        return { type: 'redirect', to: PATH, notice: { text, tone: 'good' } };
-      },
-    },
+    get(PATH, 'viewer', list, { fields: { names: [], all: { path: PATH, name: 'All values' } } }),
+    post(PATH, 'editor', 'lookup.set', async (request) => {
+      return { type: 'redirect', to: PATH, notice: await storeLookupValue(request, context) };
+    }),
+    post(`${PATH}/remove`, 'editor', 'lookup.remove', remove),
   ];
 }
 

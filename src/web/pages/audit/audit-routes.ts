@@ -1,36 +1,31 @@
 import { html } from '../../html.ts';
 import { card, dataTable, pageHead, pager } from '../../parts.ts';
-import type { PageContext, Route } from '../../server/route.ts';
+import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 import { timeOf } from '../../shown-values.ts';
 
 const PAGE_ROWS = 100;
 
 /** The page of the audit log. */
 export function auditRoutes({ dashboard }: PageContext): Route[] {
-  return [
-    {
-      method: 'GET',
-      path: '/audit',
-      role: 'operator',
-      fields: { names: ['after'], all: { path: '/audit', name: 'The whole audit log' } },
-      async handle({ query }) {
-        const listed = await dashboard.actions({ limit: PAGE_ROWS, after: query.get('after') ?? undefined });
-        const rows = listed.rows.map(({ at, who, via, action, detail, outcome }) => [
-          timeOf(at),
-          who,
-          via,
-          action,
-          html`${Object.entries(detail).map(
-            ([name, value]) =>
-              html`<div><span class="quiet">${name}</span> ${typeof value === 'string' ? value : JSON.stringify(value)}</div>`,
-          )}`,
-          outcome ?? html`<span class="quiet">not ended</span>`,
-        ]);
-        const columns = ['when', 'who', 'by', 'action', 'with', 'outcome'].map((name) => ({ name }));
-        const table = dataTable({ caption: 'Actions, the newest first', columns, rows, empty: 'No actions yet.' });
-        const body = html`${pageHead('Audit log')}${card(null, [table, pager({ path: '/audit', query, listed })])}`;
-        return { type: 'page', title: 'Audit log', at: '/settings', body };
-      },
-    },
-  ];
+  async function page({ query }: WebRequest): Promise<WebAnswer> {
+    const listed = await dashboard.actions({ limit: PAGE_ROWS, after: query.get('after') ?? undefined });
+    const rows = listed.rows.map(({ at, who, via, action, detail, outcome }) => [
+      timeOf(at),
+      who,
+      via,
+      action,
+      html`${Object.entries(detail).map(
+        ([name, value]) =>
+          html`<div><span class="quiet">${name}</span> ${typeof value === 'string' ? value : JSON.stringify(value)}</div>`,
+      )}`,
+      outcome ?? html`<span class="quiet">not ended</span>`,
+    ]);
+    const columns = ['when', 'who', 'by', 'action', 'with', 'outcome'].map((name) => ({ name }));
+    const table = dataTable({ caption: 'Actions, the newest first', columns, rows, empty: 'No actions yet.' });
+    const body = html`${pageHead('Audit log')}${card(null, [table, pager({ path: '/audit', query, listed })])}`;
+    return { type: 'page', title: 'Audit log', at: '/settings', body };
+  }
+
+  const fields = { names: ['after'], all: { path: '/audit', name: 'The whole audit log' } };
+  return [get('/audit', 'operator', page, { fields })];
 }

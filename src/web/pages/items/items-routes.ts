@@ -3,7 +3,7 @@ import type { ItemListFilter, Why, WhyStep } from '../../../domain/ports/ledger/
 import type { ItemState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../../domain/words.ts';
 import { filterValue, unknownFilter } from '../../server/fields.ts';
-import type { PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 import { ITEM_STATES, isSubjectKind, KINDS } from '../../shown-values.ts';
 import { notFound } from '../../web-fault.ts';
 import { itemsPath } from '../links.ts';
@@ -40,7 +40,8 @@ export function itemsRoutes(context: PageContext): Route[] {
     return { type: 'page', title: 'Items', body: itemsPage({ listed, quarantined, query, sources }), at: '/items' };
   }
 
-  async function one(kind: string, key: string, { person, csrf }: WebRequest): Promise<WebAnswer> {
+  async function one(key: string, { params, person, csrf }: WebRequest): Promise<WebAnswer> {
+    const kind = params['kind'] ?? '';
     if (!isSubjectKind(kind)) throw notFound('There is no kind of item with this name.');
     const ofProduct = kind === 'product' || kind === 'passport';
     // The three questions are asked at once, because each wait for the thread that reads the ledger is long while a sync runs.
@@ -54,12 +55,8 @@ export function itemsRoutes(context: PageContext): Route[] {
     if (item === null) {
       if (why === null) throw notFound(`The ledger has no ${kindWord(kind)} with the key ${key}.`);
       const title = `${KINDS.product.one} ${key}`;
-      return {
-        type: 'page',
-        title,
-        body: rowsPage(withoutDeadLinks(why), quarantined, sendingHold(runtime)),
-        at: '/items',
-      };
+      const body = rowsPage(withoutDeadLinks(why), quarantined, sendingHold(runtime));
+      return { type: 'page', title, body, at: '/items' };
     }
     const passport = ofProduct ? runtime.views.passport(item.key) : null;
     const forms =
@@ -101,21 +98,11 @@ export function itemsRoutes(context: PageContext): Route[] {
   }
 
   return [
-    { method: 'GET', path: '/items', role: 'viewer', fields: LIST_FIELDS, handle: list },
-    {
-      // Browsers change a path with a key of dots, and the server limits the length of a path. So the key may be in the
-      // query instead.
-      method: 'GET',
-      path: '/items/:kind',
-      role: 'viewer',
-      handle: (request) => one(request.params['kind'] ?? '', request.query.get('key') ?? '', request),
-    },
-    {
-      method: 'GET',
-      path: '/items/:kind/:key',
-      role: 'viewer',
-      handle: (request) => one(request.params['kind'] ?? '', request.params['key'] ?? '', request),
-    },
+    get('/items', 'viewer', list, { fields: LIST_FIELDS }),
+    // Browsers change a path with a key of dots, and the server limits the length of a path. So the key may be in the
+    // query instead.
+    get('/items/:kind', 'viewer', (request) => one(request.query.get('key') ?? '', request)),
+    get('/items/:kind/:key', 'viewer', (request) => one(request.params['key'] ?? '', request)),
   ];
 }
 

@@ -2,7 +2,7 @@ import { operationSentence } from '../../../daemon/faults/refused-scope-fault.ts
 import { scopeOf } from '../../../domain/delivery/scope.ts';
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
-import type { PageContext, Person, Route } from '../../server/route.ts';
+import { get, type PageContext, type Person, type Route } from '../../server/route.ts';
 import { overviewPage } from './overview-page.ts';
 import { LEFT_STATES, type LeftState, type OverviewView } from './overview-view.ts';
 
@@ -14,14 +14,9 @@ const STUCK_SHOWN = 5;
 /** The route of the first page. */
 export function overviewRoutes(context: PageContext): Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/',
-      role: 'viewer',
-      async handle({ person }) {
-        return { type: 'page', title: 'Overview', body: overviewPage(await overviewOf(context, person)), at: '/' };
-      },
-    },
+    get('/', 'viewer', async ({ person }) => {
+      return { type: 'page', title: 'Overview', body: overviewPage(await overviewOf(context, person)), at: '/' };
+    }),
   ];
 }
 

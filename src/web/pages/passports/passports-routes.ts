@@ -5,7 +5,15 @@ import type { PassportFilter } from '../../../domain/ports/ledger/dashboard-view
 import { PASSPORT_STATES, type PassportCounts } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { RemoteId } from '../../../domain/ports/platform.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
-import type { PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import {
+  get,
+  type PageContext,
+  post,
+  type Route,
+  startTask,
+  type WebAnswer,
+  type WebRequest,
+} from '../../server/route.ts';
 import { counted } from '../../shown-values.ts';
 import { badRequest, notFound, WebFault } from '../../web-fault.ts';
 import { passportsPath } from '../links.ts';
@@ -95,45 +103,17 @@ export function passportsRoutes(context: PageContext): Route[] {
   async function change({ form, person }: WebRequest): Promise<WebAnswer> {
     const { status, products, filter, until } = selectionOf(form);
     const of = products === null ? 'all passports that a filter selects' : counted(products.length, 'passport');
-    const task = await tasks.start(
-      changeSelected,
-      { status, products, filter, until, waitMs: WAIT_MS },
-      { who: person.name, via: 'web', title: `${status === 'published' ? 'Publishing' : 'Withdrawal'} of ${of}.` },
-    );
-    return { type: 'redirect', to: `/tasks/${task.id}` };
+    const title = `${status === 'published' ? 'Publishing' : 'Withdrawal'} of ${of}.`;
+    const asked = { status, products, filter, until, waitMs: WAIT_MS };
+    return startTask(tasks, changeSelected, asked, { person, title });
   }
 
   return [
-    { method: 'GET', path: '/passports', role: 'viewer', fields: LIST_FIELDS, handle: list },
-    {
-      method: 'GET',
-      path: '/passports/pdf',
-      role: 'viewer',
-      handle: (request) => passportPdfAnswer(request.query.get('key') ?? '', request.abort, context),
-    },
-    {
-      method: 'GET',
-      path: '/passports/:key/pdf',
-      role: 'viewer',
-      handle: (request) => passportPdfAnswer(request.params['key'] ?? '', request.abort, context),
-    },
-    {
-      method: 'POST',
-      path: '/passports/confirm',
-      role: 'operator',
-      fields: SELECTION_FIELDS,
-      bodyBytesMax: BODY_BYTES_MAX,
-      handle: confirm,
-    },
-    {
-      method: 'POST',
-      path: '/passports/change',
-      role: 'operator',
-      action: 'passports.change',
-      fields: SELECTION_FIELDS,
-      bodyBytesMax: BODY_BYTES_MAX,
-      handle: change,
-    },
+    get('/passports', 'viewer', list, { fields: LIST_FIELDS }),
+    get('/passports/pdf', 'viewer', ({ query, abort }) => passportPdfAnswer(query.get('key') ?? '', abort, context)),
+    get('/passports/:key/pdf', 'viewer', ({ params, abort }) => passportPdfAnswer(params['key'] ?? '', abort, context)),
+    { method: 'POST', path: '/passports/confirm', role: 'operator', ...SELECTION, handle: confirm },
+    post('/passports/change', 'operator', 'passports.change', change, SELECTION),
   ];
 }
 
@@ -141,7 +121,10 @@ const ALL = { path: passportsPath(), name: 'All passports' };
 const STATE_FILTER = { values: PASSPORT_STATES, all: ALL };
 const FILTER = ['state', 'source', 'search'];
 const LIST_FIELDS = { names: [...FILTER, 'after'], all: ALL };
-const SELECTION_FIELDS = { names: ['status', 'of', 'product', 'until', ...FILTER], several: ['product'], all: ALL };
+const SELECTION = {
+  fields: { names: ['status', 'of', 'product', 'until', ...FILTER], several: ['product'], all: ALL },
+  bodyBytesMax: BODY_BYTES_MAX,
+};
 
 /** @throws WebFault for an unknown state */
 function filterOf(query: URLSearchParams): PassportFilter {

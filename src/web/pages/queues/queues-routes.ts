@@ -3,7 +3,15 @@ import { retryDeliveries } from '../../../admin/handlers/retry-deliveries.ts';
 import { syncSources } from '../../../admin/handlers/sync.ts';
 import { isQueueFault } from '../../../domain/faults.ts';
 import { type FailedJob, QUEUE_NAMES, type QueueName } from '../../../domain/ports/queues.ts';
-import type { PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import {
+  get,
+  type PageContext,
+  post,
+  type Route,
+  startTask,
+  type WebAnswer,
+  type WebRequest,
+} from '../../server/route.ts';
 import { counted } from '../../shown-values.ts';
 import { badRequest, notFound } from '../../web-fault.ts';
 import { type QueueView, queuesPage, readSource, shownDelivery } from './queues-page.ts';
@@ -32,6 +40,10 @@ export function queuesRoutes({ runtime, tasks }: PageContext): Route[] {
     }
   }
 
+  async function page(request: WebRequest): Promise<WebAnswer> {
+    return { type: 'page', title: 'Queues', at: '/queues', body: queuesPage(await views(), request) };
+  }
+
   function queueOf({ params }: WebRequest): { name: QueueName; bull: Queue } {
     const name = QUEUE_NAMES.find((one) => one === params['queue']);
     const bull = queues.bullQueues.find((one) => one.name === name);
@@ -39,14 +51,8 @@ export function queuesRoutes({ runtime, tasks }: PageContext): Route[] {
     return { name, bull };
   }
 
-  async function retryDelivery(
-    { person }: WebRequest,
-    deliveries: readonly number[],
-    what: string,
-  ): Promise<WebAnswer> {
-    const by = { who: person.name, via: 'web' as const, title: `Retry of ${what}` };
-    const task = await tasks.start(retryDeliveries, { deliveries: [...deliveries], waitMs: WAIT_MS }, by);
-    return { type: 'redirect', to: `/tasks/${task.id}` };
+  function retryDelivery({ person }: WebRequest, deliveries: number[], what: string): Promise<WebAnswer> {
+    return startTask(tasks, retryDeliveries, { deliveries, waitMs: WAIT_MS }, { person, title: `Retry of ${what}` });
   }
 
   async function retryJobs(request: WebRequest, jobs: readonly FailedJob[]): Promise<WebAnswer> {
@@ -58,9 +64,8 @@ export function queuesRoutes({ runtime, tasks }: PageContext): Route[] {
     }
     if (name === 'pull') {
       const sources = jobs.flatMap((job) => readSource(job) ?? []);
-      const by = { who: request.person.name, via: 'web' as const, title: `Repeated run of ${sources.join(', ')}` };
-      const task = await tasks.start(syncSources, { sources, accept: [], waitMs: WAIT_MS }, by);
-      return { type: 'redirect', to: `/tasks/${task.id}` };
+      const by = { person: request.person, title: `Repeated run of ${sources.join(', ')}` };
+      return startTask(tasks, syncSources, { sources, accept: [], waitMs: WAIT_MS }, by);
     }
     for (const { id } of jobs) await (await bull.getJob(id))?.retry('failed');
     const text = `${counted(jobs.length, 'job')} ${jobs.length === 1 ? 'is' : 'are'} done again.`;
@@ -106,27 +111,12 @@ export function queuesRoutes({ runtime, tasks }: PageContext): Route[] {
     return { type: 'redirect', to: '/queues', notice: { text, tone: paused ? 'warn' : 'good' } };
   }
 
-  const post = (path: string, action: string, handle: Route['handle']): Route => ({
-    method: 'POST',
-    path,
-    role: 'operator',
-    action,
-    handle,
-  });
   return [
-    {
-      method: 'GET',
-      path: '/queues',
-      role: 'operator',
-      fields: FIELDS,
-      async handle(request) {
-        return { type: 'page', title: 'Queues', at: '/queues', body: queuesPage(await views(), request) };
-      },
-    },
-    post('/queues/:queue/retry', 'queue.retry', retryOne),
-    { ...post('/queues/:queue/retry-all', 'queue.retry_all', retryAll), fields: FIELDS },
-    post('/queues/:queue/pause', 'queue.pause', (request) => setPaused(request, true)),
-    post('/queues/:queue/resume', 'queue.resume', (request) => setPaused(request, false)),
+    get('/queues', 'operator', page, { fields: FIELDS }),
+    post('/queues/:queue/retry', 'operator', 'queue.retry', retryOne),
+    post('/queues/:queue/retry-all', 'operator', 'queue.retry_all', retryAll, { fields: FIELDS }),
+    post('/queues/:queue/pause', 'operator', 'queue.pause', (request) => setPaused(request, true)),
+    post('/queues/:queue/resume', 'operator', 'queue.resume', (request) => setPaused(request, false)),
   ];
 }
 

@@ -2,7 +2,16 @@ import { syncSources } from '../../../admin/handlers/sync.ts';
 import type { RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { SHOWN } from '../../parts.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
-import type { Notice, PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import {
+  get,
+  type Notice,
+  type PageContext,
+  post,
+  type Route,
+  startTask,
+  type WebAnswer,
+  type WebRequest,
+} from '../../server/route.ts';
 import type { Task } from '../../tasks.ts';
 import { badRequest, notFound } from '../../web-fault.ts';
 import { acceptPath, runsPath } from '../links.ts';
@@ -36,12 +45,8 @@ export function runsRoutes(context: PageContext): Route[] {
     const sources = runtime.config.sources.map(({ id, streams }) => ({ id, streams: streams.map(({ name }) => name) }));
     const running = new Map(context.running().map((source) => [source, presentRun(source)]));
     const view = { listed, query, sources, running, now: clock.now() };
-    return {
-      type: 'page',
-      title: 'Runs',
-      body: runsPage({ ...view, operates: person.role === 'operator', csrf }),
-      at: '/runs',
-    };
+    const body = runsPage({ ...view, operates: person.role === 'operator', csrf });
+    return { type: 'page', title: 'Runs', body, at: '/runs' };
   }
 
   async function one({ params, person, csrf }: WebRequest): Promise<WebAnswer> {
@@ -82,14 +87,10 @@ export function runsRoutes(context: PageContext): Route[] {
   async function start(request: WebRequest, { accept }: { accept: boolean }): Promise<WebAnswer> {
     const source = sourceOf(request);
     const title = accept ? `Acceptance of the export of ${source}.` : `Run of ${source}.`;
-    const task =
-      (accept ? undefined : tasks.list().find((one) => one.title === title && stillReads(one, source))) ??
-      (await tasks.start(
-        syncSources,
-        { sources: [source], accept: accept ? [source] : [], waitMs: WAIT_MS },
-        { who: request.person.name, via: 'web', title },
-      ));
-    return { type: 'redirect', to: `/tasks/${task.id}` };
+    const same = accept ? undefined : tasks.list().find((one) => one.title === title && stillReads(one, source));
+    if (same !== undefined) return { type: 'redirect', to: `/tasks/${same.id}` };
+    const asked = { sources: [source], accept: accept ? [source] : [], waitMs: WAIT_MS };
+    return startTask(tasks, syncSources, asked, { person: request.person, title });
   }
 
   /**
@@ -123,24 +124,12 @@ export function runsRoutes(context: PageContext): Route[] {
   }
 
   return [
-    { method: 'GET', path: '/runs', role: 'viewer', fields: LIST_FIELDS, handle: list },
-    { method: 'GET', path: '/runs/accept', role: 'operator', handle: acceptForm },
-    { method: 'GET', path: '/runs/:id', role: 'viewer', handle: one },
-    {
-      method: 'POST',
-      path: '/runs/start',
-      role: 'operator',
-      action: 'run.start',
-      handle: (request) => start(request, { accept: false }),
-    },
-    { method: 'POST', path: '/runs/stop', role: 'operator', action: 'run.stop', handle: stop },
-    {
-      method: 'POST',
-      path: '/runs/accept',
-      role: 'operator',
-      action: 'export.accept',
-      handle: acceptShown,
-    },
+    get('/runs', 'viewer', list, { fields: LIST_FIELDS }),
+    get('/runs/accept', 'operator', acceptForm),
+    get('/runs/:id', 'viewer', one),
+    post('/runs/start', 'operator', 'run.start', (request) => start(request, { accept: false })),
+    post('/runs/stop', 'operator', 'run.stop', stop),
+    post('/runs/accept', 'operator', 'export.accept', acceptShown),
   ];
 }
 

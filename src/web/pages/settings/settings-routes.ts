@@ -3,7 +3,16 @@ import { backUp, muteAlert } from '../../../admin/handlers/daemon.ts';
 import { describeConfig } from '../../../config/schema/describe-config.ts';
 import type { SecretSource } from '../../../config/secret-source.ts';
 import { maskSecret } from '../../../lib/logging/secrets.ts';
-import type { Notice, PageContext, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import {
+  get,
+  type Notice,
+  type PageContext,
+  post,
+  type Route,
+  startTask,
+  type WebAnswer,
+  type WebRequest,
+} from '../../server/route.ts';
 import { badRequest } from '../../web-fault.ts';
 import { checkSettings } from './check-settings.ts';
 import { settingsPage } from './settings-page.ts';
@@ -82,31 +91,16 @@ export function settingsRoutes(context: PageContext): Route[] {
     return { type: 'redirect', to: PATH, notice };
   }
 
-  const post = (path: string, action: string, handle: Route['handle']): Route => ({
-    method: 'POST',
-    path: `${PATH}${path}`,
-    role: 'operator',
-    action,
-    handle,
-  });
-  const by = ({ person }: WebRequest, title: string) => ({ who: person.name, via: 'web' as const, title });
+  const check = ({ person }: WebRequest) =>
+    startTask(tasks, checkSettings({ log, version }), {}, { person, title: 'Check of sources, queue and API' });
+  const backup = ({ person }: WebRequest) => startTask(tasks, backUp, {}, { person, title: 'Backup of the ledger' });
   return [
-    { method: 'GET', path: PATH, role: 'operator', handle: page },
-    post('/check', 'settings.check', async (request) => {
-      const task = await tasks.start(
-        checkSettings({ log, version }),
-        {},
-        by(request, 'Check of sources, queue and API'),
-      );
-      return { type: 'redirect', to: `/tasks/${task.id}` };
-    }),
-    post('/backup', 'ledger.backup', async (request) => {
-      const task = await tasks.start(backUp, {}, by(request, 'Backup of the ledger'));
-      return { type: 'redirect', to: `/tasks/${task.id}` };
-    }),
-    post('/reload', 'config.reload', reload),
-    post('/alerts/mute', 'alert.mute', mute),
-    post('/alerts/test', 'alert.test', testAlerts),
+    get(PATH, 'operator', page),
+    post(`${PATH}/check`, 'operator', 'settings.check', check),
+    post(`${PATH}/backup`, 'operator', 'ledger.backup', backup),
+    post(`${PATH}/reload`, 'operator', 'config.reload', reload),
+    post(`${PATH}/alerts/mute`, 'operator', 'alert.mute', mute),
+    post(`${PATH}/alerts/test`, 'operator', 'alert.test', testAlerts),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, dataTable, keyValues, pageHead } from '../../parts.ts';
-import type { PageContext, Route, WebRequest } from '../../server/route.ts';
+import { get, type PageContext, post, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 import { durationOf, formatCount, timeOf } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
 import { notFound, WebFault } from '../../web-fault.ts';
@@ -18,56 +18,45 @@ export function taskRoutes({ tasks, clock }: PageContext): Route[] {
     return task;
   }
 
+  async function list(): Promise<WebAnswer> {
+    const rows = tasks
+      .list()
+      .map((task) => [
+        html`<a href="/tasks/${task.id}">${task.title}</a>`,
+        task.who,
+        timeOf(task.startedAt),
+        standingOf(task),
+      ]);
+    const columns = [{ name: 'task' }, { name: 'started by' }, { name: 'started' }, { name: 'state' }];
+    const table = dataTable({ caption: 'Tasks', columns, rows, empty: 'Nobody has started anything yet.' });
+    const body = html`${pageHead('Tasks')}<div id="tasks" data-live>${card(null, table)}</div>`;
+    return { type: 'page', title: 'Tasks', at: '/tasks', body };
+  }
+
+  async function one(request: WebRequest): Promise<WebAnswer> {
+    const task = taskOf(request);
+    const heading = task.title.replace(/\.$/, '');
+    const body = html`${pageHead(heading)}<div id="task" data-live>${taskCard(task, clock.now())}${
+      task.endedAt === null && mayStop(task, request)
+        ? confirmForm(request, { action: `/tasks/${task.id}/stop`, button: 'Stop this task', tone: 'grave' })
+        : null
+    }</div>`;
+    return { type: 'page', title: heading, at: '/tasks', body };
+  }
+
+  async function stop(request: WebRequest): Promise<WebAnswer> {
+    const task = taskOf(request);
+    if (!mayStop(task, request)) throw new WebFault(403, 'Only an operator may stop the task of somebody else.');
+    const notice = tasks.stop(task.id)
+      ? { text: 'The task is being stopped.', tone: 'good' as const }
+      : { text: 'The task had already ended.', tone: 'warn' as const };
+    return { type: 'redirect', to: `/tasks/${task.id}`, notice };
+  }
+
   return [
-    {
-      method: 'GET',
-      path: '/tasks',
-      role: 'viewer',
-      fields: { names: [], all: { path: '/tasks', name: 'All tasks' } },
-      async handle() {
-        const rows = tasks
-          .list()
-          .map((task) => [
-            html`<a href="/tasks/${task.id}">${task.title}</a>`,
-            task.who,
-            timeOf(task.startedAt),
-            standingOf(task),
-          ]);
-        const columns = [{ name: 'task' }, { name: 'started by' }, { name: 'started' }, { name: 'state' }];
-        const table = dataTable({ caption: 'Tasks', columns, rows, empty: 'Nobody has started anything yet.' });
-        const body = html`${pageHead('Tasks')}<div id="tasks" data-live>${card(null, table)}</div>`;
-        return { type: 'page', title: 'Tasks', at: '/tasks', body };
-      },
-    },
-    {
-      method: 'GET',
-      path: '/tasks/:id',
-      role: 'viewer',
-      async handle(request) {
-        const task = taskOf(request);
-        const heading = task.title.replace(/\.$/, '');
-        const body = html`${pageHead(heading)}<div id="task" data-live>${taskCard(task, clock.now())}${
-          task.endedAt === null && mayStop(task, request)
-            ? confirmForm(request, { action: `/tasks/${task.id}/stop`, button: 'Stop this task', tone: 'grave' })
-            : null
-        }</div>`;
-        return { type: 'page', title: heading, at: '/tasks', body };
-      },
-    },
-    {
-      method: 'POST',
-      path: '/tasks/:id/stop',
-      role: 'editor',
-      action: 'task.stop',
-      async handle(request) {
-        const task = taskOf(request);
-        if (!mayStop(task, request)) throw new WebFault(403, 'Only an operator may stop the task of somebody else.');
-        const notice = tasks.stop(task.id)
-          ? { text: 'The task is being stopped.', tone: 'good' as const }
-          : { text: 'The task had already ended.', tone: 'warn' as const };
-        return { type: 'redirect', to: `/tasks/${task.id}`, notice };
-      },
-    },
+    get('/tasks', 'viewer', list, { fields: { names: [], all: { path: '/tasks', name: 'All tasks' } } }),
+    get('/tasks/:id', 'viewer', one),
+    post('/tasks/:id/stop', 'editor', 'task.stop', stop),
   ];
 }
 
