@@ -29,7 +29,7 @@ Examples:
 Each channel of the config gets one message that says that it is a test. Exit code 3: at least one channel failed.`;
 
 export function addAlertsCommands(program: Command, run: RunAction): void {
-  const alerts = program.command('alerts').description('see and mute the alerts, and test their channels');
+  const alerts = program.command('alerts');
   alerts
     .command('list')
     .description('list the alerts that fire and those that are over')

@@ -6,6 +6,7 @@ import type { LoadedProgram, RunAction } from './context.ts';
 interface ListedCommand {
   /** The name and the arguments of the command. */
   term: string;
+  /** The description of the command. */
   summary: string;
   /** The log level without `--log-level`; `warn` if absent. */
   level?: LogLevel;

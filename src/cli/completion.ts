@@ -36,7 +36,6 @@ interface OptionChoice extends Word {
 export function addCompletionCommand(program: Command, run: RunAction, loadAll: LoadedProgram): void {
   program
     .command('completion')
-    .description('print a script that completes commands and options in a shell')
     .addArgument(new Argument('<shell>', 'the shell that reads the script').choices(SHELLS))
     .addHelpText('after', EXAMPLES)
     .action((shell: Shell) => run((context) => completion(shell, context, loadAll)));

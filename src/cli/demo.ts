@@ -41,7 +41,6 @@ const GATES = { review: { enabled: true, match: 'TWZ-180-*' } };
 export function addDemoCommand(program: Command, run: RunAction): void {
   program
     .command('demo')
-    .description('try dpp-sync, with a sandbox of the API and an example export')
     .option('--serve', 'keep the sandbox, the daemon and the dashboard up afterwards')
     .option('--dir <folder>', 'the folder to work in', './demo-data')
     .addHelpText('after', EXAMPLES)

@@ -30,7 +30,6 @@ const SHOWN = 3;
 export function addInitCommand(program: Command, run: RunAction): void {
   program
     .command('init')
-    .description('write a config: recognises an exported file and proposes a mapping for it')
     .option('--from <file>', 'an exported file to recognise')
     .option('--force', 'replace a config that is there')
     .addHelpText('after', EXAMPLES)

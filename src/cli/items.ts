@@ -36,7 +36,6 @@ const PAGE = 500;
 export function addItemsCommand(program: Command, run: RunAction): void {
   program
     .command('items')
-    .description('list the items of the ledger')
     .addOption(
       new Option(
         '--state <state>',

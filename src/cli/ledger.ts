@@ -8,7 +8,7 @@ import { formatBytes, formatCount, plural, printable } from './text/style.ts';
 import { countKind } from './text/words.ts';
 
 export function addLedgerCommands(program: Command, run: RunAction): void {
-  const ledger = program.command('ledger').description('care of the ledger: back it up, verify it, restore it');
+  const ledger = program.command('ledger');
   addLedgerBackupCommand(ledger, run);
   addLedgerVerifyCommand(ledger, run);
   addLedgerRestoreCommand(ledger, run);

@@ -23,7 +23,6 @@ const BYTES_MAX = 1024;
 export function addPasswordCommand(program: Command, run: RunAction): void {
   program
     .command('password')
-    .description('hash a password for web.users in the config')
     .addHelpText('after', EXAMPLES)
     .action(() => run(printHash));
 }

@@ -84,13 +84,14 @@ export async function createProgram(options: {
   const [first, second] = program.parseOptions([...argv]).operands;
   const named = first === 'help' ? second : first;
   const loadNamed = COMMANDS.find(({ term }) => nameIn(term) === named)?.load;
-  for (const { term, summary, level = 'warn', load } of COMMANDS) {
+  for (const { term, level = 'warn', load } of COMMANDS) {
     // A file may define more than one command.
     if (program.commands.some((command) => command.name() === nameIn(term))) continue;
     const runIt: RunAction = (action) => run(action, program.opts<Globals>(), level);
     if (load === loadNamed) (await load())(program, runIt, loadAll);
-    else terms.set(program.command(nameIn(term)).description(summary), term);
+    else terms.set(program.command(nameIn(term)), term);
   }
+  describeCommands(program);
   return program;
 
   async function loadAll(): Promise<Command> {
@@ -100,7 +101,15 @@ export async function createProgram(options: {
       if (whole.commands.some((command) => command.name() === nameIn(term))) continue;
       (await load())(whole, async () => undefined, loadAll);
     }
+    describeCommands(whole);
     return whole;
+  }
+}
+
+/** Gives each command its summary of the list. */
+function describeCommands(program: Command): void {
+  for (const { term, summary } of COMMANDS) {
+    program.commands.find((command) => command.name() === nameIn(term))?.description(summary);
   }
 }
 

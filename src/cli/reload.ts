@@ -15,7 +15,6 @@ former settings: exit code 2.`;
 export function addReloadCommand(program: Command, run: RunAction): void {
   program
     .command('reload')
-    .description('make the daemon read its config again')
     .addHelpText('after', EXAMPLES)
     .action(() => run(reload));
 }

@@ -57,7 +57,6 @@ export function addReplayCommand(program: Command, run: RunAction): void {
   const parseText = (value: string, before?: string[]): string[] => collect(value, before);
   program
     .command('replay')
-    .description('map stored records again, and send the items that result')
     .addOption(new Option('--state <state>', `${REPLAY_STATES.join(', ')}; may be repeated`).argParser(parseState))
     .addOption(new Option('--source <id>', 'only records of this source; may be repeated').argParser(parseText))
     .addOption(new Option('--key <key>', 'only these items or records; may be repeated').argParser(parseText))

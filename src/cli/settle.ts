@@ -49,7 +49,6 @@ interface SettleOptions {
 export function addSettleCommand(program: Command, run: RunAction): void {
   program
     .command('settle')
-    .description('record the result of a write that needs a person, or which items were at the platform before')
     .argument('[key...]', 'keys, SKUs or codes; for a passport the key of its product; with --bom products')
     .option('--delivered', 'the platform has it')
     .option('--rejected', 'the platform does not have it')

@@ -16,7 +16,6 @@ lookup file is used without a restart, and SIGHUP reads everything again; in a t
 export function addStartCommand(program: Command, run: RunAction): void {
   program
     .command('start')
-    .description('the daemon: schedules, workers, dashboard, metrics')
     .addHelpText('after', EXAMPLES)
     .action(() =>
       run(async (context) => {

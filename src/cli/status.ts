@@ -47,7 +47,6 @@ a list of the platform cannot be read, or the API refuses what is due. Exit code
 export function addStatusCommand(program: Command, run: RunAction): void {
   program
     .command('status')
-    .description('ledger and queue counts, last and next runs')
     .addHelpText('after', EXAMPLES)
     .action(() => run(status));
 }

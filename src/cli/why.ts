@@ -20,7 +20,6 @@ Exit codes: 0 if the passport is published and no step has ✗, else 4; 2 if no 
 export function addWhyCommand(program: Command, run: RunAction): void {
   program
     .command('why')
-    .description('why the passport of a product is published or not: all steps from the row to the passport')
     .argument('<sku>', 'the SKU of a product, or its key')
     .addHelpText('after', EXAMPLES)
     .action((sku: string) => run((context) => why(sku, context)));

@@ -31,7 +31,7 @@ const KEY_START = 'dpp_';
 const PREFIX_LENGTH = 8;
 
 export function addKeysCommand(program: Command, run: RunAction): void {
-  const keys = program.command('keys').description("revoke API keys, with an administrator's token");
+  const keys = program.command('keys');
   keys
     .command('revoke')
     .description('revoke an API key permanently')

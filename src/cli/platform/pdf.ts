@@ -30,7 +30,6 @@ const STDOUT = '-';
 export function addPdfCommand(program: Command, run: RunAction): void {
   program
     .command('pdf')
-    .description("save a product's passport as PDF")
     .argument('<sku>', 'the SKU of the product, or its key')
     .option('--out <file>', 'the file to write, or - for stdout; the default is passport-SKU.pdf in the working folder')
     .addHelpText('after', EXAMPLES)

@@ -16,7 +16,6 @@ All publications of the platform are shown, no matter who published them. The le
 export function addPublicationsCommand(program: Command, run: RunAction): void {
   program
     .command('publications')
-    .description('list the publications of passports, as the platform has them')
     .addHelpText('after', EXAMPLES)
     .action(() => run(publications));
 }

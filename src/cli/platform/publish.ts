@@ -56,7 +56,6 @@ const WAIT = ['--wait <seconds>', 'how long the API or the queue may be out of r
 export function addPublishCommands(program: Command, run: RunAction): void {
   program
     .command('publish')
-    .description('publish the passports of products')
     .argument('[sku...]', 'products, by SKU or by the key that the mapping gives')
     .option('--all', 'all products that are complete and not published')
     .option('--yes', 'with --all: do not ask')
@@ -67,7 +66,6 @@ export function addPublishCommands(program: Command, run: RunAction): void {
     );
   program
     .command('unpublish')
-    .description('withdraw the passports of products')
     .argument('<sku...>', 'products, by SKU or by the key that the mapping gives')
     .option(...WAIT, seconds, WAIT_SECONDS)
     .addHelpText('after', UNPUBLISH_EXAMPLES)

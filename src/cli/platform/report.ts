@@ -21,10 +21,7 @@ Examples:
   $ dpp-sync report create --type completeness`;
 
 export function addReportCommand(program: Command, run: RunAction): void {
-  const report = program
-    .command('report')
-    .description('list the reports of the platform, or ask for one')
-    .addHelpText('after', EXAMPLES);
+  const report = program.command('report').addHelpText('after', EXAMPLES);
   report
     .command('list')
     .description('list the reports of the platform; --json has their contents')

@@ -34,7 +34,6 @@ how many requests it got. docs/sandbox.md is its manual.`;
 export function addSandboxCommand(program: Command, run: RunAction): void {
   const sandbox = program
     .command('sandbox')
-    .description('serve a sandbox of the API; prints its address and keys')
     .option('--port <n>', 'the port; 0 takes a free one', wholeNumber(0, 65_535), 4290)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option(

@@ -27,7 +27,6 @@ and the API is asked whether the key works and what it may do (exit code 3 if on
 export function addCheckCommand(program: Command, run: RunAction): void {
   program
     .command('check')
-    .description('validate the config, open every source, reach the queue, and ask the API what the key may do')
     .option(
       '--openapi <file>',
       'only compare this OpenAPI document of the platform with the profile, and say what to set',

@@ -21,7 +21,7 @@ const NAME_MAX = 64;
 const PREFIX = 'dpp-sync-connector-';
 
 export function addConnectorCommands(program: Command, run: RunAction): void {
-  const connector = program.command('connector').description('connectors of your own');
+  const connector = program.command('connector');
   connector
     .command('new')
     .description('make a folder with a connector of your own, which passes the conformance kit')

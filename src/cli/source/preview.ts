@@ -35,7 +35,6 @@ Two rows that make the same item with different values are found by a sync, not 
 export function addPreviewCommand(program: Command, run: RunAction): void {
   program
     .command('preview')
-    .description('show records beside the items that they map to, and what is wrong with them')
     .argument('<source>', 'the id of a source')
     .option('--limit <n>', 'how many records of each stream', wholeNumber(1, 10_000), 10)
     .option('--stream <name>', 'only this stream')

@@ -40,7 +40,6 @@ const VALUE_MAX = 30;
 export function addQuarantineCommand(program: Command, run: RunAction): void {
   program
     .command('quarantine')
-    .description('list the records that could not be mapped, with place, value, rule and correction')
     .option('--source <id>', 'only records of this source')
     .option('--out <file>', 'write them as CSV, for the people who own the data')
     .option('--limit <n>', 'how many to list at most', wholeNumber(1))

@@ -29,7 +29,6 @@ export const WAIT_SECONDS = 60;
 export function addSyncCommand(program: Command, run: RunAction): void {
   program
     .command('sync')
-    .description('pull, map, push and publish until no automatic work is left')
     .argument('[source...]', 'ids of sources; without any id, all sources')
     .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
     .addOption(
