@@ -41,6 +41,10 @@ CREATE FUNCTION unicode(text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS
 CREATE FUNCTION characters(VARIADIC codes integer[]) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS
   $$ SELECT string_agg(chr(code), '' ORDER BY n) FROM unnest(codes) WITH ORDINALITY AS c(code, n) $$;
 
+CREATE FUNCTION iif(boolean, anycompatible, anycompatible) RETURNS anycompatible LANGUAGE sql IMMUTABLE AS
+  'SELECT CASE WHEN $1 THEN $2 ELSE $3 END';
+CREATE FUNCTION ifnull(anycompatible, anycompatible) RETURNS anycompatible LANGUAGE sql IMMUTABLE AS 'SELECT coalesce($1, $2)';
+
 -- A condition counts as 1 where it is true.
 CREATE FUNCTION add_condition(bigint, boolean) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT $1 + coalesce($2::int, 0)';
 CREATE AGGREGATE sum (boolean) (SFUNC = add_condition, STYPE = bigint, INITCOND = '0');

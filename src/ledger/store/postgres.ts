@@ -80,14 +80,7 @@ function withoutHints(sql: string): string {
 
 /** Functions whose names PostgreSQL does not have, or where the type of the result depends on the use. */
 function withFunctions(sql: string): string {
-  const conditional = replaceCalls(
-    sql,
-    'iif',
-    ([when = '', then = '', otherwise = 'NULL']) => `CASE WHEN ${when} THEN ${then} ELSE ${otherwise} END`,
-  );
-  return withLists(conditional)
-    .replaceAll(/\bifnull\(/g, 'coalesce(')
-    .replaceAll(/\bchar\(/g, 'characters(');
+  return withLists(sql).replaceAll(/\bchar\(/g, 'characters(');
 }
 
 /** The columns that are numbers. A list that is compared with one is a list of numbers. */
@@ -100,7 +93,7 @@ function withLists(sql: string): string {
       all.replace('json_each(', NUMBER.test(column) ? 'each_id(' : 'each_text('),
     )
     .replaceAll(
-      /\bjson_each\(((?:[^()]|\([^()]*\))*)\)(?: (?:AS )?(?!ON\b|WHERE\b|JOIN\b|CROSS\b)(\w+))?/g,
+      /\bjson_each\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)(?: (?:AS )?(?!ON\b|WHERE\b|JOIN\b|CROSS\b)(\w+))?/g,
       (all, list: string, alias?: string) => {
         const value = alias === undefined ? 'value' : `${alias}\\.value`;
         const compared = new RegExp(`([\\w.]+) = ${value}\\b(?! ->>)|(?<![\\w.])${value} = ([\\w.]+)`).exec(sql);
@@ -123,20 +116,6 @@ function withTypes(sql: string): string {
         `CAST(@${name} AS ${/(?:Id|At|Max)$|^(?:id|now|before|after|since|limit)$/.test(name) ? 'bigint' : 'text'}) IS ${not}NULL`,
     )
     .replaceAll(/(?<![@\w"])[a-z]+[A-Z]\w*/g, '"$&"');
-}
-
-/** Replaces each call of a function, the innermost ones too. */
-function replaceCalls(sql: string, name: string, by: (given: string[]) => string): string {
-  const open = new RegExp(`(?<!\\w)${name}\\(`).exec(sql);
-  if (open === null) return sql;
-  const begin = open.index + open[0].length;
-  let end = begin;
-  for (let depth = 1; depth > 0 && end < sql.length; end += 1) {
-    if (sql[end] === '(') depth += 1;
-    else if (sql[end] === ')') depth -= 1;
-  }
-  const given = partsOf(sql.slice(begin, end - 1));
-  return replaceCalls(sql.slice(0, open.index) + by(given) + sql.slice(end), name, by);
 }
 
 /** The parts of a list that commas separate. */
