@@ -41,7 +41,7 @@ const SQL = {
   contacted: statement<[string]>('UPDATE contacts SET contacted = 1, creates = 0 WHERE kind = ?'),
   count: statement<[string, string, number], { contacted: 0 | 1; creates: number }>(
     `INSERT INTO contacts (source, kind, creates) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET creates = creates + excluded.creates RETURNING contacted, creates`,
+     ON CONFLICT (source, kind) DO UPDATE SET creates = contacts.creates + excluded.creates RETURNING contacted, creates`,
   ),
   takeAsContacted: statement<[string, string]>('UPDATE contacts SET contacted = 1 WHERE source = ? AND kind = ?'),
   anyContacted: column<[string], number>('SELECT 1 FROM contacts WHERE kind = ? AND contacted = 1 LIMIT 1'),

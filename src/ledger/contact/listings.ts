@@ -36,7 +36,7 @@ const SQL = {
     `SELECT kind, needed, position, stored_at AS storedAt, read_at AS readAt, surplus, shown, hides,
        matched_to AS matchedTo FROM listings WHERE kind = ?`,
   ),
-  needed: column<[], ListableKind>('SELECT kind FROM listings WHERE needed > 0'),
+  needed: column<[], ListableKind>('SELECT kind FROM listings WHERE needed > 0 ORDER BY kind'),
   isNeeded: column<[string], number>('SELECT needed FROM listings WHERE kind = ?'),
   need: statement<[string]>('UPDATE listings SET needed = 1, failure = NULL WHERE kind = ? AND needed <> 1'),
   // The stored list is good enough for this comparison, however old it is: it has the entry in question.
@@ -72,10 +72,12 @@ const SQL = {
   clear: statement<[string]>('DELETE FROM listed WHERE kind = ?'),
   clearKeys: statement<[string]>('DELETE FROM listed_keys WHERE kind = ?'),
   store: statement<[string, string, string]>(
-    'INSERT OR REPLACE INTO listed (kind, remote_id, fields) VALUES (?, ?, ?)',
+    `INSERT INTO listed (kind, remote_id, fields) VALUES (?, ?, ?)
+     ON CONFLICT (kind, remote_id) DO UPDATE SET fields = excluded.fields`,
   ),
   storeKey: statement<[string, string, string, string, string, string]>(
-    'INSERT OR REPLACE INTO listed_keys (kind, field, folded, remote_id, value, standing) VALUES (?, ?, ?, ?, ?, ?)',
+    `INSERT INTO listed_keys (kind, field, folded, remote_id, value, standing) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (kind, field, folded, remote_id) DO UPDATE SET value = excluded.value, standing = excluded.standing`,
   ),
   prune: statement<[{ kind: string }]>(
     `DELETE FROM listed WHERE kind = @kind

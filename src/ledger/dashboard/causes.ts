@@ -200,7 +200,7 @@ const HELD = {
     `SELECT e.value ->> '$.id' AS id, count(DISTINCT iif(${isPublished('h.product_key')}, NULL, h.product_key)) AS held,
        max(h.product_key IS NULL) AS "all"
      FROM json_each(?) e CROSS JOIN records r INDEXED BY records_by_issue CROSS JOIN holds h ON h.record_id = r.id
-     WHERE ${IS_QUARANTINED} AND r.stream_id = e.value ->> '$.streamId' AND ${FIRST_CODE} IS e.value ->> '$.code'
+     WHERE ${IS_QUARANTINED} AND r.stream_id = CAST(e.value ->> '$.streamId' AS INTEGER) AND ${FIRST_CODE} IS e.value ->> '$.code'
        AND ${FIRST_FIELD} IS e.value ->> '$.field' GROUP BY 1`,
   ),
   // A product blocks its own passport, a BOM item blocks the passport of its product, and a material blocks the
@@ -346,8 +346,8 @@ const ROWS = {
   search: statement<[{ part: string; source: string | null; limit: number }], StoredRow>(
     `SELECT ${ROW} FROM streams s CROSS JOIN records r INDEXED BY records_quarantined ON r.stream_id = s.id
      WHERE ${IS_QUARANTINED} AND (@source IS NULL OR s.source = @source)
-       AND (instr(lower(r.key), lower(@part)) OR r.id IN (
-         SELECT h.record_id FROM holds h WHERE instr(lower(h.product_key), lower(@part))))
+       AND (instr(lower(r.key), lower(@part)) > 0 OR r.id IN (
+         SELECT h.record_id FROM holds h WHERE instr(lower(h.product_key), lower(@part)) > 0))
      ORDER BY r.id LIMIT @limit`,
   ),
 };

@@ -166,7 +166,7 @@ function byId<Named extends Record<string, Value>>(from: string, where: string):
     `SELECT i.id FROM items i INDEXED BY ${from} WHERE ${where} AND i.id > @after ORDER BY i.id LIMIT @limit`,
   );
   const count = column<[Named & { most: number }], number>(
-    `SELECT count(*) FROM (SELECT 1 FROM items i INDEXED BY ${from} WHERE ${where} LIMIT @most)`,
+    `SELECT count(*) FROM (SELECT 1 FROM items i INDEXED BY ${from} WHERE ${where} LIMIT @most) AS found`,
   );
   return (reads, named) => ({
     read: (after, limit) =>
@@ -202,7 +202,9 @@ const STUCK = {
     `SELECT ${SHAPE} AS shape, i.source, i.id ${IS_STUCK} AND (${SHAPE}, i.source, i.id) > (@shape, @source, @id)
      ORDER BY 1, 2, 3 LIMIT @limit`,
   ),
-  count: column<[{ state: string; most: number }], number>(`SELECT count(*) FROM (SELECT 1 ${IS_STUCK} LIMIT @most)`),
+  count: column<[{ state: string; most: number }], number>(
+    `SELECT count(*) FROM (SELECT 1 ${IS_STUCK} LIMIT @most) AS found`,
+  ),
 };
 
 /** Items of a state that need a person. */

@@ -212,11 +212,11 @@ const PHASES = {
     `SELECT q.source, q.id AS passport, p.id AS product FROM items q INDEXED BY passports_by_standing
      CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
      WHERE q.kind = 'passport' AND ${STANDING} = @standing AND (q.source, q.id) > (@source, @id)
-       AND (@present IS NULL OR ${IS_PRESENT} = @present)
+       AND (@present IS NULL OR ${IS_PRESENT} = (@present = 1))
      ORDER BY q.source, q.id LIMIT @limit`,
   ),
   inPresence: column<[string, 0 | 1], number>(
-    `SELECT p.id FROM json_each(?) e CROSS JOIN items p ON p.id = e.value WHERE ${IS_PRESENT} = ?`,
+    `SELECT p.id FROM json_each(?) e CROSS JOIN items p ON p.id = e.value WHERE ${IS_PRESENT} = (? = 1)`,
   ),
 };
 

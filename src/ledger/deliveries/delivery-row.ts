@@ -76,7 +76,7 @@ export function isImportedCreate({ operation, requestPlace }: Pick<ItemRow, 'ope
 /** Selects the refs of a JSON list of items. */
 export const SELECT_LISTED_REFS = `SELECT refs.item_id AS itemId, refs.role, nullif(items.remote_id, 'null') AS remoteId
   FROM json_each(+?) listed CROSS JOIN refs ON refs.item_id = listed.value
-  LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key`;
+  LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key ORDER BY refs.item_id, refs.role`;
 
 export function dueDelivery(row: Pick<DeliveryRow, keyof DueDelivery>): DueDelivery {
   const { id, kind, key, revision, operation, source } = row;

@@ -44,9 +44,9 @@ interface QuarantinedRow {
 const OPEN_STATE = `iif(${isOpen('i')}, i.state, NULL) AS state`;
 
 /** The first item to which a waiting item `i` refers and that the platform does not have. */
-const WAITS_FOR = `iif(i.state = 'waiting', (SELECT json_object('kind', w.kind, 'key', w.key, 'either', w.either AND t.id IS NULL)
+const WAITS_FOR = `iif(i.state = 'waiting', (SELECT json_object('kind', w.kind, 'key', w.key, 'either', iif(w.either = 1 AND t.id IS NULL, 1, 0))
   FROM refs w LEFT JOIN items t ON t.kind = w.kind AND t.key = w.key
-  WHERE w.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL LIMIT 1), NULL) AS waitsFor`;
+  WHERE w.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL ORDER BY w.role LIMIT 1), NULL) AS waitsFor`;
 
 /**
  * SQL condition: true if the row is in quarantine and its sound items are used nevertheless. Such a row does not block

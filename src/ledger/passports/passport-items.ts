@@ -27,7 +27,7 @@ interface DeliveredItem {
 const SQL = {
   any: column<[], number>("SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1"),
   keepRef: statement<[number, string]>(
-    "INSERT OR IGNORE INTO refs (item_id, role, kind, key) VALUES (?, 'product', 'product', ?)",
+    "INSERT INTO refs (item_id, role, kind, key) VALUES (?, 'product', 'product', ?) ON CONFLICT DO NOTHING",
   ),
 };
 

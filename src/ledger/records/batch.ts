@@ -106,7 +106,7 @@ interface OwnerRow {
 
 const SQL = {
   owners: statement<[string], OwnerRow>(
-    `SELECT r.id, r.place, s.source, s.name AS stream, coalesce(s.identity ->> 'by' = 'mappings', 0) AS hasNoKey,
+    `SELECT r.id, r.place, s.source, s.name AS stream, coalesce(s.identity ->> 'by' = 'mappings', FALSE) AS hasNoKey,
        EXISTS (SELECT 1 FROM lost_records l WHERE l.record_id = r.id) AS lost
      FROM json_each(?) k CROSS JOIN records r ON r.id = k.value JOIN streams s ON s.id = r.stream_id
      WHERE r.missing_since IS NULL`,

@@ -22,13 +22,13 @@ const SPLIT_MAX = 20_000;
 const ALL_LOST = { lost: null, spare: [] };
 
 /** Issues that depend on other rows or on lookup tables. The row may be used as it is when these change. */
-const IS_OF_OTHERS = "code IN ('claim.conflict', 'natural_key.taken', 'refs.ambiguous') OR code GLOB 'lookup.*'";
+const IS_OF_OTHERS = "code IN ('claim.conflict', 'natural_key.taken', 'refs.ambiguous') OR code LIKE 'lookup.%'";
 
 /** Only the issues of the connector are known of a row that waits to be mapped. */
 const IS_REFUSED = `CASE state
   WHEN 'quarantined' THEN partial = 0 AND EXISTS
-    (SELECT 1 FROM (SELECT e.value ->> 'code' AS code FROM json_each(issues) e) WHERE NOT (${IS_OF_OTHERS}))
-  WHEN 'excluded' THEN 0 WHEN 'mapped' THEN 0
+    (SELECT 1 FROM (SELECT e.value ->> 'code' AS code FROM json_each(issues) e) AS found WHERE NOT (${IS_OF_OTHERS}))
+  WHEN 'excluded' THEN FALSE WHEN 'mapped' THEN FALSE
   ELSE source_issues IS NOT NULL END`;
 
 /**
@@ -103,7 +103,7 @@ const SQL = {
   isShown: column<[number], number>("SELECT 1 FROM records WHERE id = ? AND state IN ('mapped', 'quarantined')"),
   useful: column<[{ streamId: number; limit: number }], number>(
     `SELECT count(*) FROM (SELECT 1 FROM records r
-       WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND (${hasItem} OR ${hasEntry}) LIMIT @limit)`,
+       WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND (${hasItem} OR ${hasEntry}) LIMIT @limit) AS found`,
   ),
 };
 

@@ -42,7 +42,7 @@ const SQL = {
   // Only as many records are read as the limit says, so that few rows are read if few items are released.
   made: column<[{ streamId: number; kind: ItemKind; limit: number }], number>(
     `SELECT count(*) FROM (SELECT 1 FROM records r CROSS JOIN items i ON i.record_id = r.id
-       WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND i.kind = @kind LIMIT @limit)`,
+       WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND i.kind = @kind LIMIT @limit) AS found`,
   ),
   pending: column<[number], number>("SELECT 1 FROM records WHERE stream_id = ? AND state = 'pending' LIMIT 1"),
   stale: column<[number], number>(
@@ -79,7 +79,7 @@ const SQL = {
   hold: statement<[HoldRow]>(
     `INSERT INTO guarded_items (stream_id, run_id, since, released, message, holds_creates)
      VALUES (@streamId, @runId, @now, @released, @message, @holdsCreates)
-     ON CONFLICT DO UPDATE SET run_id = @runId, released = @released, message = @message,
+     ON CONFLICT (stream_id) DO UPDATE SET run_id = @runId, released = @released, message = @message,
        holds_creates = @holdsCreates, accepted_at = NULL`,
   ),
   releasedKeys: column<[number, string, number], string>(

@@ -47,7 +47,7 @@ export interface OpenGuard {
 
 /** The first guarded read of a source, preferably one that no person has accepted. */
 export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g.isLeft, g.isOlder FROM streams s
-  JOIN (SELECT stream_id, message, accepted_at, ${IS_LEFT} AS isLeft, 0 AS isOlder FROM guarded_reads g
+  JOIN (SELECT stream_id, message, accepted_at, iif(${IS_LEFT}, 1, 0) AS isLeft, 0 AS isOlder FROM guarded_reads g
     UNION ALL SELECT stream_id, message, accepted_at, 0, 0 FROM guarded_items
     UNION ALL SELECT stream_id, message, accepted_at, 0, 1 FROM older_exports) g ON g.stream_id = s.id
   WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`;
@@ -81,11 +81,11 @@ const GONE_MAX = '100';
  */
 export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released,
     iif(g.holds = 1, (SELECT count(*) FROM held_creates h WHERE h.stream_id = g.stream_id), 0) AS creates, g.message,
-    g.isLeft, g.isOlder, iif(g.isOlder, '[]', iif(g.released > 0, (SELECT json_group_array(name) FROM (${releasedNames('g.stream_id', GONE_MAX)})),
-      (SELECT json_group_array(name) FROM (${lostNames('g.stream_id', GONE_MAX)})))) AS gone
+    g.isLeft, g.isOlder, iif(g.isOlder = 1, '[]', iif(g.released > 0, (SELECT json_group_array(name) FROM (${releasedNames('g.stream_id', GONE_MAX)}) AS found),
+      (SELECT json_group_array(name) FROM (${lostNames('g.stream_id', GONE_MAX)}) AS found))) AS gone
   FROM (
     SELECT stream_id, run_id AS runId, since, missing, read, 0 AS released, message, holds_creates AS holds,
-      ${IS_LEFT} AS isLeft, 0 AS isOlder FROM guarded_reads g
+      iif(${IS_LEFT}, 1, 0) AS isLeft, 0 AS isOlder FROM guarded_reads g
       WHERE accepted_at IS NULL
     UNION ALL
     SELECT g.stream_id, g.run_id, g.since, coalesce(a.missing, 0), coalesce(a.read, 0), g.released, g.message, g.holds_creates, 0, 0
@@ -121,7 +121,7 @@ const SQL = {
   guard: statement<[GuardRow]>(
     `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message, holds_creates)
      VALUES (@streamId, @runId, @now, @missing, @read, @message, @holdsCreates)
-     ON CONFLICT DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message,
+     ON CONFLICT (stream_id) DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message,
        holds_creates = @holdsCreates, accepted_at = NULL`,
   ),
   release: statement<[number, 0 | 1]>(
@@ -137,7 +137,7 @@ const SQL = {
   hold: statement<[OlderExport & { streamId: number; runId: number; now: number }]>(
     `INSERT INTO older_exports (stream_id, run_id, since, as_of, missing, read, message)
      VALUES (@streamId, @runId, @now, @asOf, @missing, @read, @message)
-     ON CONFLICT DO UPDATE SET run_id = @runId, as_of = @asOf, missing = @missing, read = @read, message = @message,
+     ON CONFLICT (stream_id) DO UPDATE SET run_id = @runId, as_of = @asOf, missing = @missing, read = @read, message = @message,
        accepted_at = NULL`,
   ),
   forget: statement<[number]>('DELETE FROM older_exports WHERE stream_id = ?'),
@@ -150,7 +150,7 @@ const SQL = {
      SELECT stream_id, run_id, since, missing, read, message, @now FROM older_exports
      WHERE accepted_at IS NULL AND missing > 0
        AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))
-     ON CONFLICT DO UPDATE SET missing = max(missing, excluded.missing), read = min(read, excluded.read), accepted_at = @now`,
+     ON CONFLICT (stream_id) DO UPDATE SET missing = max(guarded_reads.missing, excluded.missing), read = min(guarded_reads.read, excluded.read), accepted_at = @now`,
   ),
   remove: statement<[number]>('DELETE FROM lost_records WHERE stream_id = ?'),
   add: statement<[number, number]>('INSERT INTO lost_records (record_id, stream_id) VALUES (?, ?)'),

@@ -132,7 +132,7 @@ const SQL = {
     `SELECT count(*) AS n, min(id) AS firstId, max(id) AS lastId,
        group_concat(iif(${IS_THROUGH}, hash, '.') || key, '${BETWEEN}') AS text
      FROM (SELECT id, state, hash, key FROM records
-           WHERE id > +? AND id <= +? AND +stream_id = +? AND missing_since IS NULL ORDER BY id LIMIT +?)`,
+           WHERE id > +? AND id <= +? AND +stream_id = +? AND missing_since IS NULL ORDER BY id LIMIT +?) AS found`,
   ),
   idsOfStretch: column<[number, number, number], number>(
     `SELECT id FROM records

@@ -53,8 +53,8 @@ const SQL = {
       WHERE e.lookup_id = lookup_uses.lookup_id AND e.key = lookup_uses.key)`),
   ),
   insertUses: statement<[string]>(
-    `INSERT OR IGNORE INTO lookup_uses (record_id, lookup_id, key)
-     SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE 1`,
+    `INSERT INTO lookup_uses (record_id, lookup_id, key)
+     SELECT CAST(value ->> 0 AS INTEGER), CAST(value ->> 1 AS INTEGER), value ->> 2 FROM json_each(?) WHERE TRUE ON CONFLICT DO NOTHING`,
   ),
   dropUses: statement<[string]>('DELETE FROM lookup_uses WHERE record_id IN (SELECT value FROM json_each(?))'),
   users: column<[string], number>(
@@ -72,24 +72,25 @@ const SQL = {
     'SELECT key, value FROM lookup_entries WHERE lookup_id = ?',
   ),
   insert: statement<[number, string]>(
-    `INSERT OR REPLACE INTO lookup_entries (lookup_id, key, record_id, value)
-     SELECT ?, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE 1`,
+    `INSERT INTO lookup_entries (lookup_id, key, record_id, value)
+     SELECT CAST(? AS INTEGER), value ->> 0, CAST(value ->> 1 AS INTEGER), value ->> 2 FROM json_each(?) WHERE TRUE
+     ON CONFLICT (lookup_id, key, record_id) DO UPDATE SET value = excluded.value`,
   ),
   delete: statement<[string, number]>(
-    `DELETE FROM lookup_entries WHERE (key, record_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?)) AND lookup_id = ?`,
+    `DELETE FROM lookup_entries WHERE (key, record_id) IN (SELECT value ->> 0, CAST(value ->> 1 AS INTEGER) FROM json_each(?)) AND lookup_id = ?`,
   ),
   present: statement<[number, string], StoredRecord>(
     `SELECT id, key, raw, source_issues AS issues, missing_since IS NOT NULL AS missing FROM records
      WHERE stream_id = ? AND key > ? ORDER BY key LIMIT ${FILLED_AT_ONCE}`,
   ),
   byHand: statement<[string], { at: number; value: string }>(
-    `SELECT k.key AS at, v.value FROM json_each(?) k CROSS JOIN lookups l ON l.id = k.value ->> 0
+    `SELECT k.key AS at, v.value FROM json_each(?) k CROSS JOIN lookups l ON l.id = CAST(k.value ->> 0 AS INTEGER)
      CROSS JOIN lookup_values v ON v.lookup = l.title AND v.key = k.value ->> 1`,
   ),
   // The order of the values must not depend on the order in which the records were read.
   values: statement<[string], { at: number; values: string }>(
     `SELECT k.key AS at, (SELECT json_group_array(o.value) FROM (SELECT e.value FROM lookup_entries e LEFT JOIN records r ON r.id = e.record_id
-       WHERE e.lookup_id = k.value ->> 0 AND e.key = k.value ->> 1 ORDER BY r.key LIMIT ${LOOKUP_VALUES_MAX + 1}) o) AS "values"
+       WHERE e.lookup_id = CAST(k.value ->> 0 AS INTEGER) AND e.key = k.value ->> 1 ORDER BY r.key LIMIT ${LOOKUP_VALUES_MAX + 1}) o) AS "values"
      FROM json_each(?) k`,
   ),
   read: column<[string], number>(

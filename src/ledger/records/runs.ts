@@ -96,7 +96,7 @@ const SQL = {
   rows: {
     'with-items': rowsOf('r.missing_since IS NULL AND EXISTS (SELECT 1 FROM items i WHERE i.record_id = r.id)'),
     present: rowsOf('r.missing_since IS NULL'),
-    missing: rowsOf('1'),
+    missing: rowsOf('TRUE'),
   } satisfies Record<RecordsPlace['round'], unknown>,
   // A record that waits for the mapping has a run only if its row is new or has changed. Each state has an index.
   waits: column<[{ streamId: number }], number>(

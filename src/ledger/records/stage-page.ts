@@ -49,14 +49,14 @@ const SQL = {
   // A record that waits keeps what is known of its last mapping. A record that stays in quarantine keeps the time.
   change: statement<[{ rows: string; now: number }]>(
     `UPDATE records SET hash = v.value ->> 1, raw = v.value ->> 2, place = v.value ->> 3, version = version + 1,
-       state = v.value ->> 4, source_issues = v.value ->> 5, run_id = v.value ->> 6, missing_since = NULL,
-       issues = iif(v.value ->> 6 IS NULL, v.value ->> 7, issues), partial = iif(v.value ->> 6 IS NULL, v.value ->> 8, partial),
+       state = v.value ->> 4, source_issues = v.value ->> 5, run_id = CAST(v.value ->> 6 AS INTEGER), missing_since = NULL,
+       issues = iif(v.value ->> 6 IS NULL, v.value ->> 7, issues), partial = iif(v.value ->> 6 IS NULL, CAST(v.value ->> 8 AS INTEGER), partial),
        quarantined_at = CASE WHEN v.value ->> 6 IS NOT NULL THEN quarantined_at
          WHEN v.value ->> 4 = 'quarantined' THEN coalesce(quarantined_at, @now) END
-     FROM json_each(@rows) v WHERE records.id = v.value ->> 0`,
+     FROM json_each(@rows) v WHERE records.id = CAST(v.value ->> 0 AS INTEGER)`,
   ),
   movePlaces: statement<[string]>(
-    `UPDATE records SET place = m.value ->> 1 FROM json_each(?) m WHERE records.id = m.value ->> 0
+    `UPDATE records SET place = m.value ->> 1 FROM json_each(?) m WHERE records.id = CAST(m.value ->> 0 AS INTEGER)
      AND records.state IN ('quarantined', 'pending') AND records.place <> m.value ->> 1`,
   ),
 };

@@ -55,27 +55,27 @@ export interface StoredRecordToStage extends RecordToStage {
 
 const SQL = {
   records: statement<[string], RecordRow>(
-    `SELECT r.id, r.version, r.state, s.source, s.name AS stream, coalesce(s.identity ->> 'by' = 'mappings', 0) AS hasNoKey, r.place,
+    `SELECT r.id, r.version, r.state, s.source, s.name AS stream, coalesce(s.identity ->> 'by' = 'mappings', FALSE) AS hasNoKey, r.place,
        r.run_id AS runId, r.stream_id AS streamId, CASE WHEN s.flags_missing = 1 THEN r.missing_since END AS missingSince
      FROM json_each(?) k CROSS JOIN records r ON r.id = k.value JOIN streams s ON s.id = r.stream_id`,
   ),
   // A record that stays in quarantine keeps the time at which it was quarantined.
   setStates: statement<[{ states: string; now: number }]>(
-    `UPDATE records SET state = v.value ->> 1, issues = v.value ->> 2, partial = v.value ->> 3, run_id = NULL,
+    `UPDATE records SET state = v.value ->> 1, issues = v.value ->> 2, partial = CAST(v.value ->> 3 AS INTEGER), run_id = NULL,
        quarantined_at = iif(v.value ->> 1 = 'quarantined', coalesce(quarantined_at, @now), NULL)
-     FROM json_each(@states) v WHERE records.id = v.value ->> 0`,
+     FROM json_each(@states) v WHERE records.id = CAST(v.value ->> 0 AS INTEGER)`,
   ),
   dropContenders: statement<[string]>('DELETE FROM contenders WHERE record_id IN (SELECT value FROM json_each(?))'),
   addContenders: statement<[string]>(
-    `INSERT OR IGNORE INTO contenders (kind, key, record_id)
-     SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE 1`,
+    `INSERT INTO contenders (kind, key, record_id)
+     SELECT value ->> 0, value ->> 1, CAST(value ->> 2 AS INTEGER) FROM json_each(?) WHERE TRUE ON CONFLICT DO NOTHING`,
   ),
   dropBlockedProducts: statement<[string]>('DELETE FROM holds WHERE record_id IN (SELECT value FROM json_each(?))'),
   // Other records that make these items are mapped again, because they may now make them or conflict with them.
   requeueContenders: statement<[string]>(
     `UPDATE records SET state = 'pending', version = version + 1
      WHERE id IN (SELECT c.record_id FROM json_each(?) n CROSS JOIN contenders c ON c.kind = n.value ->> 0 AND c.key = n.value ->> 1
-         WHERE c.record_id <> n.value ->> 2)
+         WHERE c.record_id <> CAST(n.value ->> 2 AS INTEGER))
        AND state IN ('mapped', 'quarantined')`,
   ),
 };

@@ -4,12 +4,15 @@
 -- The members of stored JSON. JSON stays text, as it was written: jsonb would change the order of members and the form of numbers.
 CREATE FUNCTION json_valid(j text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS
   $$ BEGIN PERFORM j::json; RETURN true; EXCEPTION WHEN others THEN RETURN false; END $$;
+-- A text, as `->>` gives it; true and false are 1 and 0, as in SQLite.
+CREATE FUNCTION json_text(v json) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+  $$ SELECT CASE json_typeof(v) WHEN 'boolean' THEN CASE v::text WHEN 'true' THEN '1' ELSE '0' END ELSE v #>> '{}' END $$;
 CREATE FUNCTION json_member(j text, path text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
-  $$ SELECT CASE WHEN path = '$' THEN ('[' || j || ']')::json ->> 0
-    WHEN path LIKE '$%' THEN j::json #>> string_to_array(ltrim(translate(substr(path, 2), '[]', '. '), '.'), '.')
-    ELSE j::json ->> path END $$;
+  $$ SELECT json_text(CASE WHEN path = '$' THEN j::json
+    WHEN path LIKE '$%' THEN j::json #> string_to_array(ltrim(translate(substr(path, 2), '[]', '. '), '.'), '.')
+    ELSE j::json -> path END) $$;
 CREATE FUNCTION json_member(j text, at bigint) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
-  'SELECT j::json ->> at::integer';
+  'SELECT json_text(j::json -> at::integer)';
 CREATE FUNCTION json_extract(j text, path text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
   'SELECT json_member(j, path)';
 CREATE OPERATOR ->> (LEFTARG = text, RIGHTARG = text, FUNCTION = json_member);
@@ -20,6 +23,14 @@ CREATE FUNCTION json_set(j text, path text, v anyelement) RETURNS text LANGUAGE 
         CASE WHEN m.key = substr(path, 3) THEN to_json(v)::text ELSE m.value::text END, ',' ORDER BY m.n) ||
       CASE WHEN j::json -> substr(path, 3) IS NULL THEN ',' || to_json(substr(path, 3))::text || ':' || to_json(v)::text ELSE '' END
       || '}' FROM pg_catalog.json_each(j::json) WITH ORDINALITY AS m(key, value, n) $$;
+
+-- An object of three members, and a list of texts.
+CREATE FUNCTION json_object(text, text, text, text, text, bigint) RETURNS text LANGUAGE sql IMMUTABLE AS
+  'SELECT json_build_object($1, $2, $3, $4, $5, $6)::text';
+CREATE FUNCTION add_element(list text, v text) RETURNS text LANGUAGE sql IMMUTABLE AS
+  $$ SELECT coalesce(list || ',', '') || coalesce(to_json(v)::text, 'null') $$;
+CREATE FUNCTION closed_list(list text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '[' || coalesce(list, '') || ']' $$;
+CREATE AGGREGATE json_group_array (text) (SFUNC = add_element, STYPE = text, FINALFUNC = closed_list);
 
 -- Lists that are given as one JSON text: of texts, of ids, and of the members of an object.
 CREATE FUNCTION each_text(j text) RETURNS TABLE (value text, key bigint) LANGUAGE sql IMMUTABLE STRICT ROWS 64 AS

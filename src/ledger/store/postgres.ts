@@ -113,7 +113,7 @@ function withTypes(sql: string): string {
     .replaceAll(
       /@(\w+) IS (NOT )?NULL\b/g,
       (_, name: string, not = '') =>
-        `CAST(@${name} AS ${/(?:Id|At|Max)$|^(?:id|now|before|after|since|limit)$/.test(name) ? 'bigint' : 'text'}) IS ${not}NULL`,
+        `CAST(@${name} AS ${/(?:Id|At|Max)$|^(?:id|now|before|after|since|limit|present)$/.test(name) ? 'bigint' : 'text'}) IS ${not}NULL`,
     )
     .replaceAll(/(?<![@\w"])[a-z]+[A-Z]\w*/g, '"$&"');
 }

@@ -80,8 +80,8 @@ const LIST = statement<[Parameters], SummaryRow>(
        OR (@state = 'held' AND ${IS_HELD})
        OR (@state = 'incomplete' AND i.kind = 'product'
          AND (SELECT ${PASSPORT_STATE} ${FROM_PRODUCTS} WHERE p.id = i.id) = 'incomplete'))
-     AND (@search IS NULL OR instr(lower(i.key), @search) OR instr(lower(coalesce(i.natural_key, '')), @search)
-          OR instr(lower(coalesce(${NAME}, '')), @search))
+     AND (@search IS NULL OR instr(lower(i.key), @search) > 0 OR instr(lower(coalesce(i.natural_key, '')), @search) > 0
+          OR instr(lower(coalesce(${NAME}, '')), @search) > 0)
    ORDER BY i.id LIMIT @limit`,
 );
 
@@ -256,9 +256,9 @@ function fieldsInOtherForm(reads: ViewReads, kind: SubjectKind, form: FormId): s
 // them.
 const IN_FORMS = column<[string], number>(
   `SELECT (SELECT count(*) FROM items i
-       WHERE i.acknowledged > 0 AND i.kind = e.value ->> '$.kind' AND i.form IS e.value ->> '$.form')
+       WHERE i.acknowledged > 0 AND i.kind = e.value ->> '$.kind' AND i.form IS CAST(e.value ->> '$.form' AS INTEGER))
      - (SELECT count(*) FROM items i INDEXED BY items_ignored WHERE i.ignored_hash IS NOT NULL AND i.acknowledged > 0
-       AND i.kind = e.value ->> '$.kind' AND +i.form IS e.value ->> '$.form')
+       AND i.kind = e.value ->> '$.kind' AND +i.form IS CAST(e.value ->> '$.form' AS INTEGER))
    FROM json_each(?) e ORDER BY e.key`,
 );
 
@@ -313,7 +313,7 @@ const NAMED = [
    WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
   // No index has the values of rows, so this statement reads all rows in quarantine, one at a time.
   `SELECT ${ROW_COLUMNS} FROM records r INDEXED BY records_quarantined CROSS JOIN streams s ON s.id = r.stream_id
-   WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND instr(r.raw, @name)
+   WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND instr(r.raw, @name) > 0
      AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) ORDER BY r.stream_id, r.id LIMIT @limit`,
 ].map((text) => statement<[NamedQuery], StoredRow>(text));
 

@@ -199,7 +199,7 @@ const OWNS_NOTHING = 'NOT EXISTS (SELECT 1 FROM items o WHERE o.record_id = r.id
 const DUPLICATES = {
   counts: statement<[Listed], Pick<Duplicates, 'count' | 'whole'>>(
     `SELECT count(*) AS count, coalesce(sum(whole), 0) AS whole
-     FROM (SELECT ${OWNS_NOTHING} AS whole ${MAKES_THE_SAME} GROUP BY r.id)`,
+     FROM (SELECT ${OWNS_NOTHING} AS whole ${MAKES_THE_SAME} GROUP BY r.id) AS found`,
   ),
   // Each row is shown with its product, or with its BOM item if it makes no product.
   examples: statement<[Listed & { limit: number }], DuplicateRow>(

@@ -10,6 +10,7 @@ import type { Encode, EncodeImport } from '../../../src/domain/ports/claim.ts';
 import type { ContactRules } from '../../../src/domain/ports/first-contact.ts';
 import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
 import { Profile } from '../../../src/domain/profile.ts';
+import { createLogSync } from '../../../src/ledger/file/file.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts';
@@ -53,9 +54,19 @@ export function openLedger(file: string, options: Partial<SqliteLedgerOptions> =
     encodeImport: plainEncodeImport,
     clock: systemClock,
     command: 'test',
+    openLog: unordered,
     ...options,
   });
 }
+
+/**
+ * Has SQLite give rows in reverse where a statement does not name an order, so that no test passes because of an order
+ * that no database promises.
+ */
+const unordered: typeof createLogSync = (db, file) => {
+  db.pragma('reverse_unordered_selects = ON');
+  return createLogSync(db, file);
+};
 
 export interface LedgerFixture {
   ledger: SqliteLedger;
