@@ -54,7 +54,7 @@ async function page(
 
 /** Stages products, each with two BOM items of one material, and claims and delivers those that are due first. */
 async function stageProducts({ ledger }: LedgerFixture, count: number): Promise<void> {
-  const rows = Array.from({ length: count }, (_, at) => [`P${at}`, items(...partsOf(`P${at}`))]);
+  const rows = Array.from({ length: count }, (_, at): [string, MapResult] => [`P${at}`, items(...partsOf(`P${at}`))]);
   await stageRows(ledger, { ...Object.fromEntries(rows), M: items(material('M')) });
   await settleAll({ ledger }, ({ key }) => (key === 'M' ? delivered(1) : null));
 }
