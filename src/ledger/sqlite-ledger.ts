@@ -21,7 +21,7 @@ import {
 import { contactSteps, startContact } from './contact/contact.ts';
 import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';
 import { echoedOperations, noteApiWait, storeEcho } from './deliveries/api-notes.ts';
-import { claim, deadLetter } from './deliveries/claim.ts';
+import { claim } from './deliveries/claim.ts';
 import {
   countSending,
   countSuspended,
@@ -44,7 +44,7 @@ import {
 } from './deliveries/imports.ts';
 import { followProfile, lookUpRefusedCreates, recheckBlocked } from './deliveries/recheck.ts';
 import { forceUnconfirmed, replay, replayCandidates, replayForm } from './deliveries/replay.ts';
-import { settle } from './deliveries/settle.ts';
+import { deadLetter, settle } from './deliveries/settle.ts';
 import {
   acknowledgedCreates,
   boundTo,

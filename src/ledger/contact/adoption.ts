@@ -8,9 +8,10 @@ import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts'
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { hasReason, isStuck, itemById, openDeliveryOf, reasonHas } from '../items/item-row.ts';
-import { bindItems, endAdoptions, noteEvent, noteEvents } from '../items/item-writes.ts';
+import { bindItems, endAdoptions } from '../items/item-writes.ts';
 import { blockItems, reconcile, reconcileAll } from '../items/reconcile.ts';
 import { releaseWaitingFor } from '../items/refs.ts';
+import { noteEvent, noteEvents } from '../items/revisions.ts';
 import { adoptPassport, markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson, type Reads, type Tx } from '../store/tx.ts';

@@ -1,5 +1,6 @@
 // The steps that explain why an item is not delivered. Each state of a delivery has its own explanation.
 
+import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, NO_REASON, type Reason, type ReasonCode, storedReason } from '../../domain/delivery/reason.ts';
 import { GUARDED_CHANGE, isGuardedChange } from '../../domain/guard-advice.ts';
 import type { ItemKind, SubjectKind } from '../../domain/item.ts';
@@ -10,7 +11,7 @@ import { shellValue, shellWord } from '../../lib/text/shell-word.ts';
 import { readApiWait } from '../deliveries/api-notes.ts';
 import { isStuck } from '../items/item-row.ts';
 import { statement } from '../store/statement.ts';
-import { accessRefusal } from '../views/undelivered-views.ts';
+import { accessRefusal, reasonFor, refusals } from '../views/undelivered-views.ts';
 import type { ViewReads } from '../views/view-reads.ts';
 import { guardedReads } from '../views/views.ts';
 
@@ -58,11 +59,27 @@ export function utc(at: number): string {
   return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-type Delivered = Pick<
+/** The reads of one answer. A fact about the platform is read once for all items of the answer. */
+export interface AnswerReads extends ViewReads {
+  once<Fact>(name: string, read: () => Fact): Fact;
+}
+
+export function answerReads(reads: ViewReads): AnswerReads {
+  const facts = new Map<string, unknown>();
+  return {
+    ...reads,
+    once<Fact>(name: string, read: () => Fact): Fact {
+      if (!facts.has(name)) facts.set(name, read());
+      return facts.get(name) as Fact;
+    },
+  };
+}
+
+export type Delivered = Pick<
   ItemSummary,
   'kind' | 'key' | 'naturalKey' | 'source' | 'state' | 'reason' | 'dueAt' | 'remoteId'
 > &
-  Partial<Pick<ItemView, 'inOtherForm'>>;
+  Partial<Pick<ItemView, 'inOtherForm'>> & { operation?: Operation };
 
 /**
  * The step that shows the state of an item.
@@ -70,7 +87,7 @@ type Delivered = Pick<
  * @param what the name of the item in the text, such as `its BOM item 10`
  * @param known what to do if the platform has refused the item and more is known than the reason says
  */
-export function deliveryStep(reads: ViewReads, item: Delivered, what: string, known?: Cure): Step {
+export function deliveryStep(reads: AnswerReads, item: Delivered, what: string, known?: Cure): Step {
   const { kind, key, state, reason, dueAt, remoteId } = item;
   const rest = about(kind, key);
   const message = reason === null || reason.message === '' ? '' : `: ${reason.message}`;
@@ -100,7 +117,7 @@ export function deliveryStep(reads: ViewReads, item: Delivered, what: string, kn
     case 'blocked':
     case 'rejected':
     case 'parked': {
-      if (item.source !== null && isGuardedChange(item, guardedReads(reads, [item.source]))) {
+      if (item.source !== null && isGuardedChange(item, guarded(reads, item.source))) {
         const clause = `${what} has changed, and the guard holds a read of its source, from which the change may come`;
         return step('stop', clause, { ...rest, cure: GUARDED_CHANGE.step, command: 'dpp-sync status' });
       }
@@ -115,7 +132,8 @@ export function deliveryStep(reads: ViewReads, item: Delivered, what: string, kn
   }
 }
 
-function dueStep(reads: ViewReads, { kind, key, remoteId, reason, dueAt }: Delivered, what: string): Step {
+function dueStep(reads: AnswerReads, item: Delivered, what: string): Step {
+  const { kind, key, remoteId, reason, dueAt } = item;
   const rest = about(kind, key);
   const contact = remoteId === null && (kind === 'product' || kind === 'material') ? firstContact(reads, kind) : null;
   if (contact !== null) {
@@ -123,8 +141,7 @@ function dueStep(reads: ViewReads, { kind, key, remoteId, reason, dueAt }: Deliv
     if (contact.failure === null) return step('waits', clause, rest);
     return step('stop', `${clause}, and that has failed: ${contact.failure.message}`, rest);
   }
-  const refused =
-    reason === null ? accessRefusal(reads, { kind, key }) : hasTrait(reason, 'access_denied') ? reason : null;
+  const refused = reason === null ? refusal(reads, item) : hasTrait(reason, 'access_denied') ? reason : null;
   if (refused !== null) {
     return step('stop', `the API refuses ${what}: ${refused.message}`, {
       ...rest,
@@ -141,7 +158,7 @@ function dueStep(reads: ViewReads, { kind, key, remoteId, reason, dueAt }: Deliv
       command: `dpp-sync settle --delivered ${shellWord(proof.key)}`,
     });
   }
-  const wait = readApiWait(reads);
+  const wait = reads.once('wait', () => readApiWait(reads));
   const waits =
     wait === null ? '' : `, and the API has asked to wait${wait.until === null ? '' : ` until ${utc(wait.until)}`}`;
   if (reason === null) {
@@ -176,14 +193,26 @@ const SQL = {
  * Why creates of a kind wait for the platform's list: the last failure to read it, if any. Null if no list has to be
  * read.
  */
-function firstContact(reads: ViewReads, kind: ItemKind): { failure: Reason | null } | null {
-  const row = SQL.contact(reads).get(kind);
+function firstContact(reads: AnswerReads, kind: ItemKind): { failure: Reason | null } | null {
+  const row = reads.once(`contact ${kind}`, () => SQL.contact(reads).get(kind));
   return row === undefined ? null : { failure: storedReason(row.failure) };
 }
 
+/** Why the API refuses deliveries with the same operation, so that this one is not sent; null if it refuses none. */
+function refusal(reads: AnswerReads, { kind, key, operation }: Delivered): Reason | null {
+  const all = reads.once('refusals', () => refusals(reads));
+  if (all.length === 0) return null;
+  return operation === undefined ? accessRefusal(reads, { kind, key }) : reasonFor(operation, all);
+}
+
+/** The reads of a source that the guard holds. */
+function guarded(reads: AnswerReads, source: string) {
+  return reads.once(`guarded ${source}`, () => guardedReads(reads, [source]));
+}
+
 /** The change that a list has to show before another one is imported; null if there is none. */
-function awaitedProof(reads: ViewReads): AwaitedProof | null {
-  const row = SQL.proof(reads).get();
+function awaitedProof(reads: AnswerReads): AwaitedProof | null {
+  const row = reads.once('proof', () => SQL.proof(reads).get());
   if (row === undefined) return null;
   return { key: row.key, isHeld: row.dueAt === 0, message: (storedReason(row.reason) ?? NO_REASON).message };
 }

@@ -104,11 +104,10 @@ function bomTree(reads: ViewReads, product: string): BomNode {
     products.push(node);
     const room = ancestors.length >= DEPTH_MAX ? 0 : Math.max(0, Math.min(CHILDREN_MAX, NODES_MAX - nodes));
     const within = [...ancestors, named.key];
-    for (const { bomKey, bomState, quantity, unit, kind, key, naturalKey, name, state } of (
-      parts.get(named.key) ?? []
-    ).slice(0, room)) {
+    for (const { kind, key, ...part } of (parts.get(named.key) ?? []).slice(0, room)) {
       if (kind === null || key === null) continue;
-      const item = { key: bomKey, state: bomState, quantity, unit };
+      const { naturalKey, name, state, quantity, unit } = part;
+      const item = { key: part.bomKey, state: part.bomState, quantity, unit };
       node.children.push(nodeOf(item, { kind, key, naturalKey, name, state }, within));
     }
     return node;
@@ -126,16 +125,21 @@ function bomTree(reads: ViewReads, product: string): BomNode {
   return root;
 }
 
-/** The parts of a product and of the products below it, by the key of the product. Each level is read at once. */
+/**
+ * The parts of a product and of the products below it, by the key of the product. Each level is read at once, up to the
+ * most nodes that a level of the tree has. A product whose parts were cut off there is read again if a later level has it.
+ */
 function partsBelow(reads: ViewReads, product: string): Map<string, PartRow[]> {
   const found = new Map<string, PartRow[]>();
+  const whole = new Set<string>();
   let level = [product];
   for (let depth = 0; depth < DEPTH_MAX && level.length > 0; depth += 1) {
     const rows = TREE.parts(reads).all(JSON.stringify(level));
-    for (const key of level) found.set(key, []);
-    for (const row of rows) found.get(row.product)?.push(row);
-    const keys = rows.flatMap(({ kind, key }) => (kind === 'product' && key !== null && !found.has(key) ? [key] : []));
-    level = [...new Set(keys)];
+    for (const [key, parts] of Map.groupBy(rows, (row) => row.product)) found.set(key, parts);
+    const end = rows.length < LEVEL_MAX ? level.length : level.indexOf(rows.at(-1)?.product ?? '');
+    for (const key of level.slice(0, end)) whole.add(key);
+    const next = rows.flatMap(({ kind, key }) => (kind === 'product' && key !== null && !whole.has(key) ? [key] : []));
+    level = [...new Set(next)];
   }
   return found;
 }

@@ -1,9 +1,10 @@
 // Lists of passports, one for each product, and how many there are in each state.
 
+import type { Operation } from '../../domain/delivery/operation.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
-import { type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
+import { type PassportDesire, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { Listed, ListPage, PassportFilter, PassportRow } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { PassportCounts, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
+import type { ItemState, PassportCounts, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
@@ -12,6 +13,7 @@ import { column, perDatabase, statement } from '../store/statement.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
 import { inOneMoment } from '../views/view-reads.ts';
 import { allTotals, type DashboardReads } from './catalog.ts';
+import { type AnswerReads, answerReads } from './delivery-steps.ts';
 import { countIds, type Found, type Phase, pageOfIds, phaseOfIds } from './lists.ts';
 import { passportWait } from './why.ts';
 
@@ -98,12 +100,22 @@ interface StoredPassport extends EvaluatedProduct {
   standing: number | null;
   reason: string | null;
   since: number | null;
+  isMissing: 0 | 1;
+  /** What is desired of the passport, and its open delivery; null if it has none. */
+  desired: string | null;
+  acknowledged: PassportStatus | null;
+  operation: Operation | null;
+  state: ItemState | null;
+  dueAt: number | null;
 }
 
 const ROWS = statement<[string], StoredPassport>(
   `SELECT p.id, p.key, p.appeared_at AS appearedAt, p.natural_key AS naturalKey, p.desired ->> '$.name' AS name, p.source,
      p.remote_id AS remoteId, ${IS_PRESENT} AS isPresent, iif(q.id IS NULL, NULL, ${STANDING}) AS standing,
-     iif(${isOpen('q')}, q.reason, NULL) AS reason, coalesce(q.settled_at, q.sent_at, q.staged_at, p.appeared_at) AS since
+     iif(${isOpen('q')}, q.reason, NULL) AS reason, coalesce(q.settled_at, q.sent_at, q.staged_at, p.appeared_at) AS since,
+     p.missing_since IS NOT NULL AS isMissing, q.desired, json_extract(q.baseline, '$.status') AS acknowledged,
+     iif(${isOpen('q')}, q.operation, NULL) AS operation, iif(${isOpen('q')}, q.state, NULL) AS state,
+     iif(${isOpen('q')}, nullif(q.due_at, 0), NULL) AS dueAt
    FROM json_each(?) e CROSS JOIN items p ON p.id = e.value
    LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key WHERE p.kind = 'product' ORDER BY e.key`,
 );
@@ -122,16 +134,24 @@ function stateOf({ passportRules }: DashboardReads, { standing, isPresent }: Sto
 export function listPassports(reads: DashboardReads, filter: PassportFilter, page: ListPage): Listed<PassportRow> {
   reads.catalog.refresh();
   const { ids, next } = pageOfIds(phasesOf(reads, filter), page, conditionOf(reads, filter));
-  let common: string[] | null = null;
-  const commonOnce = () => (common ??= commonBlockers(reads, BLOCKERS_MAX));
-  const rows = passportsOf(reads, ids).map((row) => passportRow(reads, row, commonOnce));
-  return { rows, next, total: totalOf(reads, filter) };
+  const rows = passportsOf(reads, ids);
+  const incomplete = rows.filter((row) => stateOf(reads, row) === 'incomplete');
+  const common = incomplete.length === 0 ? [] : commonBlockers(reads, BLOCKERS_MAX);
+  const own = new Map(incomplete.map((row) => [row.id, blockersOf(reads, row, BLOCKERS_MAX)]));
+  const answer = answerReads(reads);
+  return {
+    rows: rows.map((row) => {
+      const state = stateOf(reads, row);
+      const blockers = state === 'incomplete' ? [...common, ...(own.get(row.id) ?? [])] : [];
+      return passportRow(row, state, blockers.length > 0 ? blockers : waitsOf(answer, row, state));
+    }),
+    next,
+    total: totalOf(reads, filter),
+  };
 }
 
-function passportRow(reads: DashboardReads, row: StoredPassport, common: () => string[]): PassportRow {
+function passportRow(row: StoredPassport, state: PassportState, blockers: readonly string[]): PassportRow {
   const { key, naturalKey, name, source, remoteId, reason, since } = row;
-  const state = stateOf(reads, row);
-  const blockers = reasonsOf(reads, row, state, common);
   return {
     product: key,
     remoteId: parseJsonOrNull<JsonValue>(remoteId),
@@ -145,13 +165,30 @@ function passportRow(reads: DashboardReads, row: StoredPassport, common: () => s
   };
 }
 
-/** The blockers of a passport. If it has none, the text of `why` about what the passport waits for. */
-function reasonsOf(reads: DashboardReads, row: StoredPassport, state: PassportState, common: () => string[]): string[] {
+/** What a passport without blockers waits for, in the words of `why`. */
+function waitsOf(answer: AnswerReads, row: StoredPassport, state: PassportState): string[] {
   const isMoving = row.standing !== null && standingOf(row.standing).delivery === 'moves';
-  if (state !== 'incomplete' && !isMoving) return [];
-  const blockers = state === 'incomplete' ? [...common(), ...blockersOf(reads, row, BLOCKERS_MAX)] : [];
-  if (blockers.length > 0 || row.reason !== null) return blockers;
-  const wait = passportWait(reads, row.key);
+  if ((state !== 'incomplete' && !isMoving) || row.reason !== null) return [];
+  const { key, naturalKey, source, operation, dueAt, acknowledged } = row;
+  const isMissing = row.isMissing === 1;
+  const wait = passportWait(answer, {
+    product: { key, naturalKey, missing: isMissing, released: !isMissing && row.isPresent === 0, record: null },
+    passport: { acknowledged, desired: parseJsonOrNull<PassportDesire>(row.desired) },
+    delivery:
+      operation === null || row.state === null
+        ? null
+        : {
+            kind: 'passport',
+            key,
+            naturalKey: null,
+            source,
+            state: row.state,
+            reason: null,
+            dueAt,
+            remoteId: null,
+            operation,
+          },
+  });
   return wait === null ? [] : [wait];
 }
 

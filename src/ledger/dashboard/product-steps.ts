@@ -15,7 +15,7 @@ import { statement } from '../store/statement.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import { itemOf, ROW_COLUMNS, rowsNaming, type StoredRow } from '../views/item-views.ts';
 import type { ViewReads } from '../views/view-reads.ts';
-import { about, deliveryStep, namedItem, type Step, step, utc } from './delivery-steps.ts';
+import { type AnswerReads, about, deliveryStep, namedItem, type Step, step, utc } from './delivery-steps.ts';
 
 interface LastRun {
   result: string | null;
@@ -227,11 +227,11 @@ const STEPS_MAX = 20;
  * Makes the step of an item, and the steps of the items that it waits for. Each item is shown once, so that a circle of
  * refs ends.
  */
-export function refSteps(reads: ViewReads, of: ItemView, what: string, seen: Set<string>): Step[] {
+export function refSteps(reads: AnswerReads, of: ItemView, what: string, seen: Set<string>): Step[] {
   return walk(reads, of, what, seen, DEPTH_MAX);
 }
 
-function walk(reads: ViewReads, of: ItemView, what: string, seen: Set<string>, depth: number): Step[] {
+function walk(reads: AnswerReads, of: ItemView, what: string, seen: Set<string>, depth: number): Step[] {
   seen.add(nameOf(of.kind, of.key));
   const own = deliveryStep(reads, of, what);
   if (of.state !== 'waiting') return [own];
@@ -259,7 +259,7 @@ function itemByKey(reads: ViewReads, kind: ItemKind, key: string): ItemView | nu
   return view?.key === key ? view : null;
 }
 
-function unknownSteps(reads: ViewReads, { kind, key, either }: RefStanding, { record }: ItemView): Step[] {
+function unknownSteps(reads: AnswerReads, { kind, key, either }: RefStanding, { record }: ItemView): Step[] {
   const what = either === true ? 'product or material' : kindWord(kind);
   const [row] = rowsNaming(reads, key);
   const from =
@@ -303,7 +303,7 @@ const PART_SQL = {
 };
 
 /** The steps that show what the BOM items of a product wait for. */
-export function partSteps(reads: ViewReads, product: string, seen: Set<string>): Step[] {
+export function partSteps(reads: AnswerReads, product: string, seen: Set<string>): Step[] {
   const { parts = 0, incomplete } = PART_SQL.counts(reads).get(product) ?? {};
   if (parts === 0) return [];
   const open = incomplete ?? 0;

@@ -12,7 +12,15 @@ import { column } from '../store/statement.ts';
 import { itemOf, rowsNaming } from '../views/item-views.ts';
 import { passportOf } from '../views/passport-views.ts';
 import { inOneMoment, type ViewReads } from '../views/view-reads.ts';
-import { about, deliveryStep, type Step, step } from './delivery-steps.ts';
+import {
+  type AnswerReads,
+  about,
+  answerReads,
+  type Delivered,
+  deliveryStep,
+  type Step,
+  step,
+} from './delivery-steps.ts';
 import {
   heldByAnySteps,
   heldSteps,
@@ -43,24 +51,30 @@ export function why(reads: ViewReads, name: string): Why | null {
   return inOneMoment(reads, () => {
     const product = itemOf(reads, 'product', name);
     const passport = product === null ? null : passportOf(reads, product.key);
-    return product === null || passport === null ? whyOfRow(reads, name) : whyOf(reads, product, passport);
+    if (product === null || passport === null) return whyOfRow(reads, name);
+    return whyOf(answerReads(reads), product, passport);
   });
+}
+
+/** A passport with its product, as far as the last steps depend on them. */
+export interface PassportCase {
+  product: Pick<ItemView, 'key' | 'naturalKey' | 'missing' | 'released' | 'record'>;
+  passport: Pick<PassportView, 'acknowledged' | 'desired'>;
+  /** The open delivery of the passport; null if it has none. */
+  delivery: (Delivered & { operation: Operation }) | null;
 }
 
 /**
  * Why the passport of a complete product does not have its desired status, in full sentences; null if no reason is known.
  */
-export function passportWait(reads: ViewReads, key: string): string | null {
-  const product = itemOf(reads, 'product', key);
-  const passport = product === null ? null : passportOf(reads, product.key);
-  if (product === null || passport === null) return null;
-  const last = lastSteps(reads, product, passport, true).at(-1);
+export function passportWait(reads: AnswerReads, of: PassportCase): string | null {
+  const last = lastSteps(reads, of, true).at(-1);
   return last === undefined || last.standing === 'ok' ? null : last.text;
 }
 
 /** The steps of a product up to its passport, and the first of its own steps that needs a person. */
 function productSteps(
-  reads: ViewReads,
+  reads: AnswerReads,
   product: ItemView,
   passport: PassportView,
 ): { steps: Step[]; cause: Step | null } {
@@ -83,14 +97,14 @@ function productSteps(
   return { steps, cause: [...own, ...held, ...items].find(({ standing }) => standing === 'stop') ?? null };
 }
 
-function whyOf(reads: ViewReads, product: ItemView, passport: PassportView): Why {
+function whyOf(reads: AnswerReads, product: ItemView, passport: PassportView): Why {
   const { steps, cause } = productSteps(reads, product, passport);
   const isHeld = steps.some(({ standing }) => standing === 'stop' || standing === 'waits');
   // The check of completeness decides. Its blockers are added if the steps above show none.
   if (!isHeld) for (const blocker of passport.blockers) steps.push(step('stop', blocker));
   const isComplete = !isHeld && passport.blockers.length === 0;
   if (isComplete) steps.push(completeStep(product, passport));
-  steps.push(...lastSteps(reads, product, passport, isComplete));
+  steps.push(...lastSteps(reads, { product, passport, delivery: openDelivery(reads, product.key) }, isComplete));
   const published = passport.acknowledged === 'published';
   const { key, naturalKey, name } = product;
   const last = steps.at(-1);
@@ -181,12 +195,10 @@ const WRITES: Partial<Record<Operation, string>> = {
  *
  * @param isComplete true if no earlier step stops the passport
  */
-function lastSteps(reads: ViewReads, product: ItemView, passport: PassportView, isComplete: boolean): Step[] {
+function lastSteps(reads: AnswerReads, { product, passport, delivery }: PassportCase, isComplete: boolean): Step[] {
   const { key } = product;
   const { acknowledged, desired } = passport;
   const rules = reads.passportRules;
-  const item = itemOf(reads, 'passport', key);
-  const operation = SQL.operation(reads).get(key) ?? null;
   const wanted = wantedOf(desired, rules);
   const steps: Step[] = [];
   if (acknowledged === 'published') steps.push(step('ok', 'its passport is published', about('passport', key)));
@@ -194,11 +206,11 @@ function lastSteps(reads: ViewReads, product: ItemView, passport: PassportView, 
     steps.push(step('ok', 'its passport is initialised', about('passport', key)));
   const withdrawn = withdrawnStep(passport, product);
   if (withdrawn !== null) steps.push(withdrawn);
-  const open = item !== null && item.state !== 'delivered' && operation !== null;
-  if (open) {
-    const cure = item.reason === null ? null : unmappedCure(item.reason, product.record, rules.mappedFields);
+  if (delivery !== null) {
+    const { reason, operation } = delivery;
+    const cure = reason === null ? null : unmappedCure(reason, product.record, rules.mappedFields);
     const known = cure === null ? undefined : { cure, command: 'dpp-sync sync SOURCE' };
-    return [...steps, deliveryStep(reads, item, WRITES[operation] ?? 'the write of its passport', known)];
+    return [...steps, deliveryStep(reads, delivery, WRITES[operation] ?? 'the write of its passport', known)];
   }
   if (acknowledged === 'published' || withdrawn !== null) return steps;
   if (wanted !== 'published') {
@@ -217,6 +229,12 @@ function lastSteps(reads: ViewReads, product: ItemView, passport: PassportView, 
   return steps;
 }
 
+function openDelivery(reads: ViewReads, key: string): PassportCase['delivery'] {
+  const operation = SQL.operation(reads).get(key);
+  const item = operation === undefined ? null : itemOf(reads, 'passport', key);
+  return operation === undefined || item === null ? null : { ...item, operation };
+}
+
 /** The status that the passport should get. A person's request wins over the policy. */
 function wantedOf(desired: PassportDesire | null, rules: PassportRules): PassportStatus | 'none' | null {
   if (desired !== null && desired.because !== 'policy') return desired.status;
@@ -229,7 +247,7 @@ function wantedOf(desired: PassportDesire | null, rules: PassportRules): Passpor
  * @param when the condition for the command, such as ` once the product is complete`
  */
 function publishCure(
-  { key, naturalKey, missing, released }: ItemView,
+  { key, naturalKey, missing, released }: PassportCase['product'],
   when = '',
 ): { cure: string; command: string | null } {
   if (missing || released)
@@ -238,7 +256,7 @@ function publishCure(
 }
 
 /** Who has withdrawn the passport or is withdrawing it; null if it is not withdrawn. */
-function withdrawnStep({ desired }: PassportView, product: ItemView): Step | null {
+function withdrawnStep({ desired }: PassportCase['passport'], product: PassportCase['product']): Step | null {
   if (desired?.status !== 'unpublished') return null;
   const rest = about('passport', product.key);
   const { cure, command } = publishCure(product);
@@ -277,7 +295,7 @@ function notWantedStep({
   acknowledged: PassportStatus | null;
   wanted: PassportStatus | 'none' | null;
   rules: PassportRules;
-  product: ItemView;
+  product: PassportCase['product'];
   isComplete: boolean;
 }): Step {
   const rest = {

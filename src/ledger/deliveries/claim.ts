@@ -1,28 +1,18 @@
-// Marks due deliveries as sending and makes their requests, with few statements for all of them. Dead-letters those that cannot be
-// attempted.
+// Marks due deliveries as sending, with few statements for all of them, and makes their requests.
 
 import { type DeliveryState, idempotencyKey } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
 import { changedFields, wholePayload } from '../../domain/delivery/reconcile.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { hasRefs, type RefRole } from '../../domain/item.ts';
 import type { ClaimedRequest, ToClaim } from '../../domain/ports/claim.ts';
-import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { EncodedWrite, Write } from '../../domain/ports/target.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { suspendedCreates } from '../contact/contact.ts';
 import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
-import { noteEvents, setGroupMax } from '../items/item-writes.ts';
 import { blockItems } from '../items/reconcile.ts';
-import {
-  claimRequestsAgain,
-  insertRequests,
-  leaveRequests,
-  nextRequestId,
-  type RequestRow,
-} from '../items/requests.ts';
-import { markUnconfirmed, move } from '../items/revisions.ts';
+import { claimRequestsAgain, insertRequests, nextRequestId, type RequestRow } from '../items/requests.ts';
+import { move } from '../items/revisions.ts';
 import { takeBackUnlessWanted } from '../passports/passports.ts';
 import { statement } from '../store/statement.ts';
 import { parseJson, parseJsonOrNull, type Tx } from '../store/tx.ts';
@@ -34,8 +24,7 @@ import {
   SELECT_LISTED_DELIVERIES,
   SELECT_LISTED_REFS,
 } from './delivery-row.ts';
-import { changesMax, claimedMember, gatherImport, gatherNewImport, importMembers, keptImports } from './imports.ts';
-import { settle } from './settle.ts';
+import { changesMax, claimedMember, gatherImport, gatherNewImport, keptImports } from './imports.ts';
 
 /** Steps of a passport that need a complete product. */
 const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
@@ -113,52 +102,6 @@ export function claim(tx: Tx, lists: readonly ToClaim[]): ClaimedRequest[] {
   });
   store(tx, { fresh, kept, waiting, members });
   return claimed;
-}
-
-/**
- * Dead-letters a delivery that throws unexpectedly before it is sent. The delivery then waits for a person.
- */
-export function deadLetter(tx: Tx, { deliveryId, revision, reason, isOneOfMany }: DeadLetterRequest): void {
-  const [row] = SQL.rows(tx).all(JSON.stringify([deliveryId]));
-  if (row?.revision !== revision) return;
-  // I3: if an import was sent, all its members change their state together.
-  const request = row.operation === 'product.import' ? row.requestId : null;
-  const members = request === null ? [] : (importMembers(tx, [request]).get(request) ?? []);
-  const rows = request === null ? [row] : SQL.rows(tx).all(JSON.stringify(members));
-  const sending = rows.filter(({ state }) => state === 'sending');
-  if (row.requestId !== null && sending.length > 0) {
-    // I6: its bytes may have been sent.
-    const decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } as const;
-    const settlements = sending.map(({ id, revision }) => ({ id, revision, decision }));
-    const claim = { request: row.requestId, sends: row.sends ?? 0 };
-    settle(tx, [{ claim, settlements, keep: false, groupMax: null }]);
-  }
-  const due = rows.filter(({ state }) => state === 'due');
-  if (request !== null && due.length > 0) leaveRequests(tx, [row]);
-  rejectDue(tx, due, reason, isOneOfMany);
-}
-
-function rejectDue(tx: Tx, due: readonly DeliveryRow[], reason: Reason, isOneOfMany: boolean): void {
-  const uncertain = due.filter((row) => row.uncertain === 1);
-  markUnconfirmed(
-    tx,
-    uncertain.map((row) => ({ ...row, why: { reason, lookAt: null } })),
-  );
-  const certain = due.filter((row) => row.uncertain === 0);
-  const shared = certain.filter(({ groupMax }) => isOneOfMany && groupMax !== 1);
-  // Each of them is sent alone first.
-  setGroupMax(
-    tx,
-    shared.map(({ id }) => id),
-    1,
-  );
-  const rejected = certain.filter((row) => !shared.includes(row));
-  leaveRequests(tx, rejected);
-  move(tx, rejected, 'reject', { dueAt: 0, reason });
-  noteEvents(
-    tx,
-    rejected.map(({ id, revision }) => ({ id, revision, type: 'rejected', detail: reason })),
-  );
 }
 
 /**

@@ -21,11 +21,10 @@ import {
   itemsById,
   itemsOfRecords,
 } from '../items/item-row.ts';
-import { noteEvents } from '../items/item-writes.ts';
 import { reconcileAll, sendInPresentForm } from '../items/reconcile.ts';
 import { leaveRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
-import { move, supersedeRevisions } from '../items/revisions.ts';
+import { move, noteEvents, supersedeRevisions } from '../items/revisions.ts';
 import { findRecordsToStage, stageAll, storeStates, type Tally } from '../records/staging.ts';
 import { countReplacedRows, type PendingRow, pendingRecord } from '../records/streams.ts';
 import { column, statement } from '../store/statement.ts';

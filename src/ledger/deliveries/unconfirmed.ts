@@ -12,8 +12,8 @@ import type { NamedDelivery, NamedSelection, UnconfirmedDelivery } from '../../d
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sentContent } from '../items/content.ts';
 import { type ItemRow, isStuck, itemColumns, revisionContent } from '../items/item-row.ts';
-import { noteEvents, setDueAt } from '../items/item-writes.ts';
-import { move } from '../items/revisions.ts';
+import { setDueAt } from '../items/item-writes.ts';
+import { move, noteEvents } from '../items/revisions.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson, parseJsonOrNull, type Reads, type Tx } from '../store/tx.ts';
 import {

@@ -19,25 +19,10 @@ import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { visibleText } from '../../lib/text/odd-character.ts';
-import { shellValue } from '../../lib/text/shell-word.ts';
 import type { Sqlite } from '../store/database.ts';
 import { column, statement } from '../store/statement.ts';
-import { inTransaction, parseJson, parseJsonOrNull, type Reads, type Transaction, type Tx } from '../store/tx.ts';
+import { inTransaction, parseJson, parseJsonOrNull, type Reads, type Transaction } from '../store/tx.ts';
 import { acknowledgedContent, type ItemRow, mayHaveArrived, revisionContent } from './item-row.ts';
-import { noteEvents } from './item-writes.ts';
-
-const SQL = {
-  stored: statement<[], { id: number; kind: ItemKind; fields: string }>(
-    'SELECT id, kind, fields FROM wire_forms ORDER BY id',
-  ),
-  insert: statement<[ItemKind, string]>('INSERT INTO wire_forms (kind, fields) VALUES (?, ?)'),
-  find: column<[ItemKind, string], number>('SELECT id FROM wire_forms WHERE kind = ? AND fields = ?'),
-  first: column<[ItemKind], number>('SELECT min(id) FROM wire_forms WHERE kind = ?'),
-  haveEvent: column<[string, string], number>(
-    'SELECT item_id FROM events WHERE item_id IN (SELECT value FROM json_each(?)) AND type = ?',
-  ),
-};
 
 /** The baseline of an item that is known to be at the API, but whose content is not known. */
 export interface Presence {
@@ -125,35 +110,6 @@ function keyAtPlatform(profile: Pick<Profile, 'naturalKeys'>, known: ItemRow): N
   return content === null ? null : naturalKeyOf(profile, known.kind, parseJson<JsonObject>(content.text));
 }
 
-/** An item that keeps a natural key which the source does not give any more. */
-export interface KeptKey {
-  item: Pick<ItemRow, 'id' | 'kind' | 'key'>;
-  naturalKey: string;
-}
-
-/** Notes once in the history of items that they keep the natural keys of the platform. */
-export function noteKeptKeys(tx: Tx, kept: readonly KeptKey[]): void {
-  if (kept.length === 0) return;
-  const noted = new Set(SQL.haveEvent(tx).all(JSON.stringify(kept.map(({ item }) => item.id)), KEPT_KEY));
-  noteEvents(
-    tx,
-    kept
-      .filter(({ item }) => !noted.has(item.id))
-      .map(({ item, naturalKey }) => ({
-        id: item.id,
-        revision: null,
-        type: KEPT_KEY,
-        detail: keptReason(item, naturalKey),
-      })),
-  );
-}
-
-function keptReason({ kind, key }: KeptKey['item'], naturalKey: string): object {
-  return {
-    message: `The platform knows this ${kind} as "${visibleText(naturalKey)}", with characters around its key that nobody can see. It keeps this key, because another key may make a second ${kind}. To change it, change it at the platform by hand, and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
-  };
-}
-
 /** The code points that `trim` removes in JavaScript. `identifyingText` removes them around keys. */
 export const PADDING: readonly number[] = [
   0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007,
@@ -182,6 +138,15 @@ export function paddedKeys(reads: Pick<Reads, 'db'>, sources: readonly string[] 
 
 // The ledger stores each form of a kind once, and each item names the form in which the platform has it. The first form of a kind
 // is stored as null, so most items store nothing.
+
+const SQL = {
+  stored: statement<[], { id: number; kind: ItemKind; fields: string }>(
+    'SELECT id, kind, fields FROM wire_forms ORDER BY id',
+  ),
+  insert: statement<[ItemKind, string]>('INSERT INTO wire_forms (kind, fields) VALUES (?, ?)'),
+  find: column<[ItemKind, string], number>('SELECT id FROM wire_forms WHERE kind = ? AND fields = ?'),
+  first: column<[ItemKind], number>('SELECT min(id) FROM wire_forms WHERE kind = ?'),
+};
 
 /** Reads the stored forms that differ from the present ones. */
 export function otherForms(reads: { db: Sqlite }, present: WireForms): OtherForm[] {

@@ -1,4 +1,4 @@
-// The writes of items and their events, except of the state of items (revisions.ts), of what is desired of records' items (desire.ts) and of their requests
+// The writes of items, except of their state (revisions.ts), of what is desired of records' items (desire.ts) and of their requests
 // (requests.ts). Each takes a list and is one statement.
 
 import type { FormId } from '../../domain/delivery/wire-form.ts';
@@ -83,10 +83,6 @@ const SQL = {
      RETURNING id, key`,
   ),
   remove: statement<[string]>('DELETE FROM items WHERE id IN (SELECT value FROM json_each(?))'),
-  addEvents: statement<[number, string]>(
-    `INSERT INTO events (item_id, revision, at, type, detail)
-     SELECT ${numberIn('e', 0)}, ${numberIn('e', 1)}, ?, e.value ->> 2, e.value ->> 3 FROM json_each(?) e ORDER BY e.key`,
-  ),
 };
 
 /** The content that the API is known to have of an item. */
@@ -98,14 +94,6 @@ export interface Baseline {
 
 /** An item that is bound to an item of the platform. */
 export type Binding = Baseline & { remoteId: string; form: FormId; adopted: 0 | 1 };
-
-/** What happened to an item. The revision is null for an event of the item as a whole. */
-interface ItemEvent {
-  id: number;
-  revision: number | null;
-  type: string;
-  detail: object | null;
-}
 
 type Ids = readonly number[];
 
@@ -253,17 +241,6 @@ export function removeOwners(tx: Tx, ids: Ids): void {
 /** Deletes items that never reached the API. */
 export function removeItems(tx: Tx, ids: Ids): void {
   if (ids.length > 0) SQL.remove(tx).run(JSON.stringify(ids));
-}
-
-/** Adds events to the history of items. */
-export function noteEvents(tx: Tx, events: readonly ItemEvent[]): void {
-  if (events.length === 0) return;
-  const rows = events.map(({ id, revision, type, detail }) => [id, revision, type, detail && JSON.stringify(detail)]);
-  SQL.addEvents(tx).run(tx.clock.now(), JSON.stringify(rows));
-}
-
-export function noteEvent(tx: Tx, id: number, revision: number | null, type: string, detail: object | null): void {
-  noteEvents(tx, [{ id, revision, type, detail }]);
 }
 
 function runRows(tx: Tx, of: ReturnType<typeof statement<[string]>>, rows: readonly JsonValue[][]): void {

@@ -27,10 +27,16 @@ import {
   mayHaveArrived,
   revisionContent,
 } from './item-row.ts';
-import { clearIgnoredHashes, endAdoptions, forgetAcknowledged, noteEvents } from './item-writes.ts';
+import { clearIgnoredHashes, endAdoptions, forgetAcknowledged } from './item-writes.ts';
 import { needsNothing } from './missing.ts';
 import { HELD_CREATE, heldCreatesAmong, itemsWithoutRefs } from './refs.ts';
-import { beginRevisions, markUnconfirmedIfRestored, supersedeRevisions, type WantedWrite } from './revisions.ts';
+import {
+  beginRevisions,
+  markUnconfirmedIfRestored,
+  noteEvents,
+  supersedeRevisions,
+  type WantedWrite,
+} from './revisions.ts';
 
 /** The state of the delivery that was staged for an item; null if no delivery was staged. */
 export type Staged = 'due' | 'waiting' | 'blocked' | null;

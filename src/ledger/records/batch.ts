@@ -10,11 +10,11 @@ import { type BlockedProducts, type MappedItem, type MapResult, productsOf } fro
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
 import { shellValue } from '../../lib/text/shell-word.ts';
-import type { KeptKey } from '../items/content.ts';
 import { withKeptNaturalKey } from '../items/content.ts';
 import type { OwnedDesire } from '../items/desire.ts';
 import { createNameSet, findItems, type ItemName, type ItemRow, itemsOfRecords, nameOf } from '../items/item-row.ts';
 import { findParts, hasPart, resolveParts } from '../items/refs.ts';
+import type { KeptKey } from '../items/revisions.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { parseJson } from '../store/tx.ts';

@@ -176,16 +176,16 @@ const BY_SOURCE = {
   ),
   unwritten: column<[], number>(`SELECT count(*) FROM items i WHERE i.kind = 'passport' AND i.revision = 0`),
   open: statement<[], ItemCount>(
-    ["i.state = 'waiting'", "i.state = 'due'", "i.state = 'sending'", isStuck('i')]
+    `${["i.state = 'waiting'", "i.state = 'due'", "i.state = 'sending'", isStuck('i')]
       .map(
         (isInState) =>
           `SELECT i.source, i.kind, i.state, count(*) AS count FROM items i WHERE ${isInState} GROUP BY +i.source, +i.kind, +i.state`,
       )
-      .join(' UNION ALL '),
+      .join(' UNION ALL ')} ORDER BY 1, 2, 3`,
   ),
   ended: statement<[], ItemCount>(
     `SELECT i.source, i.kind, 'superseded' AS state, count(*) AS count FROM items i
-     WHERE i.ignored_hash IS NOT NULL AND NOT ${needsNothing('i')} GROUP BY +i.source, +i.kind`,
+     WHERE i.ignored_hash IS NOT NULL AND NOT ${needsNothing('i')} GROUP BY +i.source, +i.kind ORDER BY 1, 2`,
   ),
   // They are part of the totals, and are not counted.
   nothing: statement<[], KindCount>(
@@ -197,11 +197,11 @@ const BY_SOURCE = {
        WHERE r.stream_id = s.id AND r.state = 'quarantined' AND r.missing_since IS NULL) AS count FROM streams s ORDER BY s.id`,
   ),
   missing: statement<[{ withdrawing: string }], SourceCounts['missing'][number]>(
-    `SELECT i.source, i.kind, count(*) AS count FROM items i WHERE ${IS_MISSING} GROUP BY +i.source, +i.kind`,
+    `SELECT i.source, i.kind, count(*) AS count FROM items i WHERE ${IS_MISSING} GROUP BY +i.source, +i.kind ORDER BY 1, 2`,
   ),
   dueSince: statement<[{ now: number }], SourceCounts['dueSince'][number]>(
     `SELECT i.source, min(max(i.due_at, i.staged_at)) AS at FROM items i
-     WHERE i.state = 'due' AND max(i.due_at, i.staged_at) <= @now GROUP BY +i.source`,
+     WHERE i.state = 'due' AND max(i.due_at, i.staged_at) <= @now GROUP BY +i.source ORDER BY 1`,
   ),
 };
 

@@ -156,13 +156,13 @@ const REFUSED = {
  * What the API has refused and no delivery has shown to be granted since. Only the deliveries that were refused have the
  * reason; the other deliveries of the operation were not sent.
  */
-function refusals(reads: Db): Refusal[] {
+export function refusals(reads: Db): Refusal[] {
   const rows = REFUSED.refusals(reads).all();
   return rows.map(({ operation, reason }) => ({ operation, reason: storedReason(reason) ?? NO_REASON }));
 }
 
 /** Why deliveries of this operation are not sent; null if none of the refusals is about it. */
-function reasonFor(operation: Operation | null, all: readonly Refusal[]): Reason | null {
+export function reasonFor(operation: Operation | null, all: readonly Refusal[]): Reason | null {
   // A refused key or plan stops every operation, and a 403 only its own.
   const found = all.find(({ reason, ...one }) => !hasTrait(reason, 'scope_denied') || one.operation === operation);
   return found?.reason ?? null;

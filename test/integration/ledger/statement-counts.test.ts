@@ -1,18 +1,13 @@
-// A page, a claim and a settlement run as many statements for 200 rows as for 10.
+// A page runs as many statements for 200 rows as for 10.
 
-import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
-import type { ClaimedDelivery, ClaimedRequest } from '../../../src/domain/ports/claim.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
 import type { IncomingRecord } from '../../../src/domain/record.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
-import { alone, delivered, LOST, NEVER_ANSWERED } from '../../support/ledger/deliveries.ts';
-import { bomItem, items, material, product } from '../../support/ledger/items.ts';
+import { bomItem, items, product } from '../../support/ledger/items.ts';
 import { createLedgerFixture, type LedgerFixture } from '../../support/ledger/ledger.ts';
-import { row, stageRows } from '../../support/ledger/records.ts';
+import { row } from '../../support/ledger/records.ts';
 import { countStatements, type StatementCount } from '../../support/ledger/statement-counter.ts';
 
 const FEW = 10;
@@ -52,50 +47,6 @@ async function page(
   return counted;
 }
 
-/** Stages products, each with two BOM items of one material, and claims and delivers those that are due first. */
-async function stageProducts({ ledger }: LedgerFixture, count: number): Promise<void> {
-  const rows = Array.from({ length: count }, (_, at): [string, MapResult] => [`P${at}`, items(...partsOf(`P${at}`))]);
-  await stageRows(ledger, { ...Object.fromEntries(rows), M: items(material('M')) });
-  await settleAll({ ledger }, ({ key }) => (key === 'M' ? delivered(1) : null));
-}
-
-const partsOf = (key: string) => [product(key), bomItem(`B1-${key}`, key, 'M'), bomItem(`B2-${key}`, key, 'M')];
-
-const claimAll = async ({ ledger }: Pick<LedgerFixture, 'ledger'>): Promise<ClaimedRequest[]> => {
-  const due = await ledger.dueDeliveries({ afterId: 0, limit: 1_000 });
-  return ledger.claim(due.map((one) => alone([one])));
-};
-
-/** Claims all due deliveries and decides about them in one batch. Those without a decision are sent again. */
-async function settleAll(
-  { ledger }: Pick<LedgerFixture, 'ledger'>,
-  decide: (member: ClaimedDelivery, at: number) => Decision | null,
-): Promise<StatementCount> {
-  const claimed = await claimAll({ ledger });
-  const groups = claimed.map((claim, at) => ({
-    claim,
-    settlements: claim.members.map((member) => ({
-      id: member.id,
-      revision: member.revision,
-      decision: decide(member, at) ?? ({ kind: 'retry', dueAt: 0, spend: false, reason: REFUSED } as const),
-    })),
-    keep: false,
-    groupMax: null,
-  }));
-  return countStatements(() => ledger.settle(groups));
-}
-
-const REFUSED: Reason = { code: 'gate', message: 'The platform refused it.' };
-
-/** One decision of each kind, in turns. */
-const OUTCOMES: readonly Decision[] = [
-  { kind: 'retry', dueAt: 5, spend: true, reason: REFUSED },
-  { kind: 'unconfirmed', nextLookAt: 5, spend: true, reason: LOST },
-  { kind: 'blocked', recheckAt: 5, reason: REFUSED },
-  { kind: 'rejected', reason: REFUSED },
-  { kind: 'parked', reason: REFUSED },
-];
-
 /** The verbs that work on many rows. Each prepares a ledger with so many rows, and counts the statements of one call. */
 const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<StatementCount>> = {
   'a page of new rows': ({ ledger }, count) => page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1'))),
@@ -125,61 +76,6 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
     return countStatements(() =>
       ledger.comparePage({ source: 'erp', stream: 'default', records, seen: createBitmap() }),
     );
-  },
-  'a claim': async (fixture, count) => {
-    await stageProducts(fixture, count);
-    return countStatements(() => claimAll(fixture));
-  },
-  'a settle of acknowledged creates that BOM items wait for': async (fixture, count) => {
-    await stageProducts(fixture, count);
-    return settleAll(fixture, (_, at) => delivered(at + 10));
-  },
-  'a settle of creates that have met an item': async (fixture, count) => {
-    await stageProducts(fixture, count);
-    return settleAll(fixture, (_, at) => ({ ...delivered(at + 10), contentKnown: false }));
-  },
-  'a settle of all other decisions': async (fixture, count) => {
-    await stageProducts(fixture, count);
-    return settleAll(fixture, (_, at) => OUTCOMES[at % OUTCOMES.length] ?? null);
-  },
-  'a manual resolution': async (fixture, count) => {
-    await stageProducts(fixture, count);
-    await settleAll(fixture, () => ({ kind: 'rejected', reason: REFUSED }));
-    const { ledger } = fixture;
-    const named = await ledger.selectedDeliveries({
-      state: 'rejected',
-      kind: null,
-      source: null,
-      afterId: 0,
-      limit: 1_000,
-    });
-    const decision = { kind: 'ignored', reason: REFUSED } as const;
-    const groups = named.map((seen) => ({
-      claim: null,
-      settlements: [{ id: seen.id, revision: seen.revision, decision, seen }],
-      keep: false,
-      groupMax: null,
-    }));
-    return countStatements(() => ledger.settle(groups));
-  },
-  'a claim of writes whose refs were lost': async (fixture, count) => {
-    await stageProducts(fixture, count);
-    await settleAll(fixture, (_, at) => delivered(at + 10));
-    const db = new Database(fixture.file);
-    db.exec("UPDATE items SET remote_id = 'null' WHERE kind = 'material'");
-    db.close();
-    return countStatements(() => claimAll(fixture));
-  },
-  'a recheck of blocked deliveries': async (fixture, count) => {
-    await stageProducts(fixture, count);
-    await settleAll(fixture, () => ({ kind: 'blocked', recheckAt: 1, reason: REFUSED }));
-    return countStatements(() => fixture.ledger.recheckBlocked({ limit: 1_000 }));
-  },
-  'a forced replay of unconfirmed deliveries': async (fixture, count) => {
-    await stageProducts(fixture, count);
-    await settleAll(fixture, () => NEVER_ANSWERED);
-    const selection = { states: ['in_doubt' as const], sources: [], keys: [], deliveryIds: [] };
-    return countStatements(() => fixture.ledger.forceUnconfirmed({ selection, dryRun: false }));
   },
 };
 

@@ -45,15 +45,12 @@ export async function listStatements(constants: ReadonlySet<string>): Promise<Al
   const fixture = createLedgerFixture({ rules: RULES });
   const original = Object.getOwnPropertyDescriptor(Database.prototype, 'prepare') ?? {};
   const prepare = original.value as (sql: string) => Database.Statement<unknown[]>;
-  // The setter ignores that the ledger wants to compile its statements lazily, so that each is compiled and listed.
   Object.defineProperty(Database.prototype, 'prepare', {
     configurable: true,
-    get: () =>
-      function (this: Database.Database, sql: string) {
-        statements.add(sql);
-        return prepare.call(this, sql);
-      },
-    set(_lazy: unknown) {},
+    value(this: Database.Database, sql: string) {
+      statements.add(sql);
+      return prepare.call(this, sql);
+    },
   });
   try {
     // A second time, without the statements that make the tables.

@@ -22,24 +22,6 @@ describe('the functions of the ledger', () => {
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 
-  it('write items in five files, and their state in one', () => {
-    const writes = /\b(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM) items\b|into: 'items'/;
-    const writers = texts.filter(({ text }) => writes.test(text)).map(({ file }) => file);
-    expect(writers.toSorted()).toEqual([
-      'items/desire.ts',
-      'items/item-writes.ts',
-      'items/requests.ts',
-      'items/revisions.ts',
-      'store/upkeep.ts',
-    ]);
-    // What a statement sets, and what `ofItems` sets.
-    const sets = /\bUPDATE items(?: AS \w+)? SET ([^`]*?)(?:\bWHERE\b|\bFROM\b|`)|\bofItems[^(]*\(\s*['"`]([^'"`]*)/g;
-    const setsState = (text: string): boolean =>
-      [...text.matchAll(sets)].some(([, one = '', other = '']) => /(?:^|,)\s*state\s*=/.test(one || other)) ||
-      /into: 'items',\s*columns: \[[^\]]*'state'|INSERT INTO items \([^)]*\bstate\b/.test(text);
-    expect(texts.filter(({ text }) => setsState(text)).map(({ file }) => file)).toEqual(['items/revisions.ts']);
-  });
-
   it('name what only SQLite has in one folder', () => {
     const others = texts.filter(({ file }) => !file.startsWith('store/') && file !== 'schema.sql');
     const own = /\bpragma\b|\bsqlite_\w+|\bVACUUM\b|\bSQLITE_[A-Z]+|from 'better-sqlite3'/i;
