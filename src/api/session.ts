@@ -6,9 +6,9 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { advisedRate } from './advised-rate.ts';
-import { type Classifier, createClassifier, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
-import { type CleanText, createCleanText } from './answers/clean-text.ts';
-import { type BaseUrl, parseBaseUrl } from './base-url.ts';
+import { createClassifier, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
+import { createCleanText } from './answers/clean-text.ts';
+import { parseBaseUrl } from './base-url.ts';
 import { bodyKindOf, type Credentials, createCredentials, type KeySource } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { ListShape } from './listing/list-page.ts';
@@ -40,39 +40,11 @@ export interface ApiOptions {
   transport?: Transport;
 }
 
-/**
- * The parts that all requests to the API share: one origin, its connections, the keys and the classifier of answers.
- */
-export interface Session extends Transport {
-  profile: Profile;
-  secrets: SecretStore;
-  baseUrl: BaseUrl;
-  userAgent: string;
-  clean: CleanText;
-  classifier: Classifier;
-  /** The key of data requests. */
-  key: Credentials;
-  /** The key for publishing; null if publishing uses the same key. */
-  publishKey: Credentials | null;
-  /** How many bytes of an answer are read. Listings have a separate bound. */
-  answerBytesMax: number;
-  retryPolicy(signal: AbortSignal | undefined): RetryPolicy;
-  /** Waits for the turn of the request, and sends it once. */
-  inTurn: (request: HttpRequest) => Promise<Exchange>;
-  /** Sends one request that changes nothing at the API, in its turn. The path includes the prefix of the base URL. */
-  ask(key: Credentials, request: Question): Promise<Exchange>;
-  /** Asks once how many entries a listing has. */
-  count(request: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>): Promise<Count>;
-  /** Reads the first page of a listing. Returns why the listing cannot be read; null if it can. */
-  whyUnreadable(request: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>): Promise<string | null>;
-  /** Reads a listing to its end. */
-  list<Entry>(request: ListRequest<Entry>): Promise<Listing>;
-}
-
-interface ListRequest<Entry> extends ListOptions {
+/** A listing of the API. */
+interface ListPlace<Entry> {
   endpoint: Endpoint;
   shape: ListShape<Entry>;
-  onPage: OnPage<Entry>;
+  signal?: AbortSignal | undefined;
 }
 
 interface Question {
@@ -87,8 +59,12 @@ interface Question {
 /** Answers to single writes are small. The profile bounds listings. */
 const WRITE_ANSWER_BYTES_MAX = 1_048_576;
 
-/** @throws Fault `config.invalid` for a base URL that would send the key unprotected */
-export function createSession(options: ApiOptions): Session {
+/**
+ * The parts that all requests to the API share: one origin, its connections, the keys and the classifier of answers.
+ *
+ * @throws Fault `config.invalid` for a base URL that would send the key unprotected
+ */
+export function createSession(options: ApiOptions) {
   const { profile, secrets, pacing, clock, log } = options;
   const baseUrl = parseBaseUrl(options.baseUrl);
   const clean = createCleanText(secrets);
@@ -131,7 +107,7 @@ export function createSession(options: ApiOptions): Session {
     return inTurn({ ...request, headers: state.headers.forRead(bodyKindOf(request)) });
   }
 
-  function firstPageOf({ endpoint, shape, signal }: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>) {
+  function firstPageOf({ endpoint, shape, signal }: ListPlace<unknown>) {
     const { first: path } = createListingPath({ baseUrl, endpointPath: endpoint.path, query: '' });
     const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
     const read = (at: string) => ask(key, { ...request, path: at });
@@ -146,21 +122,30 @@ export function createSession(options: ApiOptions): Session {
     userAgent,
     clean,
     classifier,
+    /** The key of data requests. */
     key,
+    /** The key for publishing; null if publishing uses the same key. */
     publishKey,
+    /** How many bytes of an answer are read. Listings have a separate bound. */
     answerBytesMax: Math.min(profile.answerBytesMax, WRITE_ANSWER_BYTES_MAX),
     retryPolicy,
+    /** Waits for the turn of the request, and sends it once. */
     inTurn,
+    /** Sends one request that changes nothing at the API, in its turn. The path includes the prefix of the base URL. */
     ask,
-    count: (request) => readCount(firstPageOf(request)),
-    whyUnreadable: (request) => whyUnreadable(firstPageOf(request)),
-    list({ endpoint, shape, onPage, signal, from }) {
+    /** Asks once how many entries a listing has. */
+    count: (list: ListPlace<unknown>): Promise<Count> => readCount(firstPageOf(list)),
+    /** Reads the first page of a listing. Returns why the listing cannot be read; null if it can. */
+    whyUnreadable: (list: ListPlace<unknown>): Promise<string | null> => whyUnreadable(firstPageOf(list)),
+    /** Reads a listing to its end. */
+    list<Entry>(request: ListPlace<Entry> & ListOptions & { onPage: OnPage<Entry> }): Promise<Listing> {
+      const { endpoint, shape, onPage, signal, from } = request;
       const known = knownPaging.get(endpoint.path) ?? structuredClone(NOTHING_KNOWN);
       knownPaging.set(endpoint.path, known);
-      const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
+      const question = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
       return readListing({
         ...retryPolicy(signal),
-        read: (at) => ask(key, { ...request, path: at }),
+        read: (at) => ask(key, { ...question, path: at }),
         classifier,
         shape,
         places: profile.list,
@@ -174,6 +159,8 @@ export function createSession(options: ApiOptions): Session {
     },
   };
 }
+
+export type Session = ReturnType<typeof createSession>;
 
 const ACCEPTED: Outcome = { kind: 'accepted', evidence: 'bare', remoteId: null };
 

@@ -79,14 +79,6 @@ export type LoadedProgram = () => Promise<Command>;
 const DRAIN_MS = 28_000;
 const SHOW_CURSOR = '\u001b[?25h';
 
-/** A context with the functions that its owner calls at the end. */
-export interface OwnedContext {
-  context: CommandContext;
-  /** True if an interruption has caused this error, because it aborted a read or a question to the user. */
-  wasStopped(error: unknown): boolean;
-  dispose(): void;
-}
-
 /** Returns the fault if another process holds the ledger. */
 async function openUnlessLocked(
   context: CommandContext,
@@ -101,13 +93,14 @@ async function openUnlessLocked(
   }
 }
 
+/** A context with the functions that its owner calls at the end. */
 export function createContext(options: {
   output: Output;
   secrets: SecretStore;
   package: Package;
   configFile: string;
   level: LogLevel;
-}): OwnedContext {
+}) {
   const { output, secrets, configFile, level } = options;
   const clock = systemClock;
   const write = (line: string): void =>
@@ -210,9 +203,10 @@ export function createContext(options: {
   };
   return {
     context,
-    wasStopped: (error) =>
+    /** True if an interruption has caused this error, because it aborted a read or a question to the user. */
+    wasStopped: (error: unknown): boolean =>
       interruption?.signal.aborted === true && error instanceof Error && error.name === 'AbortError',
-    dispose: () => interruption?.dispose(),
+    dispose: (): void => interruption?.dispose(),
   };
 }
 

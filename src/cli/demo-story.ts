@@ -20,29 +20,8 @@ interface Access {
   apiKey: string;
 }
 
-/** Explains the steps of the demo to the reader. */
-export interface DemoStory {
-  folder(path: string): void;
-  sandbox(baseUrl: string): void;
-  firstSync(report: FinishedReport, examples: readonly QuarantinedRecord[]): void;
-  secondSync(report: FinishedReport): void;
-  oneChange(change: ChangedValue, report: FinishedReport): void;
-  /**
-   * @param corrected null if every line of the export names its product
-   * @param gated one passport for each reason of the platform, and how many have this reason
-   */
-  passports(
-    corrected: ChangedValue | null,
-    report: FinishedReport,
-    gated: readonly (StuckDelivery & { count: number })[],
-  ): void;
-  /** @param port the port of the sandbox, so that it can be started there again */
-  goOn(port: string): void;
-  serving(access: Access): void;
-}
-
 /** @param command the command that starts this program in the reader's folder */
-export function createDemoStory(output: Output, command: string): DemoStory {
+export function createDemoStory(output: Output, command: string) {
   const { paint } = output;
   const { print, heading, say, commands } = createNarration(output);
   // The lines of a table are indented by one more character.
@@ -50,7 +29,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
   let folder = '';
 
   return {
-    folder(path) {
+    folder(path: string): void {
       folder = path;
       heading('An export');
       say(
@@ -59,11 +38,11 @@ export function createDemoStory(output: Output, command: string): DemoStory {
         `${path}/dpp-sync.yaml says how they map onto a Digital Product Passport platform.`,
       );
     },
-    sandbox(baseUrl) {
+    sandbox(baseUrl: string): void {
       heading('A platform');
       say(`A sandbox of the platform's API serves at ${baseUrl}. It is empty.`);
     },
-    firstSync(report, examples) {
+    firstSync(report: FinishedReport, examples: readonly QuarantinedRecord[]): void {
       const { items, requests, durationMs, quarantined } = report;
       heading('The first sync');
       print(...runLines(report, table).map((line) => ` ${line}`), '');
@@ -96,21 +75,29 @@ export function createDemoStory(output: Output, command: string): DemoStory {
         );
       }
     },
-    secondSync({ runs, durationMs }) {
+    secondSync({ runs, durationMs }: FinishedReport): void {
       const read = runs.reduce((sum, account) => sum + account.read, 0);
       heading('The same export again');
       say(
         `${paint('green', '✓')} ${formatCount(read)} rows read, nothing changed: 0 requests, ${formatDuration(durationMs)}.`,
       );
     },
-    oneChange({ key, name, column, line, from, to }, { durationMs }) {
+    oneChange({ key, name, column, line, from, to }: ChangedValue, { durationMs }: FinishedReport): void {
       heading('One value changes');
       say(
         `exports/materials.csv, line ${line}: the recycled content (${column}) of ${printable(name)} is ${to} % now, not ${from} %.`,
         `${paint('green', '✓')} Exactly one request, in ${formatDuration(durationMs)}: a PATCH of material ${printable(key)} with that one field.`,
       );
     },
-    passports(corrected, { passports, durationMs }, gated) {
+    /**
+     * @param corrected null if every line of the export names its product
+     * @param gated one passport for each reason of the platform, and how many have this reason
+     */
+    passports(
+      corrected: ChangedValue | null,
+      { passports, durationMs }: FinishedReport,
+      gated: readonly (StuckDelivery & { count: number })[],
+    ): void {
       heading('Passports');
       if (corrected !== null) {
         say(
@@ -133,7 +120,8 @@ export function createDemoStory(output: Output, command: string): DemoStory {
         }
       }
     },
-    goOn(port) {
+    /** @param port the port of the sandbox, so that it can be started there again */
+    goOn(port: string): void {
       heading('What to do next');
       const config = `-c ${shellValue(`${folder}/dpp-sync.yaml`)}`;
       say(`The demo and its sandbox have ended. The results are in ${folder}. Look at them:`);
@@ -156,7 +144,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       ]);
       print('');
     },
-    serving(access) {
+    serving(access: Access): void {
       heading('The demo continues');
       const lines = accessLines(access, paint);
       lines.push('', `Edit a file in ${folder}/exports: the daemon reads it within a minute. Ctrl-C ends everything.`);
@@ -165,6 +153,8 @@ export function createDemoStory(output: Output, command: string): DemoStory {
     },
   };
 }
+
+export type DemoStory = ReturnType<typeof createDemoStory>;
 
 function accessLines({ url, token, baseUrl, apiKey }: Access, paint: Output['paint']): string[] {
   return [

@@ -3,20 +3,6 @@ import type { SecretStore } from '../lib/logging/secrets.ts';
 import { expandTemplate, type Interpolation, unsetVariables } from './interpolate.ts';
 
 /** A secret of the config. No config object has its value, so that the value cannot be printed by accident (I7). */
-export interface SecretSource {
-  /** The path of the secret in the config. */
-  path: string;
-  /** The variables that are not set, so that the value has their defaults. */
-  unset: readonly string[];
-  /**
-   * Reads the present value from the file or variable, so that a changed key is used without a restart. It is
-   * registered with the secret store before it is returned.
-   *
-   * @throws Fault `config.invalid` when the file or variable is gone
-   */
-  read(): Promise<string>;
-}
-
 export function createSecretSource(
   options: Interpolation & {
     path: string;
@@ -25,12 +11,20 @@ export function createSecretSource(
     value: string;
     secrets: SecretStore;
   },
-): SecretSource {
+) {
   const { path, template, value, secrets } = options;
   return {
+    /** The path of the secret in the config. */
     path,
+    /** The variables that are not set, so that the value has their defaults. */
     unset: template === null ? [] : unsetVariables(template, options.env),
-    async read() {
+    /**
+     * Reads the present value from the file or variable, so that a changed key is used without a restart. It is
+     * registered with the secret store before it is returned.
+     *
+     * @throws Fault `config.invalid` when the file or variable is gone
+     */
+    async read(): Promise<string> {
       if (template === null) return value;
       const expanded = await expandTemplate(template, options);
       if (!expanded.ok) {
@@ -46,3 +40,5 @@ export function createSecretSource(
     },
   };
 }
+
+export type SecretSource = ReturnType<typeof createSecretSource>;

@@ -1,14 +1,6 @@
 import { createTask, parse } from 'node-cron';
 import { createZone } from '../lib/text/zone.ts';
 
-/** The times that a cron expression names in a time zone. */
-export interface Cron {
-  /**
-   * The first scheduled time after this instant, in milliseconds since the epoch; null if there is none for many years.
-   */
-  nextAfter(at: number): number | null;
-}
-
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 /** How many days are searched. A fifth Friday of February may be forty years away. */
@@ -24,7 +16,7 @@ const CHANGE_MS = 3 * HOUR_MS;
  * @param expression a valid cron expression, with or without a field for seconds
  * @param timezone an IANA time zone
  */
-export function createCron(expression: string, timezone: string): Cron {
+export function createCron(expression: string, timezone: string) {
   const zone = createZone(timezone);
   const fields = parse(expression);
   const seconds = ascending(fields.second);
@@ -71,7 +63,10 @@ export function createCron(expression: string, timezone: string): Cron {
   }
 
   return {
-    nextAfter(at) {
+    /**
+     * The first scheduled time after this instant, in milliseconds since the epoch; null if there is none for many years.
+     */
+    nextAfter(at: number): number | null {
       const changes = zone.toLocal(at + CHANGE_MS) - zone.toLocal(at - CHANGE_MS) !== 2 * CHANGE_MS;
       const instant = changes && everyHour ? nextInstant(at) : null;
       if (instant !== null) return instant;
@@ -87,6 +82,8 @@ export function createCron(expression: string, timezone: string): Cron {
     },
   };
 }
+
+export type Cron = ReturnType<typeof createCron>;
 
 /**
  * Whether an expression names a local time, which is counted as if it were UTC.

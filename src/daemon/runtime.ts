@@ -222,7 +222,7 @@ async function runtimeOn(
     },
   });
   const { engine, passports, recheck, platform, health: api } = delivery;
-  const workers = createWorkers({ mapping, engine });
+  const workers = createWorkers(mapping, engine);
   const pulls = createPulls({
     config,
     ledger,

@@ -12,25 +12,6 @@ export interface Schedule {
   timezone: string;
 }
 
-/** Starts the runs of sources at their scheduled times. */
-export interface Scheduler {
-  start(): void;
-  /** Uses other schedules from now on. A run that is due stays due. */
-  replace(schedules: readonly Schedule[]): void;
-  /** Makes a run of the source due now: it begins at once, or when the source's pause ends. */
-  request(source: string, why?: 'schedule' | 'file'): void;
-  /**
-   * When the next scheduled or requested run of the source begins, in milliseconds since the epoch; null if there is
-   * none, or before `start`.
-   */
-  nextRun(source: string): number | null;
-  /**
-   * True if the source has a scheduled time after this instant and not after `start`, in milliseconds since the epoch.
-   */
-  missed(source: string, since: number): boolean;
-  stop(): Promise<void>;
-}
-
 /** Within this time the scheduler notices that the clock was set or the machine has slept. */
 const LOOK_MS = 30_000;
 /** If the clock is set back by less than this, it was only corrected, and no run is repeated. */
@@ -54,7 +35,7 @@ export function createScheduler(options: {
   onDue?: (source: string) => void;
   clock: Clock;
   log: Logger;
-}): Scheduler {
+}) {
   const { startRun, pausedUntil = () => null, onDue = () => {}, clock, log } = options;
   const abort = new AbortController();
   let wake = new AbortController();
@@ -138,39 +119,50 @@ export function createScheduler(options: {
   }
 
   return {
-    start() {
+    start(): void {
       startedAt = clock.now();
       plan(startedAt);
       running = watch();
     },
-    replace(schedules) {
+    /** Uses other schedules from now on. A run that is due stays due. */
+    replace(schedules: readonly Schedule[]): void {
       noteDue(clock.now());
       crons = cronsOf(schedules);
       next.clear();
       plan(clock.now());
       wake.abort();
     },
-    request(source, why = 'schedule') {
+    /** Makes a run of the source due now: it begins at once, or when the source's pause ends. */
+    request(source: string, why: 'schedule' | 'file' = 'schedule'): void {
       if (why === 'file') ofFiles.add(source);
       due.set(source, clock.now());
       wake.abort();
     },
-    nextRun(source) {
+    /**
+     * When the next scheduled or requested run of the source begins, in milliseconds since the epoch; null if there is
+     * none, or before `start`.
+     */
+    nextRun(source: string): number | null {
       const at = next.get(source) ?? null;
       const scheduled = at === null ? null : (pausedUntil(source, at) ?? at);
       const times = [scheduled, due.get(source) ?? null].filter((time) => time !== null);
       return times.length === 0 ? null : Math.min(...times);
     },
-    missed(source, since) {
+    /**
+     * True if the source has a scheduled time after this instant and not after `start`, in milliseconds since the epoch.
+     */
+    missed(source: string, since: number): boolean {
       const at = crons.get(source)?.nextAfter(since) ?? null;
       return at !== null && at <= startedAt;
     },
-    async stop() {
+    async stop(): Promise<void> {
       abort.abort();
       await running;
     },
   };
 }
+
+export type Scheduler = ReturnType<typeof createScheduler>;
 
 function cronsOf(schedules: readonly Schedule[]): Map<string, Cron> {
   return new Map(schedules.map(({ source, cron, timezone }) => [source, createCron(cron, timezone)]));

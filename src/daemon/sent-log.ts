@@ -5,13 +5,6 @@ import type { Clock } from '../lib/clock.ts';
 import { withoutLogFields } from '../lib/logging/log-context.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
-/** Logs how much was sent: at most once a minute while deliveries end, and at the end of each run. */
-export interface SentLog {
-  observe(event: ProgressEvent): void;
-  /** Logs what was counted since the last line. */
-  stop(): void;
-}
-
 const EVERY_MS = 60_000;
 
 /** What an operation has done with its item. */
@@ -32,7 +25,8 @@ const DONE: Readonly<Record<Operation, string>> = {
 const OTHERS = { rejected: 'rejected', blocked: 'blocked', parked: 'parked', in_doubt: 'unconfirmed' } as const;
 const isOther = (state: string): state is keyof typeof OTHERS => Object.hasOwn(OTHERS, state);
 
-export function createSentLog({ log, clock }: { log: Pick<Logger, 'info'>; clock: Clock }): SentLog {
+/** Logs how much was sent: at most once a minute while deliveries end, and at the end of each run. */
+export function createSentLog({ log, clock }: { log: Pick<Logger, 'info'>; clock: Clock }) {
   const sent = new Map<Operation, number>();
   const others = new Map<keyof typeof OTHERS, number>();
   let timer: AbortController | null = null;
@@ -60,7 +54,7 @@ export function createSentLog({ log, clock }: { log: Pick<Logger, 'info'>; clock
   }
 
   return {
-    observe(event) {
+    observe(event: ProgressEvent): void {
       if (event.type === 'run_ended') report();
       if (event.type !== 'settled') return;
       const { operation, state } = event;
@@ -69,6 +63,7 @@ export function createSentLog({ log, clock }: { log: Pick<Logger, 'info'>; clock
       else return;
       if (timer === null) begin();
     },
+    /** Logs what was counted since the last line. */
     stop: report,
   };
 }

@@ -272,17 +272,6 @@ const LONGEST_MS = 640;
 /** The longest pause as a share of the time after which the sync gives up, so that it gives up in time. */
 const SHARE_OF_WAIT = 0.1;
 
-export interface PauseBetweenLooks {
-  /**
-   * Resolves when it is time to look again: after `SHORTEST_MS` if something has happened since the last look, and otherwise
-   * at the next event. Without an event each pause is twice as long as the one before it, up to the longest one.
-   *
-   * @param leastMs the pause is at least this long
-   */
-  rest(abort: AbortSignal, leastMs?: number): Promise<void>;
-  end(): void;
-}
-
 /**
  * Pauses that cost little CPU time while nothing happens, and that end soon after something has happened.
  *
@@ -291,7 +280,7 @@ export interface PauseBetweenLooks {
 export function createPauseBetweenLooks(
   bus: Pick<EventBus, 'subscribe'>,
   { clock, waitMs }: { clock: Clock; waitMs: number },
-): PauseBetweenLooks {
+) {
   const longestMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, SHARE_OF_WAIT * waitMs));
   let hasHappened = false;
   let nextMs = SHORTEST_MS;
@@ -302,7 +291,13 @@ export function createPauseBetweenLooks(
   });
 
   return {
-    async rest(abort, leastMs = 0) {
+    /**
+     * Resolves when it is time to look again: after `SHORTEST_MS` if something has happened since the last look, and otherwise
+     * at the next event. Without an event each pause is twice as long as the one before it, up to the longest one.
+     *
+     * @param leastMs the pause is at least this long
+     */
+    async rest(abort: AbortSignal, leastMs: number = 0): Promise<void> {
       const firstMs = Math.max(SHORTEST_MS, leastMs);
       await clock.sleep(firstMs, abort);
       if (!hasHappened && !abort.aborted && nextMs > firstMs) {
@@ -315,3 +310,5 @@ export function createPauseBetweenLooks(
     end: unsubscribe,
   };
 }
+
+export type PauseBetweenLooks = ReturnType<typeof createPauseBetweenLooks>;

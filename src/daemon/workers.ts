@@ -4,22 +4,7 @@ import type { Mapping } from '../pipeline/create-mapping.ts';
 import type { MapQueue } from '../pipeline/map-queue.ts';
 
 /** The workers of the queues that map and deliver. */
-export interface Workers {
-  /** Opens the queue, and begins to map and deliver. Further calls do nothing. */
-  start(): Promise<void>;
-  /** Begins nothing new, and waits for the work in progress. Further calls do nothing. */
-  stop(): Promise<void>;
-  /** The `map` queue for a pull. Its workers are started when there is something to map. */
-  mapQueue: Pick<MapQueue, 'mapPage' | 'mapStored' | 'room'>;
-}
-
-export function createWorkers({
-  mapping: { mapQueue, pendingSources },
-  engine,
-}: {
-  mapping: Pick<Mapping, 'mapQueue' | 'pendingSources'>;
-  engine: Engine;
-}): Workers {
+export function createWorkers({ mapQueue, pendingSources }: Mapping, engine: Engine) {
   let started: Promise<void> | null = null;
   let stopped: Promise<void> | null = null;
 
@@ -34,19 +19,22 @@ export function createWorkers({
   };
 
   return {
+    /** Opens the queue, and begins to map and deliver. Further calls do nothing. */
     start,
-    stop() {
+    /** Begins nothing new, and waits for the work in progress. Further calls do nothing. */
+    stop(): Promise<void> {
       // `stop` ignores a failed start, because the caller of `start` has reported it.
       stopped ??= Promise.allSettled([started]).then(() => closeInOrder([() => mapQueue.stop(), () => engine.stop()]));
       return stopped;
     },
+    /** The `map` queue for a pull. Its workers are started when there is something to map. */
     mapQueue: {
-      room: (abort) => mapQueue.room(abort),
-      async mapPage(page, wait, abort) {
+      room: mapQueue.room,
+      async mapPage(...page: Parameters<MapQueue['mapPage']>) {
         await start();
-        return await mapQueue.mapPage(page, wait, abort);
+        return await mapQueue.mapPage(...page);
       },
-      async mapStored(source) {
+      async mapStored(source: string) {
         if (!pendingSources().includes(source)) return;
         await start();
         await mapQueue.mapStored(source);
@@ -54,3 +42,5 @@ export function createWorkers({
     },
   };
 }
+
+export type Workers = ReturnType<typeof createWorkers>;

@@ -1,10 +1,10 @@
 // The requests about the daemon itself.
 
 import { z } from 'zod';
-import type { BackupFile } from '../../daemon/care.ts';
 import type { Reloaded } from '../../daemon/reload/reload-status.ts';
 import type { Runtime } from '../../daemon/runtime.ts';
 import { fault } from '../../domain/faults.ts';
+import type { BackupFile } from '../../domain/ports/daemon-notes.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 
 /**

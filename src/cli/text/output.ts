@@ -22,55 +22,19 @@ export interface OutputOptions {
   ownStart: () => OwnStart;
 }
 
+const WARNING = 'warning: ';
+const ERROR = 'error: ';
+
 /**
  * The output of a command. Results go to stdout; errors, notes and progress go to stderr. With `--json` stdout has only
  * the document. The secret store removes secrets from all of it (I7), except from the texts of `reveal`. Lines for
  * people fit the width of the terminal, and their commands can be pasted into a shell.
  */
-export interface Output {
-  json: boolean;
-  quiet: boolean;
-  /** Colours for stdout. */
-  paint: Paint;
-  /** The width of the terminal that shows stdout; null if no terminal shows it. */
-  width: number | null;
-  /** True if somebody watches stderr in a terminal. */
-  watched: boolean;
-  /** Prints lines of a result for people. Nothing with `--json`. */
-  print(...lines: string[]): void;
-  /** Like `print`, but without removing secrets: for keys that were just made for the reader. */
-  reveal(...lines: string[]): void;
-  /** The one JSON document of a command. `reveal` is for a document that gives keys to the reader. */
-  document(value: object, options?: { reveal: boolean }): void;
-  /** A line of a stream of JSON documents. Resolves when the reader takes more; false once it has gone away. */
-  jsonLine(value: object): Promise<boolean>;
-  /** Like `jsonLine`, for lines of a long list for people. */
-  listLine(line: string): Promise<boolean>;
-  /** Writes the unchanged bytes of a result that a program reads. Resolves like `jsonLine`. */
-  bytes(chunk: Uint8Array): Promise<boolean>;
-  /** Prints a note beside the result. Nothing with `--quiet`. */
-  note(line: string): void;
-  /** Prints an error. */
-  error(line: string): void;
-  /** A line of the log. */
-  log(line: string): void;
-  /**
-   * From now on, notes and errors are lines of this log, so that a program can read all of stderr. Not in a terminal,
-   * unless `--json` is given.
-   */
-  toLog(log: Pick<Logger, 'info' | 'warn' | 'error'>): void;
-  /** While a function is set, it gets the text for stderr, so that the text can be placed above progress bars. */
-  divert(write: ((text: string) => void) | null): void;
-}
-
-const WARNING = 'warning: ';
-const ERROR = 'error: ';
-
-export function createOutput(options: OutputOptions): Output {
+export function createOutput(options: OutputOptions) {
   const { stdout, stderr, env, secrets, json, quiet, ownStart } = options;
   let gone = false;
   let diverted: ((text: string) => void) | null = null;
-  let log: Pick<Logger, 'info' | 'warn' | 'error'> | null = null;
+  let log: Logger | null = null;
 
   // A reader such as `head` may close the pipe early, and a closed terminal accepts no output (EIO). This is not an
   // error: the command finishes its work without a reader.
@@ -123,37 +87,56 @@ export function createOutput(options: OutputOptions): Output {
   return {
     json,
     quiet,
+    /** Colours for stdout. */
     paint: createPaint(!json && wantsColour(stdout, env)),
+    /** The width of the terminal that shows stdout; null if no terminal shows it. */
     width: stdout.isTTY === true ? (stdout.columns ?? null) : null,
+    /** True if somebody watches stderr in a terminal. */
     watched,
-    print(...lines) {
+    /** Prints lines of a result for people. Nothing with `--json`. */
+    print(...lines: string[]): void {
       if (!json) for (const line of lines) toStdout(`${forPeople(line, stdout)}\n`);
     },
-    reveal(...lines) {
+    /** Like `print`, but without removing secrets: for keys that were just made for the reader. */
+    reveal(...lines: string[]): void {
       if (!json) for (const line of lines) toStdout(`${line}\n`);
     },
-    document(value, { reveal } = { reveal: false }) {
+    /** The one JSON document of a command. `reveal` is for a document that gives keys to the reader. */
+    document(value: object, { reveal } = { reveal: false }): void {
       toStdout(`${reveal ? plainJson(JSON.stringify(value)) : scrubbed(value)}\n`);
     },
-    jsonLine: (value) => streamed(`${scrubbed(value)}\n`),
-    listLine: (line) => streamed(`${forPeople(line, stdout)}\n`),
-    bytes: streamed,
-    note(line) {
+    /** A line of a stream of JSON documents. Resolves when the reader takes more; false once it has gone away. */
+    jsonLine: (value: object) => streamed(`${scrubbed(value)}\n`),
+    /** Like `jsonLine`, for lines of a long list for people. */
+    listLine: (line: string) => streamed(`${forPeople(line, stdout)}\n`),
+    /** Writes the unchanged bytes of a result that a program reads. Resolves like `jsonLine`. */
+    bytes: (chunk: Uint8Array) => streamed(chunk),
+    /** Prints a note beside the result. Nothing with `--quiet`. */
+    note(line: string): void {
       if (quiet) return;
       if (log === null) toStderr(forPeople(line, stderr));
       else if (line.startsWith(WARNING)) log.warn({}, logged(line, WARNING));
       else log.info({}, logged(line));
     },
-    error(line) {
+    /** Prints an error. */
+    error(line: string): void {
       if (log === null) toStderr(forPeople(line, stderr));
       else log.error({}, logged(line, ERROR));
     },
-    log: (line) => toStderr(secrets.scrub(line)),
-    toLog(given) {
+    /** A line of the log. */
+    log: (line: string) => toStderr(secrets.scrub(line)),
+    /**
+     * From now on, notes and errors are lines of this log, so that a program can read all of stderr. Not in a terminal,
+     * unless `--json` is given.
+     */
+    toLog(given: Logger): void {
       if (!watched || json) log = given;
     },
-    divert(write) {
+    /** While a function is set, it gets the text for stderr, so that the text can be placed above progress bars. */
+    divert(write: ((text: string) => void) | null): void {
       diverted = write;
     },
   };
 }
+
+export type Output = ReturnType<typeof createOutput>;

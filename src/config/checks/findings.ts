@@ -14,28 +14,6 @@ const CANDIDATES_MAX = 12;
 /**
  * Collects the problems of one config. Every text about a value passes through here, so that no secret is shown (I7).
  */
-export interface Findings {
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly ConfigProblem[];
-  /**
-   * Marks a value as secret: from now on nothing below the path is shown, and the value is removed from every log line.
-   */
-  addSecret(path: readonly PathSegment[]): void;
-  /**
-   * Reports `found X, expected Y` at a path. Only the first problem of a path is reported, because a second one would
-   * follow from it.
-   */
-  addMismatch(path: readonly PathSegment[], expected: string, cure?: string): void;
-  /** Reports an unknown key. */
-  addUnknownKey(path: readonly PathSegment[], known: readonly string[], cure?: string): void;
-  /** Reports a name that does not exist. */
-  addUnknownName(path: readonly PathSegment[], what: string, known: readonly string[]): void;
-  addProblem(path: readonly PathSegment[], message: string, cure?: string): void;
-  addWarning(path: readonly PathSegment[], message: string, cure?: string): void;
-  /** True if there is a problem at exactly this path. */
-  has(path: readonly PathSegment[]): boolean;
-}
-
 export function createFindings(options: {
   document: ConfigDocument;
   /** The values after interpolation. */
@@ -43,7 +21,7 @@ export function createFindings(options: {
   /** The original texts of values that had a placeholder, by the JSON of their path. */
   templates: ReadonlyMap<string, string>;
   secrets: SecretStore;
-}): Findings {
+}) {
   const { document, value, templates, secrets } = options;
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
@@ -96,7 +74,10 @@ export function createFindings(options: {
   return {
     problems,
     warnings,
-    addSecret(path) {
+    /**
+     * Marks a value as secret: from now on nothing below the path is shown, and the value is removed from every log line.
+     */
+    addSecret(path: readonly PathSegment[]): void {
       secretPaths.push(pathId(path));
       for (const text of textsIn(valueAt(value, path))) {
         // A placeholder that could not be replaced names a file or a variable, and the message must name it too.
@@ -105,31 +86,40 @@ export function createFindings(options: {
         if (text.length > 0 && text.length < SECRET_LENGTH_MIN) add(warnings, path, TOO_SHORT, undefined);
       }
     },
-    addMismatch(path, expected, cure) {
+    /**
+     * Reports `found X, expected Y` at a path. Only the first problem of a path is reported, because a second one would
+     * follow from it.
+     */
+    addMismatch(path: readonly PathSegment[], expected: string, cure?: string): void {
       if (!has(path)) add(problems, path, `found ${found(path)}, expected ${expected}`, cure);
     },
-    addUnknownKey(path, known, cure) {
+    /** Reports an unknown key. */
+    addUnknownKey(path: readonly PathSegment[], known: readonly string[], cure?: string): void {
       if (has(path)) return;
       const likely = suggest(String(path.at(-1) ?? ''), known);
       const expected = known.length === 0 ? 'none' : oneOf(known);
       add(problems, path, `found an unknown key, expected ${expected}`, cure ?? didYouMean(likely));
     },
-    addUnknownName(path, what, known) {
+    /** Reports a name that does not exist. */
+    addUnknownName(path: readonly PathSegment[], what: string, known: readonly string[]): void {
       if (has(path)) return;
       const name = valueAt(value, path);
       const likely = typeof name === 'string' ? suggest(name, known) : undefined;
       const expected = known.length === 0 ? `${what}, but there is none` : `${what}: ${oneOf(known)}`;
       add(problems, path, `found ${found(path)}, expected ${expected}`, didYouMean(likely));
     },
-    addProblem(path, message, cure) {
+    addProblem(path: readonly PathSegment[], message: string, cure?: string): void {
       add(problems, path, message, cure);
     },
-    addWarning(path, message, cure) {
+    addWarning(path: readonly PathSegment[], message: string, cure?: string): void {
       add(warnings, path, message, cure);
     },
+    /** True if there is a problem at exactly this path. */
     has,
   };
 }
+
+export type Findings = ReturnType<typeof createFindings>;
 
 export function didYouMean(likely: string | undefined): string | undefined {
   return likely === undefined ? undefined : `Did you mean ${likely}?`;

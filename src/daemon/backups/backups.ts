@@ -4,7 +4,7 @@
 import { lstat, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fault } from '../../domain/faults.ts';
-import type { BackupStatus } from '../../domain/ports/daemon-notes.ts';
+import type { BackupFile, BackupStatus } from '../../domain/ports/daemon-notes.ts';
 import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
 import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
@@ -14,17 +14,8 @@ import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { makeFolder } from '../../lib/files/make-folder.ts';
 import { syncFolder } from '../../lib/files/sync-folder.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import type { BackupFile, Backups } from '../care.ts';
 import { createScheduler, type Schedule } from '../scheduler.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
-
-export interface ScheduledBackups extends Backups {
-  start(): void;
-  /** Call it after the config was replaced. */
-  renew(): void;
-  /** Ends a backup that is being made. */
-  stop(): Promise<void>;
-}
 
 /** The name of the only schedule, because the scheduler needs a name. */
 const NAME = 'backups';
@@ -38,7 +29,7 @@ export function createBackups(options: {
   emit: Emit;
   clock: Clock;
   log: Logger;
-}): ScheduledBackups {
+}) {
   const { config, ledgerId, ledger, views, emit, clock, log } = options;
   const abort = new AbortController();
   let status: BackupStatus | null = views.daemonNote('backup');
@@ -111,35 +102,49 @@ export function createBackups(options: {
   }
 
   return {
-    get configured() {
+    /** False if the config has no `backups`: then no backups are made, and `backUpNow` throws. */
+    get configured(): boolean {
       return config.backups !== null;
     },
-    async list() {
+    /** The backups of this ledger in the folder, the newest first; empty if the folder cannot be read. */
+    async list(): Promise<BackupFile[]> {
       if (config.backups === null) return [];
       return await settings()
         .folder.list()
         .catch(() => []);
     },
-    last: () => status?.last ?? null,
-    lastTry: () => (status === null ? null : { at: status.at, ok: status.ok, error: status.error }),
+    /** The newest backup that was verified; null before the first one. */
+    last: (): BackupFile | null => status?.last ?? null,
+    /** The last try, with or without success; null before the first one. */
+    lastTry: (): BackupStatus | null => status,
+    /** When the next backup is due by the schedule; null without a schedule. */
     nextAt: () => scheduler.nextRun(NAME),
-    backUpNow: async () => {
+    /**
+     * Makes a backup, verifies it and then removes the old ones.
+     *
+     * @throws Fault `usage` without `backups` in the config, or the fault of the failed backup
+     */
+    async backUpNow(): Promise<BackupFile> {
       settings();
       return await backUpNow();
     },
-    start() {
+    start(): void {
       scheduler.start();
       const last = status?.last?.madeAt ?? null;
       if (config.backups !== null && last !== null && scheduler.missed(NAME, last)) scheduler.request(NAME);
     },
+    /** Call it after the config was replaced. */
     renew: () => scheduler.replace(schedulesIn(config)),
-    async stop() {
+    /** Ends a backup that is being made. */
+    async stop(): Promise<void> {
       abort.abort();
       await scheduler.stop();
       await running?.catch(() => undefined);
     },
   };
 }
+
+export type Backups = ReturnType<typeof createBackups>;
 
 function schedulesIn({ backups }: Pick<RuntimeConfig, 'backups'>): Schedule[] {
   return backups === null ? [] : [{ source: NAME, cron: backups.schedule, timezone: backups.timezone }];

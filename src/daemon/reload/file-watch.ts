@@ -1,18 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 
-/** Finds out whether one of some files has changed since the files were last read. */
-export interface FileWatch {
-  /** Remembers the present state of the files. Call it before the files are read. */
-  note(files: readonly string[]): Promise<void>;
-  /** Watches these files from now on. The remembered state of a file that is already watched does not change. */
-  also(files: readonly string[]): Promise<void>;
-  /** True if a file has appeared, gone or changed since its state was remembered. */
-  changed(): Promise<boolean>;
-  /** Calls `onChange` whenever files have changed and then did not change for one interval. Ends with the signal. */
-  follow(onChange: () => Promise<void>, signal: AbortSignal): Promise<void>;
-}
-
 const LOOK_MS = 1000;
 
 /**
@@ -20,7 +8,7 @@ const LOOK_MS = 1000;
  * replaces, the symbolic links of a mounted ConfigMap, and a folder of another machine. Reads the metadata of the
  * files, not their content.
  */
-export function createFileWatch(clock: Clock): FileWatch {
+export function createFileWatch(clock: Clock) {
   let known = new Map<string, string>();
 
   async function look(files: Iterable<string>): Promise<Map<string, string>> {
@@ -34,15 +22,19 @@ export function createFileWatch(clock: Clock): FileWatch {
   }
 
   return {
-    async note(files) {
+    /** Remembers the present state of the files. Call it before the files are read. */
+    async note(files: readonly string[]): Promise<void> {
       known = await look(files);
     },
-    async also(files) {
+    /** Watches these files from now on. The remembered state of a file that is already watched does not change. */
+    async also(files: readonly string[]): Promise<void> {
       const fresh = await look(files.filter((file) => !known.has(file)));
       known = new Map(files.map((file) => [file, known.get(file) ?? fresh.get(file) ?? '']));
     },
-    changed: async () => (await different()) !== null,
-    async follow(onChange, signal) {
+    /** True if a file has appeared, gone or changed since its state was remembered. */
+    changed: async (): Promise<boolean> => (await different()) !== null,
+    /** Calls `onChange` whenever files have changed and then did not change for one interval. Ends with the signal. */
+    async follow(onChange: () => Promise<void>, signal: AbortSignal): Promise<void> {
       let before: string | null = null;
       while (!signal.aborted) {
         await clock.sleep(LOOK_MS, signal);

@@ -43,26 +43,10 @@ export interface ReloadOptions {
   log: Logger;
 }
 
-export interface Reload {
-  reload(cause: ReloadCause): Promise<Reloaded>;
-  /** Reloads at once if one of the files has changed. Call it before stored or new records are mapped. */
-  look(): Promise<void>;
-  /**
-   * Reloads if a file has changed, and then checks that the present files are in use.
-   *
-   * @throws Fault `config.invalid` if they are not, because a person who has just corrected a file expects that it is
-   * used
-   */
-  lookStrictly(): Promise<void>;
-  last(): ReloadStatus | null;
-  /** Watches the files until the signal aborts. */
-  follow(signal: AbortSignal): Promise<void>;
-}
-
 /** A refused config is read again after this time: the missing part may be in a file that is not watched. */
 const AGAIN_MS = 30_000;
 
-export function createReload(options: ReloadOptions): Reload {
+export function createReload(options: ReloadOptions) {
   const { config, load, compile, mapperOf, clock, log } = options;
   const watch = createFileWatch(clock);
   let last: ReloadStatus | null = null;
@@ -139,8 +123,15 @@ export function createReload(options: ReloadOptions): Reload {
 
   return {
     reload,
+    /** Reloads at once if one of the files has changed. Call it before stored or new records are mapped. */
     look,
-    async lookStrictly() {
+    /**
+     * Reloads if a file has changed, and then checks that the present files are in use.
+     *
+     * @throws Fault `config.invalid` if they are not, because a person who has just corrected a file expects that it is
+     * used
+     */
+    async lookStrictly(): Promise<void> {
       await look();
       if (last === null || last.ok || !isInvalid) return;
       throw fault('config.invalid', `The config was refused: ${last.errors.join(' ')}`, {
@@ -148,7 +139,8 @@ export function createReload(options: ReloadOptions): Reload {
       });
     },
     last: () => last,
-    async follow(signal) {
+    /** Watches the files until the signal aborts. */
+    async follow(signal: AbortSignal): Promise<void> {
       await watch.note(filesInUse());
       if (await haveFilesChanged()) await reloadQuietly();
       await Promise.all([watch.follow(reloadQuietly, signal), retryRefused(signal)]);
@@ -185,6 +177,8 @@ export function createReload(options: ReloadOptions): Reload {
     }
   }
 }
+
+export type Reload = ReturnType<typeof createReload>;
 
 function messageFor(changed: readonly string[], after: readonly string[]): string {
   if (changed.length === 0) return 'The config was reloaded: nothing has changed.';

@@ -12,18 +12,6 @@ import type { RuntimeConfig } from '../sources/open-source.ts';
 import type { Pulls } from '../sources/pulls.ts';
 
 /** Replaces the settings of a process by those of another config. */
-export interface ReplaceSettings {
-  /**
-   * Replaces all settings at once, except that the mapping of a source is replaced between two runs of the source. A
-   * failed write to the ledger is logged, and the next run of the source repeats it.
-   *
-   * @returns whether a key of the API has changed, and the sources whose run has to end first
-   */
-  replace(next: RuntimeConfig, mappers: ReadonlyMap<string, Mapper>): Promise<{ isNewKey: boolean; after: string[] }>;
-  /** Stops waiting for runs to end. */
-  stop(): void;
-}
-
 export function createReplaceSettings(parts: {
   /** The object that is changed. All parts of the process read it at each use. */
   config: RuntimeConfig;
@@ -35,7 +23,7 @@ export function createReplaceSettings(parts: {
   pulls: Pick<Pulls, 'betweenRuns' | 'pulling'>;
   mapQueue: Pick<MapQueue, 'mapStored'>;
   log: Logger;
-}): ReplaceSettings {
+}) {
   const { config, rules, mappers, ledger, delivery, client, pulls, mapQueue, log } = parts;
   const abort = new AbortController();
 
@@ -57,7 +45,16 @@ export function createReplaceSettings(parts: {
   }
 
   return {
-    async replace(next, compiled) {
+    /**
+     * Replaces all settings at once, except that the mapping of a source is replaced between two runs of the source. A
+     * failed write to the ledger is logged, and the next run of the source repeats it.
+     *
+     * @returns whether a key of the API has changed, and the sources whose run has to end first
+     */
+    async replace(
+      next: RuntimeConfig,
+      compiled: ReadonlyMap<string, Mapper>,
+    ): Promise<{ isNewKey: boolean; after: string[] }> {
       const ids = new Set([...config.sources, ...next.sources].map(({ id }) => id));
       const after = pulls.pulling();
       const { target } = config;
@@ -74,6 +71,9 @@ export function createReplaceSettings(parts: {
       delivery.engine.wake();
       return { isNewKey: await client.renewKeys(), after };
     },
-    stop: () => abort.abort(),
+    /** Stops waiting for runs to end. */
+    stop: (): void => abort.abort(),
   };
 }
+
+export type ReplaceSettings = ReturnType<typeof createReplaceSettings>;

@@ -9,25 +9,12 @@ import type { Pulls } from '../sources/pulls.ts';
  * Remembers in the ledger which sources have a run that is due and has not ended. A queue that is out of reach, a pause
  * or a killed process then delays the run, and the next daemon starts it.
  */
-export interface DueRuns {
-  /**
-   * Resolves when the due run is stored. If the ledger cannot be written, the promise resolves too and the failure is
-   * logged, because the run itself can still succeed.
-   */
-  add(source: string): Promise<void>;
-  /** Call it when a run is left out because the run under way reads its source: both are over with the end of that run. */
-  leftOut(source: string): void;
-  sources(): string[];
-  /** Returns a pull after which the run of its source is not due any more. */
-  until(pull: Pulls['pull']): Pulls['pull'];
-}
-
 export function createDueRuns(options: {
   ledger: Pick<CareLedger, 'noteDaemon'>;
   views: Pick<LedgerViews, 'daemonNote'>;
   clock: Clock;
   log: Logger;
-}): DueRuns {
+}) {
   const { ledger, views, clock, log } = options;
   const due = new Map(Object.entries(views.daemonNote('dueRuns') ?? {}));
   /** The sources with a run under way that ends what is due. A run that is asked for after its begin stays due. */
@@ -52,25 +39,35 @@ export function createDueRuns(options: {
   }
 
   return {
-    async add(source) {
+    /**
+     * Resolves when the due run is stored. If the ledger cannot be written, the promise resolves too and the failure is
+     * logged, because the run itself can still succeed.
+     */
+    async add(source: string): Promise<void> {
       const hasBegun = begun.delete(source);
       if (due.has(source) && !hasBegun) return;
       due.set(source, clock.now());
       await store();
     },
-    leftOut: (source) => void begun.add(source),
-    sources: () => [...due.keys()],
-    until: (pull) => async (source, cause, abort, waitMs) => {
-      begun.add(source);
-      try {
-        const pulled = await pull(source, cause, abort, waitMs);
-        if (pulled.result === 'complete') await done(source);
-        return pulled;
-      } catch (error) {
-        // A run that has failed is not due any more. A run that was stopped stays due, so that it is repeated.
-        if (!abort.aborted) await done(source);
-        throw error;
-      }
-    },
+    /** Call it when a run is left out because the run under way reads its source: both are over with the end of that run. */
+    leftOut: (source: string): void => void begun.add(source),
+    sources: (): string[] => [...due.keys()],
+    /** Returns a pull after which the run of its source is not due any more. */
+    until:
+      (pull: Pulls['pull']): Pulls['pull'] =>
+      async (source, cause, abort, waitMs) => {
+        begun.add(source);
+        try {
+          const pulled = await pull(source, cause, abort, waitMs);
+          if (pulled.result === 'complete') await done(source);
+          return pulled;
+        } catch (error) {
+          // A run that has failed is not due any more. A run that was stopped stays due, so that it is repeated.
+          if (!abort.aborted) await done(source);
+          throw error;
+        }
+      },
   };
 }
+
+export type DueRuns = ReturnType<typeof createDueRuns>;

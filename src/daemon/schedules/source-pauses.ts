@@ -19,12 +19,6 @@ export function createSourcePauses(
   };
 }
 
-/** The pauses of one source, in which no run of the source is started automatically. */
-export interface Pauses {
-  /** The end of the pause in which an instant lies; null if the instant is in no pause. */
-  endOf(at: number): number | null;
-}
-
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Pauses that follow each other without a gap count as one. At most this many are joined. */
@@ -35,10 +29,11 @@ const JOINED_MAX = 50;
  * set forward. A time that clocks skip is moved forward by the length of the skip. If clocks show a time twice, a pause
  * begins at the first one and ends at the last one, so that no run begins too soon.
  */
-export function createPauses(pauses: readonly LoadedPause[]): Pauses {
+export function createPauses(pauses: readonly LoadedPause[]) {
   const zoned = pauses.map((pause) => ({ ...pause, zone: createZone(pause.timezone) }));
   return {
-    endOf(at) {
+    /** The end of the pause in which an instant lies; null if the instant is in no pause. */
+    endOf(at: number): number | null {
       let end: number | null = null;
       for (let joined = 0; joined < JOINED_MAX; joined += 1) {
         const later = Math.max(...zoned.map((pause) => endOf(pause, end ?? at) ?? Number.NEGATIVE_INFINITY));
@@ -49,6 +44,8 @@ export function createPauses(pauses: readonly LoadedPause[]): Pauses {
     },
   };
 }
+
+export type Pauses = ReturnType<typeof createPauses>;
 
 function endOf({ zone, fromMinute, toMinute, days }: LoadedPause & { zone: Zone }, at: number): number | null {
   const lengthMs = ((toMinute - fromMinute + 24 * 60) % (24 * 60) || 24 * 60) * MINUTE_MS;

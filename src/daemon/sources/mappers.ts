@@ -9,34 +9,6 @@ import type { AllowedFields } from '../../pipeline/mapping/make-item.ts';
 import { mappingFault } from '../../pipeline/mapping/mapping-error.ts';
 import { provideSdk } from './provide-sdk.ts';
 
-/** The compiled mappings of every source, from their last refresh. */
-export interface Mappers {
-  /**
-   * Compiles a source's mappings again, so that a changed lookup file or module takes effect without a restart.
-   *
-   * @throws Fault `mapping.invalid` with all problems; then the earlier mappings stay in use
-   */
-  refresh(source: string): Promise<Mapper>;
-  refreshAll(): Promise<void>;
-  /**
-   * Only compiles the mappings of these sources, for example to check a new config. The present mappers stay in use.
-   *
-   * @throws Fault `mapping.invalid` with all problems
-   */
-  compile(sources: readonly MappedSource[]): Promise<ReadonlyMap<string, Mapper>>;
-  /** Uses another mapper for a source from now on; null if the config no longer has the source. */
-  replace(source: string, mapper: Mapper | null): void;
-  /** The lookup tables of every source by its id. */
-  lookups(): ReadonlyMap<string, readonly LookupTable[]>;
-  /**
-   * Sets the values that people have given for keys of lookup tables, in place of all values that were set before. Every
-   * mapper uses them from its next lookup on, without a refresh.
-   */
-  useValues(values: readonly ValueByHand[]): void;
-  /** Null for a source that is not in the config any more. */
-  of(source: string): Mapper | null;
-}
-
 /** The settings of a source from which its mapper is made. */
 export interface MappedSource {
   id: string;
@@ -48,13 +20,14 @@ export interface MappedSource {
 /** The modules and lookup files of at most this many sources are read at once. A config may have hundreds of sources (I9). */
 const COMPILED_AT_ONCE = 4;
 
+/** The compiled mappings of every source, from their last refresh. */
 export function createMappers(options: {
   /** The present sources. They are read at each call, because a reload of the config may replace them. */
   sources: () => readonly MappedSource[];
   profile: Profile;
   /** The config file's folder. */
   baseDir: string;
-}): Mappers {
+}) {
   const { sources, baseDir, profile } = options;
   const fields = allowedFields(profile);
   const compiled = new Map<string, Mapper>();
@@ -87,25 +60,45 @@ export function createMappers(options: {
   }
 
   return {
-    async refresh(source) {
+    /**
+     * Compiles a source's mappings again, so that a changed lookup file or module takes effect without a restart.
+     *
+     * @throws Fault `mapping.invalid` with all problems; then the earlier mappings stay in use
+     */
+    async refresh(source: string): Promise<Mapper> {
       await use(sources().filter(({ id }) => id === source));
       const mapper = compiled.get(source);
       if (!mapper) throw new Error(`There is no source ${source}.`);
       return mapper;
     },
-    refreshAll: () => use(sources()),
+    refreshAll: (): Promise<void> => use(sources()),
+    /**
+     * Only compiles the mappings of these sources, for example to check a new config. The present mappers stay in use.
+     *
+     * @throws Fault `mapping.invalid` with all problems
+     */
     compile,
-    replace(source, mapper) {
+    /** Uses another mapper for a source from now on; null if the config no longer has the source. */
+    replace(source: string, mapper: Mapper | null): void {
       if (mapper === null) compiled.delete(source);
       else compiled.set(source, mapper);
     },
-    lookups: () => new Map([...compiled].map(([id, mapper]) => [id, mapper.lookups ?? []])),
-    useValues(values) {
+    /** The lookup tables of every source by its id. */
+    lookups: (): ReadonlyMap<string, readonly LookupTable[]> =>
+      new Map([...compiled].map(([id, mapper]) => [id, mapper.lookups ?? []])),
+    /**
+     * Sets the values that people have given for keys of lookup tables, in place of all values that were set before. Every
+     * mapper uses them from its next lookup on, without a refresh.
+     */
+    useValues(values: readonly ValueByHand[]): void {
       byHand = new Map(values.map(({ lookup, key, value }) => [nameOf(lookup, key), value]));
     },
-    of: (source) => compiled.get(source) ?? null,
+    /** Null for a source that is not in the config any more. */
+    of: (source: string): Mapper | null => compiled.get(source) ?? null,
   };
 }
+
+export type Mappers = ReturnType<typeof createMappers>;
 
 /** The columns that lookup tables take from the streams of a source, by stream. */
 function columnsLookedUp(source: string, by: readonly MappedSource[]): Map<string, string[]> {

@@ -21,20 +21,6 @@ export interface PullQueueOptions {
   scrub: (text: string) => string;
 }
 
-/** Enqueues jobs of the `pull` queue and handles them. Each job is a run of one source. */
-export interface PullQueue {
-  start(): Promise<void>;
-  /**
-   * Enqueues a run. If the queue is out of reach or loses the job, a run of a schedule or of a changed export is
-   * enqueued again for as long as this process lives.
-   *
-   * @throws Fault `queue.unreachable` if a person has asked for the run, because a person can ask again
-   */
-  startRun(source: string, trigger: RunTrigger): Promise<void>;
-  /** Interrupts the runs between two pages and waits for their end. */
-  stop(): Promise<void>;
-}
-
 /**
  * How many sources are pulled at once. A slow source must not delay the others, but each run keeps a page in memory.
  */
@@ -46,7 +32,7 @@ const WATCH_MS = 1000;
  * A source that cannot be read makes a failed job with the reason. Retry in a dashboard reads the source again. Each
  * source has at most one failed job, and runs of other sources are not affected.
  */
-export function createPullQueue(options: PullQueueOptions): PullQueue {
+export function createPullQueue(options: PullQueueOptions) {
   const { queues, clock, log, scrub } = options;
   const abort = new AbortController();
   /** The last run of each source whose job has not ended. */
@@ -156,18 +142,27 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
   }
 
   return {
-    async start() {
+    async start(): Promise<void> {
       consumer = await queues.consume('pull', { concurrency: CONCURRENCY }, handle);
       watching = watch();
     },
+    /**
+     * Enqueues a run. If the queue is out of reach or loses the job, a run of a schedule or of a changed export is
+     * enqueued again for as long as this process lives.
+     *
+     * @throws Fault `queue.unreachable` if a person has asked for the run, because a person can ask again
+     */
     startRun,
-    async stop() {
+    /** Interrupts the runs between two pages and waits for their end. */
+    async stop(): Promise<void> {
       abort.abort();
       await watching;
       await consumer?.close();
     },
   };
 }
+
+export type PullQueue = ReturnType<typeof createPullQueue>;
 
 function triggerOf({ data }: ReceivedJob): RunTrigger {
   const { trigger } = data;

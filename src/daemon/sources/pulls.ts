@@ -28,40 +28,11 @@ export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
   onEnd: () => void;
 }
 
-/** The runs of this process. */
-export interface Pulls {
-  /**
-   * Pulls one source after its earlier runs have ended, because two readers of one source would change the same cursor.
-   *
-   * @throws Fault `interrupted` if the pull is aborted before it has begun, or the reason why the run before it waits
-   * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
-   *   queue that takes no jobs; they wait for ever if it is absent
-   */
-  pull(source: string, cause: RunCause, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
-  /** Does the work while no run of the source is under way. Does nothing if it is aborted before that. */
-  betweenRuns(source: string, work: () => Promise<void>, abort: AbortSignal): Promise<void>;
-  /**
-   * Stores corrected rows of one stream, after the runs of its source have ended. Uses the present mappings of the
-   * config.
-   *
-   * @throws Fault `interrupted` if it is aborted before it has begun
-   */
-  correct(
-    request: { source: string; stream: string; rows: readonly Correction[]; askedBy?: string },
-    abort: AbortSignal,
-  ): Promise<CorrectionResult>;
-  /** The sources that are being pulled. */
-  pulling(): string[];
-  /** True while a pull of the source waits for the earlier ones or is under way. */
-  hasPull(source: string): boolean;
-  /** Interrupts the present run of a source between two pages. False if no run is under way. */
-  stopRun(source: string): boolean;
-}
-
 /** How often a run checks whether the earlier run of its source waits for the ledger. */
 const REST_LOOK_MS = 200;
 
-export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ...options }: PullsOptions): Pulls {
+/** The runs of this process. */
+export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ...options }: PullsOptions) {
   const pulling = new Map<string, AbortController>();
   /** The pulls that wait or are under way. */
   const asked = new Set<{ source: string }>();
@@ -159,7 +130,19 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
   }
 
   return {
-    async pull(source, cause, abort, waitMs = Number.POSITIVE_INFINITY) {
+    /**
+     * Pulls one source after its earlier runs have ended, because two readers of one source would change the same cursor.
+     *
+     * @throws Fault `interrupted` if the pull is aborted before it has begun, or the reason why the run before it waits
+     * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
+     *   queue that takes no jobs; they wait for ever if it is absent
+     */
+    async pull(
+      source: string,
+      cause: RunCause,
+      abort: AbortSignal,
+      waitMs: number = Number.POSITIVE_INFINITY,
+    ): Promise<PullResult> {
       const one = { source };
       asked.add(one);
       try {
@@ -169,7 +152,8 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       }
     },
 
-    async betweenRuns(id, work, abort) {
+    /** Does the work while no run of the source is under way. Does nothing if it is aborted before that. */
+    async betweenRuns(id: string, work: () => Promise<void>, abort: AbortSignal): Promise<void> {
       const release = await sourceLock.acquire(id, abort);
       if (release === null) return;
       try {
@@ -179,7 +163,21 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       }
     },
 
-    async correct({ source: id, stream: name, rows, askedBy }, abort) {
+    /**
+     * Stores corrected rows of one stream, after the runs of its source have ended. Uses the present mappings of the
+     * config.
+     *
+     * @throws Fault `interrupted` if it is aborted before it has begun
+     */
+    async correct(
+      {
+        source: id,
+        stream: name,
+        rows,
+        askedBy,
+      }: { source: string; stream: string; rows: readonly Correction[]; askedBy?: string },
+      abort: AbortSignal,
+    ): Promise<CorrectionResult> {
       const release = await lockSource(id, abort, Number.POSITIVE_INFINITY);
       try {
         const source = sourceOf(id);
@@ -200,16 +198,21 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       }
     },
 
-    pulling: () => [...pulling.keys()],
-    hasPull: (id) => [...asked].some(({ source }) => source === id),
+    /** The sources that are being pulled. */
+    pulling: (): string[] => [...pulling.keys()],
+    /** True while a pull of the source waits for the earlier ones or is under way. */
+    hasPull: (id: string): boolean => [...asked].some(({ source }) => source === id),
 
-    stopRun(source) {
+    /** Interrupts the present run of a source between two pages. False if no run is under way. */
+    stopRun(source: string): boolean {
       const stopped = pulling.get(source);
       stopped?.abort(fault('interrupted', `A person has stopped the run of ${source}.`));
       return stopped !== undefined;
     },
   };
 }
+
+export type Pulls = ReturnType<typeof createPulls>;
 
 interface Opening extends Pick<PullOptions, 'wait'> {
   ledger: PullOptions['ledger'] & Pick<IntakeLedger, 'defineLookups'>;

@@ -11,18 +11,11 @@ import { failedRunsOf, standingOf, watchedOf } from './standing.ts';
 const COUNTS_KEPT_MS = 2000;
 
 /** Reads the current state of ledger, queue and API. */
-export interface CurrentState {
-  api(): ApiStanding;
-  /** The wait beyond a minute that the API has asked for, or null. */
-  apiWait(): ApiWait | null;
-  standing(): Promise<Standing>;
-}
-
 export function createCurrentState(options: {
   runtime: Runtime;
   nextRun: (source: string) => number | null;
   clock: Clock;
-}): CurrentState {
+}) {
   const { runtime, nextRun, clock } = options;
   const { views, api, queues, config } = runtime;
   const ids = () => config.sources.map(({ id }) => id);
@@ -41,16 +34,15 @@ export function createCurrentState(options: {
     const state = api.authorization();
     if (!state.open) return `denied_${state.by}`;
     if (api.unreachableSince() !== null) return 'unreachable';
-    if (apiWait() !== null) return 'throttled';
+    if (api.longWait() !== null) return 'throttled';
     return api.refused().size === 0 ? 'ok' : 'denied_scope';
   }
 
-  const apiWait = (): ApiWait | null => api.longWait();
-
   return {
     api: standingOfApi,
-    apiWait,
-    async standing() {
+    /** The wait beyond a minute that the API has asked for, or null. */
+    apiWait: (): ApiWait | null => api.longWait(),
+    async standing(): Promise<Standing> {
       const { value, renewableInMs } = await counts();
       return {
         ...value,
@@ -58,7 +50,7 @@ export function createCurrentState(options: {
         failedRuns: failedRunsOf(views, ids()),
         queues: await queueCounts(),
         api: standingOfApi(),
-        apiWait: apiWait(),
+        apiWait: api.longWait(),
         refusedScopes: [...api.refusedScopes().keys()],
         sources: config.sources.map(({ id: source }) => {
           const [lastRun = null] = views.runs({ source, limit: 1 });
@@ -92,3 +84,5 @@ export function createCurrentState(options: {
     }
   }
 }
+
+export type CurrentState = ReturnType<typeof createCurrentState>;

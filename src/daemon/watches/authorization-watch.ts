@@ -19,14 +19,6 @@ export interface AuthorizationWatchOptions {
   intervalMs: number;
 }
 
-/** Notices when the API begins to refuse the key, the plan or a scope, and when the refusal ends. */
-export interface AuthorizationWatch {
-  start(): void;
-  /** Asks the API at once, if it refuses anything. */
-  askNow(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 /** A refusal of the API: of one operation or one list, or of everything if `access` is null. */
 interface Refusal {
   access: Access | null;
@@ -43,7 +35,7 @@ const LOOK_MS = 500;
  * the key again at intervals, and asks the API a question that writes nothing. A refusal is logged when it begins and
  * when it ends.
  */
-export function createAuthorizationWatch(options: AuthorizationWatchOptions): AuthorizationWatch {
+export function createAuthorizationWatch(options: AuthorizationWatchOptions) {
   const { api, target, emit, clock, log, intervalMs } = options;
   const abort = new AbortController();
   let running: Promise<void> = Promise.resolve();
@@ -147,22 +139,25 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
   }
 
   return {
-    async askNow() {
+    /** Asks the API at once, if it refuses anything. */
+    async askNow(): Promise<void> {
       if (refusalsOf(api).length === 0) return;
       // The first look finds the refusal, and the second one asks the API.
       if (known.size === 0) await lookNext();
       askAt = clock.ticks();
       await lookNext();
     },
-    start() {
+    start(): void {
       running = watch();
     },
-    async stop() {
+    async stop(): Promise<void> {
       abort.abort();
       await running;
     },
   };
 }
+
+export type AuthorizationWatch = ReturnType<typeof createAuthorizationWatch>;
 
 /** All present refusals of the API. */
 function refusalsOf(api: AuthorizationWatchOptions['api']): Refusal[] {

@@ -9,6 +9,14 @@ export interface ReloadStatus {
   errors: string[];
 }
 
+/** A backup that a daemon has made in the folder that the config names. */
+export interface BackupFile {
+  /** The absolute path. */
+  file: string;
+  madeAt: number;
+  bytes: number;
+}
+
 /** The state of the scheduled backups of the ledger. */
 export interface BackupStatus {
   /** When a backup was last tried, with or without success. */
@@ -17,7 +25,7 @@ export interface BackupStatus {
   /** Why the last try failed; null if it has not failed. */
   error: string | null;
   /** The newest backup that was verified; null before the first one. */
-  last: { file: string; madeAt: number; bytes: number } | null;
+  last: BackupFile | null;
 }
 
 /** The notes that a daemon stores in the ledger for other processes and for the next daemon, by name. */

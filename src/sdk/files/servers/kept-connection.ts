@@ -1,12 +1,3 @@
-/** A connection that is opened when it is needed. */
-interface KeptConnection<T> {
-  /** Does work on the connection. A connection that was idle for long, or on which work has failed, is opened again. */
-  use<R>(work: (connection: T) => Promise<R>): Promise<R>;
-  /** Closes the connection at once, or ends the attempt to open it. */
-  cut(): void;
-  close(): Promise<void>;
-}
-
 /**
  * A connection that was idle for longer is opened again. Servers close idle connections, and reading a downloaded file
  * may take long.
@@ -20,11 +11,12 @@ interface Link<T> {
   usedAt: number;
 }
 
+/** A connection that is opened when it is needed. */
 export function createKeptConnection<T>(options: {
   /** @param cutWith called with the function that closes the connection at once, as soon as there is a connection */
   open(cutWith: (cut: () => void) => void): Promise<T>;
   close(connection: T): Promise<void>;
-}): KeptConnection<T> {
+}) {
   let kept: Link<T> | undefined;
 
   function open(): Link<T> {
@@ -47,7 +39,8 @@ export function createKeptConnection<T>(options: {
   }
 
   return {
-    async use(work) {
+    /** Does work on the connection. A connection that was idle for long, or on which work has failed, is opened again. */
+    async use<R>(work: (connection: T) => Promise<R>): Promise<R> {
       if (kept !== undefined && performance.now() - kept.usedAt > IDLE_MS) await closeKept();
       kept ??= open();
       const link = kept;
@@ -61,7 +54,8 @@ export function createKeptConnection<T>(options: {
         throw error;
       }
     },
-    cut() {
+    /** Closes the connection at once, or ends the attempt to open it. */
+    cut(): void {
       if (kept !== undefined) drop(kept);
     },
     close: closeKept,

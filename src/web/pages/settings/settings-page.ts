@@ -1,7 +1,6 @@
 import type { ConfigEntry } from '../../../config/schema/describe-config.ts';
-import type { BackupFile, BackupTry } from '../../../daemon/care.ts';
 import type { AlertView, ChannelView } from '../../../domain/ports/alerts.ts';
-import type { ReloadStatus } from '../../../domain/ports/daemon-notes.ts';
+import type { BackupFile, BackupStatus, ReloadStatus } from '../../../domain/ports/daemon-notes.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, csrfField, dataTable, keyValues, pageHead } from '../../parts.ts';
 import type { Person, WebRequest } from '../../server/route.ts';
@@ -16,7 +15,7 @@ export interface SettingsView {
   backups: {
     configured: boolean;
     files: readonly BackupFile[];
-    lastTry: BackupTry | null;
+    lastTry: BackupStatus | null;
     nextAt: number | null;
   };
   /** Null if the daemon sends no alerts. */

@@ -6,7 +6,7 @@ import type { Replayed } from '../../../admin/handlers/replay.ts';
 import type { Retried, RetriedDelivery } from '../../../admin/handlers/retry-deliveries.ts';
 import type { SettleSelectedResult } from '../../../admin/handlers/settle-selected.ts';
 import type { Synced } from '../../../admin/handlers/sync.ts';
-import type { BackupFile } from '../../../daemon/care.ts';
+import type { BackupFile } from '../../../domain/ports/daemon-notes.ts';
 import type { PartsAnswer } from '../../../domain/ports/first-contact.ts';
 import type { ReplayReport } from '../../../pipeline/replay.ts';
 import type { CorrectionResult } from '../../../pipeline/store-corrections.ts';
