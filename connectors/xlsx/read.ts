@@ -2,12 +2,17 @@ import {
   cellValue,
   columnLettersOf,
   createPageBuffer,
+  damageIssue,
   type FoundColumns,
   type HeaderCandidate,
+  type Issue,
+  type JsonObject,
   type OpenFile,
   type Page,
+  type SourceRow,
   type SpreadsheetContext,
   sourceFault,
+  withoutTextFormula,
 } from '../../src/sdk/index.ts';
 import { type Archive, assertWorkbook, openArchive } from './archive.ts';
 import {
@@ -18,7 +23,6 @@ import {
   nameIn,
   unnamedColumn,
 } from './header.ts';
-import { createRowBuilder } from './row-builder.ts';
 import type { Layout } from './schema.ts';
 import { NO_STRINGS } from './shared-strings.ts';
 import { createSheetScanner, type RawRow, type SheetScanner } from './sheet-scanner.ts';
@@ -228,4 +232,61 @@ async function findMergedCells({ archive, sheet, limits }: OpenSheet, lastRow: n
 /** The approximate size of the cells of a row, for the size of a page. */
 function sizeOf({ cells }: RawRow): number {
   return cells.reduce((sum, { text }) => sum + (text?.length ?? 0) + 8, 0);
+}
+
+interface RowContext extends SpreadsheetContext {
+  file: string;
+  sheet: string;
+  /** The names by column; undefined for a column without a name so far. */
+  names: readonly (string | undefined)[];
+  /** True for a column that is skipped. */
+  isSkipped: (column: number) => boolean;
+}
+
+/** Makes source rows from the rows of a sheet. Null stands for a row without any value. */
+function createRowBuilder(context: RowContext): (row: RawRow) => SourceRow | null {
+  const { file, sheet, isSkipped } = context;
+  const skipped: boolean[] = [];
+  const names = [...context.names];
+  // Rows are copies of one object with all names, so that they share a hidden class. JSON.parse makes own properties
+  // for all names.
+  const shown = names.filter((name, column) => name !== undefined && !isSkipped(column));
+  const template = JSON.parse(`{${shown.map((name) => `${JSON.stringify(name)}:""`).join()}}`) as JsonObject;
+
+  return ({ number, cells }) => {
+    const fields: JsonObject = { ...template };
+    let issues: Issue[] | undefined;
+    let isBlank = true;
+    for (const cell of cells) {
+      const { column } = cell;
+      if ((skipped[column] ??= isSkipped(column))) continue;
+      const value = cellValue(cell, context);
+      if (value === '') continue;
+      isBlank = false;
+      const name = (names[column] ??= unnamedColumn(column, names));
+      if (typeof value === 'object') {
+        const { message, ...problem } = value;
+        const where = cellOf(column, number, sheet);
+        (issues ??= []).push({ ...problem, field: name, message: `${where} ${message}`, onlyField: true });
+        fields[name] = value.value;
+        continue;
+      }
+      fields[name] = typeof value === 'string' ? withoutTextFormula(value) : value;
+      if (typeof value === 'string' && value.includes('\uFFFD')) {
+        (issues ??= []).push(encodingIssue(name, value, cellOf(column, number, sheet)));
+      }
+    }
+    if (isBlank) return null;
+    const place = { file, line: number, path: sheet };
+    return issues === undefined ? { fields, place } : { fields, place, issues };
+  };
+}
+
+function cellOf(column: number, row: number, sheet: string): string {
+  return `Cell ${columnLettersOf(column)}${row} of the sheet ${sheet}`;
+}
+
+function encodingIssue(field: string, value: string, cell: string): Issue {
+  const message = `${cell} holds text that is not valid, or was damaged before it was exported.`;
+  return damageIssue({ field, message, cure: 'Export the file from the source system again.' }, value);
 }

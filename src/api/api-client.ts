@@ -1,9 +1,12 @@
 import type { ContactList } from '../domain/ports/first-contact.ts';
-import { createAdmin } from './admin.ts';
+import type { PlatformAdmin } from '../domain/ports/platform.ts';
+import { NOTHING_EXPECTED } from './answers/classify.ts';
 import { catalogueShapes } from './catalogue-shapes.ts';
-import { ENDPOINTS } from './endpoints.ts';
+import { isHeaderText } from './credentials.ts';
+import { ENDPOINTS, pathOf } from './endpoints.ts';
 import { createReader, publicationShape } from './reader.ts';
-import { type ApiOptions, createSession } from './session.ts';
+import { sendWith } from './send-once.ts';
+import { type ApiOptions, createSession, keyless, type Session } from './session.ts';
 import { createTarget } from './target.ts';
 
 /**
@@ -45,3 +48,40 @@ export function createApiClient(options: ApiOptions) {
 }
 
 export type ApiClient = ReturnType<typeof createApiClient>;
+
+/** Requests with an administrator's token ("Authentication: Key revocation"). */
+function createAdmin(session: Session): PlatformAdmin {
+  const { classifier, secrets, userAgent } = session;
+  return {
+    async revokeKey({ keyId, token, idempotencyKey }, signal) {
+      const bearer = token.trim();
+      // I7: the token is registered as a secret before it is used.
+      secrets.add(bearer);
+      if (!isHeaderText(bearer)) {
+        const message = "The administrator's token is empty or holds characters that a header cannot carry.";
+        return { outcome: classifier.outcomeOf(keyless(message), NOTHING_EXPECTED), latencyMs: 0 };
+      }
+      const endpoint = ENDPOINTS['api_key.revoke'];
+      return sendWith(session, {
+        method: endpoint.method,
+        path: pathOf(endpoint, keyId),
+        // The token is never sent together with an API key: "a key does not manage itself or other keys".
+        headers: [
+          'Authorization',
+          `Bearer ${bearer}`,
+          'Accept',
+          session.profile.requests.accept,
+          'User-Agent',
+          userAgent,
+          'Idempotency-Key',
+          idempotencyKey,
+        ],
+        body: null,
+        expectation: NOTHING_EXPECTED,
+        // The request has a token of its own, and a key that leaked must not wait for the rate of the API key.
+        exchange: session.exchange,
+        signal,
+      });
+    },
+  };
+}

@@ -5,7 +5,7 @@ import { type Attention, attentionOf } from '../daemon/views/attention.ts';
 import { nextRunsOf } from '../daemon/views/next-runs.ts';
 import type { OpenedViews } from '../daemon/views/open-views.ts';
 import { standingOf } from '../daemon/views/standing.ts';
-import { describeWait } from '../daemon/watches/api-wait-watch.ts';
+import { describeWait } from '../daemon/watches.ts';
 import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import { type ImportProof, type ImportProofs, UNTRIED } from '../domain/delivery/import-proof.ts';
 import { ITEM_KINDS } from '../domain/item.ts';

@@ -7,24 +7,22 @@ import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import { createDaemonAlerts } from './alerts.ts';
+import { createAuthorizationWatch } from './authorization-watch.ts';
 import { createBackups } from './backups/backups.ts';
 import type { DaemonCare } from './care.ts';
 import type { AdminServer, OpenAdmin, OpenWeb, WebServer } from './daemon-servers.ts';
 import { reloadRuntimeConfig } from './load.ts';
-import { observeDaemon } from './observe-daemon.ts';
+import { createSentLog, observeDaemon } from './observe-daemon.ts';
 import { createReload, createTokenWatch, type Reload, reportReload } from './reload/reload.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
-import { createScheduler, type Scheduler } from './scheduler.ts';
+import { createScheduler, type Schedule, type Scheduler } from './scheduler.ts';
 import { createDueRuns, type DueRuns } from './schedules/due-runs.ts';
-import { schedulesOf, warnIfIdle } from './schedules/schedules-of.ts';
 import { createSourcePauses } from './schedules/source-pauses.ts';
 import { watchExports } from './schedules/watch-exports.ts';
-import { createSentLog } from './sent-log.ts';
 import { announced } from './sources/announced-pull.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPullQueue, type PullQueue } from './sources/pull-queue.ts';
 import type { CurrentState } from './views/current-state.ts';
-import { createAuthorizationWatch } from './watches/authorization-watch.ts';
 
 export interface DaemonOptions {
   config: RuntimeConfig;
@@ -305,4 +303,20 @@ function requestLeftRuns(
 /** True for a run that was interrupted, or whose process was killed. */
 function wasCutShort({ result }: RunView): boolean {
   return result === null || result === 'interrupted';
+}
+
+/** The schedules of a config. */
+function schedulesOf({ sources }: Pick<RuntimeConfig, 'sources'>): Schedule[] {
+  return sources.flatMap(({ id: source, schedule: cron, timezone }) =>
+    cron === null ? [] : [{ source, cron, timezone }],
+  );
+}
+
+/** Warns if this daemon has no schedules, and no dashboard in which a person could start a run. */
+export function warnIfIdle({ sources, web }: Pick<RuntimeConfig, 'sources' | 'web'>, log: Logger): void {
+  if (web !== null || sources.some(({ schedule, watch }) => schedule !== null || watch)) return;
+  log.warn(
+    {},
+    'No source has a `schedule` or `watch: true`, and the config has no `web`: this daemon sends due deliveries, and starts no run automatically. `dpp-sync sync` starts a run in this daemon.',
+  );
 }

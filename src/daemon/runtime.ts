@@ -15,7 +15,7 @@ import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { FormReplay, FormReplayOutcome } from '../domain/ports/replay.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
 import { createLedgerReader } from '../ledger/reader/ledger-reader.ts';
-import type { SqliteLedger } from '../ledger/sqlite-ledger.ts';
+import { openSqliteLedger, type SqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { closeInOrder } from '../lib/close-in-order.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -24,14 +24,12 @@ import type { SecretStore } from '../lib/logging/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
 import { createMapping, type Mapping } from '../pipeline/create-mapping.ts';
 import type { MapQueue } from '../pipeline/map-queue.ts';
-import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
-import { replayForm } from '../pipeline/replay.ts';
+import { type ReplayReport, type ReplayRequest, replayForm } from '../pipeline/replay.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import type { DaemonCare } from './care.ts';
 import { openClient, openGate } from './open-client.ts';
-import { openLedger } from './open-ledger.ts';
 import { openTraces } from './open-traces.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
@@ -40,10 +38,7 @@ import { createMappers, type Mappers, withValuesByHand } from './sources/mappers
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPulls, type Pulls } from './sources/pulls.ts';
 import { queuePrefix } from './views/open-views.ts';
-import { createApiWaitWatch } from './watches/api-wait-watch.ts';
-import { createOutageWatch } from './watches/outage-watch.ts';
-import { createPauseWatch } from './watches/pause-watch.ts';
-import { createWorkers, type Workers } from './workers.ts';
+import { createApiWaitWatch, createOutageWatch, createPauseWatch } from './watches.ts';
 
 export interface RuntimeOptions {
   config: RuntimeConfig;
@@ -141,7 +136,21 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const gate = openGate(config, options);
   const client = openClient(config, { secrets, clock, log, version, pacing: gate, connections });
   const rules = passportRulesOf(config);
-  const ledger = openLedger({ ...options, rules }, client.target);
+  const { target } = client;
+  const ledger = openSqliteLedger({
+    file: config.ledger,
+    target: config.target.baseUrl,
+    profile: config.profile,
+    passportRules: rules,
+    guardOf: (source) => config.sources.find(({ id }) => id === source)?.guard ?? null,
+    contactRules: { firstContact: config.target.firstContact, bom: config.target.bom },
+    clock,
+    command: options.command,
+    forms: wireFormsOf(config.profile),
+    encode: target.encode.bind(target),
+    encodeImport: target.encodeImport.bind(target),
+    report: options.reportUpgrade ?? ((fields, message) => log.info(fields, message)),
+  });
   try {
     return await runtimeOn({ mappers, client, gate, ledger, rules }, { ...options, connections });
   } catch (error) {
@@ -310,3 +319,45 @@ async function runtimeOn(
     },
   };
 }
+
+/** The workers of the queues that map and deliver. */
+function createWorkers({ mapQueue, pendingSources }: Mapping, engine: Engine) {
+  let started: Promise<void> | null = null;
+  let stopped: Promise<void> | null = null;
+
+  async function startAll(): Promise<void> {
+    await mapQueue.start();
+    await engine.start();
+  }
+
+  const start = (): Promise<void> => {
+    started ??= startAll();
+    return started;
+  };
+
+  return {
+    /** Opens the queue, and begins to map and deliver. Further calls do nothing. */
+    start,
+    /** Begins nothing new, and waits for the work in progress. Further calls do nothing. */
+    stop(): Promise<void> {
+      // `stop` ignores a failed start, because the caller of `start` has reported it.
+      stopped ??= Promise.allSettled([started]).then(() => closeInOrder([() => mapQueue.stop(), () => engine.stop()]));
+      return stopped;
+    },
+    /** The `map` queue for a pull. Its workers are started when there is something to map. */
+    mapQueue: {
+      room: mapQueue.room,
+      async mapPage(...page: Parameters<MapQueue['mapPage']>) {
+        await start();
+        return await mapQueue.mapPage(...page);
+      },
+      async mapStored(source: string) {
+        if (!pendingSources().includes(source)) return;
+        await start();
+        await mapQueue.mapStored(source);
+      },
+    },
+  };
+}
+
+export type Workers = ReturnType<typeof createWorkers>;

@@ -1,9 +1,15 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, type Gauge, Registry } from 'prom-client';
+import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
+import { SCOPES } from '../domain/delivery/scope.ts';
+import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
+import { ALERT_CONDITIONS } from '../domain/ports/alerts.ts';
+import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
-import { createEventMetrics } from './event-metrics.ts';
-import { createInstruments } from './metric-definitions.ts';
+import { QUEUE_NAMES, type QueueCounts } from '../domain/ports/queues.ts';
+import { createEventMetrics, RUN_RESULTS } from './event-metrics.ts';
+import { API_STANDINGS } from './health.ts';
+import { createInstruments, type Instruments } from './metric-definitions.ts';
 import type { Figures, Standing } from './standing.ts';
-import { createStandingGauges } from './standing-gauges.ts';
 
 /**
  * Counts the engine's events, and shows them to Prometheus together with the state of the ledger.
@@ -35,3 +41,143 @@ export function createMetrics(options: { version: string; figures: () => Promise
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
+
+const QUEUE_STATES = ['waiting', 'active', 'failed'] as const satisfies (keyof QueueCounts)[];
+const ACCOUNT = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
+
+/**
+ * The gauges that show the state when Prometheus reads the metrics. A source or stream that the config no longer has
+ * loses its series.
+ */
+function createStandingGauges({ gauge, counter }: Instruments): (standing: Standing, figures: Figures) => void {
+  const showLedger = createLedgerGauges(gauge);
+  const showSources = createSourceGauges(gauge);
+  const showProcess = createProcessGauges(gauge);
+  const showAlerts = createAlertMetrics(gauge, counter);
+  return (standing, figures) => {
+    showLedger(figures);
+    showSources(standing, figures);
+    showProcess(standing, figures);
+    showAlerts(figures);
+  };
+}
+
+type MakeGauge = Instruments['gauge'];
+
+/** The gauges for counts of the ledger by source. Every source with a stream has a series, with zeros at first. */
+function createLedgerGauges(gauge: MakeGauge): (figures: Figures) => void {
+  const items = gauge('items');
+  const passports = gauge('passports');
+  const quarantined = gauge('quarantined_records');
+  const missing = gauge('missing_items');
+  const oldestDue = gauge('oldest_due_age_seconds');
+  const bytes = gauge('ledger_bytes');
+  const free = gauge('ledger_free_bytes');
+  return ({ now, streams, counts, ledgerBytes, ledgerFreeBytes }) => {
+    for (const one of [items, passports, quarantined, missing, oldestDue]) one.reset();
+    bytes.set({ file: 'database' }, ledgerBytes.database);
+    bytes.set({ file: 'log' }, ledgerBytes.log);
+    free.set(ledgerFreeBytes ?? Number.NaN);
+    if (counts === null) return;
+    for (const { source, stream } of streams) {
+      for (const kind of SUBJECT_KINDS) for (const state of DELIVERY_STATES) items.set({ source, kind, state }, 0);
+      for (const state of PASSPORT_STATES) passports.set({ source, state }, 0);
+      for (const kind of ITEM_KINDS) missing.set({ source, kind }, 0);
+      quarantined.set({ source, stream }, 0);
+      oldestDue.set({ source }, 0);
+    }
+    for (const { count, ...labels } of counts.items) items.set(labels, count);
+    for (const { count, ...labels } of counts.passports) passports.set(labels, count);
+    for (const { count, ...labels } of counts.quarantined) quarantined.set(labels, count);
+    for (const { count, ...labels } of counts.missing) missing.set(labels, count);
+    for (const { source, at } of counts.dueSince) oldestDue.set({ source }, Math.max(0, now - at) / 1000);
+  };
+}
+
+/** Runs, schedules and guards of the sources of the config. */
+function createSourceGauges(gauge: MakeGauge): (standing: Standing, figures: Figures) => void {
+  const running = gauge('running');
+  const guardHeld = gauge('guard_held');
+  const lastRecords = gauge('last_run_records');
+  const lastResult = gauge('last_run_result');
+  const lastEnded = gauge('last_run_ended_timestamp_seconds');
+  const lastComplete = gauge('last_complete_run_timestamp_seconds');
+  const nextRun = gauge('next_run_timestamp_seconds');
+  /** While a run continues, the counts of the run before it are shown. */
+  const accounts = new Map<string, NonNullable<Standing['sources'][number]['lastRun']>>();
+
+  function showSource({ source, lastRun, completeAt, nextRunAt }: Standing['sources'][number]): void {
+    nextRun.set({ source }, secondsOf(nextRunAt, Number.NaN));
+    lastComplete.set({ source }, secondsOf(completeAt, 0));
+    if (lastRun !== null && lastRun.endedAt !== null) accounts.set(source, lastRun);
+    const ended = accounts.get(source);
+    lastEnded.set({ source }, secondsOf(ended?.endedAt ?? null, 0));
+    for (const result of RUN_RESULTS) lastResult.set({ source, result }, ended?.result === result ? 1 : 0);
+    for (const { stream, ...account } of ended?.streams ?? []) {
+      for (const result of ACCOUNT) lastRecords.set({ source, stream, result }, account[result]);
+    }
+  }
+
+  return (standing, figures) => {
+    for (const one of [running, guardHeld, lastRecords, lastResult, lastEnded, lastComplete, nextRun]) one.reset();
+    for (const { source, stream } of figures.streams) {
+      guardHeld.set({ source, stream }, 0);
+      for (const result of ACCOUNT) lastRecords.set({ source, stream, result }, 0);
+    }
+    for (const { source } of standing.sources) running.set({ source }, figures.running.includes(source) ? 1 : 0);
+    standing.sources.forEach(showSource);
+    for (const { source, stream } of standing.guarded) guardHeld.set({ source, stream }, 1);
+  };
+}
+
+/** The gauges that belong to no source: the API, the queues, backups and the config. */
+function createProcessGauges(gauge: MakeGauge): (standing: Standing, figures: Figures) => void {
+  const queueJobs = gauge('queue_jobs');
+  const api = gauge('api_state');
+  const apiWait = gauge('api_wait_until_timestamp_seconds');
+  const refused = gauge('api_scope_refused');
+  const learntRate = gauge('api_learnt_rate_per_second');
+  const backup = gauge('last_backup_timestamp_seconds');
+  const configLoaded = gauge('config_loaded_timestamp_seconds');
+  const configRefused = gauge('config_refused');
+  return (standing, figures) => {
+    showQueues(queueJobs, standing);
+    for (const state of API_STANDINGS) api.set({ state }, standing.api === state ? 1 : 0);
+    const wait = standing.apiWait;
+    apiWait.set(secondsOf(wait === null ? null : (wait.until ?? wait.askAgainAt), Number.NaN));
+    for (const scope of SCOPES) refused.set({ scope }, standing.refusedScopes.includes(scope) ? 1 : 0);
+    learntRate.set(figures.learntRate ?? Number.NaN);
+    backup.set(figures.backup === null ? Number.NaN : secondsOf(figures.backup.lastAt, 0));
+    configLoaded.set(figures.config.loadedAt / 1000);
+    configRefused.set(figures.config.refused ? 1 : 0);
+  };
+}
+
+function createAlertMetrics(gauge: MakeGauge, counter: Instruments['counter']): (figures: Figures) => void {
+  const firing = gauge('alerts_firing');
+  const notices = counter('alert_notices_total');
+  return ({ alerts, notices: sentNotices }) => {
+    for (const condition of ALERT_CONDITIONS) {
+      const count = alerts.filter((alert) => alert.firing && alert.condition === condition).length;
+      firing.set({ condition }, count);
+    }
+    // The alerts count their notices themselves, so the counter is reset and set to their sums.
+    notices.reset();
+    for (const { channel, sent, failed } of sentNotices) {
+      notices.inc({ channel, result: 'sent' }, sent);
+      notices.inc({ channel, result: 'failed' }, failed);
+    }
+  };
+}
+
+function showQueues(queueJobs: Gauge, { queues }: Standing): void {
+  queueJobs.reset();
+  if (queues === null) return;
+  for (const queue of QUEUE_NAMES) {
+    for (const state of QUEUE_STATES) queueJobs.set({ queue, state }, queues[queue][state]);
+  }
+}
+
+function secondsOf(at: number | null, without: number): number {
+  return at === null ? without : at / 1000;
+}

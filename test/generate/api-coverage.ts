@@ -88,7 +88,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
   },
   'report.create': { code: ['src/api/reader.ts'], tests: [reader('reports are listed and created'), sandboxWalk] },
   'api_key.revoke': {
-    code: ['src/api/admin.ts'],
+    code: ['src/api/api-client.ts'],
     tests: [reader('a key is revoked with only the token, and the token is in no output'), sandboxWalk],
   },
 };
@@ -153,7 +153,7 @@ const STATEMENTS: Statement[] = [
   {
     section: 'Authentication: Key revocation',
     says: "Revocation takes an administrator's token, not an API key.",
-    code: ['src/api/admin.ts'],
+    code: ['src/api/api-client.ts'],
     tests: [reader('a key is revoked with only the token, and the token is in no output')],
   },
   {

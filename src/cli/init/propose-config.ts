@@ -3,17 +3,19 @@ import { basename, dirname, extname, join, relative, resolve, sep } from 'node:p
 import { isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
 import { fault } from '../../domain/faults.ts';
 import { comparableName } from '../../domain/identifying-text.ts';
+import type { MappingDefinition } from '../../domain/mapping.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
+import { rootOf } from '../../pipeline/mapping/make-item.ts';
 import { formatCount, plural } from '../text/style.ts';
-import { checkProposal } from './check-proposal.ts';
 import { sheetOptions } from './choose-sheet.ts';
 import { columnsOf } from './columns.ts';
 import { type FileHead, readHead } from './file-head.ts';
 import { keyColumnsOf } from './key-columns.ts';
 import { productOfBomItems } from './propose-bom-items.ts';
 import { proposeMapping } from './propose-mapping.ts';
-import type { ProposedMapping } from './proposed-line.ts';
+import { type ProposedLine, type ProposedMapping, writtenExpression } from './proposed-line.ts';
 import { readSample, type Sample } from './read-sample.ts';
 import { type Recognised, recogniseFormat } from './recognise-format.ts';
 import { headText, sourcesText, todoOf } from './write-config.ts';
@@ -232,4 +234,80 @@ function presetOfRecords(connector: string, rows: readonly JsonObject[]): string
   if (connector !== 'json') return undefined;
   const models = new Set(rows.map(({ model, fields }) => (isJsonObject(fields) ? model : null)));
   return models.has('part.part') && models.has('part.bomitem') ? 'inventree' : undefined;
+}
+
+/** The codes of rows that lack a value. The reason of a line says how many rows have one. */
+const LACKS_VALUE: ReadonlySet<string> = new Set(['field.required', 'refs.product', 'refs.part']);
+
+interface Failure {
+  count: number;
+  /** The message about the first record. */
+  message: string;
+}
+
+/**
+ * Maps the records of the sample with a proposed mapping. A line that fails for some of them although it is not marked
+ * gets a TODO with the message.
+ */
+export async function checkProposal(
+  mapping: ProposedMapping,
+  rows: readonly JsonObject[],
+  at: { source: string; stream: string },
+): Promise<ProposedMapping> {
+  const definition = definitionOf(mapping, at.stream);
+  const compiled = await compileMappings({ source: at.source, definitions: [definition], baseDir: '.' });
+  // The preview of the written config names the problems.
+  if (!compiled.ok) return mapping;
+  const failures = new Map<string, Failure>();
+  for (const fields of rows) {
+    const result = compiled.value.map({ ...at, fields, place: {}, issues: [] });
+    if (result.status !== 'quarantined') continue;
+    const named = new Map(result.issues.map((issue) => [nameOf(issue.field), issue]));
+    for (const [name, { code, message }] of named) {
+      if (LACKS_VALUE.has(code)) continue;
+      const known = failures.get(name);
+      if (known === undefined) failures.set(name, { count: 1, message });
+      else known.count += 1;
+    }
+  }
+  const checked = (line: ProposedLine): ProposedLine => {
+    const failure = failures.get(line.name);
+    return failure === undefined || line.isTodo ? line : withFailure(line, failure, rows.length);
+  };
+  return {
+    ...mapping,
+    key: checked(mapping.key),
+    refs: mapping.refs.map(checked),
+    fields: mapping.fields.map(checked),
+  };
+}
+
+/** The name of the line to which the field of an issue belongs: `product` for `refs.product`. */
+function nameOf(field: string | undefined): string {
+  return rootOf(field?.replace(/^refs\./, ''));
+}
+
+function withFailure(line: ProposedLine, { count, message }: Failure, records: number): ProposedLine {
+  const fails = `fails for ${formatCount(count)} of ${plural(records, 'record')}: ${message}`;
+  return { ...line, reason: `${line.reason}; ${fails}`, isTodo: true };
+}
+
+function definitionOf({ to, key, refs, fields }: ProposedMapping, stream: string): MappingDefinition {
+  return {
+    stream,
+    to,
+    key: writtenExpression(key) ?? '',
+    refs: expressionsOf(refs),
+    fields: expressionsOf(fields),
+    path: 'mappings[0]',
+  };
+}
+
+function expressionsOf(lines: readonly ProposedLine[]): Record<string, string> {
+  return Object.fromEntries(
+    lines.flatMap((line) => {
+      const expression = writtenExpression(line);
+      return expression === null ? [] : [[line.name, expression]];
+    }),
+  );
 }

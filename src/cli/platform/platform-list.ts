@@ -1,7 +1,6 @@
 import type { PlatformHandler } from '../../admin/handler.ts';
 import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import type { Listing } from '../../domain/ports/target.ts';
-import { createLineSplitter } from '../../lib/files/line-splitter.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from '../text/output.ts';
 import { type Cell, type Column, formatTable } from '../text/table.ts';
@@ -75,5 +74,16 @@ function createPagedTable(output: Output, columns: readonly Column[]) {
       isFirst = false;
       return true;
     },
+  };
+}
+
+/** Cuts UTF-8 that comes in pieces into lines. The part after the last line break is kept for the next piece. */
+export function createLineSplitter(): (chunk: Uint8Array) => string[] {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let rest = '';
+  return (chunk) => {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    return lines;
   };
 }

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fault } from '../../domain/faults.ts';
 import { isLoopback } from '../../lib/loopback.ts';
-import { untilAborted } from '../../lib/until-aborted.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { collect, wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
@@ -197,4 +196,10 @@ function assignment(text: string, before: readonly Assignment[] | undefined): As
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('Expected SETTING=VALUE, such as paging=cursor or import.upserts=false.');
   return collect({ path: text.slice(0, at), value: text.slice(at + 1) }, before);
+}
+
+/** Resolves when the signal aborts, or at once if it has aborted. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

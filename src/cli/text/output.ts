@@ -6,7 +6,7 @@ import type { SecretStore } from '../../lib/logging/secrets.ts';
 import { plainJson } from '../../lib/text/odd-character.ts';
 import { fit } from './fit.ts';
 import { type OwnStart, withOwnCommands } from './own-hints.ts';
-import { createPaint, type Paint, wantsColour } from './style.ts';
+import { createPaint, wantsColour } from './style.ts';
 
 /** A standard stream of the process. */
 export type Terminal = Writable & { isTTY?: boolean; columns?: number };

@@ -2,7 +2,7 @@ import cliProgress from 'cli-progress';
 import type { Admin, Handler } from '../../admin/handler.ts';
 import type { WorkProgress } from '../../admin/work-progress.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
-import { describeWait } from '../../daemon/watches/api-wait-watch.ts';
+import { describeWait } from '../../daemon/watches.ts';
 import type { ApiWait } from '../../domain/delivery/api-wait.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CommandContext } from '../context.ts';

@@ -1,13 +1,12 @@
 import { suspendedBy } from '../../delivery/admission/authorization.ts';
 import type { Throttled } from '../../delivery/admission/reachability.ts';
-import type { ListName } from '../../domain/delivery/scope.ts';
-import { LIST_ACCESSES } from '../../domain/delivery/scope.ts';
+import { LIST_ACCESSES, type ListName } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
 import type { WorkOf } from '../../domain/ports/due.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Fault } from '../../lib/errors.ts';
 import type { Runtime } from '../runtime.ts';
-import { describeFailingWrites } from '../watches/outage-watch.ts';
+import { describeFailingWrites } from '../watches.ts';
 
 export interface WaitLimit {
   /** How long the API may be out of reach. */

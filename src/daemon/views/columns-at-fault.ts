@@ -1,6 +1,6 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { cellText } from '../uploads/merge-row.ts';
+import { cellText } from '../uploads/plan-corrections.ts';
 
 const NAMED = /\brow\.([\p{L}_][\p{L}\p{N}_]*)|\brow\[\s*(?:"([^"]*)"|'([^']*)')\s*\]/gu;
 

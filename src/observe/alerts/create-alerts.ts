@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { createAlertBook, type DueNotice } from './alert-book.ts';
-import { type Channel, reasonOf } from './channels/channel.ts';
+import { type Channel, reasonOf } from './channels.ts';
 import { type AlertFacts, holdingOf } from './conditions.ts';
 
 interface AlertsOptions {

@@ -19,6 +19,20 @@ export interface Entity {
 /** Values for the columns that make a kind of resource unique or relate it to others. */
 export type Columns = Record<string, string | number | null>;
 
+/** The rows of one kind of resource. Every method sees the rows of one organisation only. */
+export interface Collection {
+  get(organizationId: number, id: ResourceId): Entity | undefined;
+  /** The row with this value in a column of this kind. */
+  find(organizationId: number, column: string, value: string | number): Entity | undefined;
+  /** Every row with this value in a column of this kind, in the order of their creation. */
+  all(organizationId: number, column: string, value: string | number): Entity[];
+  count(organizationId: number): number;
+  /** Rows in the order of their creation. */
+  slice(organizationId: number, range: { offset: number; limit: number }): Entity[];
+  insert(organizationId: number, row: { columns: Columns; fields: JsonObject; now: number }): Entity;
+  update(entity: Entity, row: { columns: Columns; fields: JsonObject; now: number }): Entity;
+}
+
 interface Row {
   id: number;
   uuid: string | null;
@@ -32,7 +46,7 @@ export function createCollection(
   database: Database,
   ids: IdScheme,
   { table, columns }: { table: string; columns: readonly string[] },
-) {
+): Collection {
   const select = `SELECT id, uuid, fields, created_at, updated_at FROM ${table} WHERE organization_id = ?`;
   const get = database.prepare<[number, ResourceId], Row>(`${select} AND ${ids.column} = ?`);
   const finders = new Map(
@@ -65,21 +79,14 @@ export function createCollection(
   const optional = (row: Row | undefined) => row && entityOf(row);
 
   return {
-    get: (organizationId: number, id: ResourceId): Entity | undefined => optional(get.get(organizationId, id)),
-    /** The row with this value in a column of this kind. */
-    find: (organizationId: number, column: string, value: string | number): Entity | undefined =>
-      optional(finders.get(column)?.get(organizationId, value)),
-    /** Every row with this value in a column of this kind, in the order of their creation. */
-    all: (organizationId: number, column: string, value: string | number): Entity[] =>
+    get: (organizationId, id) => optional(get.get(organizationId, id)),
+    find: (organizationId, column, value) => optional(finders.get(column)?.get(organizationId, value)),
+    all: (organizationId, column, value) =>
       (finders.get(column)?.all(organizationId, value) ?? []).map((row) => entityOf(row)),
-    count: (organizationId: number): number => count.get(organizationId) ?? 0,
-    /** Rows in the order of their creation. */
-    slice: (organizationId: number, { offset, limit }: { offset: number; limit: number }): Entity[] =>
+    count: (organizationId) => count.get(organizationId) ?? 0,
+    slice: (organizationId, { offset, limit }) =>
       slice.all(organizationId, offset, offset + limit).map((row) => entityOf(row)),
-    insert(
-      organizationId: number,
-      { columns: values, fields, now }: { columns: Columns; fields: JsonObject; now: number },
-    ): Entity {
+    insert(organizationId, { columns: values, fields, now }) {
       const uuid = ids.freshUuid();
       const { lastInsertRowid } = insert.run({
         uuid,
@@ -94,17 +101,12 @@ export function createCollection(
       const at = isoOf(now);
       return { rowId, id: uuid ?? rowId, fields, createdAt: at, updatedAt: at };
     },
-    update(
-      entity: Entity,
-      { columns: values, fields, now }: { columns: Columns; fields: JsonObject; now: number },
-    ): Entity {
+    update(entity, { columns: values, fields, now }) {
       update.run({ id: entity.rowId, fields: JSON.stringify(fields), updated_at: now, ...values });
       return { ...entity, fields, updatedAt: isoOf(now) };
     },
   };
 }
-
-export type Collection = ReturnType<typeof createCollection>;
 
 /**
  * Formats times like the API. The last text is kept, because many requests come within one millisecond and formatting a

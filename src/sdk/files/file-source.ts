@@ -4,13 +4,15 @@ import type { SizedPage } from '../page-buffer.ts';
 import { acknowledgeFiles, assertSettings, type StreamRead } from './acknowledge-files.ts';
 import type { FileSource, FileStream } from './file-options.ts';
 import type { FileStore } from './file-store.ts';
-import { type Location, locate } from './location.ts';
+import { createLocalStore } from './local-store.ts';
+import { type Location, locate, type ServerAddress } from './location.ts';
 import type { OpenFile } from './open-file.ts';
 import { openParts } from './open-parts.ts';
-import { openStore } from './open-store.ts';
 import { findReady, isSkipped, type ReadyFiles } from './ready-files.ts';
+import { createRemoteStore } from './remote-store.ts';
+import type { FileServer } from './servers/file-server.ts';
 import { type SourceFile, timeOf } from './source-file.ts';
-import { createTemporaryFiles } from './temporary-files.ts';
+import { createTemporaryFiles, type TemporaryFiles } from './temporary-files.ts';
 
 /** The location of a stream's files, and the files that can be read now. */
 export interface FoundFiles extends ReadyFiles {
@@ -142,6 +144,64 @@ function assertVersioned({ label, version, bytes }: SourceFile): void {
     `${label} has neither a time nor an ETag, so dpp-sync does not know whether the file was read already.`,
     {
       suggestion: 'Use `contents: snapshot`, or set up the server so that it sends `ETag` or `Last-Modified`.',
+    },
+  );
+}
+
+/**
+ * Opens the store that a path names. Nothing is sent before the store is used, and the code for a protocol is loaded here,
+ * so that it costs nothing if it is not needed.
+ *
+ * @throws a `sourceFault` if `options.access` lacks a setting that the server needs
+ */
+async function openStore(
+  location: Location,
+  { options, temporary }: { options: FileSource; temporary: TemporaryFiles },
+): Promise<FileStore> {
+  if (location.server === null) return createLocalStore(location);
+  const server = await openServer(location, location.server, options);
+  return createRemoteStore({ location, server, limits: options.downloads, temporary });
+}
+
+async function openServer({ label }: Location, address: ServerAddress, source: FileSource): Promise<FileServer> {
+  const { https = {}, sftp, ftp, s3 } = source.access;
+  const { idleMs } = source.downloads;
+  switch (address.scheme) {
+    case 'http':
+    case 'https': {
+      const { createHttpsServer } = await import('./servers/https-server.ts');
+      return createHttpsServer(address, { access: https, idleMs, label });
+    }
+    case 'sftp': {
+      if (sftp === undefined)
+        throw missing('sftp', 'the user, the password or the private key, and the key of the host');
+      if (sftp.password === undefined && sftp.privateKey === undefined) {
+        throw sourceFault('`access.sftp` has neither a password nor a private key.', {
+          suggestion: 'Give one of the two, for example `privateKey: ${file:/run/secrets/sftp_key}`.',
+        });
+      }
+      const { createSftpServer } = await import('./servers/sftp-server.ts');
+      return createSftpServer(address, { access: sftp, idleMs, label });
+    }
+    case 'ftp':
+    case 'ftps': {
+      if (ftp === undefined) throw missing('ftp', 'the user and the password');
+      const { createFtpServer } = await import('./servers/ftp-server.ts');
+      return createFtpServer(address, { access: ftp, idleMs, label });
+    }
+    case 's3': {
+      if (s3 === undefined) throw missing('s3', 'the access key and the region');
+      const { createS3Server } = await import('./servers/s3-server.ts');
+      return createS3Server(address, { access: s3, idleMs, label });
+    }
+  }
+}
+
+function missing(section: string, what: string): Error {
+  return sourceFault(
+    `The path begins with ${section}://, and the options of the source have no \`access.${section}\`.`,
+    {
+      suggestion: `Give ${what} under \`access.${section}\`.`,
     },
   );
 }

@@ -1,12 +1,9 @@
 import type { Connector } from '../connector.ts';
 import type { ConnectorCheck } from './check.ts';
-import { cursorChecks } from './cursor-checks.ts';
-import { damageChecks } from './damage-checks.ts';
 import type { ConnectorFixtures } from './fixtures.ts';
 import { hostChecks } from './host-checks.ts';
-import { optionChecks } from './option-checks.ts';
-import { readChecks } from './read-checks.ts';
-import { secretChecks } from './secret-checks.ts';
+import { optionChecks, secretChecks } from './option-checks.ts';
+import { cursorChecks, damageChecks, readChecks } from './read-checks.ts';
 
 /**
  * The whole contract of a connector, as named checks for any test runner. The checks run one after the other, because

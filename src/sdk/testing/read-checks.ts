@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
+import type { JsonValue } from '../../lib/json.ts';
 import type { Page, SourceRow } from '../connector.ts';
 import { PAGE_BYTES_MAX, PAGE_ROWS_MAX } from '../page-buffer.ts';
 import type { CheckMaker, ConnectorCheck } from './check.ts';
-import type { Sample } from './fixtures.ts';
-import { assertSameRows, rowsOf, type SourceUnderTest, sourceUnderTest, withLarge } from './source-under-test.ts';
+import type { Damage, Sample } from './fixtures.ts';
+import {
+  assertSameRows,
+  assertSourceFault,
+  rowsOf,
+  type SourceUnderTest,
+  sourceUnderTest,
+  withLarge,
+} from './source-under-test.ts';
 
 const LARGE_ROWS = 2_000;
 
@@ -95,4 +103,116 @@ async function assertPages(pages: AsyncIterable<Page>): Promise<void> {
     last = progress;
   }
   if (last !== undefined) assert.equal(last.done, last.total, 'The progress ends before its total.');
+}
+
+/** How many rows are read: enough for several pages, and few enough to begin a read at each page. */
+const CURSOR_ROWS = 3_000;
+const ABSURD: readonly JsonValue[] = [{ absurd: true }, 'nonsense', -1, [[null]], ''];
+
+/** Checks where a read continues after it was stopped. */
+export const cursorChecks: CheckMaker = (connector, { large }) => {
+  const onLarge = (name: string, run: (source: SourceUnderTest) => Promise<void>) => ({
+    name,
+    run: () =>
+      withLarge(
+        (folder) => large(CURSOR_ROWS, folder),
+        (settings, folder) => run(sourceUnderTest({ connector, folder, settings })),
+      ),
+  });
+  return [
+    onLarge('reads everything after a read that was stopped', async (source) => {
+      for await (const page of source.pages()) {
+        if (page.rows.length > 0) break;
+      }
+      assert.equal(
+        (await source.rows()).length,
+        CURSOR_ROWS,
+        'After a read that was stopped, a whole read lacks rows.',
+      );
+    }),
+    onLarge('goes on from each cursor without loss and without repetition', async (source) => {
+      if (!source.givesChanges) return;
+      const pages = await pagesOf(source.pages({ mode: 'changes' }));
+      const rows = pages.flatMap((page) => page.rows);
+      let read = 0;
+      for (const { rows: own, cursor } of pages) {
+        assert.ok(cursor !== undefined, 'Every page of changes has a cursor.');
+        read += own.length;
+        if (read === rows.length) break;
+        const stored = JSON.parse(JSON.stringify(cursor)) as JsonValue;
+        const rest = await rowsOf(source.pages({ mode: 'changes', cursor: stored }));
+        assertSameRows(rest, rows.slice(read), `A read from the cursor after row ${read} gives the wrong rows.`);
+      }
+    }),
+    onLarge('finds nothing new at the end', async (source) => {
+      if (!source.givesChanges) return;
+      const pages = await pagesOf(source.pages());
+      const cursor = pages.at(-1)?.cursor;
+      assert.ok(cursor !== undefined, 'The last page has the cursor from which changes are read.');
+      const known = new Set(pages.flatMap((page) => page.rows).map((row) => JSON.stringify(row.fields)));
+      const stored = JSON.parse(JSON.stringify(cursor)) as JsonValue;
+      const later = await rowsOf(source.pages({ mode: 'changes', cursor: stored }));
+      const unknown = later.filter((row) => !known.has(JSON.stringify(row.fields)));
+      assertSameRows(unknown, [], 'The read before has lost rows.');
+      assert.ok(later.length < CURSOR_ROWS, 'The cursor at the end begins everything again.');
+    }),
+    onLarge('refuses a cursor that it never gave, or begins again', async (source) => {
+      if (!source.givesChanges) return;
+      for (const cursor of ABSURD) {
+        const what = `With the cursor ${JSON.stringify(cursor)} pull`;
+        const result = await rowsOf(source.pages({ mode: 'changes', cursor })).catch((error: unknown) => ({ error }));
+        if ('error' in result) assertSourceFault(result.error, what);
+        else assert.equal(result.length, CURSOR_ROWS, `${what} gives neither an error nor all rows.`);
+      }
+    }),
+  ];
+};
+
+async function pagesOf(source: AsyncIterable<Page>): Promise<Page[]> {
+  const pages: Page[] = [];
+  for await (const page of source) pages.push(page);
+  return pages;
+}
+
+/** How many rows the file has: too many to be read ahead to its end. */
+const LONG_ROWS = 20_000;
+
+/** Checks with a source that fails or changes while it is read. */
+export const damageChecks: CheckMaker = (connector, { large }) => [
+  {
+    name: 'reports a source that fails or changes while it is read, or gives the rows as they were',
+    async run() {
+      let damages = 1;
+      for (let at = 0; at < damages; at++) {
+        await withLarge(
+          (folder) => large(LONG_ROWS, folder),
+          async (settings, folder) => {
+            damages = settings.damages.length;
+            const damage = settings.damages[at];
+            assert.ok(damage !== undefined, '`large` names at least one damage.');
+            const source = sourceUnderTest({ connector, folder, settings });
+            await assertNoticed(source, await source.rows(), damage);
+          },
+        );
+      }
+    },
+  },
+];
+
+/** Asserts that a read reports the damage. If rows were missing without an error, their records would count as gone. */
+async function assertNoticed(source: SourceUnderTest, before: readonly SourceRow[], damage: Damage): Promise<void> {
+  const rows: SourceRow[] = [];
+  let isDamaged = false;
+  try {
+    for await (const page of source.pages()) {
+      rows.push(...page.rows);
+      if (!isDamaged) await damage.now();
+      isDamaged = true;
+    }
+  } catch (error) {
+    assertSourceFault(error, `When ${damage.about}, pull`);
+    assert.ok(rows.length <= before.length, `When ${damage.about}, more rows are read than there were.`);
+    return;
+  }
+  assertSameRows(rows, before, `When ${damage.about}, other rows are read, and no error says so.`);
 }

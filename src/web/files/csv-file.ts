@@ -1,5 +1,5 @@
 import iconv from 'iconv-lite';
-import { cellText } from '../../daemon/uploads/merge-row.ts';
+import { cellText } from '../../daemon/uploads/plan-corrections.ts';
 import { type JsonObject, memberOf } from '../../lib/json.ts';
 import { defuseFormula } from '../../lib/text/formula-safety.ts';
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { escapeUTF8 } from 'entities/escape';
 import { ZipFile } from 'yazl';
-import { CELL_CHARACTERS_MAX, cellText } from '../../daemon/uploads/merge-row.ts';
+import { CELL_CHARACTERS_MAX, cellText } from '../../daemon/uploads/plan-corrections.ts';
 import { type JsonObject, memberOf } from '../../lib/json.ts';
 import { columnLettersOf } from '../../sdk/spreadsheet/column-letters.ts';
 

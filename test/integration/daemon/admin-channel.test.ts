@@ -12,12 +12,12 @@ import type { Admin, Handler, HandlerContext } from '../../../src/admin/handler.
 import { publishComplete } from '../../../src/admin/handlers/publish.ts';
 import { ALIVE_MS, PATH, REQUEST_BYTES_MAX, socketPlace } from '../../../src/admin/wire.ts';
 import type { WorkProgress } from '../../../src/admin/work-progress.ts';
+import { untilAborted } from '../../../src/cli/sandbox/sandbox.ts';
 import type { AdminServer } from '../../../src/daemon/daemon-servers.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { untilAborted } from '../../../src/lib/until-aborted.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../support/machine/as-another-user.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChannelSettings, Notice } from '../../../src/domain/alert-settings.ts';
-import { createChannels } from '../../../src/observe/alerts/create-channels.ts';
+import { createChannels } from '../../../src/observe/alerts/channels.ts';
 
 const NOTICE: Notice = {
   alert: 'run_failed/erp',

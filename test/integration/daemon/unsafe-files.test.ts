@@ -2,7 +2,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, symlinkSync 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { othersMayWrite } from '../../../src/lib/files/others-may-write.ts';
+import { othersMayWrite } from '../../../src/daemon/unsafe-files.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { PRODUCTS, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';

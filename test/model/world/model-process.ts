@@ -1,7 +1,7 @@
 import { createApiClient } from '../../../src/api/api-client.ts';
 import type { Transport } from '../../../src/api/transport.ts';
 import { wireFormsOf } from '../../../src/api/wire-forms.ts';
-import { createAuthorizationWatch } from '../../../src/daemon/watches/authorization-watch.ts';
+import { createAuthorizationWatch } from '../../../src/daemon/authorization-watch.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
 import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';

@@ -4,9 +4,8 @@ import { recogniseHeader } from '../../../src/cli/init/choose-sheet.ts';
 import type { FileHead } from '../../../src/cli/init/file-head.ts';
 import { recogniseCsv } from '../../../src/cli/init/recognise-csv.ts';
 import { recogniseEncoding } from '../../../src/cli/init/recognise-encoding.ts';
-import { recogniseFormat } from '../../../src/cli/init/recognise-format.ts';
+import { recogniseFormat, recogniseXml } from '../../../src/cli/init/recognise-format.ts';
 import { recogniseJson } from '../../../src/cli/init/recognise-json.ts';
-import { recogniseXml } from '../../../src/cli/init/recognise-xml.ts';
 
 const GERMAN = 'Artikel;Bezeichnung\n1;Lüfter groß, grün\n2;Gehäuse für Größe 3\n';
 

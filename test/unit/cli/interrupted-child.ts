@@ -1,5 +1,5 @@
 // Continues after the first signal, like a program that waits for a request that gets no answer.
-import { interruptible } from '../../../src/cli/interruption.ts';
+import { interruptible } from '../../../src/cli/context.ts';
 
 const [drainMs = ''] = process.argv.slice(2);
 const work = setInterval(() => {}, 1000);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createApiWaitWatch } from '../../../src/daemon/watches/api-wait-watch.ts';
+import { createApiWaitWatch } from '../../../src/daemon/watches.ts';
 import { createApiHealth } from '../../../src/delivery/admission/api-health.ts';
 import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import type { ApiWait } from '../../../src/domain/delivery/api-wait.ts';

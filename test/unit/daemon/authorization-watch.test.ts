@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AuthorizationWatch, createAuthorizationWatch } from '../../../src/daemon/watches/authorization-watch.ts';
+import { type AuthorizationWatch, createAuthorizationWatch } from '../../../src/daemon/authorization-watch.ts';
 import { type Authorization, createAuthorization } from '../../../src/delivery/admission/authorization.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { Probe, ScopeAnswer } from '../../../src/domain/ports/target.ts';

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { columnsAtFault } from '../../../src/daemon/views/columns-at-fault.ts';
 import type { Issue } from '../../../src/domain/issue.ts';
 import type { Cause, CauseMember } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import { inboxPage } from '../../../src/web/pages/attention/attention-routes.ts';
 import { causePage } from '../../../src/web/pages/attention/cause-page.ts';
 import { effectText } from '../../../src/web/pages/attention/causes.ts';
-import { inboxPage } from '../../../src/web/pages/attention/inbox-page.ts';
 import { outcomeText } from '../../../src/web/pages/tasks/outcome-text.ts';
 
 const HOSTILE = '"><img src=x onerror=alert(1)>';

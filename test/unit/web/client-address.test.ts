@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createClientAddress } from '../../../src/web/client-address.ts';
+import { createClientAddress } from '../../../src/web/web-server.ts';
 
 const PROXIES = ['10.1.0.0/16', '192.0.2.7', '2001:db8:1::/48'];
 

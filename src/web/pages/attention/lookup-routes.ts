@@ -1,4 +1,4 @@
-import { cellText } from '../../../daemon/uploads/merge-row.ts';
+import { cellText } from '../../../daemon/uploads/plan-corrections.ts';
 import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
 import type { Issue } from '../../../domain/issue.ts';
 import type { Cause, CauseMember, Listed, LookupValue } from '../../../domain/ports/ledger/dashboard-views.ts';

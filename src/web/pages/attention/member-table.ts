@@ -1,4 +1,4 @@
-import { cellText } from '../../../daemon/uploads/merge-row.ts';
+import { cellText } from '../../../daemon/uploads/plan-corrections.ts';
 import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
 import { formatPlace } from '../../../domain/place.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';

@@ -1,11 +1,11 @@
-import type { ApiHealth } from '../../delivery/admission/api-health.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
-import { type Access, accessWord, scopeOf } from '../../domain/delivery/scope.ts';
-import type { Emit } from '../../domain/ports/progress.ts';
-import type { Probe, Target } from '../../domain/ports/target.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logging/logging.ts';
+import type { ApiHealth } from '../delivery/admission/api-health.ts';
+import type { Reason } from '../domain/delivery/reason.ts';
+import { type Access, accessWord, scopeOf } from '../domain/delivery/scope.ts';
+import type { Emit } from '../domain/ports/progress.ts';
+import type { Probe, Target } from '../domain/ports/target.ts';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 
 export interface AuthorizationWatchOptions {
   api: Pick<ApiHealth, 'authorization' | 'refused' | 'reopen' | 'reopenAccess'>;
