@@ -60,7 +60,7 @@ const SQL = {
     `SELECT i.id, i.key FROM items i
      WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = @operation
        AND ${reasonHas('i', 'ambiguous_key')} AND (i.key = @name OR i.natural_key = @name)
-     ORDER BY i.key = @name DESC LIMIT 1`,
+     ORDER BY i.key = @name DESC, i.id LIMIT 1`,
   ),
   adopted: statement<[{ source: string; afterId: number; upTo: number }], { id: number; kind: ItemKind }>(
     `SELECT i.id, i.kind FROM items i

@@ -105,7 +105,7 @@ const SQL = {
   ),
   firstAway: statement<[Scheduled & { before: number }], DueDelivery & { reason: string; dueAt: number }>(
     `SELECT ${DUE_COLUMNS}, i.reason, i.due_at AS dueAt
-     FROM items i WHERE ${IS_SCHEDULED} AND ${IS_LEFT_AWAY} AND ${IS_OF} ORDER BY i.reason ->> '$.since', i.id LIMIT 1`,
+     FROM items i WHERE ${IS_SCHEDULED} AND ${IS_LEFT_AWAY} AND ${IS_OF} ORDER BY i.reason ->> '$.since' NULLS FIRST, i.id LIMIT 1`,
   ),
   countDue: statement<[Operation], { count: number }>(
     "SELECT count(*) AS count FROM items WHERE state = 'due' AND operation = ?",

@@ -47,10 +47,10 @@ export interface OpenGuard {
 
 /** The first guarded read of a source, preferably one that no person has accepted. */
 export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g.isLeft, g.isOlder FROM streams s
-  JOIN (SELECT stream_id, message, accepted_at, iif(${IS_LEFT}, 1, 0) AS isLeft, 0 AS isOlder FROM guarded_reads g
-    UNION ALL SELECT stream_id, message, accepted_at, 0, 0 FROM guarded_items
-    UNION ALL SELECT stream_id, message, accepted_at, 0, 1 FROM older_exports) g ON g.stream_id = s.id
-  WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`;
+  JOIN (SELECT stream_id, message, accepted_at, iif(${IS_LEFT}, 1, 0) AS isLeft, 0 AS isOlder, 0 AS part FROM guarded_reads g
+    UNION ALL SELECT stream_id, message, accepted_at, 0, 0, 1 FROM guarded_items
+    UNION ALL SELECT stream_id, message, accepted_at, 0, 1, 2 FROM older_exports) g ON g.stream_id = s.id
+  WHERE s.source = ? ORDER BY g.accepted_at NULLS FIRST, s.id, g.part LIMIT 1`;
 
 /**
  * The name of a lost record `l`, as people know it: its first item, else its key in a lookup table, else the key of its

@@ -14,6 +14,7 @@ import { createLogSync } from '../../../src/ledger/file/file.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts';
+import { unordered } from './unordered.ts';
 
 export const TARGET = 'http://127.0.0.1:9';
 
@@ -54,19 +55,13 @@ export function openLedger(file: string, options: Partial<SqliteLedgerOptions> =
     encodeImport: plainEncodeImport,
     clock: systemClock,
     command: 'test',
-    openLog: unordered,
+    openLog(db, log) {
+      unordered(db);
+      return createLogSync(db, log);
+    },
     ...options,
   });
 }
-
-/**
- * Has SQLite give rows in reverse where a statement does not name an order, so that no test passes because of an order
- * that no database promises.
- */
-const unordered: typeof createLogSync = (db, file) => {
-  db.pragma('reverse_unordered_selects = ON');
-  return createLogSync(db, file);
-};
 
 export interface LedgerFixture {
   ledger: SqliteLedger;
