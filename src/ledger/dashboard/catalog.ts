@@ -10,10 +10,8 @@ import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { changeCountOf } from '../store/database.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import { type ItemTotals, itemTotals } from '../views/counts.ts';
-import { inOneMoment, type ViewReads } from '../views/view-reads.ts';
+import { type Db, inOneMoment, type ViewReads } from '../views/view-reads.ts';
 import { createNumbers, createTextIndex, searchable } from './text-index.ts';
-
-type Db = Pick<ViewReads, 'db'>;
 
 /** What the views of the dashboard read with. */
 export interface DashboardReads extends ViewReads {

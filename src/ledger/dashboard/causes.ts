@@ -31,13 +31,12 @@ import {
 import { itemState } from '../items/missing.ts';
 import { perDatabase, statement } from '../store/statement.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
-import type { ViewReads } from '../views/view-reads.ts';
+import { type Db } from '../views/view-reads.ts';
 import { type QuarantineRow, quarantinedRecord } from '../views/views.ts';
 import type { DashboardReads } from './catalog.ts';
 import { cureOfReason, titleOfIssue, titleOfReason } from './cause-text.ts';
 import { limitOf, pageOfRows, placeOf, runsOf } from './lists.ts';
 
-type Db = Pick<ViewReads, 'db'>;
 /** A cause without what people and passports add to it. */
 type Found = Omit<Cause, 'note' | 'passportsHeld'>;
 

@@ -16,12 +16,11 @@ import { isOpen } from '../items/item-row.ts';
 import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
 import { column, statement } from '../store/statement.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
-import { type ViewReads, withdrawing } from '../views/view-reads.ts';
+import { type Db, withdrawing } from '../views/view-reads.ts';
 import type { DashboardReads } from './catalog.ts';
 import { countIds, type Phase, pageOfIds, phaseOfIds } from './lists.ts';
 import { countPassports, passportPhases } from './passport-lists.ts';
 
-type Db = Pick<ViewReads, 'db'>;
 type Accepts = ((ids: readonly number[]) => ReadonlySet<number>) | null;
 
 /** When the present state began: the last decision about its delivery, or else when it was sent or staged. */

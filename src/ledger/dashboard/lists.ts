@@ -12,10 +12,8 @@ import type {
 import type { JsonObject } from '../../lib/json.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson } from '../store/tx.ts';
-import type { ViewReads } from '../views/view-reads.ts';
+import { type Db } from '../views/view-reads.ts';
 import { withStreams } from '../views/views.ts';
-
-type Db = Pick<ViewReads, 'db'>;
 
 const LIMIT_MAX = 500;
 

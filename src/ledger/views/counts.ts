@@ -18,9 +18,7 @@ import { isOpen, isStuck } from '../items/item-row.ts';
 import { IS_MISSING, needsNothing } from '../items/missing.ts';
 import { column, statement } from '../store/statement.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
-import { inOneMoment, type Listed, listed, ofSources, type ViewReads, withdrawing } from './view-reads.ts';
-
-type Db = Pick<ViewReads, 'db'>;
+import { type Db, inOneMoment, type Listed, listed, ofSources, type ViewReads, withdrawing } from './view-reads.ts';
 
 /** How many items of each kind there are, in whatever state. */
 export type ItemTotals = Partial<Record<SubjectKind, number>>;

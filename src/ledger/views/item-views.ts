@@ -23,7 +23,7 @@ import { IS_HELD } from '../records/guarded-reads.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
-import { type ViewReads, withdrawing } from './view-reads.ts';
+import { type Db, type ViewReads, withdrawing } from './view-reads.ts';
 
 export interface SummaryRow {
   id: number;
@@ -321,7 +321,7 @@ const NAMED = [
  * Finds rows by a name that no item has. The name may be the key of the row, the key of an item that the row would make,
  * or a value of the row.
  */
-export function rowsNaming(reads: Pick<ViewReads, 'db'>, name: string): StoredRow[] {
+export function rowsNaming(reads: Db, name: string): StoredRow[] {
   // A row with an empty cell names nothing.
   if (name === '') return [];
   const query = { name, identities: JSON.stringify(identitiesOf(name)), limit: ROWS_MAX };

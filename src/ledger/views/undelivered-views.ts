@@ -17,9 +17,7 @@ import { NEEDS_PERSON as IS_IN_GROUP, SHAPE } from '../deliveries/stuck-groups.t
 import { isStuck, reasonHas } from '../items/item-row.ts';
 import { itemState } from '../items/missing.ts';
 import { column, statement } from '../store/statement.ts';
-import { type Listed, listed, ofSources, type ViewReads } from './view-reads.ts';
-
-type Db = Pick<ViewReads, 'db'>;
+import { type Db, type Listed, listed, ofSources } from './view-reads.ts';
 
 // Each count is one of a partial index.
 const COUNT_OPEN = statement<[], OpenDeliveries>(

@@ -10,6 +10,9 @@ export interface ViewReads {
   wireForms: WireForms;
 }
 
+/** What a view reads with that depends neither on the rules nor on the profile. */
+export type Db = Pick<ViewReads, 'db'>;
+
 /** Source ids as a JSON list. An empty list stands for all sources. */
 export interface Listed {
   sources: string;
@@ -30,6 +33,6 @@ export function withdrawing({ passportRules }: Pick<ViewReads, 'passportRules'>)
 }
 
 /** Runs several reads in one transaction, so that they see the same moment. */
-export function inOneMoment<T>({ db }: Pick<ViewReads, 'db'>, read: () => T): T {
+export function inOneMoment<T>({ db }: Db, read: () => T): T {
   return db.inTransaction ? read() : db.transaction(read)();
 }

@@ -38,7 +38,7 @@ import {
   unprovenWrites,
   waitingFor,
 } from './undelivered-views.ts';
-import { type Listed, listed, ofSources, type ViewReads } from './view-reads.ts';
+import { type Db, type Listed, listed, ofSources, type ViewReads } from './view-reads.ts';
 
 /**
  * The views over one connection: a read-only one beside a writing process, or the connection of the writing process.
@@ -128,7 +128,7 @@ const ACCOUNTS = statement<[string], AccountRow>(
 
 /** Adds to runs the accounts of their streams. */
 export function withStreams<Run extends { id: number }>(
-  reads: Pick<ViewReads, 'db'>,
+  reads: Db,
   runs: readonly Run[],
 ): (Run & { streams: StreamAccount[] })[] {
   const rows = ACCOUNTS(reads).all(JSON.stringify(runs.map(({ id }) => id)));
@@ -147,7 +147,7 @@ const STREAMS = {
 };
 
 /** Streams whose last complete read the guard took for broken, and that no person has accepted. */
-export function guardedReads(reads: Pick<ViewReads, 'db'>, sources?: readonly string[]): GuardedRead[] {
+export function guardedReads(reads: Db, sources?: readonly string[]): GuardedRead[] {
   return STREAMS.guarded(reads).all(listed(sources)).map(guardedReadOf);
 }
 

@@ -42,6 +42,10 @@ const PAGES: Record<string, (views: DashboardViews, limit: number, given: string
   'a list of rows in quarantine': (views, limit) =>
     views.quarantinedRows(Array.from({ length: limit * 4 }, (_, at) => at)),
   'a list of runs': (views, limit) => views.runs({}, { limit }).rows,
+  'the answer to why a passport is not published': (views, limit) => {
+    views.why('P0');
+    return { length: limit };
+  },
   'the tree of a product': (views, limit) => views.itemDetail('product', 'P0')?.bom?.children.slice(0, limit) ?? [],
 };
 
