@@ -12,7 +12,7 @@ import type { Session } from './session.ts';
 
 /** How the lists of products and materials are read. */
 export function catalogueShapes(
-  { profile, clean }: Pick<Session, 'profile' | 'clean'>,
+  { profile, clean }: Session,
   keyNames: KeyNames = keyNamesUnder(profile),
 ): Record<ListableKind, ListShape<RemoteItem>> {
   const shapeOf = (kind: ListableKind) =>

@@ -86,7 +86,7 @@ interface EntityTags {
   watched<Entry>(shape: ListShape<Entry>): ListShape<Entry>;
 }
 
-function createEntityTags({ requests, list }: Pick<Profile, 'requests' | 'list'>): EntityTags {
+function createEntityTags({ requests, list }: Profile): EntityTags {
   /** The tag of each item, or the number of listings that had begun when its tag was lost. */
   const known = new Map<string, { tag: string } | { lostAfter: number }>();
   let begun = 0;

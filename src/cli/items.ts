@@ -85,11 +85,7 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
 }
 
 /** What there is to do about the listed items, and what was done about missing items that are not listed. */
-function missingNotes(
-  { kind, source }: ItemFilter,
-  views: LedgerViews,
-  config: Pick<RuntimeConfig, 'sources'>,
-): string[] {
+function missingNotes({ kind, source }: ItemFilter, views: LedgerViews, config: RuntimeConfig): string[] {
   const sources = source === undefined ? config.sources.map(({ id }) => id) : [source];
   const groups = standingOf(views, config, sources).missingOutcomes.filter(
     (group) => (kind ?? group.kind) === group.kind,

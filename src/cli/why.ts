@@ -41,7 +41,7 @@ async function why(sku: string, context: CommandContext): Promise<number> {
 /**
  * Why the passport of a product is published or not; null if the name belongs to no product and to no row of a product.
  */
-function whyOf(name: string, views: Pick<DashboardViews, 'why'>): Why | null {
+function whyOf(name: string, views: DashboardViews): Why | null {
   for (const reading of readingsOf(name)) {
     const found = views.why(reading);
     if (found !== null) return found;

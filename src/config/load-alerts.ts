@@ -14,7 +14,7 @@ const PART_LENGTH_MIN = 9;
  * Registers the secret parts of the address of a webhook. Its host is not one of them, because it may be in other texts
  * as well.
  */
-export function addAddressSecrets(text: string, secrets: Pick<SecretStore, 'add'>): void {
+export function addAddressSecrets(text: string, secrets: SecretStore): void {
   const url = URL.parse(text);
   if (url === null) return;
   const parts = [
@@ -39,7 +39,7 @@ function member(value: unknown, ...path: string[]): unknown {
 }
 
 /** Registers the secrets of all channels. Call it before any message about the config. */
-export function addChannelSecrets(value: unknown, secrets: Pick<SecretStore, 'add'>): void {
+export function addChannelSecrets(value: unknown, secrets: SecretStore): void {
   for (const channel of channelsIn(value)) {
     const url = member(channel, 'webhook', 'url');
     if (typeof url === 'string') addAddressSecrets(url, secrets);

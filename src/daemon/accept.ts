@@ -13,10 +13,7 @@ export interface Acceptance {
 }
 
 /** Accepts all reads and changes of these sources that are guarded or blocked at the moment. */
-export async function accept(
-  ledger: Pick<IntakeLedger, 'accept'> & Pick<ContactLedger, 'acceptAdopted'>,
-  named: readonly string[],
-): Promise<Acceptance> {
+export async function accept(ledger: IntakeLedger & ContactLedger, named: readonly string[]): Promise<Acceptance> {
   const sources = [...new Set(named)];
   const { reads } = await ledger.accept({ sources });
   const adopted: Acceptance['adopted'] = [];

@@ -18,8 +18,8 @@ const RUNS_LOOKED_AT = 50;
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER'];
 
 interface DaemonAlertsOptions {
-  runtime: Pick<Runtime, 'config' | 'views' | 'api' | 'ledger' | 'secrets' | 'bus'>;
-  care: Pick<DaemonCare, 'lastReload' | 'backups' | 'onReload'>;
+  runtime: Runtime;
+  care: DaemonCare;
   clock: Clock;
   log: Logger;
 }
@@ -97,7 +97,7 @@ function refusalOf(api: Runtime['api']): string | null {
   return refused.length === 0 ? null : refused.join(' ');
 }
 
-function channelsOf(config: Pick<RuntimeConfig, 'alerts'>): Channel[] {
+function channelsOf(config: RuntimeConfig): Channel[] {
   const environment = processEnvironment();
   const passed = PASSED_ON.flatMap((name) => {
     const value = environment[name];
@@ -108,7 +108,7 @@ function channelsOf(config: Pick<RuntimeConfig, 'alerts'>): Channel[] {
 
 /** Sends one message to each channel of a config, or checks without sending whether one could be sent. Needs no ledger. */
 export function tryChannels(
-  config: Pick<RuntimeConfig, 'alerts' | 'scrub'>,
+  config: RuntimeConfig,
   how: 'send' | 'check',
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Promise<(ChannelTest & { type: Channel['type'] })[]> {

@@ -98,7 +98,7 @@ export async function checkMappings(config: RuntimeConfig): Promise<Mappers> {
 
 /** What `check` needs to know to describe the identity of rows. */
 export interface Identities {
-  mappers: Pick<Mappers, 'of'>;
+  mappers: Mappers;
   /** The identity that the ledger has stored for a stream. */
   storedOf: (source: string, stream: string) => StreamIdentity | null;
 }
@@ -211,7 +211,7 @@ function scopeProblem({ read, write }: Probe['scopes']): Fault | null {
 
 /** Tries to read the lists that the first contact of this config would read. */
 async function readLists(
-  client: Pick<ApiClient, 'whyUnreadable'>,
+  client: ApiClient,
   { sources, passports }: RuntimeConfig,
   signal: AbortSignal,
 ): Promise<ListFinding[]> {

@@ -251,7 +251,7 @@ function createDaemonRuns(options: {
 
 /** Combines reloads, backups and pauses into one object that the dashboard, the admin API and the metrics read. */
 function createCare(options: {
-  reload: Pick<Reload, 'reload' | 'last'>;
+  reload: Reload;
   backups: DaemonCare['backups'];
   listeners: Set<(config: RuntimeConfig) => void>;
   pausedUntil: (source: string, at: number) => number | null;
@@ -276,10 +276,10 @@ function createCare(options: {
  * scheduled time.
  */
 function requestLeftRuns(
-  { sources }: Pick<RuntimeConfig, 'sources'>,
+  { sources }: RuntimeConfig,
   options: {
-    scheduler: Pick<Scheduler, 'request' | 'missed'>;
-    dueRuns: Pick<DueRuns, 'sources'>;
+    scheduler: Scheduler;
+    dueRuns: DueRuns;
     lastRun: (source: string) => RunView | undefined;
     log: Logger;
   },

@@ -78,7 +78,7 @@ export function observeDaemon(options: {
 }
 
 /** Logs the result of each delivery, at the level `debug` only: a night may have a million results. */
-function logSettled(log: Pick<Logger, 'debug'>, event: ProgressEvent): void {
+function logSettled(log: Logger, event: ProgressEvent): void {
   if (event.type !== 'settled') return;
   const { kind, key, operation, state, status, latencyMs, reason } = event;
   const fields = {
@@ -100,9 +100,9 @@ const COUNTS_KEPT_MS = 5000;
 const COUNT_WITHIN_MS = 4000;
 
 interface FiguresOptions {
-  runtime: Pick<Runtime, 'config' | 'counting' | 'api' | 'pulling'>;
-  care: Pick<DaemonCare, 'lastReload' | 'onReload' | 'backups'>;
-  alerts: Pick<RunningAlerts, 'list' | 'channels' | 'sent'>;
+  runtime: Runtime;
+  care: DaemonCare;
+  alerts: RunningAlerts;
   clock: Clock;
   log: Logger;
 }

@@ -9,7 +9,7 @@ import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** The gate for all requests of a process to the API that a config names. */
 export function openGate(
-  { target }: Pick<RuntimeConfig, 'target'>,
+  { target }: RuntimeConfig,
   { clock, random = Math.random }: { clock: Clock; random?: (() => number) | undefined },
 ): RequestGate {
   return createRequestGate(createLearntRate(target.maxRate, random), clock);
@@ -17,7 +17,7 @@ export function openGate(
 
 /** The client of the API that a config names. Nothing is sent and no key is read before the first request. */
 export function openClient(
-  { target, profile }: Pick<RuntimeConfig, 'target' | 'profile'>,
+  { target, profile }: RuntimeConfig,
   tools: { secrets: SecretStore; clock: Clock; log: Logger; version: string; pacing: Pacing; connections?: number },
 ): ApiClient {
   const { baseUrl } = target;

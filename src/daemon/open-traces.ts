@@ -11,10 +11,10 @@ import type { RuntimeConfig } from './sources/open-source.ts';
  * @throws Fault `config.invalid` if the secret of a header is gone
  */
 export async function openTraces(
-  { observe: { traces } }: Pick<RuntimeConfig, 'observe'>,
+  { observe: { traces } }: RuntimeConfig,
   options: {
     ledger: string;
-    views: Pick<LedgerViews, 'item' | 'run'>;
+    views: LedgerViews;
     version: string;
     clock: Clock;
     log: Logger;

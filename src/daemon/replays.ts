@@ -38,9 +38,9 @@ export async function replayDelivery(
  * other work.
  */
 export function createReplayNow(options: {
-  config: Pick<RuntimeConfig, 'sources'>;
+  config: RuntimeConfig;
   mappers: Mappers;
-  ledger: Parameters<typeof replay>[1]['ledger'] & Pick<IntakeLedger, 'defineLookups'>;
+  ledger: Parameters<typeof replay>[1]['ledger'] & IntakeLedger;
   /** Reloads changed settings. If undefined, only the files of the mappings are read again. */
   beforeMapping: (() => Promise<void>) | undefined;
   onReplayed: () => void;

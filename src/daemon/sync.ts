@@ -277,10 +277,7 @@ const SHARE_OF_WAIT = 0.1;
  *
  * @param waitMs how long the sync waits for something that does not happen
  */
-export function createPauseBetweenLooks(
-  bus: Pick<EventBus, 'subscribe'>,
-  { clock, waitMs }: { clock: Clock; waitMs: number },
-) {
+export function createPauseBetweenLooks(bus: EventBus, { clock, waitMs }: { clock: Clock; waitMs: number }) {
   const longestMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, SHARE_OF_WAIT * waitMs));
   let hasHappened = false;
   let nextMs = SHORTEST_MS;

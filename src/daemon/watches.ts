@@ -16,7 +16,7 @@ import type { Logger } from '../lib/logging/logging.ts';
  * ledger for other processes. Call `look` at intervals.
  */
 export function createApiWaitWatch(options: {
-  api: Pick<ApiHealth, 'throttled'>;
+  api: ApiHealth;
   ledger: Pick<CareLedger, 'noteApiWait'>;
   views: Pick<LedgerViews, 'apiWait'>;
   /** True if the API has ever answered this process. */
@@ -83,12 +83,7 @@ function isoOf(at: number): string {
 }
 
 /** Reports when an outage begins and when it ends. Call `look` at intervals. */
-export function createOutageWatch(options: {
-  api: Pick<ApiHealth, 'openSince' | 'failsAtWrites'>;
-  clock: Clock;
-  emit: Emit;
-  log: Logger;
-}) {
+export function createOutageWatch(options: { api: ApiHealth; clock: Clock; emit: Emit; log: Logger }) {
   const { api, clock, emit, log } = options;
   let away = false;
   return {
@@ -122,7 +117,7 @@ export function describeFailingWrites({ failed, takenAt }: FailingWrites): strin
  * Notices that a person has paused a queue in a dashboard. Call `look` at intervals. The `pull` queue does not count,
  * because its jobs have not begun.
  */
-export function createPauseWatch(queues: Pick<Queues, 'paused'>) {
+export function createPauseWatch(queues: Queues) {
   let paused: Fault | null = null;
   return {
     async look(): Promise<void> {

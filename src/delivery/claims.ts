@@ -16,11 +16,11 @@ interface Claimed {
 }
 
 interface ClaimsOptions {
-  ledger: Pick<DeliveryLedger, 'claim'>;
+  ledger: DeliveryLedger;
   queue: ReceivedQueue;
-  health: Pick<ApiHealth, 'unused'>;
-  dispatcher: Pick<Dispatcher, 'claimed' | 'done'>;
-  bulk: Pick<BulkImports, 'giveBack'>;
+  health: ApiHealth;
+  dispatcher: Dispatcher;
+  bulk: BulkImports;
   deadLetter: DeadLetter;
   clock: Clock;
 }

@@ -5,7 +5,7 @@ import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
  * Knows for which operations the answers of this platform have repeated what was sent. An answer that repeats nothing is
  * then unusual, and proves nothing.
  */
-export function createEchoes(ledger: Pick<DeliveryLedger, 'echoedOperations' | 'storeEcho'>) {
+export function createEchoes(ledger: DeliveryLedger) {
   const known = new Set<Operation>();
   let reading: Promise<void> | null = null;
 

@@ -14,14 +14,14 @@ import { createJobIntake, type FailedJobs } from './job-intake.ts';
 import type { UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
 
 interface EngineOptions {
-  ledger: Pick<DeliveryLedger, 'nextDueAt' | 'hasSuspended' | 'countSending'>;
+  ledger: DeliveryLedger;
   queues: Queues;
   dispatcher: Dispatcher;
   path: DeliveryPath;
   claims: Pick<Claims, 'trouble'>;
   unconfirmed: Pick<UnconfirmedResolver, 'resolve'>;
   contact: Pick<FirstContact, 'advance' | 'isAtRest'>;
-  health: Pick<ApiHealth, 'authorization'>;
+  health: ApiHealth;
   /** The work that is suspended while the API refuses a scope. */
   suspended: () => SuspendedWork;
   /** Null in a process that does not show failed jobs. */
@@ -220,7 +220,7 @@ function createSideWork(options: {
 const NEWS_AFTER_MS = 60_000;
 
 /** Logs a trouble that stops deliveries, once when it begins and once when it ends. */
-function createTroubleLog(log: Logger, clock: Pick<Clock, 'ticks'>): { update(trouble: Error | null): void } {
+function createTroubleLog(log: Logger, clock: Clock): { update(trouble: Error | null): void } {
   let known: string | null = null;
   let last: { kind: string; at: number } | null = null;
   let isNews = true;

@@ -16,9 +16,9 @@ import { createListReads } from './unconfirmed/list-reads.ts';
 
 interface FirstContactOptions {
   ledger: ContactLedger;
-  target: Pick<Target, 'list' | 'count'>;
-  reader: Pick<PlatformReader, 'publications'>;
-  health: Pick<ApiHealth, 'answers' | 'observe' | 'allows' | 'refused'>;
+  target: Target;
+  reader: PlatformReader;
+  health: ApiHealth;
   clock: Clock;
   log: Pick<Logger, 'info' | 'warn'>;
   emit: Emit;

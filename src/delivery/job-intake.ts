@@ -15,12 +15,12 @@ const UNPROCESSED_MS = 5000;
 
 /** Processes the jobs of the `deliver` queue, and notices when the queue has lost them. */
 export function createJobIntake(options: {
-  queues: Pick<Queues, 'counts'>;
-  dispatcher: Pick<Dispatcher, 'receive' | 'enqueued' | 'lost'>;
+  queues: Queues;
+  dispatcher: Dispatcher;
   /** Null in a process that does not show failed jobs. */
   failedJobs: FailedJobs | null;
-  clock: Pick<Clock, 'ticks'>;
-  log: Pick<Logger, 'warn' | 'error'>;
+  clock: Clock;
+  log: Logger;
   abort: AbortSignal;
   /** Called when something may have become due, or has to be enqueued again. */
   onChanged: () => void;

@@ -102,8 +102,6 @@ export function createAnswers({ underWay, clock }: { underWay: () => number; clo
       if (group.length > 0) usualMs = group.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / group.length;
       return group;
     },
-    /** How many answers wait to be settled. */
-    count: () => gathered.length,
     close() {
       isClosed = true;
       notify();

@@ -56,7 +56,7 @@ function createCounts<Counts>(size: number, begin: () => Counts) {
 
 const nothing = (): ActivityCounts => ({ requests: 0, refused: 0, delivered: 0, failed: 0, rows: 0 });
 
-export function createActivity(clock: Pick<Clock, 'now'>) {
+export function createActivity(clock: Clock) {
   const minutes = createCounts(MINUTES, nothing);
   const seconds = createCounts(SECONDS + 1, () => ({ requests: 0 }));
   const startedAt = clock.now();

@@ -2,7 +2,7 @@ import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
 /** Passes the engine's events to all listeners. */
-export function createEventBus({ log }: { log: Pick<Logger, 'error'> }) {
+export function createEventBus({ log }: { log: Logger }) {
   const listeners = new Set<(event: ProgressEvent) => void>();
   /**
    * The listeners that have thrown. They are remembered because thousands of events a second must not log an error

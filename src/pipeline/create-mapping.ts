@@ -19,11 +19,11 @@ export function createMapping({
   onPageStored,
 }: {
   queues: Queues;
-  ledger: Pick<IntakeLedger, 'pendingRecords' | 'stage' | 'stagePage' | 'findLookups'>;
-  views: Pick<LedgerViews, 'pendingSources'>;
+  ledger: IntakeLedger;
+  views: LedgerViews;
   mapperOf: (source: string) => Mapper | null;
   emit: Emit;
-  clock: Pick<Clock, 'now'>;
+  clock: Clock;
   /** Gets the times of each page, for traces. */
   onPageStored?: OnPageStored | undefined;
 }) {

@@ -28,7 +28,7 @@ export function createPageJobs({
   ledger: Pick<IntakeLedger, 'stagePage' | 'findLookups'>;
   emit: Emit;
   handover?: PageHandover;
-  clock?: Pick<Clock, 'now'>;
+  clock?: Clock;
   /** Gets the times of each page, for traces. Without it, no time is measured. */
   onPageStored?: OnPageStored | undefined;
 }) {

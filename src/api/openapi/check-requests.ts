@@ -2,8 +2,14 @@ import type { Profile } from '../../domain/profile.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { ENDPOINTS, type Endpoint, type EndpointName, scopeOf } from '../endpoints.ts';
 import { listed, type Report, reportUnread } from './difference.ts';
-import type { ApiDocument, ApiOperation } from './document.ts';
-import { answersLocation, isJsonType, requestBodyOf, successesOf } from './document.ts';
+import {
+  type ApiDocument,
+  type ApiOperation,
+  answersLocation,
+  isJsonType,
+  requestBodyOf,
+  successesOf,
+} from './document.ts';
 import type { Matches } from './match.ts';
 
 const KEY_HEADER = 'X-API-Key';

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Synced } from '../../admin/handlers/sync.ts';
-import { syncSources } from '../../admin/handlers/sync.ts';
+import { type Synced, syncSources } from '../../admin/handlers/sync.ts';
 import { assertSources } from '../../admin/named.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { exitCodeOf } from '../../daemon/sync.ts';
@@ -76,7 +75,7 @@ function assertSelected(sources: readonly string[], accept: readonly string[]): 
 }
 
 /** Prints the result of a sync for people. With `--quiet` it only prints lines about items that need a person. */
-export function showReport({ output }: CommandContext, config: Pick<RuntimeConfig, 'passports'>, report: Synced): void {
+export function showReport({ output }: CommandContext, config: RuntimeConfig, report: Synced): void {
   if (output.quiet) output.print(...acceptedLines(report), ...attentionLines(report, report.attention, output.paint));
   else output.print(...reportLines(report, output), ...unpublishedLines(report.passports, config));
   if (report.fault === null) return;

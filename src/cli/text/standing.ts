@@ -21,7 +21,7 @@ import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
 /** What people read before the first sync. */
-export function noLedgerText({ ledger }: Pick<RuntimeConfig, 'ledger'>): string {
+export function noLedgerText({ ledger }: RuntimeConfig): string {
   return `There is no ledger yet at ${ledger}: nothing has been synced. Begin with \`dpp-sync sync\`.`;
 }
 
@@ -70,7 +70,7 @@ export function passportLines(passports: PassportCounts, style: TableStyle): str
 /** The next step for passports that the config leaves to people; empty if there are none. */
 export function unpublishedLines(
   { initialized = 0, none = 0 }: PassportCounts,
-  { passports }: Pick<RuntimeConfig, 'passports'>,
+  { passports }: RuntimeConfig,
 ): string[] {
   const toPublish = (count: number): string =>
     `To publish if ${count === 1 ? 'its product is' : 'their products are'} complete: dpp-sync publish --all`;

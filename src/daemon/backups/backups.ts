@@ -22,10 +22,10 @@ const NAME = 'backups';
 
 export function createBackups(options: {
   /** Read at each use, because a reload may replace it. */
-  config: Pick<RuntimeConfig, 'backups' | 'ledger'>;
+  config: RuntimeConfig;
   ledgerId: string;
-  ledger: Pick<CareLedger, 'noteDaemon'>;
-  views: Pick<LedgerViews, 'daemonNote'>;
+  ledger: CareLedger;
+  views: LedgerViews;
   emit: Emit;
   clock: Clock;
   log: Logger;
@@ -146,7 +146,7 @@ export function createBackups(options: {
 
 export type Backups = ReturnType<typeof createBackups>;
 
-function schedulesIn({ backups }: Pick<RuntimeConfig, 'backups'>): Schedule[] {
+function schedulesIn({ backups }: RuntimeConfig): Schedule[] {
   return backups === null ? [] : [{ source: NAME, cron: backups.schedule, timezone: backups.timezone }];
 }
 

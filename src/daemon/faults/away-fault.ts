@@ -3,7 +3,6 @@ import type { Throttled } from '../../delivery/admission/reachability.ts';
 import { LIST_ACCESSES, type ListName } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
 import type { WorkOf } from '../../domain/ports/due.ts';
-import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Fault } from '../../lib/errors.ts';
 import type { Runtime } from '../runtime.ts';
 import { describeFailingWrites } from '../watches.ts';
@@ -22,15 +21,11 @@ export interface WaitLimit {
   now: number;
 }
 
-type Asked = Pick<Runtime, 'api' | 'unreadable' | 'config' | 'passports' | 'views'> & {
-  ledger: Pick<DeliveryLedger, 'nextDueAt' | 'countSuspended'>;
-};
-
 /**
  * The fault that ends a sync because the API has blocked its work for longer than `waitMs`. Null while the sync
  * continues to wait.
  */
-export async function awayFault(runtime: Asked, limit: WaitLimit): Promise<Fault | null> {
+export async function awayFault(runtime: Runtime, limit: WaitLimit): Promise<Fault | null> {
   const { waitMs, since, now } = limit;
   const { baseUrl } = runtime.config.target;
   const unreachable = runtime.api.unreachableSince();
@@ -85,12 +80,7 @@ function throttledFault(
  * @param options.of the sources or products whose deliveries count; undefined for all deliveries
  */
 export async function leftAwayFault(
-  {
-    api,
-    ledger,
-    config,
-    unreadable,
-  }: Pick<Runtime, 'api' | 'config' | 'unreadable'> & { ledger: Pick<DeliveryLedger, 'leftAway'> },
+  { api, ledger, config, unreadable }: Runtime,
   { before, of }: { before: number; of: WorkOf | undefined },
 ): Promise<Fault | null> {
   // Deliveries that wait for an unreadable list do not count here.
@@ -111,7 +101,7 @@ export async function leftAwayFault(
 
 /** The fault for unconfirmed deliveries that wait for an unreadable list, if nothing else is left to do. */
 async function unreadableFault(
-  runtime: Asked,
+  runtime: Runtime,
   { waitMs, since, of, outstanding, now }: WaitLimit,
 ): Promise<Fault | null> {
   const { ledger, config, passports } = runtime;

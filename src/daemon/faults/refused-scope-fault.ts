@@ -1,20 +1,13 @@
 import { suspendedBy } from '../../delivery/admission/authorization.ts';
 import { type Access, accessesOf, accessWord, isListAccess, type Scope, scopeOf } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
-import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
-import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { Fault } from '../../lib/errors.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import type { Runtime } from '../runtime.ts';
 
-type Asked = Pick<Runtime, 'api' | 'config'> & {
-  ledger: Pick<DeliveryLedger, 'countSuspended'>;
-  views: Pick<LedgerViews, 'suspended'>;
-};
-
 /** The fault for deliveries that were not sent because the key lacks their scope; null if there are none. */
-export async function refusedScopeFault(runtime: Asked): Promise<Fault | null> {
+export async function refusedScopeFault(runtime: Runtime): Promise<Fault | null> {
   const { api, config } = runtime;
   const { target } = config;
   const lacking: Scope[] = [];
@@ -39,7 +32,7 @@ export async function refusedScopeFault(runtime: Asked): Promise<Fault | null> {
 }
 
 /** A sentence for each operation that the API refuses, although it grants the scope to other operations. */
-export async function refusedOperationWarnings(runtime: Asked): Promise<string[]> {
+export async function refusedOperationWarnings(runtime: Runtime): Promise<string[]> {
   const { api } = runtime;
   const lacking = api.refusedScopes();
   const warnings: string[] = [];
@@ -67,7 +60,7 @@ const LISTS_FOR_CREATES: Record<ListableKind, readonly Access[]> = {
   material: ['material.list'],
 };
 
-async function leftOf({ ledger, views, api, config }: Asked, accesses: readonly Access[]): Promise<string> {
+async function leftOf({ ledger, views, api, config }: Runtime, accesses: readonly Access[]): Promise<string> {
   const refused = accesses.filter((access) => api.refused().has(access));
   const { due, unconfirmed } = await ledger.countSuspended(suspendedBy(refused, config.profile));
   const unlisted = views

@@ -269,7 +269,7 @@ function addressOf({ web }: RuntimeConfig): unknown {
 }
 
 /** Returns a function that counts the result of a reload and stores it for `status`. */
-export function reportReload(options: { ledger: Pick<CareLedger, 'noteDaemon'>; emit: Emit; log: Logger }) {
+export function reportReload(options: { ledger: CareLedger; emit: Emit; log: Logger }) {
   const { ledger, emit, log } = options;
   return async (status: ReloadStatus): Promise<void> => {
     emit({ type: 'reload', ok: status.ok });
@@ -282,7 +282,7 @@ export function reportReload(options: { ledger: Pick<CareLedger, 'noteDaemon'>; 
 }
 
 /** Finds out whether the token of the dashboard has changed since the last call. Keeps only its hash. */
-export function createTokenWatch(config: Pick<RuntimeConfig, 'web'>): { isNew(): Promise<boolean> } {
+export function createTokenWatch(config: RuntimeConfig): { isNew(): Promise<boolean> } {
   let known: string | null = null;
   return {
     async isNew() {

@@ -15,7 +15,7 @@ import type { Runtime } from '../runtime.ts';
 export function announced(
   runtime: Pick<Runtime, 'pull' | 'pulling'>,
   options: {
-    queues: Pick<Queues, 'failed' | 'forget'>;
+    queues: Queues;
     emit: Emit;
     views: Pick<LedgerViews, 'run' | 'quarantinedCount' | 'unmappedSources'>;
     log: Logger;

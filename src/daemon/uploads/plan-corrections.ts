@@ -58,7 +58,7 @@ const SAME_KEY_MAX = 100;
 /** Finds out what the rows of an uploaded file would change. Nothing is stored. */
 export async function planCorrections(
   { source, stream, key, omit, isTable, rows, members }: PlanRequest,
-  { ledger, mapper }: { ledger: Pick<IntakeLedger, 'recordsByKey' | 'findLookups'>; mapper: Mapper },
+  { ledger, mapper }: { ledger: IntakeLedger; mapper: Mapper },
 ): Promise<CorrectionPlan> {
   const seen = new Set<string>();
   const planned: PlannedRow[] = [];

@@ -37,7 +37,7 @@ interface BulkImportsOptions {
   canShowChanges: () => boolean;
   /** Whether the API accepts bulk imports from the key. */
   canImport: () => boolean;
-  clock: Pick<Clock, 'ticks' | 'now'>;
+  clock: Clock;
 }
 
 /** The best size of imports is computed again after this time. */

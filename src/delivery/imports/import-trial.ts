@@ -54,8 +54,8 @@ const LOOK_AGAIN_MS = 10_000;
 export function createImportTrial(
   use: ImportUse,
   options: {
-    ledger: Pick<ImportLedger, 'importProofs' | 'storeImportProof' | 'lostImports' | 'isOpen'>;
-    clock: Pick<Clock, 'now' | 'ticks'>;
+    ledger: ImportLedger;
+    clock: Clock;
     onConclusion: (proof: ImportProof) => void;
   },
 ) {

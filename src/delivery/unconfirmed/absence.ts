@@ -34,11 +34,7 @@ export const LOOKED_UP_MAX = 100_000;
  * ended. If there is no such item, two complete lists that are `list.lagMs` apart have to agree. Only memory keeps the time of the
  * first list, so the wait begins again after a restart.
  */
-export function createAbsence(options: {
-  ledger: Pick<UnconfirmedLedger, 'acknowledgedCreates'>;
-  lagMs: number;
-  clock: Clock;
-}) {
+export function createAbsence(options: { ledger: UnconfirmedLedger; lagMs: number; clock: Clock }) {
   const { ledger, lagMs, clock } = options;
   const startedAt = { at: clock.now(), ticks: clock.ticks() };
   const remembered = new Map<number, Remembered>();

@@ -32,7 +32,7 @@ export interface TracesOptions {
   /** When a run began, in milliseconds since the epoch; null for an unknown one. */
   runBeganAt: (run: number) => number | null;
   now: () => number;
-  log: Pick<Logger, 'warn'>;
+  log: Logger;
 }
 
 /** States after which a delivery is not sent again automatically. */

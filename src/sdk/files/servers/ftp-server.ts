@@ -17,6 +17,8 @@ const IMPLICIT_TLS_PORT = 990;
 /** "Requested action not taken": a file or folder is missing or cannot be accessed. */
 const NOT_TAKEN = 550;
 
+const CHECK_RIGHTS = 'Check the rights of the user on the server.';
+
 interface Connection {
   client: Client;
   /** The folder in which the session begins. */
@@ -155,11 +157,7 @@ export function createFtpServer(
           await client.rename(absolute(file.path, home), to);
           return true;
         } catch (error) {
-          throw fail(
-            `${file.label} could not be moved to ${label(path)}`,
-            error,
-            'Check the rights of the user on the server.',
-          );
+          throw fail(`${file.label} could not be moved to ${label(path)}`, error, CHECK_RIGHTS);
         }
       }),
     remove: (file) =>
@@ -167,7 +165,7 @@ export function createFtpServer(
         try {
           await client.remove(absolute(file.path, home));
         } catch (error) {
-          throw fail(`${file.label} could not be deleted`, error, 'Check the rights of the user on the server.');
+          throw fail(`${file.label} could not be deleted`, error, CHECK_RIGHTS);
         }
       }),
     interrupt: () => kept.cut(),

@@ -21,6 +21,8 @@ const ABSENT = new Set(['2', 'ENOENT', 'ERR_NOT_EXIST']);
 
 type SftpAccess = NonNullable<Access['sftp']>;
 
+const CHECK_RIGHTS = 'Check the rights of the user on the server.';
+
 interface Connection {
   client: SftpClient;
   socket: Socket;
@@ -94,8 +96,7 @@ export function createSftpServer(
       const what = isAbsent(error) ? 'is a link to a file that does not exist' : 'could not be looked up';
       throw faults.of(`${label(path)} ${what}`, error, 'Correct or remove the link on the server.');
     });
-    const kind = stats.isFile ? 'file' : stats.isDirectory ? 'folder' : 'other';
-    return entryOf(posix.basename(path), { ...stats, kind });
+    return entryOf(posix.basename(path), { ...stats, kind: kindOf(stats) });
   }
 
   return {
@@ -103,11 +104,7 @@ export function createSftpServer(
       kept.use(async ({ client }) => {
         try {
           const stats = await client.stat(path);
-          return entryOf(posix.basename(path), {
-            kind: stats.isFile ? 'file' : stats.isDirectory ? 'folder' : 'other',
-            size: stats.size,
-            modifyTime: stats.modifyTime,
-          });
+          return entryOf(posix.basename(path), { ...stats, kind: kindOf(stats) });
         } catch (error) {
           if (isAbsent(error)) return null;
           throw faults.of(`${label(path)} could not be looked up`, error);
@@ -167,11 +164,7 @@ export function createSftpServer(
           await client.rename(file.path, path);
           return true;
         } catch (error) {
-          throw faults.of(
-            `${file.label} could not be moved to ${label(path)}`,
-            error,
-            'Check the rights of the user on the server.',
-          );
+          throw faults.of(`${file.label} could not be moved to ${label(path)}`, error, CHECK_RIGHTS);
         }
       }),
     remove: (file) =>
@@ -179,12 +172,17 @@ export function createSftpServer(
         try {
           await client.delete(file.path);
         } catch (error) {
-          throw faults.of(`${file.label} could not be deleted`, error, 'Check the rights of the user on the server.');
+          throw faults.of(`${file.label} could not be deleted`, error, CHECK_RIGHTS);
         }
       }),
     interrupt: () => kept.cut(),
     close: () => kept.close(),
   };
+}
+
+function kindOf({ isFile, isDirectory }: { isFile: boolean; isDirectory: boolean }): Entry['kind'] {
+  if (isFile) return 'file';
+  return isDirectory ? 'folder' : 'other';
 }
 
 function entryOf(name: string, stats: { kind: Entry['kind']; size: number; modifyTime: number }): Entry {
