@@ -29,6 +29,9 @@ export function perDatabase<T extends object, From extends Of = Of>(make: (of: F
   };
 }
 
+// A statement is one text for two databases: PostgreSQL has its words too, or is given them (`postgres.ts`). Name the order of
+// rows wherever it matters: neither database promises one.
+
 /**
  * A statement that SQLite compiles at its first use, and that is kept for each database. The ledger has several hundred
  * statements, and a command uses a few of them: compiling all would take most of the time to open a ledger.

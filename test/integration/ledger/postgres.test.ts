@@ -68,6 +68,29 @@ describePostgres('the ledger in PostgreSQL', () => {
     sqlite.close();
   });
 
+  it('reads members of stored JSON as SQLite does, also beside characters that PostgreSQL refuses', async () => {
+    const { default: Database } = await import('better-sqlite3');
+    const sqlite = new Database(':memory:');
+    const object = { a: 'x\0y', b: '\\u0000', c: [{ d: '\ud800z', e: true }], f: 1.5, g: null, h: '😀', 'i.j': 'k' };
+    const json = JSON.stringify(object);
+    for (const path of ['$.a', '$.b', '$.c[0].d', '$.c[0].e', '$.f', '$.g', 'h', 'i.j', '$.none']) {
+      const inSqlite = sqlite
+        .prepare<[string, string], string | number | null>('SELECT ? ->> ?')
+        .pluck()
+        .get(json, path);
+      const [[found]] = (await server.ask(`SELECT '${json}'::text ->> '${path}'`)) as [[unknown]];
+      // SQLite gives three of them for half a surrogate pair.
+      const text =
+        inSqlite === null || inSqlite === undefined ? null : String(inSqlite).replaceAll(/\0|\ufffd{3}/g, '\ufffd');
+      expect([path, found]).toEqual([path, text]);
+    }
+    sqlite.close();
+    const [[list]] = (await server.ask(
+      `SELECT string_agg(value, ',' ORDER BY key) FROM each_text('["a","\\u0000"]')`,
+    )) as [[string]];
+    expect(list).toBe('a,\ufffd');
+  });
+
   it('can prepare every statement of the ledger', async () => {
     // Another test of this worker may have loaded the files of the ledger before.
     vi.resetModules();
