@@ -76,6 +76,7 @@ function stuckDelivery(row: StuckRow): StuckDelivery {
   return { id, kind, key, revision, naturalKey, operation, source, state, reason };
 }
 
+const AWAY = `items i WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'due' AND ${reasonHas('i', 'api_away')}`;
 const WAITS = {
   // This condition repeats the words of the index `items_scheduled`.
   readBack: statement<[Listed], { count: number; nextLookAt: number | null }>(
@@ -88,9 +89,8 @@ const WAITS = {
      GROUP BY 1, 2 ORDER BY 1 DESC, 2`,
   ),
   deferred: statement<[], Omit<Deferred, 'since'> & { since: number | null }>(
-    `SELECT count(*) OVER () AS count, i.reason ->> '$.since' AS since, i.reason ->> '$.message' AS message FROM items i
-     WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'due' AND ${reasonHas('i', 'api_away')}
-     ORDER BY i.reason ->> '$.since' IS NULL, i.reason ->> '$.since', i.id LIMIT 1`,
+    `SELECT (SELECT count(*) FROM ${AWAY}) AS count, i.reason ->> '$.since' AS since, i.reason ->> '$.message' AS message
+     FROM ${AWAY} ORDER BY i.reason ->> '$.since' IS NULL, i.reason ->> '$.since', i.id LIMIT 1`,
   ),
   // Waiting items are few and refs are many, so the statement begins with the waiting items.
   groups: statement<[Listed & { limit: number }], Omit<WaitingGroup, 'either'> & { either: 0 | 1 }>(
