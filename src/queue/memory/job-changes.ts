@@ -16,7 +16,7 @@ export function createJobChanges(jobs: JobStore, clock: Clock) {
   }
 
   function dropAll(state: StoredState): void {
-    for (const job of jobs.list(state).fromOldest()) jobs.drop(job);
+    for (const job of jobs.list(state)) jobs.drop(job);
   }
 
   return {
@@ -28,7 +28,7 @@ export function createJobChanges(jobs: JobStore, clock: Clock) {
       jobs.retry(job);
     },
     async retryFinishedJobs(state = 'failed', count = 1_000, timestamp = clock.now()) {
-      const ended = olderThan(jobs.list(state).fromOldest(), timestamp, count);
+      const ended = olderThan(jobs.list(state), timestamp, count);
       for (const job of ended) jobs.retry(job);
       return ended.length < count ? 0 : 1;
     },
@@ -39,7 +39,7 @@ export function createJobChanges(jobs: JobStore, clock: Clock) {
       const state = stateNamed(type);
       if (state === null) return [];
       const count = limit > 0 ? limit : Number.POSITIVE_INFINITY;
-      const cleaned = olderThan(jobs.list(state).fromOldest(), timestamp, count).filter((job) => !jobs.isLocked(job));
+      const cleaned = olderThan(jobs.list(state), timestamp, count).filter((job) => !jobs.isLocked(job));
       for (const job of cleaned) jobs.drop(job);
       return cleaned.map(({ id }) => id);
     },

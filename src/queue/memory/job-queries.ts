@@ -54,7 +54,7 @@ function idsInRange(
   const state = stateNamed(type);
   if (state === null) return [];
   const list = jobs.list(state);
-  const ids = rangeOf(asc ? list.fromOldest() : list.fromNewest(), list.size(), start, end).map(({ id }) => id);
+  const ids = rangeOf(asc ? list : list.reversed(), list.size(), start, end).map(({ id }) => id);
   // BullMQ reverses these lists again, because it expects the order of a Redis list, which begins with the newest
   // entry.
   const isReversed = asc && (state === 'waiting' || state === 'active');

@@ -1,7 +1,7 @@
 import type { JobJson } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
+import { createLinkedList } from '../../lib/collections/linked-list.ts';
 import {
-  createJobList,
   isReserved,
   JOB_STATES,
   type JobFields,
@@ -33,7 +33,10 @@ export interface JobEnd {
  */
 export function createJobStore(clock: Clock) {
   const jobs = new Map<string, StoredJob>();
-  const lists = Object.fromEntries(JOB_STATES.map((state) => [state, createJobList()])) as Record<StoredState, JobList>;
+  const lists = Object.fromEntries(JOB_STATES.map((state) => [state, createLinkedList()])) as Record<
+    StoredState,
+    JobList
+  >;
   const listeners = new Set<() => void>();
   const meta = new Map<string, string>();
   let ids = 0;
@@ -55,7 +58,7 @@ export function createJobStore(clock: Clock) {
     jobs.delete(job.id);
   }
 
-  function wait(job: StoredJob, side: 'addNewest' | 'addOldest'): void {
+  function wait(job: StoredJob, side: 'append' | 'prepend'): void {
     leave(job);
     job.state = 'waiting';
     lists.waiting[side](job);
@@ -76,7 +79,7 @@ export function createJobStore(clock: Clock) {
       if (jobs.has(id)) return id;
       const job = newJob(id, { name, data, opts, timestamp });
       jobs.set(id, job);
-      lists.waiting.addNewest(job);
+      lists.waiting.append(job);
       announce();
       return id;
     },
@@ -96,11 +99,11 @@ export function createJobStore(clock: Clock) {
       lockMs: number;
       workerName: string | undefined;
     }): StoredJob | null {
-      const job = hasNext() ? lists.waiting.oldest() : null;
-      if (job === null) return null;
+      const job = hasNext() ? lists.waiting.first() : undefined;
+      if (job === undefined) return null;
       leave(job);
       job.state = 'active';
-      lists.active.addNewest(job);
+      lists.active.append(job);
       if (token !== NO_LOCK) job.lock = { token, until: clock.ticks() + lockMs };
       const attemptsStarted = job.fields.attemptsStarted + 1;
       const by = workerName === undefined ? {} : { processedBy: workerName };
@@ -115,13 +118,13 @@ export function createJobStore(clock: Clock) {
       const { deferredFailure: _, ...before } = job.fields;
       job.state = state;
       job.fields = { ...before, ...fields, finishedOn: at, attemptsMade: before.attemptsMade + 1 };
-      lists[state].addNewest(job);
+      lists[state].append(job);
       for (const old of jobsToDrop(job, lists[state], { keep, at })) drop(old);
     },
 
     /** Puts an active job back in front of the waiting ones. */
     giveBack(id: string, token: string): void {
-      wait(lockedJob(id, token, 'moveJobFromActiveToWait'), 'addOldest');
+      wait(lockedJob(id, token, 'moveJobFromActiveToWait'), 'prepend');
     },
 
     /** Puts a job that has ended behind the waiting ones. */
@@ -129,16 +132,16 @@ export function createJobStore(clock: Clock) {
       const { finishedOn: _, processedOn: __, ...fields } = job.fields;
       delete fields[job.state === 'failed' ? 'failedReason' : 'returnvalue'];
       job.fields = fields;
-      wait(job, 'addNewest');
+      wait(job, 'append');
     },
 
     /** Puts active jobs whose reservation has ended back in front of the waiting ones. Returns their ids. */
     recoverStalled(stalledCountMax: number): string[] {
       // The newest stalled job is put back first, so that the oldest one is taken next.
-      const stalled = [...lists.active.fromNewest()].filter((job) => !isLocked(job));
+      const stalled = [...lists.active.reversed()].filter((job) => !isLocked(job));
       for (const job of stalled) {
         job.fields = stalledOnce(job.fields, stalledCountMax);
-        wait(job, 'addOldest');
+        wait(job, 'prepend');
       }
       return stalled.map(({ id }) => id);
     },
@@ -186,7 +189,7 @@ function newJob(
     attemptsStarted: 0,
     stalledCounter: 0,
   };
-  return { id, fields, state: 'waiting', lock: null, logs: [], older: null, newer: null };
+  return { id, fields, state: 'waiting', lock: null, logs: [] };
 }
 
 /** The fields of a job that has stalled once more. BullMQ fails the job if it has stalled more often than allowed. */

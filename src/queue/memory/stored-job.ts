@@ -1,4 +1,5 @@
 import { ErrorCode, type JobJson, type KeepJobs } from 'bullmq';
+import type { LinkedList } from '../../lib/collections/linked-list.ts';
 
 export const JOB_STATES = ['waiting', 'active', 'completed', 'failed'] as const;
 export type StoredState = (typeof JOB_STATES)[number];
@@ -19,64 +20,10 @@ export interface StoredJob {
   /** The token of the worker that has reserved the job, and the tick at which the reservation ends. */
   lock: { token: string; until: number } | null;
   logs: string[];
-  /** The neighbours of a job in the list of its state. */
-  older: StoredJob | null;
-  newer: StoredJob | null;
 }
 
-/**
- * Jobs from the oldest to the newest. The jobs themselves are the links of the list, so adding a job, removing a job
- * and reading either end takes the same time for any number of jobs. A job is in one list at a time.
- */
-export function createJobList() {
-  let oldest: StoredJob | null = null;
-  let newest: StoredJob | null = null;
-  let size = 0;
-
-  function* walk(from: StoredJob | null, side: 'older' | 'newer'): Iterable<StoredJob> {
-    for (let job = from; job !== null; ) {
-      const next: StoredJob | null = job[side];
-      yield job;
-      job = next;
-    }
-  }
-
-  return {
-    size: (): number => size,
-    oldest: (): StoredJob | null => oldest,
-    addNewest(job: StoredJob): void {
-      job.older = newest;
-      job.newer = null;
-      if (newest === null) oldest = job;
-      else newest.newer = job;
-      newest = job;
-      size += 1;
-    },
-    /** Adds a job at the front of the list, from which the next job is taken. */
-    addOldest(job: StoredJob): void {
-      job.older = null;
-      job.newer = oldest;
-      if (oldest === null) newest = job;
-      else oldest.older = job;
-      oldest = job;
-      size += 1;
-    },
-    remove(job: StoredJob): void {
-      if (job.older === null) oldest = job.newer;
-      else job.older.newer = job.newer;
-      if (job.newer === null) newest = job.older;
-      else job.newer.older = job.older;
-      job.older = null;
-      job.newer = null;
-      size -= 1;
-    },
-    /** The caller may remove the job that it has received last. */
-    fromOldest: (): Iterable<StoredJob> => walk(oldest, 'newer'),
-    fromNewest: (): Iterable<StoredJob> => walk(newest, 'older'),
-  };
-}
-
-export type JobList = ReturnType<typeof createJobList>;
+/** Jobs from the oldest to the newest. A job is in one list at a time. */
+export type JobList = LinkedList<StoredJob>;
 
 /** With this token BullMQ takes and finishes a job without reserving it. */
 export const NO_LOCK = '0';
@@ -128,7 +75,7 @@ export function jobsToDrop(ended: StoredJob, list: JobList, { keep, at }: { keep
   const { count = Number.POSITIVE_INFINITY, ageMs } = retention(keep);
   if (count === 0) return [ended];
   const old: StoredJob[] = [];
-  for (const job of list.fromOldest()) {
+  for (const job of list) {
     const isAged = ageMs !== undefined && (job.fields.finishedOn ?? 0) <= at - ageMs;
     if (list.size() - old.length <= count && !isAged) break;
     old.push(job);
