@@ -2,17 +2,18 @@
 // says what an adopted item is.
 
 import { adoptedBaseline, ambiguousReason, incomparableReason } from '../../domain/adoption.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
 import { contentOf, type ItemContent, type ItemKind } from '../../domain/item.ts';
 import type { Compared, PartsAnswer } from '../../domain/ports/first-contact.ts';
 import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { hasReason, isStuck, itemById, openDeliveryOf, reasonHas } from '../items/item-row.ts';
+import { hasReason, type ItemRow, isOpenState, isStuck, itemsById, reasonHas } from '../items/item-row.ts';
 import { bindItems, endAdoptions } from '../items/item-writes.ts';
-import { blockItems, reconcile, reconcileAll } from '../items/reconcile.ts';
-import { releaseWaitingFor } from '../items/refs.ts';
-import { noteEvent, noteEvents } from '../items/revisions.ts';
-import { adoptPassport, markPassportsDirtyBy } from '../passports/passport-items.ts';
+import { blockItems, reconcileAll } from '../items/reconcile.ts';
+import { releaseWaiting } from '../items/refs.ts';
+import { noteEvents } from '../items/revisions.ts';
+import { adoptPassports, markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson, type Reads, type Tx } from '../store/tx.ts';
 import {
@@ -20,20 +21,20 @@ import {
   endFirstContact,
   markPartsKnown,
   markPartsUnknown,
-  partsOfProduct,
+  partsOfProducts,
   unansweredProducts,
 } from './contact.ts';
 import {
-  findListed,
   isFreshlyListed,
-  isListedAsPublic,
   isNothingListed,
   keyFieldOf,
   type ListedEntry,
-  listedEntry,
+  listedAsPublic,
+  listedEntries,
   listStanding,
   type Match,
   removeListed,
+  searchListed,
   setListEnded,
   setMatchedTo,
 } from './listings.ts';
@@ -53,8 +54,8 @@ const SQL = {
     `SELECT i.id FROM items i WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = ?
        AND ${reasonHas('i', 'ambiguous_key')}`,
   ),
-  isBound: column<[string, string], number>(
-    "SELECT 1 FROM items WHERE kind = +? AND remote_id = +? AND remote_id <> 'null' LIMIT 1",
+  bound: column<[string, string], string>(
+    `SELECT i.remote_id FROM json_each(?) k CROSS JOIN items i ON i.kind = +? AND i.remote_id = k.value AND i.remote_id <> 'null'`,
   ),
   named: statement<[{ operation: string; name: string }], { id: number; key: string }>(
     `SELECT i.id, i.key FROM items i
@@ -70,21 +71,55 @@ const SQL = {
   lastStuck: column<[], number>(`SELECT coalesce(max(i.id), 0) FROM items i WHERE ${isStuck('i')}`),
 };
 
-/** Adopts an item and binds it to this entry. Returns how many deliveries the adoption has released. */
-function adoptItem(tx: Tx, itemId: number, kind: ListableKind, { remoteId, fields }: ListedEntry): number {
-  const item = itemById(tx, itemId);
-  if (item === undefined) return 0;
-  // A person may name an entry that cannot be compared. The item's content at the platform is unknown then.
-  const known = knownContent(kind, parseJson<JsonObject>(item.desired), fields) ?? NOTHING_KNOWN;
+/** An item, and the entry of the platform's list that it is bound to. */
+interface Adoption {
+  itemId: number;
+  entry: ListedEntry;
+}
+
+/** Adopts items and binds them to these entries. Returns how many deliveries the adoption has released. */
+function adoptItems(tx: Tx, kind: ListableKind, adoptions: readonly Adoption[]): number {
+  const entries = new Map(adoptions.map(({ itemId, entry }) => [itemId, entry]));
+  const adopted = itemsById(tx, [...entries.keys()]).flatMap((item) => {
+    const entry = entries.get(item.id);
+    return entry === undefined ? [] : { item, entry };
+  });
   // The list was read with the names of the present form.
   const form = tx.forms.presentOf(kind);
-  bindItems(tx, [{ id: itemId, baseline: known.payload, hash: known.hash, remoteId, form, adopted: 1 }]);
-  noteEvent(tx, itemId, null, 'adopted', { message: `The item was at the platform before, with the id ${remoteId}.` });
-  removeListed(tx, kind, remoteId);
-  reconcile(tx, itemId);
-  if (kind === 'product') adoptProduct(tx, itemId, item.key, remoteId);
-  markPassportsDirtyBy(tx, [{ id: itemId, kind, key: item.key, isNew: true }]);
-  return releaseWaitingFor(tx, kind, item.key);
+  bindItems(
+    tx,
+    adopted.map(({ item: { id, desired }, entry: { remoteId, fields } }) => {
+      // A person may name an entry that cannot be compared. The item's content at the platform is unknown then.
+      const known = knownContent(kind, parseJson<JsonObject>(desired), fields) ?? NOTHING_KNOWN;
+      return { id, baseline: known.payload, hash: known.hash, remoteId, form, adopted: 1 };
+    }),
+  );
+  noteEvents(
+    tx,
+    adopted.map(({ item: { id }, entry: { remoteId } }) => {
+      const message = `The item was at the platform before, with the id ${remoteId}.`;
+      return { id, revision: null, type: 'adopted', detail: { message } };
+    }),
+  );
+  removeListed(
+    tx,
+    kind,
+    adopted.map(({ entry }) => entry),
+  );
+  reconcileAll(
+    tx,
+    adopted.map(({ item }) => item.id),
+  );
+  if (kind === 'product') adoptProducts(tx, adopted);
+  markPassportsDirtyBy(
+    tx,
+    adopted.map(({ item: { id, key } }) => ({ id, kind, key, isNew: true })),
+  );
+  const released = releaseWaiting(
+    tx,
+    adopted.map(({ item: { key } }) => ({ kind, key })),
+  );
+  return released.reduce((sum, count) => sum + count, 0);
 }
 
 /**
@@ -92,11 +127,12 @@ function adoptItem(tx: Tx, itemId: number, kind: ListableKind, { remoteId, field
  * Returns how many deliveries the adoption has released.
  */
 export function adoptListed(tx: Tx, itemId: number, kind: ListableKind): number {
-  const item = itemById(tx, itemId);
+  const [item] = itemsById(tx, [itemId]);
   if (item === undefined) return 0;
-  const match = matchOf(tx, kind, parseJson<JsonObject>(item.desired));
-  if (match.kind === 'one') return adoptItem(tx, itemId, kind, match.entry);
-  if (match.kind !== 'none') leaveToPerson(tx, itemId, kind, item.key, match);
+  const payload = parseJson<JsonObject>(item.desired);
+  const match = matchesOf(tx, kind, [payload])(payload, NONE_TAKEN);
+  if (match.kind === 'one') return adoptItems(tx, kind, [{ itemId, entry: match.entry }]);
+  if (match.kind !== 'none') blockItems(tx, [{ id: itemId, reason: unclearReason(kind, item.key, match) }]);
   return 0;
 }
 
@@ -109,66 +145,116 @@ export function endListing(tx: Tx, { list, count }: Parameters<ContactLedger['en
 
 export function compareListed(tx: Tx, kind: ListableKind): Compared {
   const { matchedTo, shown, hides } = listStanding(tx, kind);
-  const counts = { adopted: 0, ambiguous: 0 };
   if (isNothingListed(tx, kind)) {
     endFirstContact(tx, kind);
-    return { ...counts, next: 'released' };
+    return { adopted: 0, ambiguous: 0, next: 'released' };
   }
-  if (hides) return { ...counts, next: 'unusable' };
-  const rows = SQL.creates(tx).all(`${kind}.create`, matchedTo, PAGE);
-  let lastId = matchedTo;
-  for (const { id, key, payload: text } of rows) {
-    const payload = parseJson<JsonObject>(text);
-    const field = keyFieldOf(tx.profile, kind, payload);
-    if (field !== null && !shown.includes(field)) return { ...counts, next: 'unusable' };
-    const match = matchOf(tx, kind, payload);
-    const publications = match.kind === 'one' && kind === 'product' ? publicationsNeeded(tx) : null;
-    if (publications !== null) {
-      setMatchedTo(tx, kind, lastId);
-      return { ...counts, next: publications };
-    }
-    if (match.kind === 'one') {
-      adoptItem(tx, id, kind, match.entry);
-      counts.adopted += 1;
-    } else if (match.kind !== 'none') {
-      leaveToPerson(tx, id, kind, key, match);
-      counts.ambiguous += 1;
-    }
-    lastId = id;
-  }
+  if (hides) return { adopted: 0, ambiguous: 0, next: 'unusable' };
+  const rows = SQL.creates(tx)
+    .all(`${kind}.create`, matchedTo, PAGE)
+    .map(({ payload, ...row }) => ({ ...row, payload: parseJson<JsonObject>(payload) }));
+  const { adoptions, blocked, lastId, stop } = compareCreates(tx, kind, rows, { shown, lastId: matchedTo });
+  adoptItems(tx, kind, adoptions);
+  blockItems(tx, blocked);
+  const counts = { adopted: adoptions.length, ambiguous: blocked.length };
+  if (stop === 'unusable') return { ...counts, next: stop };
   setMatchedTo(tx, kind, lastId);
+  if (stop !== null) return { ...counts, next: stop };
   if (rows.length === PAGE) return { ...counts, next: 'more' };
   endFirstContact(tx, kind);
   return { ...counts, next: 'released' };
 }
 
+interface ComparedCreate {
+  id: number;
+  key: string;
+  payload: JsonObject;
+}
+
+/** Compares creates with the list in their order, up to one that cannot be decided now. */
+function compareCreates(
+  tx: Tx,
+  kind: ListableKind,
+  creates: readonly ComparedCreate[],
+  { shown, lastId: before }: { shown: readonly string[]; lastId: number },
+) {
+  const matchOf = matchesOf(
+    tx,
+    kind,
+    creates.map(({ payload }) => payload),
+  );
+  const publications = kind === 'product' && creates.length > 0 ? publicationsNeeded(tx) : null;
+  const adoptions: Adoption[] = [];
+  const blocked: { id: number; reason: Reason }[] = [];
+  const taken = new Set<string>();
+  let lastId = before;
+  for (const { id, key, payload } of creates) {
+    const field = keyFieldOf(tx.profile, kind, payload);
+    if (field !== null && !shown.includes(field)) return { adoptions, blocked, lastId, stop: 'unusable' as const };
+    const match = matchOf(payload, taken);
+    if (match.kind === 'one') {
+      if (publications !== null) return { adoptions, blocked, lastId, stop: publications };
+      adoptions.push({ itemId: id, entry: match.entry });
+      taken.add(match.entry.remoteId);
+    } else if (match.kind !== 'none') blocked.push({ id, reason: unclearReason(kind, key, match) });
+    lastId = id;
+  }
+  return { adoptions, blocked, lastId, stop: null };
+}
+
 /**
- * Sets the passport of an adopted product to the state of its publication, and marks the product's BOM items as
+ * Sets the passports of adopted products to the states of their publications, and marks the BOM items of the products as
  * unanswered.
  */
-function adoptProduct(tx: Tx, itemId: number, key: string, remoteId: string): void {
-  const item = itemById(tx, itemId);
-  if (item === undefined) return;
-  const isPublic = isListedAsPublic(tx, { remoteId, sku: item.naturalKey });
-  if (isPublic !== null) adoptPassport(tx, item, isPublic ? 'published' : 'unpublished');
-  markPartsUnknown(tx, itemId);
-  reconcileAll(tx, partsOfProduct(tx, key));
+function adoptProducts(tx: Tx, adopted: readonly { item: ItemRow; entry: ListedEntry }[]): void {
+  const isPublic = listedAsPublic(
+    tx,
+    adopted.map(({ item, entry: { remoteId } }) => ({ remoteId, sku: item.naturalKey })),
+  );
+  adoptPassports(
+    tx,
+    adopted.flatMap(({ item, entry }) => {
+      const status = isPublic.get(entry.remoteId);
+      return status === undefined ? [] : { owner: item, status: status ? 'published' : 'unpublished' };
+    }),
+  );
+  markPartsUnknown(
+    tx,
+    adopted.map(({ item }) => item.id),
+  );
+  const parts = partsOfProducts(
+    tx,
+    adopted.map(({ item }) => item.key),
+  );
+  reconcileAll(
+    tx,
+    parts.map(({ id }) => id),
+  );
 }
 
-/** Finds an item's entry in the stored list. An entry whose remote id another item has already does not count. */
-function matchOf(tx: Tx, kind: ListableKind, payload: JsonObject): Match | Incomparable {
-  const match = findListed(tx, kind, payload);
-  if (match.kind !== 'one') return match;
-  if (SQL.isBound(tx).get(kind, match.entry.remoteId) !== undefined) return { kind: 'none' };
-  const isComparable = knownContent(kind, payload, match.entry.fields) !== null;
-  return isComparable ? match : { kind: 'incomparable', remoteId: match.entry.remoteId };
+/**
+ * Looks for the entries of items in the stored list. Returns a function that finds the entry of one of them. An entry whose remote id
+ * another item has already does not count.
+ */
+function matchesOf(tx: Tx, kind: ListableKind, payloads: readonly JsonObject[]) {
+  const search = searchListed(tx, kind, payloads);
+  const found = payloads.map((payload) => search(payload, NONE_TAKEN));
+  const ids = found.flatMap((match) => (match.kind === 'one' ? match.entry.remoteId : []));
+  const bound = new Set(ids.length === 0 ? [] : SQL.bound(tx).all(JSON.stringify(ids), kind));
+  return (payload: JsonObject, taken: ReadonlySet<string>): Match | Incomparable => {
+    const match = search(payload, taken);
+    if (match.kind !== 'one') return match;
+    if (bound.has(match.entry.remoteId)) return { kind: 'none' };
+    const isComparable = knownContent(kind, payload, match.entry.fields) !== null;
+    return isComparable ? match : { kind: 'incomparable', remoteId: match.entry.remoteId };
+  };
 }
 
-/** Blocks an item for a person, because its entry in the list is not clear. */
-function leaveToPerson(tx: Tx, itemId: number, kind: ListableKind, key: string, match: Unclear): void {
-  const isIncomparable = match.kind === 'incomparable';
-  const reason = isIncomparable ? incomparableReason(kind, key, match) : ambiguousReason(kind, key, match);
-  blockItems(tx, [{ id: itemId, reason }]);
+const NONE_TAKEN: ReadonlySet<string> = new Set();
+
+/** Why an item is blocked for a person: its entry in the list is not clear. */
+function unclearReason(kind: ListableKind, key: string, match: Unclear): Reason {
+  return match.kind === 'incomparable' ? incomparableReason(kind, key, match) : ambiguousReason(kind, key, match);
 }
 
 /** An entry that has the item's natural key, and whose fields cannot be compared with the fields of the item. */
@@ -237,23 +323,30 @@ export function answerParts(
 ): PartsAnswer {
   const { found, unknown } = unansweredProducts(tx, products);
   const message = present ? PART_PRESENT : PART_ABSENT;
-  let bomItems = 0;
-  for (const { id, key } of found) {
-    const open = partsOfProduct(tx, key).filter((part) => awaitsAnswer(tx, part));
-    markPartsKnown(tx, id);
-    if (present) acknowledgeParts(tx, open);
-    noteEvents(
-      tx,
-      open.map((part) => ({ id: part, revision: null, type: 'person', detail: { message } })),
-    );
-    reconcileAll(tx, open, true);
-    bomItems += open.length;
-    markPassportsDirtyBy(tx, [
-      ...open.map((part) => ({ id: part, kind: 'bom_item' as const, key: '', isNew: false })),
-      { id, kind: 'product', key, isNew: false },
-    ]);
-  }
-  return { products: found.length, bomItems, unknown };
+  const parts = partsOfProducts(
+    tx,
+    found.map(({ key }) => key),
+  );
+  const open = itemsById(
+    tx,
+    parts.map(({ id }) => id),
+  ).filter((item) => isOpenState(item.state) && hasReason(item, 'parts_unknown'));
+  const ids = open.map(({ id }) => id);
+  markPartsKnown(
+    tx,
+    found.map(({ id }) => id),
+  );
+  if (present) acknowledgeParts(tx, ids);
+  noteEvents(
+    tx,
+    ids.map((id) => ({ id, revision: null, type: 'person', detail: { message } })),
+  );
+  reconcileAll(tx, ids, true);
+  markPassportsDirtyBy(tx, [
+    ...ids.map((id) => ({ id, kind: 'bom_item' as const, key: '', isNew: false })),
+    ...found.map(({ id, key }) => ({ id, kind: 'product' as const, key, isNew: false })),
+  ]);
+  return { products: found.length, bomItems: ids.length, unknown };
 }
 
 export function adoptAs(tx: Tx, { name, kind, remoteId }: Choice): { key: string } | null {
@@ -261,14 +354,11 @@ export function adoptAs(tx: Tx, { name, kind, remoteId }: Choice): { key: string
   if (row === undefined) return null;
   // A person types an id as text. The list shows whether the platform's ids are numbers or texts.
   const id = JSON.stringify(remoteId);
-  const entry = listedEntry(tx, kind, id) ?? listedEntry(tx, kind, otherForm(remoteId));
-  adoptItem(tx, row.id, kind, entry ?? { remoteId: id, fields: {} });
+  const other = otherForm(remoteId);
+  const entries = listedEntries(tx, kind, [id, other]);
+  const entry = entries.get(id) ?? entries.get(other) ?? { remoteId: id, fields: {} };
+  adoptItems(tx, kind, [{ itemId: row.id, entry }]);
   return { key: row.key };
-}
-
-function awaitsAnswer(tx: Tx, part: number): boolean {
-  const open = openDeliveryOf(tx, part);
-  return open !== undefined && hasReason(open, 'parts_unknown');
 }
 
 /** The same id as JSON of the other type: the number 7 for the text "7". */

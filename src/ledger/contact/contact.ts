@@ -58,9 +58,9 @@ const SQL = {
      LEFT JOIN meta b ON b.name = 'first_read:' || i.source`,
   ),
   any: column('SELECT 1 FROM items WHERE parts_unknown = 1 LIMIT 1'),
-  of: column<[string], number>(
-    `SELECT f.item_id FROM refs f JOIN items i ON i.id = f.item_id
-     WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item'`,
+  parts: statement<[string], { id: number }>(
+    `SELECT i.id FROM json_each(?) k CROSS JOIN refs f ON f.kind = 'product' AND f.key = k.value AND f.role = 'product'
+     CROSS JOIN items i ON i.id = f.item_id WHERE i.kind = 'bom_item' ORDER BY i.id`,
   ),
   unanswered: statement<[], { id: number; key: string; naturalKey: string | null }>(
     'SELECT id, key, natural_key AS naturalKey FROM items WHERE parts_unknown = 1 ORDER BY key',
@@ -90,8 +90,8 @@ export function noticeCreates(
 ): void {
   if (!comparesLists(tx) || isNothingListed(tx, kind)) return;
   if (!isListNeeded(tx, kind)) {
-    const isShown = creates.some(({ desired }) => isListedOrSimilar(tx, kind, parseJson<JsonObject>(desired)));
-    if (!isShown) return;
+    const payloads = creates.map(({ desired }) => parseJson<JsonObject>(desired));
+    if (!isListedOrSimilar(tx, kind, payloads)) return;
     needList(tx, kind);
   }
   // A new create may begin for an item that was compared before, so the comparison goes back to the lowest id.
@@ -220,11 +220,11 @@ export function partStandings(tx: Tx, itemIds: readonly number[]): ReadonlyMap<n
   );
 }
 
-/** Call it after a product was adopted. */
-export function markPartsUnknown(tx: Tx, itemId: number): void {
-  if (tx.contactRules.bom === 'create') return;
+/** Call it after products were adopted. */
+export function markPartsUnknown(tx: Tx, itemIds: readonly number[]): void {
+  if (tx.contactRules.bom === 'create' || itemIds.length === 0) return;
   adopted(tx).any = true;
-  setPartsUnknown(tx, [itemId], 1);
+  setPartsUnknown(tx, itemIds, 1);
 }
 
 /** Call it when BOM items are known to be at the platform, with the content that their source has. */
@@ -232,9 +232,9 @@ export function acknowledgeParts(tx: Tx, itemIds: readonly number[]): void {
   acknowledgeDesired(tx, itemIds, tx.forms.presentOf('bom_item'));
 }
 
-/** Finds the ids of a product's BOM items. */
-export function partsOfProduct(tx: Tx, productKey: string): number[] {
-  return SQL.of(tx).all(productKey);
+/** The BOM items of these products. */
+export function partsOfProducts(tx: Tx, productKeys: readonly string[]): { id: number }[] {
+  return productKeys.length === 0 ? [] : SQL.parts(tx).all(JSON.stringify(productKeys));
 }
 
 /**
@@ -255,8 +255,8 @@ export function unansweredProducts(
   return { found, unknown: products.filter((name) => !known.has(name)) };
 }
 
-export function markPartsKnown(tx: Tx, productId: number): void {
-  setPartsUnknown(tx, [productId], 0);
+export function markPartsKnown(tx: Tx, productIds: readonly number[]): void {
+  setPartsUnknown(tx, productIds, 0);
 }
 
 /**

@@ -71,12 +71,13 @@ const SQL = {
   bound: column<[string], number>("SELECT count(*) FROM items WHERE kind = ? AND remote_id <> 'null'"),
   clear: statement<[string]>('DELETE FROM listed WHERE kind = ?'),
   clearKeys: statement<[string]>('DELETE FROM listed_keys WHERE kind = ?'),
-  store: statement<[string, string, string]>(
-    `INSERT INTO listed (kind, remote_id, fields) VALUES (?, ?, ?)
+  store: statement<[string, string]>(
+    `INSERT INTO listed (kind, remote_id, fields) SELECT CAST(? AS TEXT), value ->> 0, value ->> 1 FROM json_each(?) WHERE TRUE
      ON CONFLICT (kind, remote_id) DO UPDATE SET fields = excluded.fields`,
   ),
-  storeKey: statement<[string, string, string, string, string, string]>(
-    `INSERT INTO listed_keys (kind, field, folded, remote_id, value, standing) VALUES (?, ?, ?, ?, ?, ?)
+  storeKeys: statement<[string, string]>(
+    `INSERT INTO listed_keys (kind, remote_id, field, folded, value, standing)
+     SELECT CAST(? AS TEXT), value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?) WHERE TRUE
      ON CONFLICT (kind, field, folded, remote_id) DO UPDATE SET value = excluded.value, standing = excluded.standing`,
   ),
   prune: statement<[{ kind: string }]>(
@@ -88,19 +89,25 @@ const SQL = {
     `DELETE FROM listed_keys WHERE kind = @kind
      AND NOT EXISTS (SELECT 1 FROM listed l WHERE l.kind = @kind AND l.remote_id = listed_keys.remote_id)`,
   ),
-  remove: statement<[string, string]>('DELETE FROM listed WHERE kind = ? AND remote_id = ?'),
-  removeKey: statement<[string, string, string, string]>(
-    'DELETE FROM listed_keys WHERE kind = ? AND field = ? AND folded = ? AND remote_id = ?',
+  remove: statement<[string, string]>(
+    'DELETE FROM listed WHERE kind = ? AND remote_id IN (SELECT value FROM json_each(?))',
+  ),
+  removeKeys: statement<[string, string]>(
+    `DELETE FROM listed_keys WHERE kind = ?
+     AND (field, folded, remote_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))`,
   ),
   ids: column<[string], string>('SELECT remote_id FROM listed WHERE kind = ?'),
   count: column<[string], number>('SELECT count(*) FROM listed WHERE kind = ?'),
   any: column<[string], number>('SELECT 1 FROM listed WHERE kind = ? LIMIT 1'),
-  entry: statement<[string, string], { remoteId: string; fields: string }>(
-    'SELECT remote_id AS remoteId, fields FROM listed WHERE kind = +? AND remote_id = +?',
+  entries: statement<[string, string], { remoteId: string; fields: string }>(
+    `SELECT l.remote_id AS remoteId, l.fields FROM json_each(?) k CROSS JOIN listed l ON l.kind = +? AND l.remote_id = k.value`,
   ),
-  byKey: statement<[string, string, string], KeyRow>(
-    `SELECT remote_id AS remoteId, field, value, standing FROM listed_keys
-     WHERE kind = +? AND field = +? AND folded = +? LIMIT ${2 * SHOWN_MAX}`,
+  // Of each key the first entries.
+  byKeys: statement<[string, string], KeyRow & { at: number }>(
+    `SELECT * FROM (
+       SELECT k.key AS at, row_number() OVER (PARTITION BY k.key ORDER BY l.remote_id) AS number, l.remote_id AS remoteId, l.value, l.standing
+       FROM json_each(?) k CROSS JOIN listed_keys l ON l.kind = +? AND l.field = k.value ->> 0 AND l.folded = k.value ->> 1
+     ) e WHERE number <= ${2 * SHOWN_MAX} ORDER BY at, number`,
   ),
 };
 
@@ -261,21 +268,25 @@ function storeListedEntries(
 ): { shown: string[]; hides: boolean } {
   const fields = keyFields(tx, list);
   const shown = new Set<string>();
+  const rows: [remoteId: string, fields: string][] = [];
+  const keys: [remoteId: string, field: string, folded: string, value: string, standing: KeyStanding][] = [];
   let hides = false;
   for (const { remoteId, fields: content } of entries) {
     const id = JSON.stringify(remoteId);
-    SQL.store(tx).run(list, id, JSON.stringify(content));
+    rows.push([id, JSON.stringify(content)]);
     let standing: KeyStanding = 'key';
     for (const field of fields) {
       const isShown = Object.hasOwn(content, field);
       const value = keyText(content[field]);
       if (isShown) shown.add(field);
-      if (value !== null) SQL.storeKey(tx).run(list, field, foldedKey(value), id, value, standing);
+      if (value !== null) keys.push([id, field, foldedKey(value), value, standing]);
       if (value !== null) standing = 'other';
       else if (!isShown && standing === 'key') standing = 'hidden';
     }
     hides ||= fields.every((field) => !Object.hasOwn(content, field));
   }
+  if (rows.length > 0) SQL.store(tx).run(list, JSON.stringify(rows));
+  if (keys.length > 0) SQL.storeKeys(tx).run(list, JSON.stringify(keys));
   return { shown: [...shown], hides };
 }
 
@@ -285,13 +296,17 @@ function pruneListed(tx: Tx, kind: ListableKind): void {
   SQL.pruneKeys(tx).run({ kind });
 }
 
-export function removeListed(tx: Tx, kind: ListableKind, remoteId: string): void {
-  const found = listedEntry(tx, kind, remoteId);
-  SQL.remove(tx).run(kind, remoteId);
-  for (const field of found === null ? [] : keyFields(tx, kind)) {
-    const value = keyText(found?.fields[field]);
-    if (value !== null) SQL.removeKey(tx).run(kind, field, foldedKey(value), remoteId);
-  }
+/** Removes entries that belong to items of this ledger now. */
+export function removeListed(tx: Tx, kind: ListableKind, entries: readonly ListedEntry[]): void {
+  if (entries.length === 0) return;
+  SQL.remove(tx).run(kind, JSON.stringify(entries.map(({ remoteId }) => remoteId)));
+  const keys = entries.flatMap(({ remoteId, fields }) =>
+    keyFields(tx, kind).flatMap((field) => {
+      const value = keyText(fields[field]);
+      return value === null ? [] : [[field, foldedKey(value), remoteId]];
+    }),
+  );
+  if (keys.length > 0) SQL.removeKeys(tx).run(kind, JSON.stringify(keys));
 }
 
 function listedIds(reads: Reads, list: ContactList): (string | number)[] {
@@ -337,63 +352,134 @@ type KeyStanding = 'key' | 'other' | 'hidden';
 
 interface KeyRow {
   remoteId: string;
-  field: string;
   value: string;
   standing: KeyStanding;
 }
 
-export function listedEntry(tx: Tx, list: ContactList, remoteId: string): ListedEntry | null {
-  const row = SQL.entry(tx).get(list, remoteId);
-  return row ? { remoteId: row.remoteId, fields: parseJson<JsonObject>(row.fields) } : null;
+/** Entries of a list, by their remote ids. */
+export function listedEntries(reads: Reads, list: ContactList, remoteIds: readonly string[]): Map<string, ListedEntry> {
+  if (remoteIds.length === 0) return new Map();
+  const rows = SQL.entries(reads).all(JSON.stringify([...new Set(remoteIds)]), list);
+  return new Map(rows.map(({ remoteId, fields }) => [remoteId, { remoteId, fields: parseJson<JsonObject>(fields) }]));
 }
 
-/** True if some entry is this item or is similar to it. */
-export function isListedOrSimilar(tx: Tx, kind: ListableKind, payload: JsonObject): boolean {
-  const { exact, similar } = rowsOf(tx, kind, payload);
-  return exact.length + similar.length > 0;
+/** The stored values of a list that are equal to these, in any case. Returns a function that finds those of one value. */
+function keysIn(reads: Reads, list: ContactList, wanted: readonly ListedKey[]): (key: ListedKey) => readonly KeyRow[] {
+  const name = ({ field, value }: ListedKey) => JSON.stringify([field, foldedKey(value)]);
+  const names = [...new Set(wanted.map(name))];
+  const rows = names.length === 0 ? [] : SQL.byKeys(reads).all(`[${names.join(',')}]`, list);
+  const found = Map.groupBy(rows, ({ at }) => names[at]);
+  return (key) => found.get(name(key)) ?? [];
 }
 
-export function findListed(tx: Tx, kind: ListableKind, payload: JsonObject): Match {
-  const { exact, similar } = rowsOf(tx, kind, payload);
-  const [only] = exact;
-  if (exact.length + similar.length === 0) return { kind: 'none' };
-  const found = exact.length === 1 && only ? listedEntry(tx, kind, only.remoteId) : null;
-  if (found !== null) return { kind: 'one', entry: found };
-  const several = exact.length > 1;
-  return { kind: 'unclear', several, entries: (several ? exact : similar).slice(0, SHOWN_MAX) };
+interface ListedKey {
+  field: string;
+  value: string;
 }
 
-/** Whether a product's passport is public; null if no publication of it is listed. */
-export function isListedAsPublic(tx: Tx, { remoteId, sku }: { remoteId: string; sku: string | null }): boolean | null {
-  const id = String(parseJson<string | number>(remoteId));
-  const rows = SQL.byKey(tx).all('publication', 'product_id', foldedKey(id));
-  // A publication is found by the product's id. The SKU counts only if no publication has that id.
-  const named = rows.length > 0 || sku === null ? rows : SQL.byKey(tx).all('publication', 'sku', foldedKey(sku));
-  const publications = named.flatMap((row) =>
-    row.standing === 'other' ? [] : (listedEntry(tx, 'publication', row.remoteId) ?? []),
+/** True if some entry is one of these items or is similar to it. */
+export function isListedOrSimilar(tx: Tx, kind: ListableKind, payloads: readonly JsonObject[]): boolean {
+  const rowsOf = keyRowsOf(tx, kind, payloads);
+  return payloads.some((payload) => {
+    const { exact, similar } = rowsOf(payload, NONE);
+    return exact.length + similar.length > 0;
+  });
+}
+
+/** Looks for items in the list. Returns a function that finds one of them, without the entries that the caller has taken. */
+export function searchListed(
+  tx: Tx,
+  kind: ListableKind,
+  payloads: readonly JsonObject[],
+): (payload: JsonObject, taken: ReadonlySet<string>) => Match {
+  const rowsOf = keyRowsOf(tx, kind, payloads);
+  const shown = listedEntries(
+    tx,
+    kind,
+    payloads.flatMap((payload) => rowsOf(payload, NONE).exact.map(({ remoteId }) => remoteId)),
   );
-  if (publications.length === 0) return null;
-  return publications.some(({ fields }) => fields['is_public'] === true);
+  return (payload, taken) => {
+    const { exact, similar } = rowsOf(payload, taken);
+    const [only] = exact;
+    if (exact.length + similar.length === 0) return { kind: 'none' };
+    const found = exact.length === 1 && only ? shown.get(only.remoteId) : undefined;
+    if (found !== undefined) return { kind: 'one', entry: found };
+    const several = exact.length > 1;
+    return { kind: 'unclear', several, entries: (several ? exact : similar).slice(0, SHOWN_MAX) };
+  };
 }
 
-/** The entries with one of the item's keys: `exact` have the same natural key, `similar` may be the item. */
-function rowsOf(tx: Tx, kind: ListableKind, payload: JsonObject): { exact: KeyRow[]; similar: KeyRow[] } {
-  const exact: KeyRow[] = [];
-  const similar: KeyRow[] = [];
-  let hasKey = false;
-  for (const field of tx.profile.naturalKeys[kind]) {
-    const value = keyText(payload[field]);
-    if (value === null) continue;
-    for (const row of SQL.byKey(tx).all(kind, field, foldedKey(value))) {
-      const isSame = row.value.normalize('NFC') === value.normalize('NFC');
-      if (!hasKey) (isSame && row.standing !== 'other' ? exact : similar).push(row);
-      // An entry that does not show the preferred field can only be found by the next field.
-      else if (row.standing === 'hidden') similar.push(row);
-    }
-    hasKey = true;
-  }
-  return { exact, similar };
+const NONE: ReadonlySet<string> = new Set();
+
+/** Whether the passports of products are public, by the product's remote id. A product is left out if no publication of it is listed. */
+export function listedAsPublic(
+  tx: Tx,
+  products: readonly { remoteId: string; sku: string | null }[],
+): ReadonlyMap<string, boolean> {
+  const keysOf = ({ remoteId, sku }: { remoteId: string; sku: string | null }) => ({
+    byId: { field: 'product_id', value: String(parseJson<string | number>(remoteId)) },
+    bySku: sku === null ? null : { field: 'sku', value: sku },
+  });
+  const wanted = products.map(keysOf);
+  const rowsOf = keysIn(
+    tx,
+    'publication',
+    wanted.flatMap(({ byId, bySku }) => (bySku === null ? byId : [byId, bySku])),
+  );
+  const named = wanted.map(({ byId, bySku }) => {
+    const rows = rowsOf(byId);
+    // A publication is found by the product's id. The SKU counts only if no publication has that id.
+    return (rows.length > 0 || bySku === null ? rows : rowsOf(bySku)).filter(({ standing }) => standing !== 'other');
+  });
+  const entries = listedEntries(
+    tx,
+    'publication',
+    named.flat().map(({ remoteId }) => remoteId),
+  );
+  return new Map(
+    products.flatMap(({ remoteId }, at) => {
+      const publications = (named[at] ?? []).flatMap((row) => entries.get(row.remoteId) ?? []);
+      const isPublic = publications.some(({ fields }) => fields['is_public'] === true);
+      return publications.length === 0 ? [] : [[remoteId, isPublic] as const];
+    }),
+  );
 }
+
+/** The values by which an item may be found, in the order of the profile. */
+function keysOfItem({ profile }: Tx, kind: ListableKind, payload: JsonObject): ListedKey[] {
+  return profile.naturalKeys[kind].flatMap((field) => {
+    const value = keyText(payload[field]);
+    return value === null ? [] : [{ field, value }];
+  });
+}
+
+/**
+ * Returns a function that finds the entries with one of an item's keys: `exact` have the same natural key, `similar` may be the item.
+ */
+function keyRowsOf(tx: Tx, kind: ListableKind, payloads: readonly JsonObject[]) {
+  const rowsOf = keysIn(
+    tx,
+    kind,
+    payloads.flatMap((payload) => keysOfItem(tx, kind, payload)),
+  );
+  return (payload: JsonObject, taken: ReadonlySet<string>) => {
+    const exact: Found[] = [];
+    const similar: Found[] = [];
+    for (const [at, key] of keysOfItem(tx, kind, payload).entries()) {
+      for (const { remoteId, value, standing } of rowsOf(key)) {
+        if (taken.has(remoteId)) continue;
+        const isSame = value.normalize('NFC') === key.value.normalize('NFC');
+        const row = { remoteId, field: key.field, value };
+        if (at === 0) (isSame && standing !== 'other' ? exact : similar).push(row);
+        // An entry that does not show the preferred field can only be found by the next field.
+        else if (standing === 'hidden') similar.push(row);
+      }
+    }
+    return { exact, similar };
+  };
+}
+
+type Found = Extract<Match, { kind: 'unclear' }>['entries'][number];
 
 /** The field that is an item's natural key: the first one of the profile's list that has a value. */
 export function keyFieldOf(profile: Profile, kind: ListableKind, payload: JsonObject): string | null {

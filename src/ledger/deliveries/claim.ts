@@ -113,24 +113,25 @@ function claimable(tx: Tx, lists: readonly ToClaim[]): DeliveryRow[][] {
   const rows = new Map(named.map((row) => [row.id, row]));
   const suspended = new Set(suspendedCreates(tx));
   const now = tx.clock.now();
-  return lists.map(({ deliveries }) =>
+  const due = lists.map(({ deliveries }) =>
     deliveries.flatMap(({ id, revision }) => {
       const row = rows.get(id);
       rows.delete(id);
       const isDue = row?.state === 'due' && row.revision === revision && row.dueAt <= now;
       // A create is compared with the platform's list before it is sent for the first time.
-      return isDue && !suspended.has(row.operation) && !isTakenBack(tx, row) ? [row] : [];
+      return isDue && !suspended.has(row.operation) ? [row] : [];
     }),
   );
-}
-
-/**
- * True if the write of a passport was taken back because its product is not complete any more. False for a
- * withdrawal, because it needs no complete product, and for an uncertain write, because its result has to be found
- * out.
- */
-function isTakenBack(tx: Tx, { id, operation, uncertain }: DeliveryRow): boolean {
-  return ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0 && takeBackUnlessWanted(tx, id);
+  // The writes of passports whose products are not complete any more. A withdrawal needs no complete product, and the
+  // result of an uncertain write has to be found out.
+  const asking = due
+    .flat()
+    .filter(({ operation, uncertain }) => ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0);
+  const takenBack = takeBackUnlessWanted(
+    tx,
+    asking.map(({ id }) => id),
+  );
+  return due.map((list) => list.filter(({ id }) => !takenBack.has(id)));
 }
 
 /** The imports of changed products that the first deliveries of these lists belong to. */

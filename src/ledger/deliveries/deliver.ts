@@ -18,7 +18,7 @@ import { leaveRequests, removeRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
 import { move } from '../items/revisions.ts';
 import { markPassportsDirtyBy } from '../passports/passport-items.ts';
-import { followPassport } from '../passports/passports.ts';
+import { followPassports } from '../passports/passports.ts';
 import type { Tx } from '../store/tx.ts';
 import type { DeliveryRow, SettleRow } from './delivery-row.ts';
 import { importSizes } from './imports.ts';
@@ -127,9 +127,13 @@ export function deliverAll(tx: Tx, deliveries: readonly Delivery[]): ReadonlyMap
     tx,
     unlike.map(({ row }) => row.id),
   );
+  const followed = followPassports(
+    tx,
+    deliveries.flatMap(({ row: { id, kind } }) => (kind === 'passport' ? id : [])),
+  );
   return new Map(
     deliveries.map(({ row: { id, kind } }) => {
-      const isFollowed = kind === 'passport' ? followPassport(tx, id) : staged.get(id) === 'due';
+      const isFollowed = kind === 'passport' ? followed.has(id) : staged.get(id) === 'due';
       return [id, (released.get(id) ?? 0) + (isFollowed ? 1 : 0)];
     }),
   );

@@ -10,7 +10,7 @@ import { type ItemRow, isStuck, reasonHas } from '../items/item-row.ts';
 import { numberIn, setDueAt } from '../items/item-writes.ts';
 import { reconcileAll } from '../items/reconcile.ts';
 import { markUnconfirmed } from '../items/revisions.ts';
-import { sendPassportAgain } from '../passports/passports.ts';
+import { sendPassportsAgain } from '../passports/passports.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
@@ -107,7 +107,8 @@ export function recheckBlocked(tx: Tx, { limit }: { limit: number }): { staged: 
       true,
     ).keys(),
   );
-  for (const { id, kind } of rows) if (kind === 'passport' && sendPassportAgain(tx, id)) staged.add(id);
+  const passports = rows.flatMap(({ id, kind }) => (kind === 'passport' ? id : []));
+  for (const id of sendPassportsAgain(tx, passports)) staged.add(id);
   const left = rows.filter(({ id }) => !staged.has(id));
   setDueAt(
     tx,

@@ -114,7 +114,6 @@ export const ITEM_COLUMNS = itemColumns('items');
 export const REVISIONS_MAX = 20;
 
 const SQL = {
-  byId: statement<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
   byIds: statement<[string], ItemRow>(
     `SELECT ${itemColumns('i')} FROM json_each(?) listed CROSS JOIN items i ON i.id = listed.value ORDER BY listed.key`,
   ),
@@ -126,13 +125,6 @@ const SQL = {
   ),
 };
 
-export interface OpenDelivery {
-  state: DeliveryState;
-  operation: Operation;
-  /** The reason as JSON. */
-  reason: string | null;
-}
-
 /** The stored items with these names, by `nameOf`. Unknown names are left out. One statement for each kind. */
 export function findItems(tx: Tx, names: readonly ItemName[]): Map<string, ItemRow> {
   const found = new Map<string, ItemRow>();
@@ -143,10 +135,6 @@ export function findItems(tx: Tx, names: readonly ItemName[]): Map<string, ItemR
   return found;
 }
 
-export function itemById(tx: Tx, id: number): ItemRow | undefined {
-  return SQL.byId(tx).get(id);
-}
-
 /** The items with these ids, in the same order. */
 export function itemsById(tx: Tx, ids: readonly number[]): ItemRow[] {
   return ids.length === 0 ? [] : SQL.byIds(tx).all(JSON.stringify(ids));
@@ -155,12 +143,6 @@ export function itemsById(tx: Tx, ids: readonly number[]): ItemRow[] {
 /** The items that these records make, in the order of the records. */
 export function itemsOfRecords(tx: Tx, recordIds: readonly number[]): (ItemRow & { recordId: number })[] {
   return recordIds.length === 0 ? [] : SQL.byRecords(tx).all(JSON.stringify(recordIds));
-}
-
-export function openDeliveryOf(tx: Tx, itemId: number): OpenDelivery | undefined {
-  const item = SQL.byId(tx).get(itemId);
-  if (item === undefined || item.operation === null || !isOpenState(item.state)) return undefined;
-  return { state: item.state, operation: item.operation, reason: item.reason };
 }
 
 /** The name of an item: its kind and key. */

@@ -3,7 +3,7 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
-import { hasRefs, type Item, type ItemKind, type ItemRef, type SubjectKind } from '../../domain/item.ts';
+import { hasRefs, type Item, type ItemKind, type ItemRef } from '../../domain/item.ts';
 import { column, insertMany, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { type ItemName, type ItemRow, mayHaveArrived } from './item-row.ts';
@@ -269,10 +269,6 @@ export function makeDue(
     {},
   );
   return markUnconfirmedIfRestored(tx, waiting);
-}
-
-export function releaseWaitingFor(tx: Tx, kind: SubjectKind, key: string): number {
-  return releaseWaiting(tx, [{ kind, key }])[0] ?? 0;
 }
 
 /** Of these items, those that refer to an item without a remote id. */

@@ -17,8 +17,8 @@ import {
   type ItemRow,
   isOpen,
   isOpenState,
-  itemById,
   itemColumns,
+  itemsById,
   mayHaveArrived,
   REVISIONS_MAX,
   reasonText,
@@ -360,10 +360,9 @@ function keptReason({ kind, key }: KeptKey['item'], naturalKey: string): object 
   };
 }
 
-/** Marks the open delivery of an item, or the delivery that follows it, as urgent, because a person waits for it. */
-export function hastenDelivery(tx: Tx, itemId: number): void {
-  const item = itemById(tx, itemId);
-  if (item && isOpenState(item.state)) markByHand(tx, [itemId]);
+/** Marks the open deliveries of items as urgent, because a person waits for them. */
+export function hastenDeliveries(tx: Tx, itemIds: readonly number[]): void {
+  markByHand(tx, idsOf(itemsById(tx, itemIds).filter(({ state }) => isOpenState(state))));
 }
 
 /** Ends deliveries by a manual resolution. The same payload is not staged again until it changes. */
@@ -379,10 +378,12 @@ export function ignoreDeliveries(tx: Tx, ended: readonly { item: ItemRow; reason
   );
 }
 
-/** Takes back the staged delivery of an item, unless the API may have received it. */
-export function takeBackDelivery(tx: Tx, itemId: number): void {
-  const item = itemById(tx, itemId);
-  if (item && !mayHaveArrived(item)) supersedeRevisions(tx, [item]);
+/** Takes back the staged deliveries of items, unless the API may have received them. */
+export function takeBackDeliveries(tx: Tx, itemIds: readonly number[]): void {
+  supersedeRevisions(
+    tx,
+    itemsById(tx, itemIds).filter((item) => !mayHaveArrived(item)),
+  );
 }
 
 /**

@@ -11,7 +11,7 @@ import { formatPlace, type Place } from '../../domain/place.ts';
 import { kindWord } from '../../domain/words.ts';
 import { isOpen } from '../items/item-row.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
-import { statement } from '../store/statement.ts';
+import { column, statement } from '../store/statement.ts';
 import type { Reads } from '../store/tx.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 
@@ -68,34 +68,41 @@ function guardBlocker(source: string, { message, acceptedAt, isLeft, isOlder }: 
   return `${held} ${guardAdvice({ source, isLeft: isLeft === 1, isOlder: isOlder === 1 })}`;
 }
 
-const QUARANTINED = `SELECT r.place, r.issues FROM holds h JOIN records r ON r.id = h.record_id
+/** The quarantined rows in `holds`. */
+const QUARANTINED = `JOIN records r ON r.id = h.record_id
    JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
-   WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND`;
+   WHERE r.state = 'quarantined' AND r.missing_since IS NULL`;
 
 const SQL = {
-  product: statement<[number], PartRow & { missing: number; released: number }>(
-    `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, ${WAITS_FOR}, i.missing_since IS NOT NULL AS missing,
+  products: statement<[string], PartRow & { id: number; missing: number; released: number }>(
+    `SELECT i.id, i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, ${WAITS_FOR}, i.missing_since IS NOT NULL AS missing,
        i.missing_since IS NULL AND i.record_id IS NULL AS released
-     FROM items i LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
+     FROM json_each(?) k CROSS JOIN items i ON i.id = k.value LEFT JOIN records r ON r.id = i.record_id`,
   ),
-  // A BOM item that its source no longer has and that never reached the API does not count.
-  parts: statement<[string, number], PartRow>(
-    `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, ${WAITS_FOR} FROM refs f JOIN items i ON i.id = f.item_id
-     LEFT JOIN records r ON r.id = i.record_id
-     WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND (
-       (${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
-       OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL AND NOT ${IS_PARTIAL}))
-     ORDER BY i.id LIMIT ?`,
+  // Of each product the first ones. A BOM item that its source no longer has and that never reached the API does not count.
+  parts: statement<[{ keys: string; limit: number }], PartRow & { product: string }>(
+    `SELECT * FROM (
+       SELECT f.key AS product, row_number() OVER (PARTITION BY f.key ORDER BY i.id) AS number, i.key, ${OPEN_STATE}, i.reason,
+         ${RECORD_STATE}, r.place, ${WAITS_FOR}
+       FROM json_each(@keys) k CROSS JOIN refs f ON f.kind = 'product' AND f.key = k.value AND f.role = 'product'
+       CROSS JOIN items i ON i.id = f.item_id LEFT JOIN records r ON r.id = i.record_id
+       WHERE i.kind = 'bom_item' AND (
+         (${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
+         OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL AND NOT ${IS_PARTIAL}))
+     ) p WHERE number <= @limit ORDER BY product, number`,
   ),
-  anyPart: statement<[string], { found: number }>(
-    `SELECT 1 AS found FROM refs f JOIN items i ON i.id = f.item_id
-     WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' LIMIT 1`,
+  withParts: column<[string], string>(
+    `SELECT DISTINCT f.key FROM json_each(?) k CROSS JOIN refs f ON f.kind = 'product' AND f.key = k.value AND f.role = 'product'
+     CROSS JOIN items i ON i.id = f.item_id WHERE i.kind = 'bom_item'`,
   ),
-  rowsOf: statement<[{ sources: string; key: string; limit: number }], QuarantinedRow>(
-    `${QUARANTINED} h.product_key = @key ORDER BY r.id LIMIT @limit`,
+  rowsOf: statement<[{ sources: string; keys: string; limit: number }], QuarantinedRow & { product: string }>(
+    `SELECT * FROM (
+       SELECT h.product_key AS product, row_number() OVER (PARTITION BY h.product_key ORDER BY r.id) AS number, r.place, r.issues
+       FROM json_each(@keys) k CROSS JOIN holds h ON h.product_key = k.value ${QUARANTINED}
+     ) p WHERE number <= @limit ORDER BY product, number`,
   ),
   rowsOfAny: statement<[{ sources: string; limit: number }], QuarantinedRow>(
-    `${QUARANTINED} h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
+    `SELECT r.place, r.issues FROM holds h ${QUARANTINED} AND h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
   ),
   lastRun: statement<[string], { result: string | null; endedAt: number | null }>(
     "SELECT result, ended_at AS endedAt FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
@@ -123,31 +130,56 @@ export function commonBlockers(reads: PassportReads, limit: number): string[] {
   return [...unread, ...rows].slice(0, limit);
 }
 
-/** The other blockers of this product's passport, as about `limit` sentences. */
-export function blockersOf(reads: PassportReads, { id, key, appearedAt }: EvaluatedProduct, limit: number): string[] {
-  const found: string[] = [];
-  const listed = JSON.stringify(reads.passportRules.sources);
-  const product = SQL.product(reads).get(id);
-  if (product?.missing === 1) found.push('The source no longer has the product.');
-  if (product?.released === 1) found.push('No row of the source makes the product any more.');
-  if (product) found.push(...partBlockers('The product', product));
-  for (const row of SQL.rowsOf(reads).all({ sources: listed, key, limit }))
-    found.push(`A row of the product is quarantined: ${rowText(row)}`);
-  for (const part of SQL.parts(reads).all(key, limit)) found.push(...partBlockers(`Its BOM item ${part.key}`, part));
-  if (!SQL.anyPart(reads).get(key)) {
-    for (const source of reads.passportRules.bomSources) {
-      if ((SQL.lastRun(reads).get(source)?.endedAt ?? 0) >= appearedAt) continue;
-      found.push(
-        `No BOM item of the product is known, and the source ${source} has not been read since the product was first read.`,
-      );
-    }
-  }
-  return found.slice(0, limit);
+/** The other blockers of the passports of these products, by the id of the product: of each about `limit` sentences. */
+export function blockersOfAll(
+  reads: PassportReads,
+  products: readonly EvaluatedProduct[],
+  limit: number,
+): ReadonlyMap<number, string[]> {
+  if (products.length === 0) return new Map();
+  const keys = JSON.stringify(products.map(({ key }) => key));
+  const stored = new Map(
+    SQL.products(reads)
+      .all(JSON.stringify(products.map(({ id }) => id)))
+      .map((row) => [row.id, row]),
+  );
+  const sources = JSON.stringify(reads.passportRules.sources);
+  const rows = Map.groupBy(SQL.rowsOf(reads).all({ sources, keys, limit }), ({ product }) => product);
+  const parts = Map.groupBy(SQL.parts(reads).all({ keys, limit }), ({ product }) => product);
+  const withParts = new Set(SQL.withParts(reads).all(keys));
+  const reading = reads.passportRules.bomSources.map((source) => {
+    return { source, endedAt: SQL.lastRun(reads).get(source)?.endedAt ?? 0 };
+  });
+  return new Map(
+    products.map(({ id, key, appearedAt }) => {
+      const found: string[] = [];
+      const product = stored.get(id);
+      if (product?.missing === 1) found.push('The source no longer has the product.');
+      if (product?.released === 1) found.push('No row of the source makes the product any more.');
+      if (product) found.push(...partBlockers('The product', product));
+      for (const row of rows.get(key) ?? []) found.push(`A row of the product is quarantined: ${rowText(row)}`);
+      for (const part of parts.get(key) ?? []) found.push(...partBlockers(`Its BOM item ${part.key}`, part));
+      const unread = withParts.has(key) ? [] : reading.filter(({ endedAt }) => endedAt < appearedAt);
+      for (const { source } of unread) {
+        found.push(
+          `No BOM item of the product is known, and the source ${source} has not been read since the product was first read.`,
+        );
+      }
+      return [id, found.slice(0, limit)];
+    }),
+  );
 }
 
-/** True if nothing blocks the passport of this product. */
-export function isComplete(reads: PassportReads, product: EvaluatedProduct): boolean {
-  return commonBlockers(reads, 1).length === 0 && blockersOf(reads, product, 1).length === 0;
+/** The other blockers of this product's passport, as about `limit` sentences. */
+export function blockersOf(reads: PassportReads, product: EvaluatedProduct, limit: number): string[] {
+  return blockersOfAll(reads, [product], limit).get(product.id) ?? [];
+}
+
+/** The ids of those of these products whose passports nothing blocks. */
+export function completeAmong(reads: PassportReads, products: readonly EvaluatedProduct[]): ReadonlySet<number> {
+  if (products.length === 0 || commonBlockers(reads, 1).length > 0) return new Set();
+  const blockers = blockersOfAll(reads, products, 1);
+  return new Set(products.flatMap(({ id }) => (blockers.get(id)?.length === 0 ? id : [])));
 }
 
 function sourceBlocker(reads: PassportReads, source: string): string | null {

@@ -1,6 +1,5 @@
 // The passports, which are rows of the items table.
 
-import { fault } from '../../domain/faults.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportDesire, PassportStatus } from '../../domain/passport.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
@@ -26,39 +25,61 @@ interface DeliveredItem {
 
 const SQL = {
   any: column<[], number>("SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1"),
-  keepRef: statement<[number, string]>(
-    "INSERT INTO refs (item_id, role, kind, key) VALUES (?, 'product', 'product', ?) ON CONFLICT DO NOTHING",
+  keepRefs: statement<[string]>(
+    `INSERT INTO refs (item_id, role, kind, key)
+     SELECT CAST(value ->> 0 AS INTEGER), 'product', 'product', value ->> 1 FROM json_each(?) WHERE TRUE ON CONFLICT DO NOTHING`,
   ),
 };
 
 /** Whether there is a passport. While there is none, no passport has to be marked, and each delivery asks. */
 const passports = perDatabase((of) => ({ any: SQL.any(of).get() !== undefined }));
 
-/** Stores what is desired of a product's passport, and returns its id. The caller reconciles the item afterwards. */
-export function desirePassport(tx: Tx, { key, naturalKey, source }: PassportOwner, desire: PassportDesire): number {
+/**
+ * Stores what is desired of the passports of products, and returns the ids of the passports by the keys of the products. The caller
+ * reconciles these items afterwards.
+ */
+export function desirePassports(
+  tx: Tx,
+  asked: readonly { owner: PassportOwner; desire: PassportDesire }[],
+): ReadonlyMap<string, number> {
+  if (asked.length === 0) return new Map();
   passports(tx).any = true;
-  const desired = desireText(desire);
-  const id = putPassports(tx, [{ key, naturalKey, source, desired, hash: sha256Url(desired) }]).get(key);
-  if (id === undefined) throw fault('internal', `The passport of ${key} could not be written.`);
-  SQL.keepRef(tx).run(id, key);
-  return id;
+  const ids = putPassports(
+    tx,
+    asked.map(({ owner: { key, naturalKey, source }, desire }) => {
+      const desired = desireText(desire);
+      return { key, naturalKey, source, desired, hash: sha256Url(desired) };
+    }),
+  );
+  SQL.keepRefs(tx).run(JSON.stringify([...ids].map(([key, id]) => [id, key])));
+  return ids;
 }
 
-/** Adopts the passport of an adopted product, in the state that it has at the platform. */
-export function adoptPassport(tx: Tx, product: PassportOwner, status: PassportStatus): void {
-  const id = desirePassport(tx, product, { status, because: 'person', found: true });
-  const text = statusText(status);
-  bindItems(tx, [{ id, baseline: text, hash: sha256Url(text), remoteId: 'null', form: null, adopted: 0 }]);
+/** Adopts the passports of adopted products, in the states that they have at the platform. */
+export function adoptPassports(tx: Tx, adopted: readonly { owner: PassportOwner; status: PassportStatus }[]): void {
+  const ids = desirePassports(
+    tx,
+    adopted.map(({ owner, status }) => ({ owner, desire: { status, because: 'person', found: true } })),
+  );
+  bindItems(
+    tx,
+    adopted.flatMap(({ owner, status }) => {
+      const id = ids.get(owner.key);
+      const text = statusText(status);
+      const bound = { baseline: text, hash: sha256Url(text), remoteId: 'null', form: null, adopted: 0 as const };
+      return id === undefined ? [] : { id, ...bound };
+    }),
+  );
 }
 
-/** Marks a passport as dirty, so that it is evaluated. */
-export function markPassportDirty(tx: Tx, id: number): void {
-  setDirty(tx, [id], 1);
+/** Marks passports as dirty, so that they are evaluated. */
+export function markPassportsDirty(tx: Tx, ids: readonly number[]): void {
+  setDirty(tx, ids, 1);
 }
 
-/** Call it when a passport was evaluated. */
-export function clearPassportDirty(tx: Tx, id: number): void {
-  setDirty(tx, [id], 0);
+/** Call it when passports were evaluated. */
+export function clearPassportsDirty(tx: Tx, ids: readonly number[]): void {
+  setDirty(tx, ids, 0);
 }
 
 /** Marks passports as dirty if they may have waited for these items or may have been refused because of them. */

@@ -12,18 +12,18 @@ import {
 } from '../../domain/passport.ts';
 import type { PassportReplay, ReplaySelection } from '../../domain/ports/replay.ts';
 import { parametersOf, type SelectionParameters, selectedByCause } from '../deliveries/replay.ts';
-import { isStuck, openDeliveryOf } from '../items/item-row.ts';
-import { reconcile } from '../items/reconcile.ts';
-import { hastenDelivery, takeBackDelivery } from '../items/revisions.ts';
+import { isOpenState, isStuck, itemsById } from '../items/item-row.ts';
+import { reconcileAll } from '../items/reconcile.ts';
+import { hastenDeliveries, takeBackDeliveries } from '../items/revisions.ts';
 import { statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
-import { blockersOf, commonBlockers, type EvaluatedProduct, isComplete } from './completeness.ts';
+import { blockersOfAll, commonBlockers, completeAmong, type EvaluatedProduct } from './completeness.ts';
 import {
-  clearPassportDirty,
+  clearPassportsDirty,
   desireIn,
-  desirePassport,
+  desirePassports,
   desireText,
-  markPassportDirty,
+  markPassportsDirty,
   type PassportOwner,
   statusIn,
   statusText,
@@ -92,15 +92,15 @@ function candidates(from: string, first: 'p' | 'q'): string {
 const SQL = {
   candidatesOfPassports: statement<[CandidateQuery], PassportRow>(candidates(PASSPORTS_WITH_PRODUCTS, 'q')),
   candidatesOfProducts: statement<[CandidateQuery], PassportRow>(candidates(PRODUCTS_WITH_PASSPORTS, 'p')),
-  passport: statement<[number], PassportRow>(
-    `SELECT ${PASSPORT_COLUMNS} FROM items q JOIN items p ON p.kind = 'product' AND p.key = q.key WHERE q.id = ?`,
+  passports: statement<[string], PassportRow>(
+    `SELECT ${PASSPORT_COLUMNS} FROM json_each(?) k CROSS JOIN items q ON q.id = k.value
+     CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key`,
   ),
-  // Two statements, each with its own index: a single statement with OR would read all products.
-  productByKey: statement<[string], PassportRow>(
-    `SELECT ${PRODUCTS_WITH_PASSPORTS} WHERE p.kind = 'product' AND p.key = +?`,
-  ),
-  productByNaturalKey: statement<[string], PassportRow>(
-    `SELECT ${PRODUCTS_WITH_PASSPORTS} WHERE p.kind = 'product' AND p.natural_key = +? LIMIT 1`,
+  // A key wins over the natural key of another product. Each has its own index.
+  productsNamed: statement<[{ names: string }], PassportRow & { asked: string }>(
+    `SELECT n.value AS asked, ${PRODUCTS_WITH_PASSPORTS.replace('FROM items p', 'FROM json_each(@names) n CROSS JOIN items p')}
+     WHERE p.id = coalesce((SELECT id FROM items WHERE kind = 'product' AND key = n.value),
+       (SELECT min(id) FROM items WHERE kind = 'product' AND natural_key = n.value))`,
   ),
   unpublished: statement<[{ afterKey: string; limit: number; published: string }], PassportRow>(
     `SELECT ${PRODUCTS_WITH_PASSPORTS} WHERE p.kind = 'product' AND p.key > @afterKey AND p.missing_since IS NULL
@@ -123,50 +123,69 @@ export function evaluatePassports(
   tx: Tx,
   { afterKey, limit }: { afterKey: string | null; limit: number },
 ): { staged: number; lastKey: string | null } {
-  const areAllBlocked = commonBlockers(tx, 1).length > 0;
   // A reload of the config may have changed the policy since the last page.
   const wanted = wantedByPolicy(tx.passportRules);
   const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });
   const list = wanted === null ? SQL.candidatesOfPassports : SQL.candidatesOfProducts;
   const rows = list(tx).all({ ...AT_REST, afterKey: afterKey ?? '', wanted, asWanted, limit });
-  const staged = rows.filter((row) =>
-    evaluate(tx, row, row.dirty === 1, () => !areAllBlocked && blockersOf(tx, row, 1).length === 0),
-  ).length;
+  const staged = evaluateAll(
+    tx,
+    rows.map((row) => ({ row, again: row.dirty === 1 })),
+  ).size;
   return { staged, lastKey: rows.length < limit ? null : (rows.at(-1)?.key ?? null) };
 }
 
-/** Evaluates one passport after a step of it was acknowledged. Returns true if the next step was staged. */
-export function followPassport(tx: Tx, passportId: number): boolean {
-  const row = SQL.passport(tx).get(passportId);
-  if (!row) return false;
-  // If the product is not complete now, the passport is evaluated later.
-  markPassportDirty(tx, passportId);
-  return evaluate(tx, row, true);
+/** Evaluates passports after a step of each was acknowledged. Returns the ids of those whose next step was staged. */
+export function followPassports(tx: Tx, passportIds: readonly number[]): ReadonlySet<number> {
+  const rows = passportsById(tx, passportIds);
+  // If a product is not complete now, its passport is evaluated later.
+  markPassportsDirty(
+    tx,
+    rows.flatMap(({ passportId }) => passportId ?? []),
+  );
+  return evaluateAll(
+    tx,
+    rows.map((row) => ({ row, again: true })),
+  );
 }
 
 /**
- * Takes back a staged initialisation or publication that may not be sent any more, because its product is not
- * complete now. The passport is evaluated again later. Returns true if it was taken back.
+ * Takes back staged initialisations and publications that may not be sent any more, because their products are not
+ * complete now. These passports are evaluated again later. Returns the ids of those that were taken back.
  */
-export function takeBackUnlessWanted(tx: Tx, passportId: number): boolean {
-  const row = SQL.passport(tx).get(passportId);
-  const desire = row && (revised(tx, row) ?? desireIn(row.desired));
-  const isWanted = row && desire && nextStep(statusIn(row.baseline), desire.status) !== null;
-  if (isWanted && mayStep(row, desire, () => isComplete(tx, row))) return false;
-  takeBackDelivery(tx, passportId);
-  markPassportDirty(tx, passportId);
-  return true;
+export function takeBackUnlessWanted(tx: Tx, passportIds: readonly number[]): ReadonlySet<number> {
+  if (passportIds.length === 0) return new Set();
+  const rows = passportsById(tx, passportIds).map((row) => {
+    const desire = revised(tx, row) ?? desireIn(row.desired);
+    return { row, desire, step: desire && nextStep(statusIn(row.baseline), desire.status) };
+  });
+  const steps = mayStepAmong(
+    tx,
+    rows.flatMap(({ row, desire, step }) => (desire !== null && step !== null ? { row, desire } : [])),
+  );
+  const kept = new Set(rows.flatMap(({ row }) => (steps.has(row) ? (row.passportId ?? []) : [])));
+  const ids = passportIds.filter((id) => !kept.has(id));
+  takeBackDeliveries(tx, ids);
+  markPassportsDirty(tx, ids);
+  return new Set(ids);
 }
 
 /**
- * Stages the step of a stuck passport again as a new revision, if its product is complete. Returns true if it did.
+ * Stages the steps of stuck passports again as new revisions, if their products are complete. Returns the ids of those
+ * whose step was staged.
  */
-export function sendPassportAgain(tx: Tx, passportId: number): boolean {
-  const row = SQL.passport(tx).get(passportId);
-  const desire = row === undefined ? null : desireIn(row.desired);
-  // If another status is desired by now, the evaluation stages the step to it.
-  if (row === undefined || desire === null || revised(tx, row) !== null) return false;
-  return mayStep(row, desire, () => isComplete(tx, row)) && reconcile(tx, passportId, true) !== null;
+export function sendPassportsAgain(tx: Tx, passportIds: readonly number[]): ReadonlySet<number> {
+  const rows = passportsById(tx, passportIds).flatMap((row) => {
+    const desire = desireIn(row.desired);
+    // If another status is desired by now, the evaluation stages the step to it.
+    return desire === null || revised(tx, row) !== null ? [] : { row, desire };
+  });
+  const ids = [...mayStepAmong(tx, rows)].flatMap(({ passportId }) => passportId ?? []);
+  return new Set(reconcileAll(tx, ids, true).keys());
+}
+
+function passportsById(tx: Tx, ids: readonly number[]): PassportRow[] {
+  return ids.length === 0 ? [] : SQL.passports(tx).all(JSON.stringify(ids));
 }
 
 function revised(tx: Tx, { desired, baseline, gone, source }: PassportRow): PassportDesire | null {
@@ -177,29 +196,96 @@ function revised(tx: Tx, { desired, baseline, gone, source }: PassportRow): Pass
   });
 }
 
-function evaluate(tx: Tx, row: PassportRow, again: boolean, complete = () => isComplete(tx, row)): boolean {
-  const revision = revised(tx, row);
-  const desire = revision ?? desireIn(row.desired);
-  if (desire === null || (revision === null && !again) || !mayStep(row, desire, complete)) return false;
-  const id = revision === null ? row.passportId : desirePassport(tx, row, revision);
-  if (id === null) return false;
-  const staged = reconcile(tx, id, again);
-  // A delivery that is in flight now was staged before the passport became dirty, so it may have to be sent again.
-  if (again && (staged !== null || !MOVING.includes(openDeliveryOf(tx, id)?.state))) clearPassportDirty(tx, id);
-  return staged !== null;
+/** Stages the next steps of passports. With `again`, a stuck step is staged again. Returns the ids of the staged passports. */
+function evaluateAll(tx: Tx, given: readonly { row: PassportRow; again: boolean }[]): ReadonlySet<number> {
+  const asks = given.flatMap(({ row, again }) => {
+    const revision = revised(tx, row);
+    const desire = revision ?? desireIn(row.desired);
+    return desire === null || (revision === null && !again) ? [] : { row, again, revision, desire };
+  });
+  const steps = mayStepAmong(tx, asks);
+  const evaluated = asks.filter(({ row }) => steps.has(row));
+  const desired = desirePassports(
+    tx,
+    evaluated.flatMap(({ row, revision }) => (revision === null ? [] : { owner: row, desire: revision })),
+  );
+  const staged = new Set<number>();
+  for (const [again, asked] of Map.groupBy(evaluated, (ask) => ask.again)) {
+    const ids = asked.flatMap(({ row }) => desired.get(row.key) ?? row.passportId ?? []);
+    for (const id of reconcileAll(tx, ids, again).keys()) staged.add(id);
+    if (!again) continue;
+    // A delivery that is in flight now was staged before the passport became dirty, so it may have to be sent again.
+    const moving = new Set(
+      itemsById(
+        tx,
+        ids.filter((id) => !staged.has(id)),
+      ).flatMap(({ id, state }) => (state !== null && MOVING.includes(state) ? id : [])),
+    );
+    clearPassportsDirty(
+      tx,
+      ids.filter((id) => !moving.has(id)),
+    );
+  }
+  return staged;
 }
 
-/** True if the next step may be taken now. A withdrawal needs no complete product. */
-function mayStep(row: PassportRow, desire: PassportDesire, isComplete: () => boolean): boolean {
+/** Those rows whose next step may be taken now. A withdrawal needs no complete product. */
+function mayStepAmong<R extends PassportRow>(
+  tx: Tx,
+  asks: readonly { row: R; desire: PassportDesire }[],
+): ReadonlySet<R> {
+  const needComplete = asks.filter(({ row, desire }) => needsComplete(row, desire)).map(({ row }) => row);
+  const complete = completeAmong(tx, needComplete);
+  return new Set(asks.flatMap(({ row, desire }) => (!needsComplete(row, desire) || complete.has(row.id) ? row : [])));
+}
+
+function needsComplete(row: PassportRow, desire: PassportDesire): boolean {
   const step = nextStep(statusIn(row.baseline), desire.status);
-  return step === null || step.operation === 'passport.unpublish' || isComplete();
+  return step !== null && step.operation !== 'passport.unpublish';
 }
 
 export function askForPassports(
   tx: Tx,
   { products, status }: { products: readonly string[]; status: 'published' | 'unpublished' },
 ): PassportAnswer[] {
-  return products.map((name) => askOne(tx, name, status));
+  const named = new Map(
+    SQL.productsNamed(tx)
+      .all({ names: JSON.stringify(products) })
+      .map((row) => [row.asked, row]),
+  );
+  const rows = [...new Map([...named.values()].map((row) => [row.id, row])).values()];
+  const blockers = status === 'published' ? blockersFor(tx, rows) : null;
+  // A passport that was never initialised is not public. A stored request would only prevent the policy from
+  // publishing it later.
+  const asked = rows.filter(({ id, passportId }) =>
+    blockers === null ? passportId !== null : blockers(id).length === 0,
+  );
+  const desired = desirePassports(
+    tx,
+    asked.map((owner) => ({ owner, desire: { status, because: 'person' } })),
+  );
+  const ids = [...desired.values()];
+  const staged = reconcileAll(tx, ids, true);
+  hastenDeliveries(tx, ids);
+  const open = new Set(itemsById(tx, ids).flatMap(({ id, state }) => (isOpenState(state) ? id : [])));
+  return products.map((name): PassportAnswer => {
+    const row = named.get(name);
+    if (row === undefined) return { asked: name, key: null, naturalKey: null, result: 'unknown', blockers: [] };
+    const answer = { asked: name, key: row.key, naturalKey: row.naturalKey };
+    const found = blockers?.(row.id) ?? [];
+    if (found.length > 0) return { ...answer, result: 'incomplete', blockers: found };
+    const id = desired.get(row.key);
+    const isStaged = id !== undefined && staged.has(id);
+    const result = isStaged ? 'staged' : id !== undefined && open.has(id) ? 'busy' : 'settled';
+    return { ...answer, result, blockers: [] };
+  });
+}
+
+/** The first blockers of these products, by the id of the product. */
+function blockersFor(reads: Reads, rows: readonly PassportRow[]): (id: number) => string[] {
+  const common = rows.length === 0 ? [] : commonBlockers(reads, BLOCKERS_MAX);
+  const blockers = blockersOfAll(reads, rows, BLOCKERS_MAX);
+  return (id) => [...common, ...(blockers.get(id) ?? [])].slice(0, BLOCKERS_MAX);
 }
 
 export function unpublishedPassports(
@@ -208,11 +294,10 @@ export function unpublishedPassports(
 ): UnpublishedPage {
   const rows = SQL.unpublished(reads).all({ afterKey: afterKey ?? '', limit, published: statusText('published') });
   const page: UnpublishedPage = { complete: [], incomplete: [], withdrawn: 0, lastKey: null };
-  const common = rows.length === 0 ? [] : commonBlockers(reads, BLOCKERS_MAX);
-  for (const row of rows) {
-    const { key, naturalKey } = row;
-    const desire = desireIn(row.desired);
-    const blockers = [...common, ...blockersOf(reads, row, BLOCKERS_MAX)].slice(0, BLOCKERS_MAX);
+  const blockersOfRow = blockersFor(reads, rows);
+  for (const { id, key, naturalKey, desired } of rows) {
+    const desire = desireIn(desired);
+    const blockers = blockersOfRow(id);
     if (desire?.because === 'person' && desire.status === 'unpublished') page.withdrawn += 1;
     else if (blockers.length > 0) page.incomplete.push({ key, naturalKey, blockers });
     else page.complete.push(key);
@@ -229,35 +314,18 @@ export function replayPassports(
   const selected =
     selection.cause === undefined ? ({ type: 'deliveries', selection } as const) : selectedByCause(tx, selection.cause);
   if (selected?.type !== 'deliveries') return replayed;
-  for (const row of SQL.stuck(tx).all(parametersOf(selected.selection))) {
-    const desire = desireIn(row.desired);
-    if (desire === null || row.passportId === null) continue;
-    if (row.state === 'in_doubt') replayed.leftUnconfirmed += 1;
-    else if (!mayStep(row, desire, () => isComplete(tx, row))) replayed.incomplete += 1;
-    else {
-      replayed.asked += 1;
-      if (!dryRun) reconcile(tx, row.passportId, true);
-    }
-  }
+  const stuck = SQL.stuck(tx)
+    .all(parametersOf(selected.selection))
+    .flatMap((row) => {
+      const desire = desireIn(row.desired);
+      return desire === null || row.passportId === null ? [] : { row, desire };
+    });
+  const ready = stuck.filter(({ row }) => row.state !== 'in_doubt');
+  const steps = mayStepAmong(tx, ready);
+  const ids = ready.flatMap(({ row }) => (steps.has(row) ? (row.passportId ?? []) : []));
+  replayed.leftUnconfirmed = stuck.length - ready.length;
+  replayed.incomplete = ready.length - ids.length;
+  replayed.asked = ids.length;
+  if (!dryRun) reconcileAll(tx, ids, true);
   return replayed;
-}
-
-function askOne(tx: Tx, asked: string, status: 'published' | 'unpublished'): PassportAnswer {
-  const row = SQL.productByKey(tx).get(asked) ?? SQL.productByNaturalKey(tx).get(asked);
-  if (!row) return { asked, key: null, naturalKey: null, result: 'unknown', blockers: [] };
-  const answer = { asked, key: row.key, naturalKey: row.naturalKey };
-  if (status === 'published') {
-    const blockers = [...commonBlockers(tx, BLOCKERS_MAX), ...blockersOf(tx, row, BLOCKERS_MAX)];
-    if (blockers.length > 0) return { ...answer, result: 'incomplete', blockers: blockers.slice(0, BLOCKERS_MAX) };
-  } else if (row.passportId === null) {
-    // A passport that was never initialised is not public. A stored request would only prevent the policy from
-    // publishing it later.
-    return { ...answer, result: 'settled', blockers: [] };
-  }
-  const id = desirePassport(tx, row, { status, because: 'person' });
-  const staged = reconcile(tx, id, true);
-  hastenDelivery(tx, id);
-  const open = openDeliveryOf(tx, id);
-  const result = staged !== null ? 'staged' : open ? 'busy' : 'settled';
-  return { ...answer, result, blockers: [] };
 }

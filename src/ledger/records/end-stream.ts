@@ -87,20 +87,23 @@ const SQL = {
   row: statement<[number], { place: string; issues: string }>(
     'SELECT place, coalesce(issues, source_issues) AS issues FROM records WHERE id = ?',
   ),
-  items: statement<[number], { kind: string; key: string }>('SELECT kind, key FROM items WHERE record_id = ?'),
-  makers: column<[{ kind: string; key: string }], number>(
-    `SELECT r.id FROM items i CROSS JOIN contenders c ON c.kind = i.kind AND c.key = i.key
-     CROSS JOIN records r ON r.id = c.record_id
-     WHERE i.kind = @kind AND i.key = @key AND r.id <> i.record_id AND r.missing_since IS NULL AND ${MAKES_ITEM}`,
+  // A record that makes an item which no other present record makes.
+  lastMakers: column<[{ gone: string }], number>(
+    `SELECT DISTINCT i.record_id FROM json_each(@gone) g CROSS JOIN items i ON i.record_id = g.value
+     WHERE NOT EXISTS (SELECT 1 FROM contenders c CROSS JOIN records r ON r.id = c.record_id
+       WHERE c.kind = i.kind AND c.key = i.key AND r.id <> i.record_id AND r.missing_since IS NULL AND ${MAKES_ITEM}
+         AND r.id NOT IN (SELECT value FROM json_each(@gone)))`,
   ),
-  entries: statement<[number], { lookupId: number; key: string }>(
-    'SELECT lookup_id AS lookupId, key FROM lookup_entries WHERE record_id = ? AND record_id > 0',
+  // A record with a lookup key that no other present record has. A mapping uses at most so many values of a key, so no more are read.
+  lastHolders: column<[{ gone: string }], number>(
+    `SELECT DISTINCT e.record_id FROM json_each(@gone) g CROSS JOIN lookup_entries e ON e.record_id = g.value AND e.record_id > 0
+     WHERE NOT EXISTS (SELECT 1 FROM (SELECT o.record_id FROM lookup_entries o WHERE o.lookup_id = e.lookup_id AND o.key = e.key
+         LIMIT ${LOOKUP_VALUES_MAX + 1}) h WHERE h.record_id NOT IN (SELECT value FROM json_each(@gone)))`,
   ),
-  // A mapping uses at most this many values of a key, so no more have to be read.
-  holders: column<[{ lookupId: number; key: string }], number>(
-    `SELECT record_id FROM lookup_entries WHERE lookup_id = @lookupId AND key = @key LIMIT ${LOOKUP_VALUES_MAX + 1}`,
+  spare: column<[{ gone: string }], number>(
+    `SELECT r.id FROM json_each(@gone) g CROSS JOIN records r ON r.id = g.value
+     WHERE r.state IN ('mapped', 'quarantined') AND NOT ${hasItem} AND NOT ${hasEntry}`,
   ),
-  isShown: column<[number], number>("SELECT 1 FROM records WHERE id = ? AND state IN ('mapped', 'quarantined')"),
   useful: column<[{ streamId: number; limit: number }], number>(
     `SELECT count(*) FROM (SELECT 1 FROM records r
        WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND (${hasItem} OR ${hasEntry}) LIMIT @limit) AS found`,
@@ -276,23 +279,10 @@ function firstIfAllRefused(tx: Tx, streamId: number, seen: SeenRecords): EndedSt
  * present record has. `spare` names records that lose nothing, and whose state is shown to people.
  */
 function splitLost(tx: Tx, gone: readonly number[]): { lost: number[]; spare: number[] } {
-  const isGone = new Set(gone);
-  const stays = (ids: Iterable<number>): boolean => {
-    for (const id of ids) if (!isGone.has(id)) return true;
-    return false;
-  };
-  const lost: number[] = [];
-  const spare: number[] = [];
-  for (const id of gone) {
-    const items = SQL.items(tx).all(id);
-    const entries = SQL.entries(tx).all(id);
-    const isLost =
-      items.some((item) => !stays(SQL.makers(tx).iterate(item))) ||
-      entries.some((entry) => !stays(SQL.holders(tx).iterate(entry)));
-    if (isLost) lost.push(id);
-    else if (items.length + entries.length === 0 && SQL.isShown(tx).get(id) !== undefined) spare.push(id);
-  }
-  return { lost, spare };
+  if (gone.length === 0) return { lost: [], spare: [] };
+  const listed = { gone: JSON.stringify(gone) };
+  const lost = new Set([...SQL.lastMakers(tx).all(listed), ...SQL.lastHolders(tx).all(listed)]);
+  return { lost: gone.filter((id) => lost.has(id)), spare: SQL.spare(tx).all(listed) };
 }
 
 /** How many present records of a stream have an item or a lookup entry. Counts no further than `limit`. */

@@ -1,11 +1,12 @@
-// A page runs as many statements for 200 rows as for 10.
+// A page, a batch and an evaluation of passports run as many statements for 200 rows as for 10.
 
 import { expect, it } from 'vitest';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { IncomingRecord } from '../../../src/domain/record.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
-import { bomItem, items, product } from '../../support/ledger/items.ts';
+import { deliverAll } from '../../support/ledger/deliveries.ts';
+import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
 import { createLedgerFixture, type LedgerFixture } from '../../support/ledger/ledger.ts';
 import { row } from '../../support/ledger/records.ts';
 import { countStatements, type StatementCount } from '../../support/ledger/statement-counter.ts';
@@ -50,6 +51,33 @@ async function page(
 /** The verbs that work on many rows. Each prepares a ledger with so many rows, and counts the statements of one call. */
 const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<StatementCount>> = {
   'a page of new rows': ({ ledger }, count) => page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1'))),
+  'a page of changed rows': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('a')));
+    await deliverAll(ledger);
+    return page(ledger, rowsOf(count, 'b'), resultsOf(count, productNamed('b')));
+  },
+  'a page of changed rows with BOM items': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
+    return page(ledger, rowsOf(count, 'b'), resultsOf(count, partsNamed('2')));
+  },
+  'a page of rows that are refused': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
+    const refuse = (key: string): MapResult => ({
+      status: 'quarantined',
+      issues: [{ code: 'x', message: 'No.' }],
+      blockedProducts: [key],
+    });
+    return page(ledger, rowsOf(count, 'b'), resultsOf(count, refuse));
+  },
+  'a page of rows that are excluded': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
+    await deliverAll(ledger);
+    return page(
+      ledger,
+      rowsOf(count, 'b'),
+      resultsOf(count, () => ({ status: 'excluded' })),
+    );
+  },
   'a page of rows that another stream makes too': async ({ ledger }, count) => {
     await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('1')));
     const others = rowsOf(count, 'a').map((one) => ({ ...one, identity: `other ${one.identity}` }));
@@ -76,6 +104,37 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
     return countStatements(() =>
       ledger.comparePage({ source: 'erp', stream: 'default', records, seen: createBitmap() }),
     );
+  },
+  'the end of a read that lacks rows': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('a')));
+    await deliverAll(ledger);
+    const { runId } = await startRun(ledger);
+    const guard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
+    const of = { runId, source: 'erp', stream: 'default', seen: createBitmap(), read: 0, creates: 'decide' as const };
+    return countStatements(() => ledger.endStream({ ...of, flagItems: true, guard, uncounted: 0 }));
+  },
+  'a batch of mapped records': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
+    await page(ledger, rowsOf(count, 'b'), null);
+    const records = await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: count });
+    expect(records).toHaveLength(count);
+    const mapped = records.map(({ id, version, fields }) => ({
+      id,
+      version,
+      result: partsNamed('2')(text(fields['id'])),
+    }));
+    return countStatements(() => ledger.stage(mapped));
+  },
+  'an evaluation of passports': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
+    await page(ledger, [...rowsOf(count, 'a'), row('M')], new Map([[count, items(material('M'))]]));
+    await deliverAll(ledger);
+    await deliverAll(ledger);
+    await deliverAll(ledger);
+    return countStatements(async () => {
+      const { staged } = await ledger.evaluatePassports({ afterKey: null, limit: 1000 });
+      expect(staged).toBe(count);
+    });
   },
 };
 
