@@ -7,7 +7,7 @@ import type { Listed, ListPage, PassportFilter, PassportRow } from '../../domain
 import type { ItemState, PassportCounts, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../items/item-row.ts';
-import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
+import { blockersOfAll, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
 import { changeCountOf } from '../store/database.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
@@ -137,7 +137,7 @@ export function listPassports(reads: DashboardReads, filter: PassportFilter, pag
   const rows = passportsOf(reads, ids);
   const incomplete = rows.filter((row) => stateOf(reads, row) === 'incomplete');
   const common = incomplete.length === 0 ? [] : commonBlockers(reads, BLOCKERS_MAX);
-  const own = new Map(incomplete.map((row) => [row.id, blockersOf(reads, row, BLOCKERS_MAX)]));
+  const own = blockersOfAll(reads, incomplete, BLOCKERS_MAX);
   const answer = answerReads(reads);
   return {
     rows: rows.map((row) => {

@@ -37,6 +37,8 @@ const PAGES: Record<string, (views: DashboardViews, limit: number, given: string
   'a list of items': (views, limit) => views.items({}, { limit }).rows,
   'a list of items in a state': (views, limit) => views.items({ state: 'waiting' }, { limit }).rows,
   'a search of items': (views, limit) => views.items({ search: 'Product' }, { limit }).rows,
+  'a list of passports': (views, limit) => views.passports({}, { limit }).rows,
+  'a list of incomplete passports': (views, limit) => views.passports({ state: 'incomplete' }, { limit }).rows,
   'the causes': (views) => views.causes({}),
   'the members of a cause': (views, limit, cause) => views.causeMembers(cause, { limit }).rows,
   'a list of rows in quarantine': (views, limit) =>
