@@ -7,13 +7,6 @@ import type { CommandContext, RunAction } from './context.ts';
 import { formatBytes, formatCount, plural, printable } from './text/style.ts';
 import { countKind } from './text/words.ts';
 
-export function addLedgerCommands(program: Command, run: RunAction): void {
-  const ledger = program.command('ledger');
-  addLedgerBackupCommand(ledger, run);
-  addLedgerVerifyCommand(ledger, run);
-  addLedgerRestoreCommand(ledger, run);
-}
-
 const BACKUP_EXAMPLES = `
 Examples:
   $ dpp-sync ledger backup /backup/ledger-2027-01-15.db
@@ -21,9 +14,24 @@ Examples:
 
 The command may run beside a daemon or a sync. The backup is verified before it appears.`;
 
-const STEPS = { copy: 'Copying the ledger …', verify: 'Verifying the copy …' } as const;
+const RESTORE_EXAMPLES = `
+Examples:
+  $ dpp-sync ledger restore /backup/ledger-2027-01-15.db      put a backup in the ledger's place
+  $ dpp-sync ledger restore                                   the ledger was put back by other means
 
-function addLedgerBackupCommand(ledger: Command, run: RunAction): void {
+Stop the daemon first. The former ledger is kept beside the new one. Then run \`dpp-sync sync\`: it looks up at the platform what
+was sent since the backup. BOM items that may have been sent since the backup stay unconfirmed until a person settles them.`;
+
+const VERIFY_EXAMPLES = `
+Examples:
+  $ dpp-sync ledger verify
+  $ dpp-sync ledger verify /backup/ledger-2027-01-15.db
+
+The command only reads, so it may run beside a daemon or a sync. Exit code 0: the ledger is sound; 1: it is
+not; 3: it cannot be read.`;
+
+export function addLedgerCommands(program: Command, run: RunAction): void {
+  const ledger = program.command('ledger');
   ledger
     .command('backup')
     .description('copy the ledger, also while a daemon works on it')
@@ -31,7 +39,21 @@ function addLedgerBackupCommand(ledger: Command, run: RunAction): void {
     .option('--force', 'replace a file that is there')
     .addHelpText('after', BACKUP_EXAMPLES)
     .action((file: string, options: { force?: boolean }) => run((context) => backup(file, options, context)));
+  ledger
+    .command('verify')
+    .description('check that a ledger or a backup is sound')
+    .argument('[file]', 'a backup; the default is the ledger of the config')
+    .addHelpText('after', VERIFY_EXAMPLES)
+    .action((file: string | undefined) => run((context) => verify(file, context)));
+  ledger
+    .command('restore')
+    .description("put a backup in the ledger's place; the next sync looks up what was sent since the backup")
+    .argument('[file]', 'a backup; the default is the file that is in place already')
+    .addHelpText('after', RESTORE_EXAMPLES)
+    .action((file: string | undefined) => run((context) => restore(file, context)));
 }
+
+const STEPS = { copy: 'Copying the ledger …', verify: 'Verifying the copy …' } as const;
 
 async function backup(to: string, { force = false }: { force?: boolean }, context: CommandContext): Promise<number> {
   const { output, clock } = context;
@@ -51,23 +73,6 @@ async function backup(to: string, { force = false }: { force?: boolean }, contex
   return 0;
 }
 
-const RESTORE_EXAMPLES = `
-Examples:
-  $ dpp-sync ledger restore /backup/ledger-2027-01-15.db      put a backup in the ledger's place
-  $ dpp-sync ledger restore                                   the ledger was put back by other means
-
-Stop the daemon first. The former ledger is kept beside the new one. Then run \`dpp-sync sync\`: it looks up at the platform what
-was sent since the backup. BOM items that may have been sent since the backup stay unconfirmed until a person settles them.`;
-
-function addLedgerRestoreCommand(ledger: Command, run: RunAction): void {
-  ledger
-    .command('restore')
-    .description("put a backup in the ledger's place; the next sync looks up what was sent since the backup")
-    .argument('[file]', 'a backup; the default is the file that is in place already')
-    .addHelpText('after', RESTORE_EXAMPLES)
-    .action((file: string | undefined) => run((context) => restore(file, context)));
-}
-
 async function restore(named: string | undefined, context: CommandContext): Promise<number> {
   const { output, clock } = context;
   const { ledger: file, target, profile } = await context.loadConfig();
@@ -85,23 +90,6 @@ async function restore(named: string | undefined, context: CommandContext): Prom
     'Run `dpp-sync sync` now: it reads every source, looks up the items at the platform, and sends each item in full once.',
   );
   return 0;
-}
-
-const VERIFY_EXAMPLES = `
-Examples:
-  $ dpp-sync ledger verify
-  $ dpp-sync ledger verify /backup/ledger-2027-01-15.db
-
-The command only reads, so it may run beside a daemon or a sync. Exit code 0: the ledger is sound; 1: it is
-not; 3: it cannot be read.`;
-
-function addLedgerVerifyCommand(ledger: Command, run: RunAction): void {
-  ledger
-    .command('verify')
-    .description('check that a ledger or a backup is sound')
-    .argument('[file]', 'a backup; the default is the ledger of the config')
-    .addHelpText('after', VERIFY_EXAMPLES)
-    .action((file: string | undefined) => run((context) => verify(file, context)));
 }
 
 async function verify(named: string | undefined, context: CommandContext): Promise<number> {

@@ -21,8 +21,7 @@ import { createSourcePauses } from './schedules/source-pauses.ts';
 import { watchExports } from './schedules/watch-exports.ts';
 import { announced } from './sources/announced-pull.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
-import { createPullQueue, type PullQueue } from './sources/pull-queue.ts';
-import type { CurrentState } from './views/current-state.ts';
+import { createPullQueue } from './sources/pull-queue.ts';
 
 export interface DaemonOptions {
   config: RuntimeConfig;
@@ -41,30 +40,14 @@ export interface DaemonOptions {
   queueTiming?: StallTiming | undefined;
 }
 
-/** The daemon: schedules, workers and web server of one process. */
-export interface Daemon {
-  runtime: Runtime;
-  observation: CurrentState;
-  /** The address of the web server; null if there is none. */
-  url: string | null;
-  reload: DaemonCare['reload'];
-  /** Starts a run of a source, as its schedule does. */
-  startRun(source: string, trigger: RunTrigger): Promise<void>;
-  /**
-   * Begins no new work, interrupts runs between two pages, waits for the requests in flight and closes everything.
-   * Deliveries that were not sent stay due in the ledger.
-   */
-  stop(): Promise<void>;
-}
-
 const PROBE_MS = 60_000;
 
 /**
- * Starts a daemon. It continues the work in the ledger at once, in whatever way the previous process has ended.
+ * Starts a daemon: the schedules, workers and web server of one process. It continues the work in the ledger at once, in whatever way the previous process has ended.
  *
  * @throws Fault when another process has the ledger, the mappings are wrong, the queue is out of reach or the port is taken
  */
-export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
+export async function createDaemon(options: DaemonOptions) {
   const { secrets, clock, log, version, queueTiming, probeMs = PROBE_MS } = options;
   // A copy, because a reload changes the object in use and must not change the caller's object.
   const config = { ...options.config, target: { ...options.config.target } };
@@ -201,27 +184,29 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   return {
     runtime,
     observation,
+    /** The address of the web server; null if there is none. */
     url: server?.url ?? null,
-    reload: (cause) => care.reload(cause),
-    startRun: (source, trigger) => pulls.startRun(source, trigger),
+    reload: reload.reload,
+    /** Starts a run of a source, as its schedule does. */
+    startRun: (source: string, trigger: RunTrigger) => pulls.startRun(source, trigger),
+    /**
+     * Begins no new work, interrupts runs between two pages, waits for the requests in flight and closes everything.
+     * Deliveries that were not sent stay due in the ledger.
+     */
     stop,
   };
 }
 
-/** The runs of a daemon: when they are due, and the queue that starts them. */
-export interface DaemonRuns {
-  dueRuns: DueRuns;
-  pulls: PullQueue;
-  scheduler: Scheduler;
-}
+export type Daemon = Awaited<ReturnType<typeof createDaemon>>;
 
+/** The runs of a daemon: when they are due, and the queue that starts them. */
 function createDaemonRuns(options: {
   runtime: Runtime;
   pausedUntil: (source: string, at: number) => number | null;
   scrub: (text: string) => string;
   clock: Clock;
   log: Logger;
-}): DaemonRuns {
+}) {
   const { runtime, pausedUntil, scrub, clock, log } = options;
   const { config, ledger, views, queues } = runtime;
   const dueRuns = createDueRuns({ ledger, views, clock, log });

@@ -2,7 +2,6 @@ import { statSync } from 'node:fs';
 import type { Operation } from '../domain/delivery/operation.ts';
 import type { SourceCounts } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
-import type { QueueName } from '../domain/ports/queues.ts';
 import { kindWord } from '../domain/words.ts';
 import { freeBytesBeside } from '../ledger/file/file.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -10,28 +9,17 @@ import { keptAnswer } from '../lib/collections/kept.ts';
 import { messageOf } from '../lib/errors.ts';
 import { withoutLogFields } from '../lib/logging/log-context.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { type Activity, createActivity } from '../observe/activity.ts';
+import { createActivity } from '../observe/activity.ts';
 import type { RunningAlerts } from '../observe/alerts/create-alerts.ts';
-import { createHealth, type Health } from '../observe/health.ts';
-import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { createHealth } from '../observe/health.ts';
+import { createMetrics } from '../observe/metrics.ts';
 import type { Figures } from '../observe/standing.ts';
 import type { DaemonCare } from './care.ts';
 import type { Runtime } from './runtime.ts';
 import { warnOfGuard } from './sources/announced-pull.ts';
-import { type CurrentState, createCurrentState } from './views/current-state.ts';
+import { createCurrentState } from './views/current-state.ts';
 
-/** Shows the state of a daemon and its past work. */
-export interface Observed extends CurrentState {
-  health: Health;
-  metrics: Metrics;
-  activity: Activity;
-  /** The sources that are being pulled at the moment. */
-  running(): string[];
-  /** Queues that a person has paused; null while the queue is out of reach. */
-  pausedQueues(): Promise<QueueName[] | null>;
-}
-
-/** Observes a daemon from now on: reads its state on request, and receives the events of its engine. */
+/** Observes a daemon from now on: reads its state and its past work on request, and receives the events of its engine. */
 export function observeDaemon(options: {
   runtime: Runtime;
   care: DaemonCare;
@@ -41,7 +29,7 @@ export function observeDaemon(options: {
   version: string;
   clock: Clock;
   log: Logger;
-}): Observed {
+}) {
   const { runtime, care, alerts, nextRun, isStopping, version, clock, log } = options;
   const { bus, ledger, queues } = runtime;
   const state = createCurrentState({ runtime, nextRun, clock });
@@ -71,11 +59,14 @@ export function observeDaemon(options: {
     health,
     metrics,
     activity,
+    /** The sources that are being pulled at the moment. */
     running: () => runtime.pulling(),
-    // An error is not reported here: the health of the daemon shows that the queue is out of reach.
+    /** Queues that a person has paused; null while the queue is out of reach, which the health of the daemon shows. */
     pausedQueues: () => queues.paused().catch(() => null),
   };
 }
+
+export type Observed = ReturnType<typeof observeDaemon>;
 
 /** Logs the result of each delivery, at the level `debug` only: a night may have a million results. */
 function logSettled(log: Logger, event: ProgressEvent): void {

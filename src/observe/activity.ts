@@ -118,5 +118,3 @@ export function createActivity(clock: Clock) {
     },
   };
 }
-
-export type Activity = ReturnType<typeof createActivity>;

@@ -80,8 +80,6 @@ export function createHealth(options: {
   };
 }
 
-export type Health = ReturnType<typeof createHealth>;
-
 function configOf(reload: Pick<ReloadStatus, 'ok'> | null | undefined): Pick<HealthReport, 'config'> {
   return reload?.ok === false ? { config: 'refused' } : {};
 }

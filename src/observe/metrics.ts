@@ -41,8 +41,6 @@ export function createMetrics(options: { version: string; figures: () => Promise
   };
 }
 
-export type Metrics = ReturnType<typeof createMetrics>;
-
 const QUEUE_STATES = ['waiting', 'active', 'failed'] as const satisfies (keyof QueueCounts)[];
 const ACCOUNT = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
 

@@ -84,5 +84,3 @@ export function createCurrentState(options: {
     }
   }
 }
-
-export type CurrentState = ReturnType<typeof createCurrentState>;

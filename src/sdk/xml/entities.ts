@@ -50,32 +50,13 @@ interface EntityContext {
   expanded(characters: number): void;
 }
 
-/** The entities and the default attributes of a document. */
-interface Entities {
-  /** Reads the declarations of a document type, such as `BMECAT SYSTEM "bmecat.dtd" [ … ]`. */
-  declare(doctype: string): void;
-  /**
-   * The text that an entity stands for.
-   *
-   * @throws a `sourceFault` if it is external or not declared, refers to itself, has elements in it, or is too long, and
-   *   if the name is no name because the `&` before it is text
-   */
-  textOf(name: string): string;
-  /**
-   * The default attributes of an element, with their values. Null if the document declares none.
-   *
-   * @throws as `textOf` does
-   */
-  defaultsOf(element: string): readonly (readonly [name: string, value: string])[] | null;
-}
-
 /**
- * Entities are expanded within limits, so that a small file cannot become gigabytes of text: this attack is known as
+ * The entities and the default attributes of a document. Entities are expanded within limits, so that a small file cannot become gigabytes of text: this attack is known as
  * "billion laughs". Files outside the document are never read.
  *
  * @param given entities that the operator declares, such as those of a DTD that is not read
  */
-export function createEntities(given: Readonly<Record<string, string>>, context: EntityContext): Entities {
+export function createEntities(given: Readonly<Record<string, string>>, context: EntityContext) {
   const declared = new Map<string, Entity>(
     Object.entries(given).map(([name, text]) => [name, { text: escapeText(text) }]),
   );
@@ -179,7 +160,8 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
   };
 
   return {
-    declare(doctype) {
+    /** Reads the declarations of a document type, such as `BMECAT SYSTEM "bmecat.dtd" [ … ]`. */
+    declare(doctype: string): void {
       if (doctype.length > DOCTYPE_MAX) {
         throw fail(`The document type is longer than ${DOCTYPE_MAX} characters.`, HOSTILE);
       }
@@ -201,8 +183,19 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
         }
       }
     },
-    textOf: (name) => counted(expand(name, [])),
-    defaultsOf(element) {
+    /**
+     * The text that an entity stands for.
+     *
+     * @throws a `sourceFault` if it is external or not declared, refers to itself, has elements in it, or is too long, and
+     *   if the name is no name because the `&` before it is text
+     */
+    textOf: (name: string): string => counted(expand(name, [])),
+    /**
+     * The default attributes of an element, with their values. Null if the document declares none.
+     *
+     * @throws as `textOf` does
+     */
+    defaultsOf(element: string): readonly (readonly [name: string, value: string])[] | null {
       // Asked of every tag, and most documents declare none: to look up a name that was just cut out costs more than this.
       if (defaults.size === 0) return null;
       const declaredHere = defaults.get(element);

@@ -2,7 +2,7 @@ import type { Access } from '../../access.ts';
 import type { WrongTokens } from '../../guess-limits.ts';
 import { type Html, html } from '../../html.ts';
 import { ownPath } from '../../server/fields.ts';
-import type { PageContext, Route, WebAnswer } from '../../server/route.ts';
+import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 
 export interface AccountParts {
   access: Access;
@@ -24,14 +24,12 @@ export function accountRoutes({ people, log }: PageContext, parts: AccountParts)
     }
   }
 
+  async function login({ query }: WebRequest): Promise<WebAnswer> {
+    return loginPage({ next: ownPath(query.get('next')), problem: null, ways: parts.ways() });
+  }
+
   return [
-    {
-      method: 'GET',
-      path: '/login',
-      role: 'open',
-      withoutLedger: true,
-      handle: async ({ query }) => loginPage({ next: ownPath(query.get('next')), problem: null, ways: parts.ways() }),
-    },
+    get('/login', 'open', login, { withoutLedger: true }),
     {
       method: 'POST',
       path: '/login',
