@@ -1,3 +1,4 @@
+import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Operation } from './delivery/operation.ts';
 import { fault } from './faults.ts';
 import type { MappedFields } from './unmapped-fields.ts';
@@ -114,6 +115,11 @@ export function statusAfter(operation: Operation | null): PassportStatus {
   const status = operation === null ? undefined : STATUS_AFTER[operation];
   if (status === undefined) throw fault('internal', `The operation ${operation} is about no passport.`);
   return status;
+}
+
+/** A status as the content of a passport, in the canonical form. */
+export function statusText(status: PassportStatus): string {
+  return canonicalJson({ status });
 }
 
 /** The status that the policy wants for the passport of a complete product; null if it wants no passport. */

@@ -13,9 +13,8 @@ import {
 } from '../../domain/delivery/reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { SubjectKind } from '../../domain/item.ts';
-import { statusAfter } from '../../domain/passport.ts';
+import { statusAfter, statusText } from '../../domain/passport.ts';
 import { sha256Url } from '../../lib/hash.ts';
-import { statusText } from '../passports/passport-items.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 

@@ -1,7 +1,7 @@
 // The passports, which are rows of the items table.
 
 import type { SubjectKind } from '../../domain/item.ts';
-import type { PassportDesire, PassportStatus } from '../../domain/passport.ts';
+import { type PassportDesire, type PassportStatus, statusText } from '../../domain/passport.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import { bindItems, markDirtyPassports, putPassports, setDirty } from '../items/item-writes.ts';
@@ -95,11 +95,6 @@ export function markPassportsDirtyBy(tx: Tx, delivered: readonly DeliveredItem[]
 /** The stored text of a passport's desire. */
 export function desireText(desire: PassportDesire): string {
   return canonicalJson({ ...desire });
-}
-
-/** The stored text of a passport's status. */
-export function statusText(status: PassportStatus): string {
-  return canonicalJson({ status });
 }
 
 /** Parses a stored desire; null if there is none. */

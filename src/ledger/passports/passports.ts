@@ -7,6 +7,7 @@ import {
   type PassportAnswer,
   type PassportDesire,
   revisedDesire,
+  statusText,
   type UnpublishedPage,
   wantedByPolicy,
 } from '../../domain/passport.ts';
@@ -26,7 +27,6 @@ import {
   markPassportsDirty,
   type PassportOwner,
   statusIn,
-  statusText,
 } from './passport-items.ts';
 
 /** A product with its passport, if it has one. */

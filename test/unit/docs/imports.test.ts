@@ -130,7 +130,6 @@ function pairs(
 const STILL: readonly string[] = [
   'src/ledger/contact and src/ledger/items',
   'src/ledger/deliveries and src/ledger/passports',
-  'src/ledger/items and src/ledger/passports',
 ];
 
 describe('imports', () => {
