@@ -5,7 +5,7 @@
 // pages of any size lead to the same ledger.
 
 import type { Issue } from '../../domain/issue.ts';
-import { contentOf } from '../../domain/item.ts';
+import { contentOf, type Item } from '../../domain/item.ts';
 import { type BlockedProducts, type MappedItem, type MapResult, productsOf } from '../../domain/mapping.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
@@ -114,7 +114,7 @@ const SQL = {
   // If an item is missing, another item may have its natural key.
   namesakes: statement<[string], NamesakeRow>(
     `SELECT i.kind, i.natural_key AS naturalKey, i.key, i.record_id AS recordId, r.missing_since IS NOT NULL AS missing, r.place
-     FROM json_each(?) n CROSS JOIN items i ON i.kind = n.value ->> 0 AND i.natural_key = n.value ->> 1
+     FROM json_each(?) n CROSS JOIN items i ON i.kind = n.value ->> 0 AND i.natural_key = n.value ->> 1 AND i.key <> n.value ->> 2
      CROSS JOIN records r ON r.id = i.record_id ORDER BY i.id`,
   ),
   formerParts: statement<[string], { recordId: number; key: string }>(
@@ -135,8 +135,8 @@ export function openBatch<R extends RecordToStage>(tx: Tx, given: readonly R[], 
   const madeNaturally = new Map<string, Namesake>();
   /** The present places of the records of the batch. */
   const places = new Map<number, Place>();
-  /** Names, natural keys and parts whose meaning the batch changes. A record that asks for one of them begins the next batch. */
-  const changed = new Set<string>();
+  /** Items, natural keys and parts whose meaning the batch changes. A record that asks for one of them begins the next batch. */
+  const changed = { items: new Set<string>(), naturalKeys: new Set<string>(), parts: new Set<string>() };
   /** Items that a record of the batch has found to be made by others, and parts that it has looked up. */
   const asked = new Set<string>();
 
@@ -215,7 +215,7 @@ export function openBatch<R extends RecordToStage>(tx: Tx, given: readonly R[], 
         issues.push({ code: 'claim.conflict', field: 'key', value: item.key, message, cure, other: other.place });
         continue;
       }
-      const naturalKey = naturalKeyOf(tx.profile, item.kind, item.payload);
+      const naturalKey = ledger.naturalKeyOf(item);
       desires.push({ item, content, naturalKey, known, owner: { id, source, missingSince } });
       if (known !== undefined && keeps !== null) keptKeys.push({ item: known, naturalKey: keeps });
       const namesake = naturalKey && namesakeOf(record, item, naturalKey);
@@ -246,8 +246,8 @@ export function openBatch<R extends RecordToStage>(tx: Tx, given: readonly R[], 
     const contested = [...parts.contested, ...others];
     const found = [...parts.issues, ...issues];
     if (found.length > 0) return { ...quarantined([...reported, ...found], productsOf(mapped)), contested, keptKeys };
-    const own = new Set(desires.map(({ item }) => nameOf(item)));
-    const rest = former.filter((item) => !own.has(nameOf(item)));
+    const own = former.length === 0 ? null : new Set(desires.map(({ item }) => nameOf(item)));
+    const rest = own === null ? [] : former.filter((item) => !own.has(nameOf(item)));
     // It is unknown which of the record's earlier items a failed mapping would make, so all of them count as present.
     const [released, kept] = reported.length === 0 ? [rest, []] : [[], rest];
     const to = { state: result.status, issues: reported, partial: reported.length > 0 };
@@ -256,50 +256,43 @@ export function openBatch<R extends RecordToStage>(tx: Tx, given: readonly R[], 
 
   /** True if what is known of a record's items may have changed since the batch began. */
   function isOutdated(record: R): boolean {
-    const former = ledger.ofRecord.get(record.id) ?? [];
-    const isChanged = (name: ItemName) => changed.has(nameOf(name));
+    const asks = itemsIn(record.result);
+    const isChanged = (name: ItemName) => changed.items.has(nameOf(name));
     return (
-      changed.size > 0 &&
-      (itemsIn(record.result).some(isChanged) ||
-        former.some(isChanged) ||
-        ledger.contested.get(record.id)?.some(isChanged) === true ||
-        partsOf(record).some((part) => changed.has(part)) ||
-        naturalNamesOf(tx, itemsIn(record.result)).some((name) => changed.has(name)))
+      (changed.items.size > 0 &&
+        (asks.some(isChanged) ||
+          ledger.ofRecord.get(record.id)?.some(isChanged) === true ||
+          ledger.contested.get(record.id)?.some(isChanged) === true)) ||
+      (changed.naturalKeys.size > 0 &&
+        asks.some((item) => {
+          const key = ledger.naturalKeyOf(item);
+          return key !== null && changed.naturalKeys.has(naturalName(item.kind, key.value));
+        })) ||
+      (changed.parts.size > 0 && partsOf(record).some((part) => changed.parts.has(part)))
     );
   }
 
   /** The parts that the record has or had without a kind, as names. */
   function partsOf(record: R): string[] {
-    const refs = itemsIn(record.result).flatMap((item) => item.refs.filter(({ either }) => either === true));
-    return [...refs.map(({ key }) => key), ...(ledger.formerParts.get(record.id) ?? [])].map(partName);
+    const parts = (ledger.formerParts.get(record.id) ?? []).map(partName);
+    for (const { refs } of itemsIn(record.result)) {
+      for (const { either, key } of refs) if (either === true) parts.push(partName(key));
+    }
+    return parts;
   }
 
   /** Adds what is decided to the batch; false if it changes what an earlier record of the batch has found. */
   function add(decision: Decision<R>): boolean {
     const { record, desires, released, contested } = decision;
-    const alters = [
-      ...released,
-      ...desires.flatMap(({ known, content }) => (known && known.desiredHash !== content.hash ? known : [])),
-    ];
-    if (alters.some((item) => asked.has(nameOf(item)))) return false;
-    const added = desires.filter(({ known }) => known === undefined);
-    if (added.some(({ item }) => asked.has(partName(item.key)))) return false;
+    if (asked.size > 0 && changesAsked(decision)) return false;
     for (const item of contested) asked.add(nameOf(item));
     for (const part of partsOf(record)) asked.add(part);
-    for (const { item, content, naturalKey } of added) {
-      made.set(nameOf(item), { record, hash: content.hash });
-      changed.add(partName(item.key));
-      if (naturalKey === null) continue;
-      const name = naturalName(item.kind, naturalKey.value);
-      if (!madeNaturally.has(name))
-        madeNaturally.set(name, { key: item.key, recordId: record.id, isMissing: false, place: record.place });
-    }
-    const moved = desires.flatMap(({ known, content, naturalKey }) =>
-      known === undefined || isSame(known, record, content.hash, naturalKey) ? [] : [{ known, naturalKey }],
-    );
-    for (const { known, naturalKey } of moved) {
-      alter(known);
-      if (naturalKey !== null) changed.add(naturalName(known.kind, naturalKey.value));
+    for (const { item, known, content, naturalKey } of desires) {
+      if (known === undefined) addNew(record, item, content.hash, naturalKey);
+      else if (!isSame(known, record, content.hash, naturalKey)) {
+        alter(known);
+        if (naturalKey !== null) changed.naturalKeys.add(naturalName(known.kind, naturalKey.value));
+      }
     }
     for (const item of released) alter(item);
     if (record.isBack === true) for (const item of ledger.ofRecord.get(record.id) ?? []) alter(item);
@@ -308,10 +301,29 @@ export function openBatch<R extends RecordToStage>(tx: Tx, given: readonly R[], 
     return true;
   }
 
+  function changesAsked({ desires, released }: Decision<R>): boolean {
+    return (
+      released.some((item) => asked.has(nameOf(item))) ||
+      desires.some(({ item, known, content }) => {
+        if (known === undefined) return asked.has(partName(item.key));
+        return known.desiredHash !== content.hash && asked.has(nameOf(known));
+      })
+    );
+  }
+
+  function addNew(record: R, item: Item, hash: string, naturalKey: NaturalKey | null): void {
+    made.set(nameOf(item), { record, hash });
+    if (item.kind !== 'bom_item') changed.parts.add(partName(item.key));
+    if (naturalKey === null) return;
+    const name = naturalName(item.kind, naturalKey.value);
+    if (madeNaturally.has(name)) return;
+    madeNaturally.set(name, { key: item.key, recordId: record.id, isMissing: false, place: record.place });
+  }
+
   function alter({ kind, key, naturalKey }: ItemRow): void {
-    changed.add(nameOf({ kind, key }));
-    changed.add(partName(key));
-    if (naturalKey !== null) changed.add(naturalName(kind, naturalKey));
+    changed.items.add(nameOf({ kind, key }));
+    if (kind !== 'bom_item') changed.parts.add(partName(key));
+    if (naturalKey !== null) changed.naturalKeys.add(naturalName(kind, naturalKey));
   }
 
   return {
@@ -330,6 +342,9 @@ function readFor<R extends RecordToStage>(tx: Tx, given: readonly R[]) {
     tx,
     asked.map(({ item }) => item),
   );
+  const naturalKeys = new Map(
+    asked.map(({ item }) => [item, naturalKeyOf(tx.profile, item.kind, item.payload)] as const),
+  );
   const former = stored.filter(({ result, isBack }) => result !== null || isBack === true).map(({ id }) => id);
   const ofRecord = Map.groupBy(itemsOfRecords(tx, former), ({ recordId }) => recordId);
   // The items of a record that is back are present again.
@@ -343,7 +358,8 @@ function readFor<R extends RecordToStage>(tx: Tx, given: readonly R[]) {
   return {
     items,
     ofRecord,
-    namesakes: namesakesOf(tx, asked),
+    naturalKeyOf: (item: MappedItem) => naturalKeys.get(item) ?? naturalKeyOf(tx.profile, item.kind, item.payload),
+    namesakes: namesakesOf(tx, naturalKeys),
     owners: ownersOf(tx, asked, items),
     contested: Map.groupBy(hasStored ? SQL.contested(tx).all(ids) : [], ({ recordId }) => recordId),
     formerParts: new Map(
@@ -360,12 +376,11 @@ function readFor<R extends RecordToStage>(tx: Tx, given: readonly R[]) {
 
 type Asked = { id: number; item: MappedItem };
 
-function namesakesOf(tx: Tx, asked: readonly Asked[]): Map<string, Namesake[]> {
+function namesakesOf(tx: Tx, naturalKeys: ReadonlyMap<MappedItem, NaturalKey | null>): Map<string, Namesake[]> {
   const found = new Map<string, Namesake[]>();
-  const wanted = asked.flatMap(({ item }) => {
-    const key = naturalKeyOf(tx.profile, item.kind, item.payload);
-    return key === null ? [] : [[item.kind, key.value]];
-  });
+  const wanted: [kind: string, naturalKey: string, key: string][] = [];
+  for (const [{ kind, key }, naturalKey] of naturalKeys)
+    if (naturalKey !== null) wanted.push([kind, naturalKey.value, key]);
   if (wanted.length === 0) return found;
   for (const { kind, naturalKey, key, recordId, missing, place } of SQL.namesakes(tx).all(JSON.stringify(wanted))) {
     const name = naturalName(kind, naturalKey);
@@ -392,13 +407,6 @@ function ownersOf(tx: Tx, asked: readonly Asked[], items: ReadonlyMap<string, It
       { source, stream, place: parseJson<Place>(place), isLost: lost === 1, hasNoKey: hasNoKey === 1 },
     ]),
   );
-}
-
-function naturalNamesOf(tx: Tx, items: readonly MappedItem[]): string[] {
-  return items.flatMap((item) => {
-    const key = naturalKeyOf(tx.profile, item.kind, item.payload);
-    return key === null ? [] : [naturalName(item.kind, key.value)];
-  });
 }
 
 const naturalName = (kind: string, value: string): string => `${kind} ${value}`;

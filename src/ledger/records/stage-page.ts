@@ -123,7 +123,8 @@ export function stagePage(tx: Tx, page: PageToStage): StoredPage {
     // The rows before it may change what it has looked up.
     const needsOrder = looksUpItself && (result?.uses !== undefined || users.has(row.id));
     if (!needsOrder) {
-      gathered.push({ ...row, result: result !== undefined && areCurrent(result.uses) ? result : null });
+      row.result = result !== undefined && areCurrent(result.uses) ? result : null;
+      gathered.push(row);
       continue;
     }
     stageGathered();
