@@ -28,8 +28,8 @@ import {
   isFreshlyListed,
   isNothingListed,
   keyFieldOf,
+  keysIn,
   type ListedEntry,
-  listedAsPublic,
   listedEntries,
   listStanding,
   type Match,
@@ -229,6 +229,40 @@ function adoptProducts(tx: Tx, adopted: readonly { item: ItemRow; entry: ListedE
   reconcileAll(
     tx,
     parts.map(({ id }) => id),
+  );
+}
+
+/** Whether the passports of products are public, by the product's remote id. A product is left out if no publication of it is listed. */
+function listedAsPublic(
+  tx: Tx,
+  products: readonly { remoteId: string; sku: string | null }[],
+): ReadonlyMap<string, boolean> {
+  const keysOf = ({ remoteId, sku }: { remoteId: string; sku: string | null }) => ({
+    byId: { field: 'product_id', value: String(parseJson<string | number>(remoteId)) },
+    bySku: sku === null ? null : { field: 'sku', value: sku },
+  });
+  const wanted = products.map(keysOf);
+  const rowsOf = keysIn(
+    tx,
+    'publication',
+    wanted.flatMap(({ byId, bySku }) => (bySku === null ? byId : [byId, bySku])),
+  );
+  const named = wanted.map(({ byId, bySku }) => {
+    const rows = rowsOf(byId);
+    // A publication is found by the product's id. The SKU counts only if no publication has that id.
+    return (rows.length > 0 || bySku === null ? rows : rowsOf(bySku)).filter(({ standing }) => standing !== 'other');
+  });
+  const entries = listedEntries(
+    tx,
+    'publication',
+    named.flat().map(({ remoteId }) => remoteId),
+  );
+  return new Map(
+    products.flatMap(({ remoteId }, at) => {
+      const publications = (named[at] ?? []).flatMap((row) => entries.get(row.remoteId) ?? []);
+      const isPublic = publications.some(({ fields }) => fields['is_public'] === true);
+      return publications.length === 0 ? [] : [[remoteId, isPublic] as const];
+    }),
   );
 }
 

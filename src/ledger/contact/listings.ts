@@ -364,7 +364,11 @@ export function listedEntries(reads: Reads, list: ContactList, remoteIds: readon
 }
 
 /** The stored values of a list that are equal to these, in any case. Returns a function that finds those of one value. */
-function keysIn(reads: Reads, list: ContactList, wanted: readonly ListedKey[]): (key: ListedKey) => readonly KeyRow[] {
+export function keysIn(
+  reads: Reads,
+  list: ContactList,
+  wanted: readonly ListedKey[],
+): (key: ListedKey) => readonly KeyRow[] {
   const name = ({ field, value }: ListedKey) => JSON.stringify([field, foldedKey(value)]);
   const names = [...new Set(wanted.map(name))];
   const rows = names.length === 0 ? [] : SQL.byKeys(reads).all(`[${names.join(',')}]`, list);
@@ -410,40 +414,6 @@ export function searchListed(
 }
 
 const NONE: ReadonlySet<string> = new Set();
-
-/** Whether the passports of products are public, by the product's remote id. A product is left out if no publication of it is listed. */
-export function listedAsPublic(
-  tx: Tx,
-  products: readonly { remoteId: string; sku: string | null }[],
-): ReadonlyMap<string, boolean> {
-  const keysOf = ({ remoteId, sku }: { remoteId: string; sku: string | null }) => ({
-    byId: { field: 'product_id', value: String(parseJson<string | number>(remoteId)) },
-    bySku: sku === null ? null : { field: 'sku', value: sku },
-  });
-  const wanted = products.map(keysOf);
-  const rowsOf = keysIn(
-    tx,
-    'publication',
-    wanted.flatMap(({ byId, bySku }) => (bySku === null ? byId : [byId, bySku])),
-  );
-  const named = wanted.map(({ byId, bySku }) => {
-    const rows = rowsOf(byId);
-    // A publication is found by the product's id. The SKU counts only if no publication has that id.
-    return (rows.length > 0 || bySku === null ? rows : rowsOf(bySku)).filter(({ standing }) => standing !== 'other');
-  });
-  const entries = listedEntries(
-    tx,
-    'publication',
-    named.flat().map(({ remoteId }) => remoteId),
-  );
-  return new Map(
-    products.flatMap(({ remoteId }, at) => {
-      const publications = (named[at] ?? []).flatMap((row) => entries.get(row.remoteId) ?? []);
-      const isPublic = publications.some(({ fields }) => fields['is_public'] === true);
-      return publications.length === 0 ? [] : [[remoteId, isPublic] as const];
-    }),
-  );
-}
 
 /** The values by which an item may be found, in the order of the profile. */
 function keysOfItem({ profile }: Tx, kind: ListableKind, payload: JsonObject): ListedKey[] {

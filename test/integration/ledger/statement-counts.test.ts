@@ -7,7 +7,7 @@ import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
-import { createLedgerFixture, type LedgerFixture } from '../../support/ledger/ledger.ts';
+import { createLedgerFixture, type LedgerFixture, NO_CONTACT } from '../../support/ledger/ledger.ts';
 import { row } from '../../support/ledger/records.ts';
 import { countStatements, type StatementCount } from '../../support/ledger/statement-counter.ts';
 
@@ -113,6 +113,21 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
     const of = { runId, source: 'erp', stream: 'default', seen: createBitmap(), read: 0, creates: 'decide' as const };
     return countStatements(() => ledger.endStream({ ...of, flagItems: true, guard, uncounted: 0 }));
   },
+  'a comparison with the list of the platform': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
+    const entries = Array.from({ length: count }, (_, at) => ({ remoteId: at, fields: { sku: `SKU-P${at}` } }));
+    for (const [list, shown] of [
+      ['publication', []],
+      ['product', entries],
+    ] as const) {
+      await ledger.beginListing(list);
+      await ledger.storeListed({ list, entries: shown, position: null });
+      await ledger.endListing({ list, count: null });
+    }
+    return countStatements(async () => {
+      expect(await ledger.compareListed('product')).toMatchObject({ adopted: count });
+    });
+  },
   'a batch of mapped records': async ({ ledger }, count) => {
     await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
     await page(ledger, rowsOf(count, 'b'), null);
@@ -141,7 +156,10 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
 it.each(Object.entries(VERBS))('%s runs as many statements for 200 rows as for 10', async (_name, verb) => {
   const counts: StatementCount[] = [];
   for (const count of [FEW, MANY]) {
-    const fixture = createLedgerFixture({ rules: { init: 'when-complete', publish: 'auto' } });
+    const fixture = createLedgerFixture({
+      rules: { init: 'when-complete', publish: 'auto' },
+      contactRules: { ...NO_CONTACT, bom: 'ask' },
+    });
     try {
       counts.push(await verb(fixture, count));
     } finally {
