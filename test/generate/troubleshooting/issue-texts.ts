@@ -16,7 +16,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
     codes: {
       'record.key': {
         means:
-          'The row has no value in a key column, the column does not exist, or the value has a character inside that nobody can see.',
+          'The row has no value in a key column, the column does not exist, the value has a character inside that nobody can see, or the key has more than 1,024 bytes.',
         cure: 'Fill or correct the value in the source, or correct `key` of the stream.',
       },
       'row.columns': {
