@@ -1,3 +1,5 @@
+// Makes a backup of the ledger, in this thread or in a thread of its own (`backup-thread.ts`).
+
 import { existsSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';

@@ -1,3 +1,5 @@
+// Puts a backup in the ledger's place, and accepts it.
+
 import { randomUUID } from 'node:crypto';
 import { constants, copyFileSync, existsSync, linkSync, realpathSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -123,17 +125,58 @@ function holderOf(file: string): ReturnType<typeof readHolder> {
   }
 }
 
-// Accepts a restored ledger. What it knows of the API is as old as the backup, so five things change:
-// - New idempotency keys differ from all keys that were used since the backup. A server would answer a known key with
-//   its earlier answer.
-// - Updates and publications that were sent before the backup get new keys too. Later writes may have been acknowledged
-//   since, and the earlier answer shows nothing about them. Repeating an update does no harm. A publication is looked
-//   up before it is repeated.
-// - An update that was answered, and whose answer was not confirmed by a list yet, counts as lost for the same reason.
-// - Creates that may have been sent since the backup are looked up first. `restored.ts` decides which.
-// - Of products and materials the ledger only knows that they exist. Every record is mapped again when its source is
-//   read, so each product and material is written in full once, with the source's present content. An item that is
-//   missing from its source is written when it comes back.
+/**
+ * Replaces the ledger's file with a copy of a backup, and keeps the former file beside it. The copy is marked as a
+ * backup, so after a crash nothing takes it for the former ledger. The caller holds the ledger's lock.
+ *
+ * @returns the path of the former ledger; null if there was none
+ */
+export function putInPlace(
+  backup: string,
+  { place, keepAs, now }: { place: string; keepAs: string; now: number },
+): string | null {
+  const partial = `${place}.part`;
+  removePartial(partial);
+  try {
+    const source = openFile(backup, { readonly: true });
+    try {
+      copyInto(source, partial);
+    } finally {
+      source.close();
+    }
+    markAsBackup(partial, now);
+    syncFile(partial);
+    const before = existsSync(place) ? keepAs : null;
+    if (before !== null) {
+      // SQLite would apply the former file's log to the new file. The former file without its log is recognised as an
+      // older copy.
+      for (const suffix of ['-wal', '-shm']) {
+        if (existsSync(`${place}${suffix}`)) renameSync(`${place}${suffix}`, `${before}${suffix}`);
+      }
+      keep(place, before);
+    }
+    renameSync(partial, place);
+    syncFile(dirname(place));
+    return before;
+  } catch (error) {
+    // A failed copy is as large as the ledger, so it must not stay on the disk.
+    removePartial(partial);
+    throw error;
+  }
+}
+
+/**
+ * Gives the former ledger a second name. It keeps its first name until the new file replaces it: a process that finds
+ * no ledger would create an empty one.
+ */
+function keep(place: string, as: string): void {
+  try {
+    linkSync(place, as);
+  } catch {
+    // This file system has no hard links, so the file is copied. Nothing that has the second name is overwritten.
+    copyFileSync(place, as, constants.COPYFILE_EXCL);
+  }
+}
 
 /** How many deliveries have to be looked up, by operation. A person has to look up those that the API cannot list. */
 export type ToLookUp = Partial<Record<Operation, number>>;
@@ -191,6 +234,18 @@ const SQL = {
 
 /**
  * Accepts the ledger in the file. All of it is one transaction, so a crash leaves the ledger accepted or unchanged.
+ *
+ * What a restored ledger knows of the API is as old as the backup, so five things change:
+ * - New idempotency keys differ from all keys that were used since the backup. A server would answer a known key with
+ *   its earlier answer.
+ * - Updates and publications that were sent before the backup get new keys too. Later writes may have been acknowledged
+ *   since, and the earlier answer shows nothing about them. Repeating an update does no harm. A publication is looked
+ *   up before it is repeated.
+ * - An update that was answered, and whose answer was not confirmed by a list yet, counts as lost for the same reason.
+ * - Creates that may have been sent since the backup are looked up first. `restored.ts` decides which.
+ * - Of products and materials the ledger only knows that they exist. Every record is mapped again when its source is
+ *   read, so each product and material is written in full once, with the source's present content. An item that is
+ *   missing from its source is written when it comes back.
  *
  * @param generation the count of commits in the mark; the ledger's own count has to become greater
  */
@@ -309,57 +364,4 @@ function isPublication(operation: Operation): boolean {
 
 function isUpdate(operation: Operation): boolean {
   return operation === 'product.import' || operation === 'material.update';
-}
-
-/**
- * Replaces the ledger's file with a copy of a backup, and keeps the former file beside it. The copy is marked as a
- * backup, so after a crash nothing takes it for the former ledger. The caller holds the ledger's lock.
- *
- * @returns the path of the former ledger; null if there was none
- */
-export function putInPlace(
-  backup: string,
-  { place, keepAs, now }: { place: string; keepAs: string; now: number },
-): string | null {
-  const partial = `${place}.part`;
-  removePartial(partial);
-  try {
-    const source = openFile(backup, { readonly: true });
-    try {
-      copyInto(source, partial);
-    } finally {
-      source.close();
-    }
-    markAsBackup(partial, now);
-    syncFile(partial);
-    const before = existsSync(place) ? keepAs : null;
-    if (before !== null) {
-      // SQLite would apply the former file's log to the new file. The former file without its log is recognised as an
-      // older copy.
-      for (const suffix of ['-wal', '-shm']) {
-        if (existsSync(`${place}${suffix}`)) renameSync(`${place}${suffix}`, `${before}${suffix}`);
-      }
-      keep(place, before);
-    }
-    renameSync(partial, place);
-    syncFile(dirname(place));
-    return before;
-  } catch (error) {
-    // A failed copy is as large as the ledger, so it must not stay on the disk.
-    removePartial(partial);
-    throw error;
-  }
-}
-
-/**
- * Gives the former ledger a second name. It keeps its first name until the new file replaces it: a process that finds
- * no ledger would create an empty one.
- */
-function keep(place: string, as: string): void {
-  try {
-    linkSync(place, as);
-  } catch {
-    // This file system has no hard links, so the file is copied. Nothing that has the second name is overwritten.
-    copyFileSync(place, as, constants.COPYFILE_EXCL);
-  }
 }

@@ -1,3 +1,5 @@
+// Checks the file of a ledger, and the rules of its rows that no database enforces.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,7 @@
+// What identifies a ledger. An older copy of a ledger is recognised by the mark beside it, so that nothing is written to
+// the API twice. The mark is written only after the ledger's identity is in its main file, and its count is never ahead of
+// the ledger's commits. So no crash leaves a mark without the ledger that the mark describes.
+
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { fault } from '../../domain/faults.ts';
@@ -47,10 +51,6 @@ export function bindTarget(bound: string, asked: string, file: string): void {
       'Remote ids and idempotency keys of one API are not valid at another API. Use a separate ledger file for each API.',
   });
 }
-
-// Recognises by the mark beside the ledger that a ledger is an older copy, so that nothing is written to the API twice.
-// The mark is written only after the ledger's identity is in its main file, and its count is never ahead of the
-// ledger's commits. So no crash leaves a mark without the ledger that the mark describes.
 
 /**
  * Refuses a ledger that is an older copy, has lost its log, or is not the one that was here.

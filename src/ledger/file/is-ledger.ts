@@ -1,3 +1,5 @@
+// Recognises a ledger among other files, before anything is changed.
+
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { fault } from '../../domain/faults.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';

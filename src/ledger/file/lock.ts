@@ -1,3 +1,5 @@
+// The lock of a ledger: how a process takes it, who has it, and how its owner notices that it is lost.
+
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';

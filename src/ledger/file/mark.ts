@@ -1,4 +1,7 @@
-// The mark is a small file beside a ledger. It contains the ledger's id and its count of commits.
+// The mark is a small file beside a ledger. It contains the ledger's id and its count of commits. The mark is written after
+// the commit, never before. So after any crash the count in the mark is at most the count of its own ledger. It is greater
+// only than the count of an older copy. If the mark is lost or too low, an older copy may not be recognised, but the right
+// ledger is never refused.
 
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -21,7 +24,7 @@ export interface Mark {
 }
 
 /** A mark that is open for writing. */
-export interface OpenMark {
+interface OpenMark {
   /** Overwrites the mark in place. Costs no fsync. */
   write(mark: Mark): void;
   /** Syncs the mark to the disk. */
@@ -92,11 +95,6 @@ function markText({ ledgerId, generation }: Mark): string {
   const said = `${ledgerId} ${String(generation).padStart(DIGITS, '0')}`;
   return `${said} ${sha256Hex(said).slice(0, DIGEST_LENGTH)}\n`;
 }
-
-// Counts the commits of a ledger, and copies the count to the mark beside the ledger. The mark is written after the
-// commit, never before. So after any crash the count in the mark is at most the count of its own ledger. It is greater
-// only than the count of an older copy. If the mark is lost or too low, an older copy may not be recognised, but the
-// right ledger is never refused.
 
 const SQL = {
   // The term is checked by the same statement: a lock that the system has given to another process is seen here at the

@@ -1,3 +1,5 @@
+// All writes of the ledger go through one group commit, the only writer beside the openings of a ledger.
+
 import { fault } from '../../domain/faults.ts';
 import { Fault } from '../../lib/errors.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';

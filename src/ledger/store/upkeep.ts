@@ -1,3 +1,5 @@
+// What the ledger does to its own rows: it deletes old history, and it follows a clock that was set.
+
 import type { HistoryLimits } from '../../domain/ports/ledger/care-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { usedBytes } from './database.ts';
