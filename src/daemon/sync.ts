@@ -187,7 +187,9 @@ async function untilDone(
     const lookMs = clock.ticks() - lookedAt;
     const trouble = status.trouble ?? runtime.mapQueue.trouble() ?? runtime.paused();
     const isStill = !isMapping && !isListing && outstanding === 0 && nextDueAt === null;
-    if (isStill && !(await stagesPassports(runtime, of))) return refusedScopeFault(runtime);
+    if (isStill && (await staysStill(runtime, of)) && !(await stagesPassports(runtime, of))) {
+      return refusedScopeFault(runtime);
+    }
     await runtime.startWorkers();
     const authorization = runtime.api.authorization();
     if (!authorization.open && outstanding === 0) {
@@ -222,10 +224,20 @@ function maps(runtime: Runtime, of: WorkOf | undefined): boolean {
   return 'sources' in of && runtime.pendingSources().some((source) => of.sources.includes(source));
 }
 
+/**
+ * True if nothing is left when the writes that were under way have ended. Whoever has settled the last delivery marks the
+ * passports as dirty after its write, and the engine may have evaluated them meanwhile. So nothing is awaited between this
+ * look and the evaluation of passports.
+ */
+async function staysStill(runtime: Runtime, of: WorkOf | undefined): Promise<boolean> {
+  await runtime.ledger.writesEnded();
+  const isMapping = maps(runtime, of);
+  const { outstanding, nextDueAt, isListing } = await runtime.engine.status(of);
+  return !isMapping && !isListing && outstanding === 0 && nextDueAt === null;
+}
+
 /** Evaluates passports. True if a delivery of the request has become due. */
-async function stagesPassports({ ledger, passports, engine }: Runtime, of: WorkOf | undefined): Promise<boolean> {
-  // Whoever has settled the last delivery marks the passports as dirty when the write has ended.
-  await ledger.writesEnded();
+async function stagesPassports({ passports, engine }: Runtime, of: WorkOf | undefined): Promise<boolean> {
   // Passports that a person has asked for are staged without an evaluation.
   if (of !== undefined && 'passportsOf' in of) return false;
   const staged = await passports.evaluate();

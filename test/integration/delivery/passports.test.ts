@@ -89,6 +89,22 @@ const withLines = (change: (lines: SmallExport['lines']) => SmallExport['lines']
 const BROKEN_LINE = withLines((lines) => lines.map((line) => (line.id === '3' ? { ...line, quantity: 'much' } : line)));
 
 describe('passports in a sync', () => {
+  it('a sync does not end when the engine has evaluated the passports while the last writes ended', async () => {
+    await given();
+    const runtime = await world.open();
+    try {
+      let staged = 0;
+      const writesEnded = async () => void (staged += await runtime.passports.evaluate());
+      const observed: Runtime = { ...runtime, ledger: { ...runtime.ledger, writesEnded } };
+      const abort = new AbortController().signal;
+      const report = await sync(observed, { sources: [], waitMs: 10_000, abort }, systemClock);
+      expect(staged).toBeGreaterThan(0);
+      expect(report.passports).toEqual({ published: 3 });
+    } finally {
+      await runtime.close();
+    }
+  });
+
   it('a sync looks at passports only when the writes before have ended, as their callers mark passports as dirty', async () => {
     await given();
     const runtime = await world.open();
