@@ -120,6 +120,7 @@ export function createListReadBack(options: ListReadBackOptions) {
       const begunAt = clock.ticks();
       const read = await readPublications(reader, abort);
       if (reads.ended('publications', read, begunAt).kind === 'denied') return;
+      const now = clock.now();
       await eachInSlices(deliveries, (delivery) => {
         if (!read.complete) return settle(delivery, decisions.afterFailedRead(delivery, 'publications'));
         const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
@@ -127,8 +128,8 @@ export function createListReadBack(options: ListReadBackOptions) {
         const isAbsent =
           done === false && delivery.operation === 'passport.publish' && !hasTrait(delivery.reason, 'was_answered');
         const waitMs = isAbsent ? watch.waitMs(delivery) : 0;
-        if (waitMs > 0) return settle(delivery, decisions.readAgain(delivery, 'publications', waitMs));
-        return settle(delivery, decisions.afterPublications(delivery, done));
+        if (waitMs > 0) return settle(delivery, decisions.readAgain(delivery, 'publications', waitMs, now));
+        return settle(delivery, decisions.afterPublications(delivery, done, now));
       });
     },
   };

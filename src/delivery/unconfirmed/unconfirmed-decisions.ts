@@ -116,9 +116,12 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     return { ...decision, dueAt: slot() };
   }
 
-  /** The delivery stays unconfirmed until the list was read once more, after `waitMs` at the earliest. */
-  function readAgain({ reason }: UnconfirmedDelivery, list: ListName, waitMs = 1): Decision {
-    const nextLookAt = clock.now() + Math.max(1, Math.ceil(waitMs), reads.waitMs(list));
+  /**
+   * The delivery stays unconfirmed until the list was read once more, `waitMs` after `now` at the earliest. Deliveries with the
+   * same time share that read.
+   */
+  function readAgain({ reason }: UnconfirmedDelivery, list: ListName, waitMs = 1, now = clock.now()): Decision {
+    const nextLookAt = now + Math.max(1, Math.ceil(waitMs), reads.waitMs(list));
     return { kind: 'unconfirmed', nextLookAt, spend: false, reason: restless(reason) };
   }
 
@@ -161,9 +164,9 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
    * Decides about a publication that the publications do not show yet. The platform may have queued the request, and a list
    * may lag, so all such publications of a run are looked up together once more. Each later run looks once.
    */
-  function notPublished(delivery: UnconfirmedDelivery): Decision {
+  function notPublished(delivery: UnconfirmedDelivery, now: number): Decision {
     if (delivery.reason.atRest !== true) return leftToPerson(pendingReason(delivery));
-    return readAgain(delivery, 'publications', Math.max(PENDING_LEAST_MS, profile.list.lagMs));
+    return readAgain(delivery, 'publications', Math.max(PENDING_LEAST_MS, profile.list.lagMs), now);
   }
 
   /**
@@ -288,13 +291,14 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
      * Decides after the publications were read.
      *
      * @param done whether the write has taken effect; null if the publications do not show it
+     * @param now the same for all deliveries of this read, so that they share the next read as well
      */
-    afterPublications(delivery: UnconfirmedDelivery, done: boolean | null): Decision {
+    afterPublications(delivery: UnconfirmedDelivery, done: boolean | null, now: number): Decision {
       if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
       const { code } = delivery.reason;
       if (code === 'conflict') return conflicted(delivery);
       if (code === 'pending') {
-        if (done === false) return notPublished(delivery);
+        if (done === false) return notPublished(delivery, now);
         const decision = withoutProof(delivery, { ...proofOf(delivery), readable: 'no' });
         if (decision.kind === 'delivered') return decision;
       }

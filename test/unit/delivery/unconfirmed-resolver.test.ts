@@ -25,6 +25,7 @@ function given(
     count = COUNT,
     isApplied = () => true,
     withoutProof = 'hold',
+    passes = false,
   }: {
     takesOnlyReads?: boolean;
     lagMs?: number;
@@ -35,26 +36,36 @@ function given(
     /** Whether a delivery has not changed since the list was read. */
     isApplied?: (id: number) => boolean;
     withoutProof?: 'hold' | 'accept';
+    /** True if a millisecond passes whenever the time is asked for. */
+    passes?: boolean;
   } = {},
 ) {
-  const clock = createManualClock();
+  const manual = createManualClock();
+  const clock = { ...manual, now: () => (passes && manual.advance(1), manual.now()) };
   const decisions: Decision[] = [];
   const events: ProgressEvent[] = [];
   const retries = createRetryBudget();
   const pause = createCreatePause(clock);
   const unconfirmed = Array.from({ length: count }, (_, id): UnconfirmedDelivery => {
     const key = `P${id}`;
-    const reason = { code, message: 'No answer.', ...(code === 'change_proof' && { since: clock.now() }) };
+    const isStep = code === 'pending';
+    const reason = {
+      code,
+      message: 'No answer.',
+      ...(code === 'change_proof' && { since: clock.now() }),
+      ...(isStep && { atRest: true as const }),
+    };
     const sentKey = { field: 'sku', value: key };
-    const common = { id, kind: 'product', key, revision: 1, source: 'erp', path: '', body: '' } as const;
+    const common = { id, key, revision: 1, source: 'erp', path: '', body: '' } as const;
     const names = { naturalKey: key, sentKey };
     const sent = { payload: { sku: key, name: 'New' }, changed: ['name'], former: { name: 'Old' }, remoteId: id };
     const what =
       code === 'unclear' || code === 'change_proof'
         ? ({ operation: 'product.import', sent } as const)
-        : ({ operation: 'product.create', sent: null } as const);
+        : ({ operation: isStep ? 'passport.publish' : 'product.create', sent: null } as const);
     return {
       ...common,
+      kind: isStep ? 'passport' : 'product',
       ...names,
       ...what,
       reason,
@@ -222,6 +233,14 @@ it(
     expect(looks).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3]);
   },
 );
+
+it('publications that were read together are read together again', async () => {
+  const { decisions, resolve } = given('pending', [], { count: 3, passes: true });
+  await resolve();
+  expect(kinds(decisions)).toEqual(['unconfirmed']);
+  const times = decisions.map((decision) => decision.kind === 'unconfirmed' && decision.nextLookAt);
+  expect([decisions.length, new Set(times).size]).toEqual([3, 1]);
+});
 
 it('deliveries that only need a read are still read back while every write fails', async () => {
   const { decisions, resolve } = given('exists', [], { takesOnlyReads: true });
