@@ -8,7 +8,7 @@ import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.t
 import { bomItem, items, product } from '../../support/ledger/items.ts';
 import { createLedgerFixture, FORMS, NO_PASSPORTS } from '../../support/ledger/ledger.ts';
 import { stageRows } from '../../support/ledger/records.ts';
-import { countStatements } from '../../support/ledger/statement-counter.ts';
+import { countStatements } from '../support/statement-counter.ts';
 
 const FEW = 10;
 const MANY = 200;

@@ -96,7 +96,7 @@ describePostgres('the ledger in PostgreSQL', () => {
     vi.resetModules();
     await import('../../../src/ledger/sqlite-ledger.ts');
     await import('../../../src/ledger/backup/restore.ts');
-    const { listStatements } = await import('../../support/ledger/all-statements.ts');
+    const { listStatements } = await import('../support/all-statements.ts');
     const { statements, db, fixture } = await listStatements(constants);
     db.close();
     await fixture.remove();

@@ -3,8 +3,8 @@
 
 import type Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { listStatements } from '../../support/ledger/all-statements.ts';
 import type { LedgerFixture } from '../../support/ledger/ledger.ts';
+import { listStatements } from '../support/all-statements.ts';
 
 /** The statements that are constants of the ledger's files, also those that nothing has used yet. */
 const constants = vi.hoisted(() => new Set<string>());

@@ -9,7 +9,7 @@ import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
 import { createLedgerFixture, type LedgerFixture, NO_CONTACT } from '../../support/ledger/ledger.ts';
 import { row } from '../../support/ledger/records.ts';
-import { countStatements, type StatementCount } from '../../support/ledger/statement-counter.ts';
+import { countStatements, type StatementCount } from '../support/statement-counter.ts';
 
 const FEW = 10;
 const MANY = 200;

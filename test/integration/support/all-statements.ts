@@ -2,9 +2,9 @@ import Database from 'better-sqlite3';
 import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
-import { items, product } from './items.ts';
-import { createLedgerFixture, FORMS, type LedgerFixture, NO_PASSPORTS } from './ledger.ts';
-import { stageRows } from './records.ts';
+import { items, product } from '../../support/ledger/items.ts';
+import { createLedgerFixture, FORMS, type LedgerFixture, NO_PASSPORTS } from '../../support/ledger/ledger.ts';
+import { stageRows } from '../../support/ledger/records.ts';
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
 const LIST_STATES: readonly ItemListFilter['state'][] = [
