@@ -27,7 +27,12 @@ export async function startSandbox(settings: readonly string[], latencyMs: numbe
   const { baseUrl, controlUrl } = JSON.parse(line) as { baseUrl: string; controlUrl: string };
   const answer = await fetch(`${controlUrl}/organizations`);
   const { organizations } = (await answer.json()) as { organizations: { name: string }[] };
-  const key = { organization: organizations[0]?.name, name: 'bench', scopes: ['read', 'write'], key: API_KEY };
+  const key = {
+    organization: organizations[0]?.name,
+    name: 'bench',
+    scopes: ['read', 'write', 'publish'],
+    key: API_KEY,
+  };
   const headers = { 'content-type': 'application/json' };
   const made = await fetch(`${controlUrl}/keys`, { method: 'POST', headers, body: JSON.stringify(key) });
   if (!made.ok) throw new Error(await made.text());
