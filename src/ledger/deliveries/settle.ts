@@ -263,10 +263,17 @@ function beginAgain(tx: Tx, members: readonly Changed[]): Released {
 /** A member, and what its decision changes. */
 type Changed = Member<OpenDecision> & ReturnType<typeof changeBy>;
 
+/**
+ * A decision that is stored within this time keeps its times, so that deliveries that were decided together are due together.
+ * If more time has passed, or less than none, the clock may have been set, and the wait begins now.
+ */
+const STORED_WITHIN_MS = 1000;
+
 function changeBy({ row, settlement: { decidedAt }, decision }: Member<OpenDecision>, now: number) {
   const { event, dueAt, spent, uncertain = row.uncertain } = DECISION_CHANGES[decision.kind](decision as never);
-  const sinceMs = dueAt === 0 || decidedAt === undefined ? 0 : now - decidedAt;
-  return { event, change: { dueAt: dueAt + sinceMs, spent, uncertain, reason: decision.reason } };
+  const sinceMs = decidedAt === undefined ? 0 : now - decidedAt;
+  const keeps = dueAt === 0 || (sinceMs >= 0 && sinceMs <= STORED_WITHIN_MS);
+  return { event, change: { dueAt: keeps ? dueAt : dueAt + sinceMs, spent, uncertain, reason: decision.reason } };
 }
 
 /** False if the request is kept, because its bytes may be sent again. The members of imports left before. */

@@ -73,6 +73,22 @@ it('a forced replay sends a new revision, under its own key', covers('cached-ref
   await settleOne(fixture.ledger, { id: forced.id, decision: NEVER_ANSWERED });
 });
 
+it.each([
+  ['are due together although they are stored one after the other', 11, 2],
+  ['are due in turn if the clock was set between two of them', 3_600_000, 1],
+])('deliveries that were decided together %s', async (_, betweenMs, count) => {
+  const { clock, ledger } = fixture;
+  await stageRows(ledger, { 1: items(product('1')), 2: items(product('2')) });
+  const [first, second] = [await claimNext(), await claimNext()];
+  const decidedAt = clock.now();
+  const decision: Decision = { kind: 'unconfirmed', nextLookAt: decidedAt + 10_000, spend: false, reason: LOST };
+  await settleOne(ledger, { id: first.id, decision, decidedAt });
+  clock.advance(betweenMs);
+  await settleOne(ledger, { id: second.id, decision, decidedAt });
+  clock.advance(Math.max(0, decidedAt + 10_000 - clock.now()));
+  expect(await ledger.unconfirmedDeliveries({ limit: 9 })).toHaveLength(count);
+});
+
 describe('a manual resolution that a write arrived', () => {
   it(
     'a write settled as arrived binds the item, releases the deliveries that wait for it, and is sent no more',
