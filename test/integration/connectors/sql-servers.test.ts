@@ -229,9 +229,11 @@ function dies(): void {
     await run('DROP TABLE IF EXISTS many', 'CREATE TABLE many (id INT PRIMARY KEY)');
     const rows = Array.from({ length: 2_000 }, (_, at) => `(${at})`);
     await run(`INSERT INTO many VALUES ${rows.join(', ')}`);
+    // More than the buffers of a connection take, so that the server has not sent everything when it dies.
+    const query = "SELECT id, repeat('x', 8000) AS pad FROM many";
     let given = 0;
     const reading = async (): Promise<void> => {
-      for await (const page of readPages(sql, setupOf({ query: 'SELECT * FROM many' }))) {
+      for await (const page of readPages(sql, setupOf({ query }))) {
         if (given === 0) await server.kill();
         given += page.rows.length;
       }
