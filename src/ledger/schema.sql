@@ -99,7 +99,7 @@ CREATE INDEX records_pending ON records (stream_id, id) WHERE state = 'pending';
 CREATE INDEX records_stale ON records (stream_id) WHERE state = 'stale';
 CREATE INDEX records_missing ON records (stream_id) WHERE missing_since IS NOT NULL;
 CREATE INDEX records_quarantined ON records (stream_id, id, missing_since, key) WHERE state = 'quarantined';
--- Groups of stuck records: `src/ledger/deliveries/stuck-groups.ts`.
+-- Groups of stuck records: `src/ledger/items/stuck-groups.ts`.
 CREATE INDEX records_by_issue ON records (
   stream_id,
   CASE WHEN json_valid(issues) THEN issues ->> '$[0].code' END,
@@ -262,7 +262,7 @@ CREATE INDEX items_sending ON items (id) WHERE state = 'sending';
 CREATE INDEX items_waiting ON items (id) WHERE state = 'waiting';
 CREATE INDEX items_stuck ON items (id) WHERE (state IN ('blocked', 'rejected') OR state IN ('parked', 'in_doubt'));
 CREATE INDEX items_of_import ON items (request_id, request_place) WHERE request_place IS NOT NULL;
--- Groups of stuck items: `src/ledger/deliveries/stuck-groups.ts`.
+-- Groups of stuck items: `src/ledger/items/stuck-groups.ts`.
 CREATE INDEX items_by_reason ON items (
   state,
   CASE WHEN json_valid(reason) THEN coalesce(reason ->> '$.shape', reason ->> '$.code', '') ELSE '' END,

@@ -10,6 +10,8 @@ import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
+import { contactSteps, endProof, hasUnbound, startContact, unprovenKinds } from './contact/contact.ts';
+import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';
 import {
   acceptAdoptedPage,
   adoptAs,
@@ -17,9 +19,7 @@ import {
   compareListed,
   endListing,
   lastStuckItem,
-} from './contact/adoption.ts';
-import { contactSteps, startContact } from './contact/contact.ts';
-import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';
+} from './deliveries/adoption.ts';
 import { echoedOperations, noteApiWait, storeEcho } from './deliveries/api-notes.ts';
 import { claim } from './deliveries/claim.ts';
 import {
@@ -63,7 +63,6 @@ import { createHighWater, type HighWater } from './file/mark.ts';
 import { storeForms } from './items/content.ts';
 import { acceptMissing } from './items/missing.ts';
 import { reconcileGivenIds } from './items/reconcile.ts';
-import { endProof, hasUnbound, unprovenKinds } from './items/restored.ts';
 import { askForPassports, evaluatePassports, replayPassports, unpublishedPassports } from './passports/passports.ts';
 import {
   beginAction,

@@ -4,14 +4,11 @@
 // for a single item: a batch counts its creates at its end, and a claim reads one row.
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
-import type { ContactEntry, ContactStep, PartsAnswer } from '../../domain/ports/first-contact.ts';
+import type { ContactEntry, ContactStep } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { acknowledgeDesired, setPartsUnknown } from '../items/item-writes.ts';
-import { unprovenKinds } from '../items/restored.ts';
-import { readMeta, writeMeta } from '../store/meta.ts';
-import { column, perDatabase, statement } from '../store/statement.ts';
+import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
+import { column, statement } from '../store/statement.ts';
 import { parseJson, type Reads, type Tx } from '../store/tx.ts';
 import {
   compareListFrom,
@@ -30,6 +27,7 @@ import {
 } from './listings.ts';
 
 const LISTABLE: readonly ListableKind[] = ['product', 'material'];
+const UNPROVEN = 'unproven:';
 /**
  * A source that was in first contact may stage this many creates of a kind in one run before the list is read again.
  */
@@ -50,23 +48,10 @@ const SQL = {
   runBeganAt: column<[string], number>(
     "SELECT started_at FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
   ),
-  // BOM items of adopted products, and whether their rows came with the first complete read of their source.
-  ofUnknown: statement<[string], { id: number; isFirst: 0 | 1 }>(
-    `SELECT i.id, i.record_id IS NULL OR b.value IS NULL OR i.record_id <= CAST(b.value AS INTEGER) AS isFirst
-     FROM json_each(?) listed CROSS JOIN refs f ON f.item_id = listed.value AND f.role = 'product'
-     JOIN items p ON p.kind = f.kind AND p.key = f.key AND p.parts_unknown = 1 JOIN items i ON i.id = f.item_id
-     LEFT JOIN meta b ON b.name = 'first_read:' || i.source`,
+  unbound: column<[{ kind: string; keys: string }], number>(
+    `SELECT 1 FROM json_each(@keys) k WHERE NOT EXISTS (
+       SELECT 1 FROM items i WHERE i.kind = @kind AND i.natural_key = k.value AND i.remote_id IS NOT NULL) LIMIT 1`,
   ),
-  any: column('SELECT 1 FROM items WHERE parts_unknown = 1 LIMIT 1'),
-  parts: statement<[string], { id: number }>(
-    `SELECT i.id FROM json_each(?) k CROSS JOIN refs f ON f.kind = 'product' AND f.key = k.value AND f.role = 'product'
-     CROSS JOIN items i ON i.id = f.item_id WHERE i.kind = 'bom_item' ORDER BY i.id`,
-  ),
-  unanswered: statement<[], { id: number; key: string; naturalKey: string | null }>(
-    'SELECT id, key, natural_key AS naturalKey FROM items WHERE parts_unknown = 1 ORDER BY key',
-  ),
-  sourceOf: column<[number], string>('SELECT source FROM runs WHERE id = ?'),
-  lastRecord: column<[], number>('SELECT coalesce(max(id), 0) FROM records'),
 };
 
 /** The next step of each kind; empty if no creates are suspended. */
@@ -191,85 +176,28 @@ export function addCreates(counts: CreateCounts, source: string, kind: ListableK
 
 const duplicatesFact = (kind: ListableKind): string => `refuses_duplicates:${kind}`;
 
-// BOM items of adopted products. The API cannot list BOM items, so it is unknown whether the platform already has the
-// BOM items of an adopted product. Creating them on a guess could double each of them.
+// The kinds of a restored ledger whose lists have not yet proven that the ledger knows all items of the platform.
 
-/**
- * What to do with a BOM item that the API has not acknowledged: create it, ask a person first, or count it as present.
- */
-type PartStanding = 'create' | 'ask' | 'present';
-
-/** Whether a product was adopted. If none was, no BOM item has to be looked up, and each page asks. */
-const adopted = perDatabase((of) => ({ any: SQL.any(of).get() !== undefined }));
-
-/** True if there is an adopted product for which no person has said yet whether its BOM items are at the platform. */
-export function mayAskAboutParts(tx: Tx): boolean {
-  return adopted(tx).any;
+export function unprovenKinds(reads: Reads): ListableKind[] {
+  return LISTABLE.filter((kind) => readMeta(reads, proofOf(kind)) !== null);
 }
 
-/** The standing of BOM items that are not simply created, by id. */
-export function partStandings(tx: Tx, itemIds: readonly number[]): ReadonlyMap<number, PartStanding> {
-  const { bom } = tx.contactRules;
-  if (itemIds.length === 0 || !adopted(tx).any) return new Map();
-  const standingOf = (isFirst: 0 | 1): PartStanding =>
-    bom !== 'assume-present' ? bom : isFirst === 1 ? 'present' : 'create';
-  return new Map(
-    SQL.ofUnknown(tx)
-      .all(JSON.stringify(itemIds))
-      .map(({ id, isFirst }) => [id, standingOf(isFirst)]),
-  );
+export function hasUnbound(reads: Reads, kind: ListableKind, naturalKeys: readonly string[]): boolean {
+  return SQL.unbound(reads).get({ kind, keys: JSON.stringify(naturalKeys) }) !== undefined;
 }
 
-/** Call it after products were adopted. */
-export function markPartsUnknown(tx: Tx, itemIds: readonly number[]): void {
-  if (tx.contactRules.bom === 'create' || itemIds.length === 0) return;
-  adopted(tx).any = true;
-  setPartsUnknown(tx, itemIds, 1);
+export function endProof(tx: Tx, kind: ListableKind): void {
+  removeMeta(tx, proofOf(kind));
 }
 
-/** Call it when BOM items are known to be at the platform, with the content that their source has. */
-export function acknowledgeParts(tx: Tx, itemIds: readonly number[]): void {
-  acknowledgeDesired(tx, itemIds, tx.forms.presentOf('bom_item'));
+/** Call it when a restored ledger is accepted. */
+export function beginProofs(tx: Tx): void {
+  for (const kind of LISTABLE) writeMeta(tx, proofOf(kind), '1');
 }
 
-/** The BOM items of these products. */
-export function partsOfProducts(tx: Tx, productKeys: readonly string[]): { id: number }[] {
-  return productKeys.length === 0 ? [] : SQL.parts(tx).all(JSON.stringify(productKeys));
+/** SQL condition: true if the kind of this item is unproven. `of` is the name of the items table in the statement. */
+export function isUnproven(of: string): string {
+  return `EXISTS (SELECT 1 FROM meta WHERE name = '${UNPROVEN}' || ${of}.kind)`;
 }
 
-/**
- * The products whose BOM items wait for a person's answer. `products` narrows the result to these keys or natural
- * keys.
- */
-export function unansweredProducts(
-  tx: Tx,
-  products: readonly string[] | null,
-): {
-  found: { id: number; key: string }[];
-  unknown: PartsAnswer['unknown'];
-} {
-  const all = SQL.unanswered(tx).all();
-  if (products === null) return { found: all, unknown: [] };
-  const found = all.filter(({ key, naturalKey }) => products.includes(key) || products.includes(naturalKey ?? ''));
-  const known = new Set(found.flatMap(({ key, naturalKey }) => [key, naturalKey]));
-  return { found, unknown: products.filter((name) => !known.has(name)) };
-}
-
-export function markPartsKnown(tx: Tx, productIds: readonly number[]): void {
-  setPartsUnknown(tx, productIds, 0);
-}
-
-/**
- * Call it after a complete read of a source. Rows that come after the first complete read are new, so they can be
- * created.
- */
-export function noteFirstRead(tx: Tx, runId: number): void {
-  const name = `first_read:${SQL.sourceOf(tx).get(runId) ?? ''}`;
-  if (readMeta(tx, name) === null) writeMeta(tx, name, String(SQL.lastRecord(tx).get() ?? 0));
-}
-
-export const ADOPTED_BOM: Reason = {
-  code: 'adopted_bom',
-  message:
-    'Its product was at the platform before, and the API cannot show whether the platform has this BOM item. Look at the platform, and record what is there with `dpp-sync settle --bom present SKU` or `dpp-sync settle --bom absent SKU`, or with --all for all products.',
-};
+const proofOf = (kind: ListableKind): string => `${UNPROVEN}${kind}`;

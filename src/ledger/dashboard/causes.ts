@@ -14,6 +14,7 @@ import type {
 } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import { sentence } from '../../lib/text/sentence.ts';
+import { itemState } from '../items/missing.ts';
 import {
   causeId,
   causeOfRecords,
@@ -27,8 +28,7 @@ import {
   SHAPE,
   type StuckGroup,
   stuckGroups,
-} from '../deliveries/stuck-groups.ts';
-import { itemState } from '../items/missing.ts';
+} from '../items/stuck-groups.ts';
 import { perDatabase, statement } from '../store/statement.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
 import { type Db } from '../views/view-reads.ts';

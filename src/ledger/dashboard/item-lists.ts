@@ -2,6 +2,8 @@
 
 import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import type { ItemListFilter, ItemRow, Listed, ListPage } from '../../domain/ports/ledger/dashboard-views.ts';
+import { isOpen } from '../items/item-row.ts';
+import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
 import {
   FIRST_CODE,
   FIRST_FIELD,
@@ -11,9 +13,7 @@ import {
   SHAPE,
   type StuckGroup,
   type StuckState,
-} from '../deliveries/stuck-groups.ts';
-import { isOpen } from '../items/item-row.ts';
-import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
+} from '../items/stuck-groups.ts';
 import { column, statement } from '../store/statement.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
 import { type Db, withdrawing } from '../views/view-reads.ts';

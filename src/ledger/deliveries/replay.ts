@@ -9,7 +9,6 @@ import type {
   ReplayOutcome,
   ReplaySelection,
 } from '../../domain/ports/replay.ts';
-import { identitiesOf } from '../../domain/record.ts';
 import { countCreates, kindCreatedBy, listAgain } from '../contact/contact.ts';
 import { KEPT_KEY } from '../items/content.ts';
 import {
@@ -25,20 +24,20 @@ import { reconcileAll, sendInPresentForm } from '../items/reconcile.ts';
 import { leaveRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
 import { move, noteEvents, supersedeRevisions } from '../items/revisions.ts';
-import { findRecordsToStage, stageAll, storeStates, type Tally } from '../records/staging.ts';
-import { countReplacedRows, type PendingRow, pendingRecord } from '../records/streams.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
-import { tryChangesAgain } from './imports.ts';
 import {
   FIRST_CODE,
   FIRST_FIELD,
-  findStuckGroup,
   IS_QUARANTINED,
-  NEEDS_PERSON,
+  parametersOf,
   type RecordGroup,
-  SHAPE,
-} from './stuck-groups.ts';
+  type SelectionParameters,
+  selectedBy,
+} from '../items/stuck-groups.ts';
+import { findRecordsToStage, stageAll, storeStates, type Tally } from '../records/staging.ts';
+import { countReplacedRows, type PendingRow, pendingRecord } from '../records/streams.ts';
+import { statement } from '../store/statement.ts';
+import type { Reads, Tx } from '../store/tx.ts';
+import { tryChangesAgain } from './imports.ts';
 
 /**
  * The kinds of items that records make. The statements below name the kinds, because the indexes by key begin with the
@@ -48,22 +47,6 @@ const KINDS = ITEM_KINDS.map((kind) => `'${kind}'`).join(', ');
 
 /** How many items one transaction looks at, when items are sent in another form. */
 const PAGE = 100;
-
-/** The parameters of a selection. Lists are JSON. */
-export interface SelectionParameters {
-  states: string;
-  sources: string;
-  keys: string;
-  /** The keys of records whose rows have one of `keys`. */
-  rowKeys: string;
-  ids: string;
-}
-
-/** The members of a selected cause: quarantined records of a group, or deliveries. Null if the cause is gone. */
-export type SelectedByCause =
-  | { type: 'records'; group: RecordGroup }
-  | { type: 'deliveries'; selection: ReplaySelection }
-  | null;
 
 const SQL = {
   // The `+` prevents SQLite from reading all items or records in the order of their records.
@@ -120,9 +103,6 @@ const SQL = {
        AND (@ids = '[]' OR i.id IN (SELECT value FROM json_each(@ids)))
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
   ),
-  members: column<[string, string, string], number>(
-    `SELECT i.id FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} AND i.state = ? AND ${SHAPE} = ? AND i.source = ?`,
-  ),
   inForm: statement<[string, number | null, number], ItemRow>(
     `SELECT ${ITEM_COLUMNS} FROM items
      WHERE acknowledged > 0 AND kind = ? AND form IS ? AND id > ? ORDER BY id LIMIT ${PAGE}`,
@@ -136,7 +116,7 @@ export function replayCandidates(
   reads: Reads,
   { selection, afterId, limit }: { selection: ReplaySelection; afterId: number; limit: number },
 ): ReplayCandidate[] {
-  const selected = withCause(reads, selection);
+  const selected = selectedBy(reads, selection);
   if (selected === null) return [];
   if (selected.type === 'deliveries') {
     return SQL.candidates(reads)
@@ -151,7 +131,7 @@ export function forceUnconfirmed(
   tx: Tx,
   { selection, dryRun }: { selection: ReplaySelection; dryRun: boolean },
 ): number {
-  const selected = withCause(tx, selection);
+  const selected = selectedBy(tx, selection);
   if (selected?.type !== 'deliveries') return 0;
   const unconfirmed = SQL.unconfirmed(tx).all(parametersOf(selected.selection));
   if (dryRun) return unconfirmed.length;
@@ -257,28 +237,4 @@ export function replayForm(tx: Tx, { sources, keys, kinds, after, dryRun }: Form
 
 function canUpdate(tx: Tx, kind: ItemKind): boolean {
   return kind === 'material' || (kind === 'product' && tx.profile.productUpdate === 'import');
-}
-
-function withCause(reads: Reads, selection: ReplaySelection): SelectedByCause {
-  return selection.cause === undefined ? { type: 'deliveries', selection } : selectedByCause(reads, selection.cause);
-}
-
-/** Finds the members of causes. A member leaves its group when it is replayed. */
-export function selectedByCause(reads: Reads, cause: string): SelectedByCause {
-  const group = findStuckGroup(reads, cause);
-  if (group === null) return null;
-  if (group.type === 'quarantine') return { type: 'records', group };
-  const { state, shape, source } = group;
-  const deliveryIds = SQL.members(reads).all(state, shape, source);
-  return { type: 'deliveries', selection: { states: [state], sources: [], keys: [], deliveryIds } };
-}
-
-export function parametersOf({ states, sources, keys, deliveryIds }: ReplaySelection): SelectionParameters {
-  return {
-    states: JSON.stringify(states),
-    sources: JSON.stringify(sources),
-    keys: JSON.stringify(keys),
-    rowKeys: JSON.stringify(keys.flatMap(identitiesOf)),
-    ids: JSON.stringify(deliveryIds),
-  };
 }

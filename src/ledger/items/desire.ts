@@ -2,11 +2,12 @@
 
 import { hasRefs, type Item, type ItemContent, type SubjectKind } from '../../domain/item.ts';
 import type { NaturalKey } from '../../domain/natural-key.ts';
-import { kindCreatedBy, mayAskAboutParts, noticeCreates } from '../contact/contact.ts';
+import { kindCreatedBy, noticeCreates } from '../contact/contact.ts';
 import { column, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { createNameSet, findItems, ITEM_COLUMNS, type ItemRow, nameOf, reasonText } from './item-row.ts';
 import { numberIn } from './item-writes.ts';
+import { mayAskAboutParts } from './parts.ts';
 import { reconcileAll, reconcileItems, type Staged, type StagedItems } from './reconcile.ts';
 import { addHeldCreates, HELD_CREATE, hasPart, heldStreamsOf, insertRefs, refRow, requeueForParts } from './refs.ts';
 import { isRestored } from './restored.ts';

@@ -10,7 +10,7 @@ import { nextStep, type PassportDesire, type PassportStatus, statusText } from '
 import type { Profile } from '../../domain/profile.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { ADOPTED_BOM, acknowledgeParts, kindCreatedBy, noticeCreates, partStandings } from '../contact/contact.ts';
+import { kindCreatedBy, noticeCreates } from '../contact/contact.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson, type Tx } from '../store/tx.ts';
@@ -28,6 +28,7 @@ import {
 } from './item-row.ts';
 import { clearIgnoredHashes, endAdoptions, forgetAcknowledged } from './item-writes.ts';
 import { needsNothing } from './missing.ts';
+import { ADOPTED_BOM, acknowledgeParts, partStandings } from './parts.ts';
 import { HELD_CREATE, heldCreatesAmong, itemsWithoutRefs } from './refs.ts';
 import {
   beginRevisions,

@@ -9,11 +9,11 @@
 
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import type { ListableKind } from '../../domain/ports/target.ts';
-import { forgetAbsence, storeAbsence } from '../items/item-writes.ts';
-import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
+import { beginProofs, isUnproven, unprovenKinds } from '../contact/contact.ts';
+import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
+import type { Tx } from '../store/tx.ts';
+import { forgetAbsence, storeAbsence } from './item-writes.ts';
 
 /**
  * Why a delivery of a restored ledger is unconfirmed. `lookAt` is when a read-back may begin; null if only a person can
@@ -24,7 +24,6 @@ export interface WhyUnconfirmed {
   lookAt: number | null;
 }
 
-const LISTABLE: readonly ListableKind[] = ['product', 'material'];
 const RESTORED_AT = 'restored_at';
 
 /** SQL condition: true for a BOM item of a restored ledger whose row and refs are older than the restore. */
@@ -44,7 +43,7 @@ function partMayBeSinceBackup(of: string): string {
 export function mayBeSinceBackup(of: string): string {
   return `(${of}.was_absent = 0 AND EXISTS (SELECT 1 FROM meta WHERE name = '${RESTORED_AT}')
     AND iif(${of}.kind = 'bom_item', ${partMayBeSinceBackup(of)},
-      EXISTS (SELECT 1 FROM meta WHERE name = 'unproven:' || ${of}.kind)))`;
+      ${isUnproven(of)}))`;
 }
 
 const SQL = {
@@ -56,10 +55,6 @@ const SQL = {
   sourceOf: column<[number], string>('SELECT source FROM runs WHERE id = ?'),
   lastRecord: column<[], number>('SELECT coalesce(max(id), 0) FROM records'),
   forgetReads: statement("DELETE FROM meta WHERE name LIKE 'restored\\_read:%' ESCAPE '\\'"),
-  unbound: column<[{ kind: string; keys: string }], number>(
-    `SELECT 1 FROM json_each(@keys) k WHERE NOT EXISTS (
-       SELECT 1 FROM items i WHERE i.kind = @kind AND i.natural_key = k.value AND i.remote_id IS NOT NULL) LIMIT 1`,
-  ),
 };
 
 /** Each create asks, so the answer is kept. It changes only when a restored ledger is accepted. */
@@ -103,26 +98,10 @@ export function noteReadAfterRestore(tx: Tx, runId: number): void {
   if (readMeta(tx, name) === null) writeMeta(tx, name, String(SQL.lastRecord(tx).get() ?? 0));
 }
 
-export function unprovenKinds(reads: Reads): ListableKind[] {
-  return LISTABLE.filter((kind) => readMeta(reads, proofOf(kind)) !== null);
-}
-
-export function hasUnbound(reads: Reads, kind: ListableKind, naturalKeys: readonly string[]): boolean {
-  return SQL.unbound(reads).get({ kind, keys: JSON.stringify(naturalKeys) }) !== undefined;
-}
-
-export function endProof(tx: Tx, kind: ListableKind): void {
-  removeMeta(tx, proofOf(kind));
-}
-
-function proofOf(kind: ListableKind): string {
-  return `unproven:${kind}`;
-}
-
 /** Begins the time in which creates are looked up, when a restored ledger is accepted. */
 export function beginLookUps(tx: Tx): void {
   SQL.forgetReads(tx).run();
-  for (const kind of LISTABLE) writeMeta(tx, proofOf(kind), '1');
+  beginProofs(tx);
   forgetAbsence(tx);
   writeMeta(tx, RESTORED_AT, String(tx.clock.now()));
   restored(tx).ever = true;

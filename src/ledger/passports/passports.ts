@@ -12,10 +12,10 @@ import {
   wantedByPolicy,
 } from '../../domain/passport.ts';
 import type { PassportReplay, ReplaySelection } from '../../domain/ports/replay.ts';
-import { parametersOf, type SelectionParameters, selectedByCause } from '../deliveries/replay.ts';
 import { isOpenState, isStuck, itemsById } from '../items/item-row.ts';
 import { reconcileAll } from '../items/reconcile.ts';
 import { hastenDeliveries, takeBackDeliveries } from '../items/revisions.ts';
+import { parametersOf, type SelectionParameters, selectedBy } from '../items/stuck-groups.ts';
 import { statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
 import { blockersOfAll, commonBlockers, completeAmong, type EvaluatedProduct } from './completeness.ts';
@@ -311,8 +311,7 @@ export function replayPassports(
   { selection, dryRun }: { selection: ReplaySelection; dryRun: boolean },
 ): PassportReplay {
   const replayed: PassportReplay = { asked: 0, incomplete: 0, leftUnconfirmed: 0 };
-  const selected =
-    selection.cause === undefined ? ({ type: 'deliveries', selection } as const) : selectedByCause(tx, selection.cause);
+  const selected = selectedBy(tx, selection);
   if (selected?.type !== 'deliveries') return replayed;
   const stuck = SQL.stuck(tx)
     .all(parametersOf(selected.selection))

@@ -17,7 +17,8 @@ import type {
 import { vacantKey } from '../../domain/record.ts';
 import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { noteFirstRead, resetCreateCounts } from '../contact/contact.ts';
+import { resetCreateCounts } from '../contact/contact.ts';
+import { noteFirstRead } from '../items/parts.ts';
 import { noteReadAfterRestore } from '../items/restored.ts';
 import { endGoneDeliveries } from '../items/revisions.ts';
 import { column, statement } from '../store/statement.ts';

@@ -13,9 +13,9 @@ import type {
   WaitingGroup,
 } from '../../domain/ports/ledger/ledger-views.ts';
 import type { UnprovenWrites } from '../../domain/unproven-words.ts';
-import { NEEDS_PERSON as IS_IN_GROUP, SHAPE } from '../deliveries/stuck-groups.ts';
 import { isStuck, reasonHas } from '../items/item-row.ts';
 import { itemState } from '../items/missing.ts';
+import { NEEDS_PERSON as IS_IN_GROUP, SHAPE } from '../items/stuck-groups.ts';
 import { column, statement } from '../store/statement.ts';
 import { type Db, type Listed, listed, ofSources } from './view-reads.ts';
 

@@ -8,22 +8,7 @@ import type { Compared, PartsAnswer } from '../../domain/ports/first-contact.ts'
 import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { hasReason, type ItemRow, isOpenState, isStuck, itemsById, reasonHas } from '../items/item-row.ts';
-import { bindItems, endAdoptions } from '../items/item-writes.ts';
-import { blockItems, reconcileAll } from '../items/reconcile.ts';
-import { releaseWaiting } from '../items/refs.ts';
-import { noteEvents } from '../items/revisions.ts';
-import { adoptPassports, markPassportsDirtyBy } from '../passports/passport-items.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson, type Reads, type Tx } from '../store/tx.ts';
-import {
-  acknowledgeParts,
-  endFirstContact,
-  markPartsKnown,
-  markPartsUnknown,
-  partsOfProducts,
-  unansweredProducts,
-} from './contact.ts';
+import { endFirstContact } from '../contact/contact.ts';
 import {
   isFreshlyListed,
   isNothingListed,
@@ -37,7 +22,22 @@ import {
   searchListed,
   setListEnded,
   setMatchedTo,
-} from './listings.ts';
+} from '../contact/listings.ts';
+import { hasReason, type ItemRow, isOpenState, isStuck, itemsById, reasonHas } from '../items/item-row.ts';
+import { bindItems, endAdoptions } from '../items/item-writes.ts';
+import {
+  acknowledgeParts,
+  markPartsKnown,
+  markPartsUnknown,
+  partsOfProducts,
+  unansweredProducts,
+} from '../items/parts.ts';
+import { blockItems, reconcileAll } from '../items/reconcile.ts';
+import { releaseWaiting } from '../items/refs.ts';
+import { noteEvents } from '../items/revisions.ts';
+import { adoptPassports, markPassportsDirtyBy } from '../passports/passport-items.ts';
+import { column, statement } from '../store/statement.ts';
+import { parseJson, type Reads, type Tx } from '../store/tx.ts';
 
 /** How many creates one transaction compares. */
 const PAGE = 500;

@@ -1,6 +1,9 @@
+import type { ReplaySelection } from '../../domain/ports/replay.ts';
+import { identitiesOf } from '../../domain/record.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { Sqlite } from '../store/database.ts';
-import { statement } from '../store/statement.ts';
+import { column, statement } from '../store/statement.ts';
+import type { Reads } from '../store/tx.ts';
 
 // Groups the stuck items and records. SQLite finds the groups by two indexes, and it uses an index only for a statement
 // that repeats the words of the index.
@@ -70,6 +73,22 @@ export function causeOfRecords({
   return causeId('quarantine', source, stream, code, field);
 }
 
+/** The parameters of a selection. Lists are JSON. */
+export interface SelectionParameters {
+  states: string;
+  sources: string;
+  keys: string;
+  /** The keys of records whose rows have one of `keys`. */
+  rowKeys: string;
+  ids: string;
+}
+
+/** What a person selects: the quarantined records of a group, or deliveries. Null if the selected cause is gone. */
+export type Selected =
+  | { type: 'records'; group: RecordGroup }
+  | { type: 'deliveries'; selection: ReplaySelection }
+  | null;
+
 const SQL = {
   records: statement<[], Omit<RecordGroup, 'id' | 'type'>>(
     `SELECT g.streamId, s.source, s.name AS stream, g.code, g.field, g.count, g.since, g.until, g.firstId FROM (
@@ -82,6 +101,9 @@ const SQL = {
     `SELECT i.state, ${SHAPE} AS shape, i.source, count(*) AS count, min(i.settled_at) AS since,
        max(i.settled_at) AS until, min(i.id) AS firstId
      FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} GROUP BY 1, 2, 3`,
+  ),
+  members: column<[string, string, string], number>(
+    `SELECT i.id FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} AND i.state = ? AND ${SHAPE} = ? AND i.source = ?`,
   ),
 };
 
@@ -102,4 +124,25 @@ export function stuckGroups(reads: { db: Sqlite }): StuckGroup[] {
 
 export function findStuckGroup(reads: { db: Sqlite }, id: string): StuckGroup | null {
   return stuckGroups(reads).find((group) => group.id === id) ?? null;
+}
+
+/** Finds the members of a selection. A member leaves its group when it is replayed. */
+export function selectedBy(reads: Reads, selection: ReplaySelection): Selected {
+  if (selection.cause === undefined) return { type: 'deliveries', selection };
+  const group = findStuckGroup(reads, selection.cause);
+  if (group === null) return null;
+  if (group.type === 'quarantine') return { type: 'records', group };
+  const { state, shape, source } = group;
+  const deliveryIds = SQL.members(reads).all(state, shape, source);
+  return { type: 'deliveries', selection: { states: [state], sources: [], keys: [], deliveryIds } };
+}
+
+export function parametersOf({ states, sources, keys, deliveryIds }: ReplaySelection): SelectionParameters {
+  return {
+    states: JSON.stringify(states),
+    sources: JSON.stringify(sources),
+    keys: JSON.stringify(keys),
+    rowKeys: JSON.stringify(keys.flatMap(identitiesOf)),
+    ids: JSON.stringify(deliveryIds),
+  };
 }
