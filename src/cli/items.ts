@@ -68,7 +68,7 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
       if (page.items.length === 0) break;
       left -= page.items.length;
       afterId = page.lastId;
-      const found = filter.state === 'incomplete' ? page.items.map((item) => withBlocker(item, views)) : page.items;
+      const found = filter.state === 'incomplete' ? withBlockers(page.items, views) : page.items;
       if (!output.json) rows.push(...found);
       else for (const item of found) if (!(await output.jsonLine(itemDocument(item)))) return 0;
     }
@@ -98,9 +98,10 @@ const MISSING_NOTE =
 
 const INCOMPLETE_NOTE = 'For everything that is missing, and the next step: `dpp-sync why KEY`.';
 
-/** Adds to a product the first reason why it is not complete. This is not the reason of its delivery. */
-function withBlocker(item: ItemSummary, views: LedgerViews): ListedItem {
-  return { ...item, missingFirst: views.passport(item.key)?.blockers[0] ?? null };
+/** Adds to products the first reason why each is not complete. This is not the reason of its delivery. */
+function withBlockers(products: readonly ItemSummary[], views: LedgerViews): ListedItem[] {
+  const passports = views.passports(products.map(({ key }) => key));
+  return products.map((item) => ({ ...item, missingFirst: passports.get(item.key)?.blockers[0] ?? null }));
 }
 
 /** An item of the list. `missingFirst` is the first reason why a product is not complete. */

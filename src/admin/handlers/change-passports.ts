@@ -1,11 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PassportAnswer } from '../../domain/passport.ts';
 import type { PassportFilter } from '../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 import { cameLater } from './causes.ts';
-import { type PassportOutcome, settlePassports } from './publish.ts';
+import { type PassportOutcome, passportsLeft, settlePassports } from './publish.ts';
 import type { Synced } from './sync.ts';
 
 export interface PassportsSelected {
@@ -67,15 +66,9 @@ export const changeSelected: Handler<PassportsSelected, PassportsOfSelection> = 
       runtime.engine.wake();
     }
     const synced = await settlePassports(answers, waitMs, context);
-    const left: PassportOutcome[] = [];
-    let leftCount = 0;
-    for (const [at, answer] of answers.entries()) {
-      if (at % PAGE === 0) await setImmediate();
-      const passport = runtime.views.passport(answer.asked);
-      if (isAsWanted(status, passport?.acknowledged ?? null)) continue;
-      leftCount += 1;
-      if (left.length < LISTED_MAX) left.push({ ...answer, passport });
-    }
+    const { left, leftCount } = await passportsLeft(answers, LISTED_MAX, context, (acknowledged) =>
+      isAsWanted(status, acknowledged),
+    );
     const refused = answers.filter(({ result }) => result === 'incomplete' || result === 'unknown').length;
     const changed = answers.length - leftCount;
     return { status, selected: answers.length, changed, refused, later, left, leftCount, synced };

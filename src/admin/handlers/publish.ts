@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import type { PassportAnswer } from '../../domain/passport.ts';
+import type { PassportAnswer, PassportStatus } from '../../domain/passport.ts';
 import type { PassportView } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 import { findPastedItem, unknownItem } from '../named.ts';
@@ -87,16 +87,12 @@ export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> =
       return { found, done: null };
     }
     const synced = await settlePassports(answers, waitMs, context);
-    const left: PassportOutcome[] = [];
-    let leftCount = 0;
-    for (const [at, answer] of answers.entries()) {
-      // There may be a hundred thousand products, and the process has other work.
-      if (at % PAGE === 0) await setImmediate();
-      const passport = context.runtime.views.passport(answer.asked);
-      if (passport?.acknowledged === 'published') continue;
-      leftCount += 1;
-      if (left.length < LISTED_MAX) left.push({ ...answer, passport });
-    }
+    const { left, leftCount } = await passportsLeft(
+      answers,
+      LISTED_MAX,
+      context,
+      (acknowledged) => acknowledged === 'published',
+    );
     return { found, done: { published: answers.length - leftCount, left, leftCount, synced } };
   },
 };
@@ -136,12 +132,12 @@ async function changePassports(
 ): Promise<PassportsChanged> {
   const { views, ledger } = context.runtime;
   const asked = [...new Set(products.map((product) => findPastedItem(product, views, ['product'])))];
-  for (const product of asked) {
-    if (views.item('product', product) === null) throw unknownItem('product', product, views);
-  }
+  const known = views.passports(asked);
+  const unknown = asked.find((product) => !known.has(product));
+  if (unknown !== undefined) throw unknownItem('product', unknown, views);
   const answers = await ledger.askForPassports({ products: asked, status });
   const synced = await settlePassports(answers, waitMs, context);
-  return { outcomes: answers.map((answer) => ({ ...answer, passport: views.passport(answer.asked) })), synced };
+  return { outcomes: outcomesOf(answers, context), synced };
 }
 
 /** Waits until the automatic work for the requested passports is done. */
@@ -153,4 +149,30 @@ export function settlePassports(
   context.runtime.engine.wake();
   const passportsOf = answers.flatMap(({ key }) => (key === null ? [] : [key]));
   return syncIn(context, { sources: [], waitMs, pull: false }, { passportsOf });
+}
+
+/** The requested passports that do not have the wanted state: their number, and at most `listedMax` of them. */
+export async function passportsLeft(
+  answers: readonly PassportAnswer[],
+  listedMax: number,
+  context: HandlerContext,
+  isAsWanted: (acknowledged: PassportStatus | null) => boolean,
+): Promise<{ left: PassportOutcome[]; leftCount: number }> {
+  const left: PassportOutcome[] = [];
+  let leftCount = 0;
+  for (let at = 0; at < answers.length; at += PAGE) {
+    // There may be a hundred thousand products, and the process has other work.
+    await setImmediate();
+    const ofPage = outcomesOf(answers.slice(at, at + PAGE), context).filter(
+      ({ passport }) => !isAsWanted(passport?.acknowledged ?? null),
+    );
+    leftCount += ofPage.length;
+    left.push(...ofPage.slice(0, listedMax - left.length));
+  }
+  return { left, leftCount };
+}
+
+function outcomesOf(answers: readonly PassportAnswer[], { runtime }: HandlerContext): PassportOutcome[] {
+  const passports = runtime.views.passports(answers.map(({ asked }) => asked));
+  return answers.map((answer) => ({ ...answer, passport: passports.get(answer.asked) ?? null }));
 }

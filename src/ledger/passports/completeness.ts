@@ -170,11 +170,6 @@ export function blockersOfAll(
   );
 }
 
-/** The other blockers of this product's passport, as about `limit` sentences. */
-export function blockersOf(reads: PassportReads, product: EvaluatedProduct, limit: number): string[] {
-  return blockersOfAll(reads, [product], limit).get(product.id) ?? [];
-}
-
 /** The ids of those of these products whose passports nothing blocks. */
 export function completeAmong(reads: PassportReads, products: readonly EvaluatedProduct[]): ReadonlySet<number> {
   if (products.length === 0 || commonBlockers(reads, 1).length > 0) return new Set();

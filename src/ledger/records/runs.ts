@@ -93,7 +93,9 @@ const SQL = {
        WHERE c.kind = i.kind AND c.key = i.key AND r.missing_since IS NULL AND NOT (${IS_LEFT}) AND ${MAKES_ITEM}) LIMIT @limit`,
   ),
   setIdentity: statement<[string, number]>('UPDATE streams SET identity = ? WHERE id = ?'),
-  setKey: statement<[string, number]>('UPDATE records SET key = ? WHERE id = ?'),
+  setKeys: statement<[string]>(
+    'UPDATE records SET key = k.value ->> 1 FROM json_each(?) k WHERE records.id = CAST(k.value ->> 0 AS INTEGER)',
+  ),
   rows: {
     'with-items': rowsOf('r.missing_since IS NULL AND EXISTS (SELECT 1 FROM items i WHERE i.record_id = r.id)'),
     present: rowsOf('r.missing_since IS NULL'),
@@ -307,26 +309,28 @@ export function identifyRecords(
 ): IdentifiedRecords {
   const { id: streamId } = streamNamed(tx, source, stream);
   if (from.round === 'with-items' && from.afterId === 0) setIdentity(tx, streamId, { by: 'unknown' });
-  const ids = new Set<number>();
-  const seen = { has: (id: number) => ids.has(id) || done.has(id) };
-  const rows = SQL.rows[from.round](tx).all({ streamId, afterId: from.afterId });
-  for (const { id, key: former, hash, raw } of rows) {
-    if (seen.has(id)) continue;
-    const wanted = keyOf(parseJson<JsonObject>(raw)) ?? hash;
-    const [{ key, known } = { key: wanted, known: undefined }] = identifyRows(
-      tx,
-      [{ identity: wanted }],
-      streamId,
-      seen,
-    );
-    // The record that has this key gets its own key later.
-    if (known !== undefined && known.id !== id) SQL.setKey(tx).run(vacantKey(known.id), known.id);
-    if (key !== former) SQL.setKey(tx).run(key, id);
-    ids.add(id);
-  }
-  const next = placeAfter(from, rows);
+  const stored = SQL.rows[from.round](tx).all({ streamId, afterId: from.afterId });
+  const open = stored.filter(({ id }) => !done.has(id));
+  const wanted = open.map(({ raw, hash }) => ({ identity: keyOf(parseJson<JsonObject>(raw)) ?? hash }));
+  const found = identifyRows(tx, wanted, streamId, done);
+  const changed = open.flatMap(({ id, key: former }, at) => {
+    const { key = former, known } = found[at] ?? {};
+    return key === former ? [] : [{ id, key, holder: known?.id }];
+  });
+  // A record that has the new key of another one gets its own key in this part, or in a later one.
+  setKeys(
+    tx,
+    changed.flatMap(({ holder }) => (holder === undefined ? [] : [{ id: holder, key: vacantKey(holder) }])),
+  );
+  setKeys(tx, changed);
+  const next = placeAfter(from, stored);
   if (next === null) setIdentity(tx, streamId, identity);
-  return { ids: [...ids], next };
+  return { ids: open.map(({ id }) => id), next };
+}
+
+/** Gives records these keys, which no record of their streams has. */
+function setKeys(tx: Tx, keys: readonly { id: number; key: string }[]): void {
+  if (keys.length > 0) SQL.setKeys(tx).run(JSON.stringify(keys.map(({ id, key }) => [id, key])));
 }
 
 function setIdentity(tx: Tx, streamId: number, identity: StreamIdentity): void {

@@ -2,7 +2,7 @@ import { storedReason } from '../../domain/delivery/reason.ts';
 import { type PassportDesire, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { PassportState, PassportView } from '../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../items/item-row.ts';
-import { blockersOf, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
+import { blockersOfAll, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
 import { statement } from '../store/statement.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
 
@@ -28,6 +28,8 @@ export const PASSPORT_STATE = `CASE
 export const FROM_PRODUCTS = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
 
 interface PassportRow extends EvaluatedProduct {
+  /** The key or natural key by which the product was found. */
+  name: string;
   state: PassportState;
   desired: string | null;
   acknowledged: PassportStatus | null;
@@ -35,7 +37,7 @@ interface PassportRow extends EvaluatedProduct {
 }
 
 interface PassportQuery {
-  name: string;
+  names: string;
   wanted: PassportStatus | null;
 }
 
@@ -43,25 +45,56 @@ interface PassportQuery {
 // the same natural key.
 const byColumn = (column: string) =>
   statement<[PassportQuery], PassportRow>(
-    `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${PASSPORT_STATE} AS state, q.desired,
-       json_extract(q.baseline, '$.status') AS acknowledged, iif(${isOpen('q')}, q.reason, NULL) AS reason ${FROM_PRODUCTS}
-     WHERE p.kind = 'product' AND p.${column} = @name ORDER BY p.id LIMIT 1`,
+    `SELECT n.value AS name, p.id, p.key, p.appeared_at AS appearedAt, ${PASSPORT_STATE} AS state, q.desired,
+       json_extract(q.baseline, '$.status') AS acknowledged, iif(${isOpen('q')}, q.reason, NULL) AS reason
+     FROM json_each(@names) n CROSS JOIN items p ON p.kind = 'product' AND p.${column} = n.value
+     LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key ORDER BY p.id DESC`,
   );
 const SQL = { byKey: byColumn('key'), byNaturalKey: byColumn('natural_key') };
 
+/** The passports of the products with these keys or natural keys, by these names. A name without a product is left out. */
+export function passportsOf(
+  reads: Pick<ViewReads, 'db' | 'passportRules'>,
+  names: readonly string[],
+): ReadonlyMap<string, PassportView> {
+  const rows = productsNamed(reads, names);
+  if (rows.size === 0) return new Map();
+  const common = passportBlockers(reads);
+  const own = blockersOfAll(reads, [...rows.values()], BLOCKERS_MAX);
+  return new Map(
+    [...rows].map(([name, { id, state, acknowledged, desired, reason }]) => {
+      const blockers = [...common, ...(own.get(id) ?? [])].slice(0, BLOCKERS_MAX);
+      const wanted = parseJsonOrNull<PassportDesire>(desired);
+      return [name, { state, acknowledged, desired: wanted, reason: storedReason(reason), blockers }];
+    }),
+  );
+}
+
 /** The passport of the product with this key or natural key; null if there is no such product. */
 export function passportOf(reads: Pick<ViewReads, 'db' | 'passportRules'>, product: string): PassportView | null {
-  const named = { name: product, wanted: wantedByPolicy(reads.passportRules) };
-  const row = SQL.byKey(reads).get(named) ?? SQL.byNaturalKey(reads).get(named);
-  if (!row) return null;
-  const blockers = [...passportBlockers(reads), ...blockersOf(reads, row, BLOCKERS_MAX)];
-  return {
-    state: row.state,
-    acknowledged: row.acknowledged,
-    desired: parseJsonOrNull<PassportDesire>(row.desired),
-    reason: storedReason(row.reason),
-    blockers: blockers.slice(0, BLOCKERS_MAX),
-  };
+  return passportsOf(reads, [product]).get(product) ?? null;
+}
+
+/** A key comes before a natural key. Of several products with a natural key, the first one is found. */
+function productsNamed(
+  reads: Pick<ViewReads, 'db' | 'passportRules'>,
+  names: readonly string[],
+): Map<string, PassportRow> {
+  const wanted = wantedByPolicy(reads.passportRules);
+  const found = (of: typeof SQL.byKey, left: readonly string[]): [string, PassportRow][] =>
+    left.length === 0
+      ? []
+      : of(reads)
+          .all({ names: JSON.stringify(left), wanted })
+          .map((row) => [row.name, row]);
+  const byKey = new Map(found(SQL.byKey, names));
+  return new Map([
+    ...byKey,
+    ...found(
+      SQL.byNaturalKey,
+      names.filter((name) => !byKey.has(name)),
+    ),
+  ]);
 }
 
 /** Why no passport can be initialised or published now. */

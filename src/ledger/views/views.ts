@@ -22,7 +22,7 @@ import { column, statement } from '../store/statement.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
 import { itemCounts, passportCounts } from './counts.ts';
 import { itemOf, itemsInOtherForm, listItems, rowsNaming } from './item-views.ts';
-import { passportBlockers, passportOf } from './passport-views.ts';
+import { passportBlockers, passportOf, passportsOf } from './passport-views.ts';
 import {
   accessRefusal,
   adoptedChanges,
@@ -53,6 +53,7 @@ export function createViews(reads: ViewReads): LedgerViews {
     ignoredMissing: (sources) => ignoredMissing(reads, sources),
     paddedKeys: (sources) => paddedKeys(reads, sources),
     passport: (product) => passportOf(reads, product),
+    passports: (products) => passportsOf(reads, products),
     passportBlockers: () => passportBlockers(reads),
     passportCounts: (sources) => passportCounts(reads, sources),
     openDeliveries: () => openDeliveries(reads),

@@ -2,9 +2,12 @@
 
 import { expect, it } from 'vitest';
 import type { MapResult } from '../../../src/domain/mapping.ts';
+import { FIRST_RECORDS } from '../../../src/domain/ports/intake.ts';
 import type { IncomingRecord } from '../../../src/domain/record.ts';
+import type { StreamIdentity } from '../../../src/domain/stream-identity.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
 import { createLedgerFixture, type LedgerFixture, NO_CONTACT } from '../../support/ledger/ledger.ts';
@@ -112,6 +115,25 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
     const guard = { maxMissing: 1, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
     const of = { runId, source: 'erp', stream: 'default', seen: createBitmap(), read: 0, creates: 'decide' as const };
     return countStatements(() => ledger.endStream({ ...of, flagItems: true, guard, uncounted: 0 }));
+  },
+  'new keys of records': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('a')));
+    // Each record gets the key of the next one.
+    const keyOf = ({ id }: JsonObject) => `P${(Number(text(id).slice(1)) + 1) % count}`;
+    const identity: StreamIdentity = { by: 'columns', columns: ['next'] };
+    const of = { source: 'erp', stream: 'default', from: FIRST_RECORDS, identity, keyOf, done: createBitmap() };
+    return countStatements(async () => {
+      const { ids } = await ledger.identifyRecords(of);
+      expect(ids).toHaveLength(count);
+    });
+  },
+  'the passports of products': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
+    const keys = Array.from({ length: count }, (_, at) => (at % 2 === 0 ? `P${at}` : `SKU-P${at}`));
+    return countStatements(() => {
+      const passports = ledger.views.passports(keys);
+      expect([...passports.values()].filter(({ blockers }) => blockers.length > 0)).toHaveLength(count);
+    });
   },
   'a comparison with the list of the platform': async ({ ledger }, count) => {
     await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));

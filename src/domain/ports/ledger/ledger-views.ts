@@ -287,6 +287,8 @@ export interface LedgerViews {
   item(kind: SubjectKind, key: string): ItemView | null;
   /** The passport of the product with this key or natural key. Null if there is no such product. */
   passport(product: string): PassportView | null;
+  /** The passports of the products with these keys or natural keys, by these names. A name without a product is left out. */
+  passports(products: readonly string[]): ReadonlyMap<string, PassportView>;
   /** Why no passport can be initialised or published now, such as a source that the guard holds; empty if nothing keeps all of them. */
   passportBlockers(): string[];
   /** How many passports of the products of these sources are in each state. */

@@ -84,9 +84,11 @@ export function passportsRoutes(context: PageContext): Route[] {
   function ofProducts(products: readonly string[], status: WantedStatus): Found {
     const counts: PassportCounts = {};
     const examples: ConfirmView['examples'][number][] = [];
+    const passports = runtime.views.passports(products);
     for (const product of products) {
-      const passport = runtime.views.passport(product);
-      if (passport === null) throw badRequest(`The ledger has no product ${product} any more. Load the list again.`);
+      const passport = passports.get(product);
+      if (passport === undefined)
+        throw badRequest(`The ledger has no product ${product} any more. Load the list again.`);
       const { blockers } = passport;
       // An initialised passport may be incomplete now. An initialised passport that no policy wants has the state
       // `none`.
