@@ -117,7 +117,8 @@ export class RecordScanner {
       if (boundary - this.start > this.max) return this.cutOff(boundary, terminator);
       if (boundary === this.text.length && !this.final) return false;
       const end = this.withoutCarriageReturn(boundary);
-      if (end === this.position || this.isComment()) {
+      const isComment = this.comment !== undefined && this.text.startsWith(this.comment, this.position);
+      if (end === this.position || isComment) {
         this.advance(boundary + terminator.length);
         continue;
       }
@@ -207,11 +208,8 @@ export class RecordScanner {
       }
       if (!text.startsWith(delimiter, after)) {
         values.pop();
-        return this.fail(
-          this.isUnclosed(opening, after, terminator) ? 'unclosed-quote' : 'text-after-quote',
-          from,
-          terminator,
-        );
+        const isUnclosed = this.isUnclosed(opening, after, terminator);
+        return this.fail(isUnclosed ? 'unclosed-quote' : 'text-after-quote', from, terminator);
       }
       from = after + delimiter.length;
     }
@@ -353,10 +351,6 @@ export class RecordScanner {
       }
     }
     return this.final || text.length > this.max ? (this.terminator = '\n') : undefined;
-  }
-
-  private isComment(): boolean {
-    return this.comment !== undefined && this.text.startsWith(this.comment, this.position);
   }
 
   private quoteBefore(end: number): boolean {

@@ -7,7 +7,7 @@ import type { OpenedViews } from '../daemon/views/open-views.ts';
 import { standingOf } from '../daemon/views/standing.ts';
 import { describeWait } from '../daemon/watches.ts';
 import type { ApiWait } from '../domain/delivery/api-wait.ts';
-import { type ImportProof, type ImportProofs, UNTRIED } from '../domain/delivery/import-proof.ts';
+import { type ImportProofs, UNTRIED } from '../domain/delivery/import-proof.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { BackupStatus, ReloadStatus } from '../domain/ports/daemon-notes.ts';
 import type { Deferred, ItemCounts, RefusedWork, RunView, StreamAccount } from '../domain/ports/ledger/ledger-views.ts';
@@ -19,6 +19,7 @@ import { type Cause, causesOf } from '../observe/causes.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { attentionLines, countOf, type Standing } from './text/attention.ts';
 import { guardedDocument, isoOrNull } from './text/documents.ts';
+import { importDocuments, importLines } from './text/import-lines.ts';
 import { decidedLines, NO_CONTACT_ATTENTION } from './text/item-lines.ts';
 import type { Output } from './text/output.ts';
 import { missedLines } from './text/row-lines.ts';
@@ -94,6 +95,13 @@ async function status(context: CommandContext): Promise<number> {
   const next = nextRunsOf(config, now);
   const pausedUntil = createSourcePauses(config);
   const ids = config.sources.map(({ id }) => id);
+  const sourcesWith = (lastRunOf: (source: string) => RunView | null): SourceStatus[] =>
+    ids.map((source) => ({
+      source,
+      lastRun: lastRunOf(source),
+      nextRunAt: next.get(source) ?? null,
+      pausedUntil: pausedUntil(source, now),
+    }));
   const opened = await context.withViews(config, async (ledger) => ledger && look(ledger));
 
   async function look(ledger: OpenedViews): Promise<Found> {
@@ -106,12 +114,7 @@ async function status(context: CommandContext): Promise<number> {
       apiWait: goingOn(views.apiWait(), now),
       deferred: views.deferred(),
       importProofs: views.importProofs(),
-      sources: config.sources.map(({ id }) => ({
-        source: id,
-        lastRun: views.runs({ source: id, limit: 1 })[0] ?? null,
-        nextRunAt: next.get(id) ?? null,
-        pausedUntil: pausedUntil(id, now),
-      })),
+      sources: sourcesWith((source) => views.runs({ source, limit: 1 })[0] ?? null),
       notes: {
         reload: views.daemonNote('reload'),
         backup: views.daemonNote('backup'),
@@ -136,12 +139,7 @@ async function status(context: CommandContext): Promise<number> {
     apiWait: null,
     deferred: null,
     importProofs: { creates: UNTRIED, changes: UNTRIED },
-    sources: config.sources.map(({ id }) => ({
-      source: id,
-      lastRun: null,
-      nextRunAt: next.get(id) ?? null,
-      pausedUntil: pausedUntil(id, now),
-    })),
+    sources: sourcesWith(() => null),
     notes: { reload: null, backup: null, dueRuns: [] },
     queue: { kind: config.queue.kind, counts: null, paused: [], problem: null },
   };
@@ -248,8 +246,7 @@ function statusDocument(
     deferred: found.deferred && { ...found.deferred, since: isoOrNull(found.deferred.since) },
     imports: importDocuments(found.importProofs, config),
     queue: { kind: queue.kind, counts: queue.counts, paused: queue.paused, problem: queue.problem },
-    reload: careDocument(found).reload,
-    backup: careDocument(found).backup,
+    ...careDocument(found.notes),
     sources: sources.map(({ source, lastRun, nextRunAt, pausedUntil }) => ({
       source,
       lastRun: lastRun && {
@@ -267,7 +264,7 @@ function statusDocument(
   };
 }
 
-function careDocument({ notes: { reload, backup } }: Found) {
+function careDocument({ reload, backup }: Found['notes']) {
   return {
     reload: reload && { ...reload, at: isoOrNull(reload.at) },
     backup: backup && {
@@ -276,21 +273,6 @@ function careDocument({ notes: { reload, backup } }: Found) {
       last: backup.last && { ...backup.last, madeAt: isoOrNull(backup.last.madeAt) },
     },
   };
-}
-
-/** The documents about whether products are sent in bulk imports, and why not. */
-function importDocuments({ creates, changes }: ImportProofs, { profile }: RuntimeConfig): object {
-  return {
-    creates: profile.imports.creates === 'off' ? { state: 'off' } : importDocument(creates),
-    changes: profile.productUpdate === 'none' ? { state: 'off' } : importDocument(changes),
-  };
-}
-
-function importDocument(given: ImportProof): object {
-  // The form of the answers is of no use to people.
-  const { form: _, ...proof } = { form: [], ...given };
-  if (proof.state === 'failed') return { ...proof, at: isoOrNull(proof.at) };
-  return proof.state === 'postponed' ? { ...proof, at: isoOrNull(proof.at), until: isoOrNull(proof.until) } : proof;
 }
 
 function printStatus(found: Found, config: RuntimeConfig, exists: boolean, output: Output): void {
@@ -334,9 +316,7 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   if (underWay > 0) output.print('', underWayLine(underWay));
   if (awaitingReadBack.count > 0) output.print('', readBackLine(awaitingReadBack, found.now));
   if (found.deferred !== null) output.print(deferredLine(found.deferred));
-  const { creates, changes } = found.importProofs;
-  if (config.profile.imports.creates !== 'off') output.print(...importLines(creates, found.now, CREATES_LINE));
-  if (config.profile.productUpdate !== 'none') output.print(...importLines(changes, found.now, CHANGES_LINE));
+  output.print(...importLines(found.importProofs, config, found.now));
   const lastRead = lastReadOf(found);
   const lines = [
     ...runWarnings(lastRead).map((text) => `${paint('yellow', 'warning:')} ${printable(text)}`),
@@ -381,23 +361,6 @@ function readBackLine({ count, nextLookAt }: Attention['awaitingReadBack'], now:
   const when = nextLookAt !== null && nextLookAt > now ? `, next at ${formatTime(nextLookAt)}` : '';
   return `${what} no answer shows whether ${count === 1 ? 'it' : 'they'} arrived. The daemon or the next sync looks at the platform${when}.`;
 }
-
-/** The lines that say why imports are not used; empty if they are. */
-function importLines(proof: ImportProof, now: number, { what, cure }: typeof CREATES_LINE): string[] {
-  const isPutOff = proof.state === 'postponed' && now < proof.until;
-  if (proof.state !== 'failed' && !isPutOff) return [];
-  const again = isPutOff ? `after ${formatTime(proof.until)}` : 'when `imports` in the profile has changed';
-  return ['', `${what} ${printable(proof.message)} Imports are tried again ${again}. ${cure}`];
-}
-
-const CREATES_LINE = {
-  what: 'New products are sent one by one and not in bulk imports.',
-  cure: 'To use no imports for new products, set `imports.creates: off` in the profile.',
-};
-const CHANGES_LINE = {
-  what: 'Changed products are not sent.',
-  cure: 'If the import of the platform updates no products, set `productUpdate: none` in the profile. If it updates them now, run `dpp-sync replay`.',
-};
 
 function deferredLine({ count, since, message }: Deferred): string {
   return `${plural(count, 'delivery', 'deliveries')} could not be sent since ${formatTime(since)}: ${printable(message)}`;

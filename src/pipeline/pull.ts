@@ -7,11 +7,8 @@ import type {
   HeldStream,
   MissingGuard,
   OlderExport,
-  ReadPage,
   RunCause,
   RunEnd,
-  SeenRecords,
-  StagedPage,
   StreamEnd,
   StreamProgress,
 } from '../domain/ports/intake.ts';
@@ -29,6 +26,7 @@ import { identifyStream } from './identify-stream.ts';
 import { createIgnoredIssues, incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
 import { compareTimes } from './older-snapshot.ts';
+import { mapAndStore, NOTHING_SEEN, storeUnmapped } from './store-page.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
 interface PullRequest extends RunCause {
@@ -325,12 +323,6 @@ function refusedFault(
   );
 }
 
-/**
- * Among changes, a later row of a record replaces the earlier ones. So no record counts as seen before, and rows with
- * the same key are stored one after the other. In a snapshot, rows with the same key are separate records.
- */
-export const NOTHING_SEEN: SeenRecords = { has: () => false, add: () => undefined, size: () => 0 };
-
 /** Splits a page at each row whose key is repeated. The order of the rows does not change. */
 function withoutRepeats(rows: readonly IncomingRecord[]): IncomingRecord[][] {
   const parts: IncomingRecord[][] = [];
@@ -362,52 +354,4 @@ function assertReadBefore({ source, stream, before, warnings }: StreamPull): voi
         ? 'Write a complete export first, and pull again.'
         : 'Change what the message says about the export, and pull again.',
   });
-}
-
-interface PageToStore extends ReadPage {
-  number: number;
-  uncounted: number;
-}
-
-/**
- * Stores changed rows that their content identifies. They are mapped at the end of the stream: only then is it known
- * which rows are gone.
- */
-function storeUnmapped(page: PageToStore, { ledger, wait }: PullOptions, abort: AbortSignal): Promise<StagedPage> {
-  const { number: _, ...toStage } = page;
-  return untilWritable(() => ledger.stagePage({ ...toStage, deferMapping: true }), wait, abort);
-}
-
-/** Maps and stores the changed rows of a page. Null after an abort. */
-export async function mapAndStore(
-  page: PageToStore,
-  {
-    ledger,
-    mapQueue,
-    wait,
-    mapper,
-  }: {
-    ledger: Pick<IntakeLedger, 'lookUpPage' | 'stagePage'>;
-    mapQueue: Pick<MapQueue, 'mapPage' | 'mapStored'>;
-    wait: WritableWait;
-    mapper: Mapper;
-  },
-  abort: AbortSignal,
-): Promise<StagedPage | null> {
-  const lookUp = await untilWritable(() => ledger.lookUpPage(page), wait, abort);
-  if (lookUp.skipped) return { changed: 0, counted: false };
-  const { toMap } = lookUp;
-  if (toMap.length === 0) {
-    const { number: _, ...toStage } = page;
-    const mapped = { mappingRevision: mapper.revision, results: new Map() };
-    return await untilWritable(() => ledger.stagePage({ ...toStage, deferMapping: false, mapped }), wait, abort);
-  }
-  const staged = await untilWritable(() => mapQueue.mapPage({ ...page, toMap, mapper }, wait, abort), wait, abort);
-  if (staged !== null && hasUnmapped(staged)) await mapQueue.mapStored(page.source);
-  return staged;
-}
-
-/** True if changed rows of a page were stored without being mapped. */
-function hasUnmapped({ changed, summary }: StagedPage): boolean {
-  return summary !== undefined && changed > summary.mapped + summary.excluded + summary.quarantined;
 }

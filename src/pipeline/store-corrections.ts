@@ -13,7 +13,7 @@ import { identityOf, recordKey } from '../domain/record.ts';
 import { messageOf } from '../lib/errors.ts';
 import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
-import { mapAndStore, NOTHING_SEEN } from './pull.ts';
+import { mapAndStore, NOTHING_SEEN } from './store-page.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
 interface CorrectionRequest {

@@ -18,7 +18,7 @@ import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import type { WordReader } from './import-words.ts';
 import { parseJson } from './json-text.ts';
 import { alreadyExists, isKeyBusy, mayExist, type SoftRefusal, softRefusal } from './refusal-words.ts';
-import { type IdPlaces, idInAddress, type NoId, remoteIdIn, whyNoId } from './remote-id.ts';
+import { type IdPlaces, idInAddress, type NoId, newItemIn, remoteIdIn, whyNoId } from './remote-id.ts';
 import { retryAfterMs, throttledForMs } from './retry-after.ts';
 
 /** What the classification of an answer needs to know about its request. */
@@ -323,15 +323,6 @@ export function createClassifier(options: { clean: CleanText; now: () => number;
 }
 
 export type Classifier = ReturnType<typeof createClassifier>;
-
-/** The address of the new item in a header `Location`, which may be relative to the endpoint; null for any other address. */
-function newItemIn(location: string, createsAt: string): string | null {
-  const path = URL.parse(location, `http://platform.invalid${createsAt}`)?.pathname ?? '';
-  const at = path.lastIndexOf(createsAt);
-  return at !== -1 && ONE_SEGMENT.test(path.slice(at + createsAt.length)) ? path : null;
-}
-
-const ONE_SEGMENT = /^[^/]+\/?$/;
 
 /**
  * The JSON of a success; null for an empty body.

@@ -49,6 +49,15 @@ export function idInAddress(address: string, clean: CleanText): string | number 
   return NUMERAL.test(id) ? Number(id) : id;
 }
 
+/** The address of the new item in a header `Location`, which may be relative to the endpoint; null for any other address. */
+export function newItemIn(location: string, createsAt: string): string | null {
+  const path = URL.parse(location, `http://platform.invalid${createsAt}`)?.pathname ?? '';
+  const at = path.lastIndexOf(createsAt);
+  return at !== -1 && ONE_SEGMENT.test(path.slice(at + createsAt.length)) ? path : null;
+}
+
+const ONE_SEGMENT = /^[^/]+\/?$/;
+
 const NUMERAL = /^(?:0|[1-9]\d{0,14})$/;
 
 function lastPart(address: string): string | null {
