@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { ImportWords } from './import-words.ts';
+import { ImportSettings } from './import-settings.ts';
 import { fieldNamesOf, ITEM_KINDS, type ItemKind, REF_ROLES } from './item.ts';
 import { parseTemplate, TEMPLATES } from './request-template.ts';
 
 const memberName = z.string().min(1).max(255);
 const names = z.array(memberName).min(1).max(20);
 const places = z.array(memberName).max(20).default([]);
-const ms = (least: number) => z.int().min(least).max(3_600_000);
+const int = (least: number, most: number) => z.int().min(least).max(most);
+const ms = (least: number) => int(least, 3_600_000);
 
 const mediaType = z
   .string()
@@ -42,6 +43,17 @@ const extraFields = z
   .max(200)
   .default([]);
 
+/** An object of one setting for each kind of item. */
+function perKind<Setting extends z.ZodType>(settingOf: (kind: ItemKind) => Setting) {
+  return z
+    .strictObject({
+      product: settingOf('product').describe('For products.'),
+      material: settingOf('material').describe('For materials.'),
+      bom_item: settingOf('bom_item').describe('For BOM items.'),
+    })
+    .prefault({} as never);
+}
+
 /** The fields by which the API identifies items, unless the profile names others. */
 export const NATURAL_KEYS = { product: ['sku'], material: ['code', 'name'] };
 
@@ -60,32 +72,13 @@ export const Profile = z
       })
       .prefault({})
       .describe('The fields by which the API identifies an item. The first one with a value counts.'),
-    idPaths: z
-      .strictObject({
-        product: idPaths('product_id').describe('For products.'),
-        material: idPaths('material_id').describe('For materials.'),
-        bom_item: idPaths('bom_item_id').describe('For BOM items.'),
-      })
-      .prefault({})
-      .describe('The place of the id in an answer: dotted paths into the body, tried in this order.'),
-    idUrlPaths: z
-      .strictObject({
-        product: places.describe('For products.'),
-        material: places.describe('For materials.'),
-        bom_item: places.describe('For BOM items.'),
-      })
-      .prefault({})
-      .describe(
-        'The place of the address of an item in an answer or an entry of a list, if the answer has no id: dotted paths, tried in this order. The id is the last part of the address. The header `Location` of an answer to a create needs no setting.',
-      ),
-    wireNames: z
-      .strictObject({
-        product: wireNames('product').describe('For products.'),
-        material: wireNames('material').describe('For materials.'),
-        bom_item: wireNames('bom_item').describe('For BOM items.'),
-      })
-      .prefault({})
-      .describe('The name of each field in the API.'),
+    idPaths: perKind((kind) => idPaths(`${kind}_id`)).describe(
+      'The place of the id in an answer: dotted paths into the body, tried in this order.',
+    ),
+    idUrlPaths: perKind(() => places).describe(
+      'The place of the address of an item in an answer or an entry of a list, if the answer has no id: dotted paths, tried in this order. The id is the last part of the address. The header `Location` of an answer to a create needs no setting.',
+    ),
+    wireNames: perKind(wireNames).describe('The name of each field in the API.'),
     refNames: z
       .strictObject({
         product: memberName.default('product').describe('The product that a BOM item belongs to.'),
@@ -121,14 +114,9 @@ export const Profile = z
       .describe(
         'The form of requests. The body of a write is an object of the fields, or JSON in which `"$fields"` stands for this object, such as `{"data": {"type": "materials", "attributes": "$fields"}}`.',
       ),
-    extraFields: z
-      .strictObject({
-        product: extraFields.describe('For products.'),
-        material: extraFields.describe('For materials.'),
-        bom_item: extraFields.describe('For BOM items.'),
-      })
-      .prefault({})
-      .describe('Further fields that mappings may fill. dpp-sync sends them as the mapping gives them.'),
+    extraFields: perKind(() => extraFields).describe(
+      'Further fields that mappings may fill. dpp-sync sends them as the mapping gives them.',
+    ),
     decimals: z
       .enum(['string', 'number'])
       .default('string')
@@ -151,52 +139,7 @@ export const Profile = z
       .describe(
         'How a changed product is sent, since the API has no update of a product. `import`: through the bulk import, which updates a product whose SKU exists. `none`: dpp-sync does not send the change and shows it as blocked.',
       ),
-    imports: z
-      .strictObject({
-        bodyMember: memberName
-          .nullable()
-          .default('products')
-          .describe('The member of the body that has the products; null if the body is a list of products.'),
-        membersMax: z.int().min(1).max(10_000).default(100).describe('The highest number of products in one import.'),
-        bytesMax: z
-          .int()
-          .min(1_024)
-          .max(67_108_864)
-          .default(1_048_576)
-          .describe('The highest number of bytes of one import, unless a single product is larger.'),
-        creates: z
-          .enum(['auto', 'off'])
-          .default('auto')
-          .describe(
-            'Whether new products are sent in imports too. `auto`: they are, if imports save requests. Before that, a first import of one product has to prove that the platform makes exactly one product from it. `off`: never.',
-          ),
-        createsMin: z
-          .int()
-          .min(2)
-          .max(10_000)
-          .default(20)
-          .describe('How many new products have to be due before they are sent in imports.'),
-        settlesWithinMs: z
-          .int()
-          .min(0)
-          .max(604_800_000)
-          .nullable()
-          .default(null)
-          .describe(
-            'How long the platform may need to store products after its answer to an import, in milliseconds, if the answer names no ids. A product that no list shows after this time is sent again. Null means that the time is unknown: the product then stays unconfirmed until a list shows it or a person decides.',
-          ),
-        lostSettlesWithinMs: z
-          .int()
-          .min(0)
-          .max(604_800_000)
-          .default(300_000)
-          .describe(
-            'How long the platform may need to store the products of an import whose answer was lost, in milliseconds. A product that no list shows after this time is sent again. The setting applies if `settlesWithinMs` is null and the first import has shown that answers name ids.',
-          ),
-        words: ImportWords,
-      })
-      .prefault({})
-      .describe('The bulk import of products: its form, its size, its use, and the words of its answers.'),
+    imports: ImportSettings,
     publications: z
       .strictObject({
         idPaths: names.default(['id', 'uuid', 'pk', 'publication_id']).describe("The publication's own id."),
@@ -239,10 +182,7 @@ export const Profile = z
       })
       .prefault({})
       .describe('The place of each value in a report: dotted paths, tried in this order.'),
-    pdfBytesMax: z
-      .int()
-      .min(1_024)
-      .max(1_073_741_824)
+    pdfBytesMax: int(1_024, 1_073_741_824)
       .default(67_108_864)
       .describe('The highest number of bytes of a passport as PDF. A larger one is an error.'),
     scopes: z
@@ -278,10 +218,7 @@ export const Profile = z
         pageParameter: memberName
           .default('page')
           .describe('The query parameter that asks for a page by number, if the answer has no link to the next page.'),
-        firstPage: z
-          .int()
-          .min(0)
-          .max(1)
+        firstPage: int(0, 1)
           .nullable()
           .default(null)
           .describe(
@@ -295,10 +232,7 @@ export const Profile = z
           .default(null)
           .describe('The query parameter that takes a cursor. Null means the usual parameter for each kind of cursor.'),
         sizeParameter: memberName.default('page_size').describe('The query parameter that asks for a page size.'),
-        pageSize: z
-          .int()
-          .min(1)
-          .max(10_000)
+        pageSize: int(1, 10_000)
           .nullable()
           .default(500)
           .describe(
@@ -381,12 +315,7 @@ export const Profile = z
       ),
     retry: z
       .strictObject({
-        attemptsMax: z
-          .int()
-          .min(1)
-          .max(100)
-          .default(8)
-          .describe('After how many attempts a delivery is parked for a person.'),
+        attemptsMax: int(1, 100).default(8).describe('After how many attempts a delivery is parked for a person.'),
         backoff: z
           .strictObject({
             baseMs: ms(1).default(500).describe('The upper bound of the wait before the first retry.'),
@@ -399,18 +328,12 @@ export const Profile = z
       .describe(
         'How often dpp-sync sends a delivery that fails for a temporary reason. Waiting for a rate limit uses no attempt.',
       ),
-    recheckBlockedMs: z
-      .int()
-      .min(0)
-      .max(2_592_000_000)
+    recheckBlockedMs: int(0, 2_592_000_000)
       .default(21_600_000)
       .describe(
         'The time after which a delivery that a business rule has blocked (409) is sent again automatically, in milliseconds. The time varies at random by up to a fifth. 0 means never. A change of the item sends the delivery sooner.',
       ),
-    answerBytesMax: z
-      .int()
-      .min(1_024)
-      .max(1_073_741_824)
+    answerBytesMax: int(1_024, 1_073_741_824)
       .default(8_388_608)
       .describe('The highest number of bytes of an answer in JSON. A larger one is an error.'),
   })

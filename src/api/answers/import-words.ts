@@ -1,5 +1,5 @@
 import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
-import type { ImportWords } from '../../domain/import-words.ts';
+import type { ImportWords } from '../../domain/import-settings.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { CleanText } from './clean-text.ts';
 
