@@ -10,13 +10,12 @@ import type { JsonObject } from '../../lib/json.ts';
 import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson, type Reads, type Tx } from '../store/tx.ts';
+import { isListedOrSimilar, isNothingListed } from './entries.ts';
 import {
   compareListFrom,
   compareStoredList,
   contactStepOf,
-  isListedOrSimilar,
   isListNeeded,
-  isNothingListed,
   listReadAt,
   neededLists,
   needList,

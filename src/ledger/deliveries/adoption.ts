@@ -10,19 +10,16 @@ import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { endFirstContact } from '../contact/contact.ts';
 import {
-  isFreshlyListed,
   isNothingListed,
   keyFieldOf,
   keysIn,
   type ListedEntry,
   listedEntries,
-  listStanding,
   type Match,
   removeListed,
   searchListed,
-  setListEnded,
-  setMatchedTo,
-} from '../contact/listings.ts';
+} from '../contact/entries.ts';
+import { isFreshlyListed, listStanding, setListEnded, setMatchedTo } from '../contact/listings.ts';
 import { hasReason, type ItemRow, isOpenState, isStuck, itemsById, reasonHas } from '../items/item-row.ts';
 import { bindItems, endAdoptions } from '../items/item-writes.ts';
 import {
