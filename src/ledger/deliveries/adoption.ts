@@ -20,6 +20,7 @@ import {
   searchListed,
 } from '../contact/entries.ts';
 import { isFreshlyListed, listStanding, setListEnded, setMatchedTo } from '../contact/listings.ts';
+import { noteEvents } from '../items/events.ts';
 import { hasReason, type ItemRow, isOpenState, isStuck, itemsById, reasonHas } from '../items/item-row.ts';
 import { bindItems, endAdoptions } from '../items/item-writes.ts';
 import {
@@ -31,7 +32,6 @@ import {
 } from '../items/parts.ts';
 import { blockItems, reconcileAll } from '../items/reconcile.ts';
 import { releaseWaiting } from '../items/refs.ts';
-import { noteEvents } from '../items/revisions.ts';
 import { adoptPassports, markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson, type Reads, type Tx } from '../store/tx.ts';

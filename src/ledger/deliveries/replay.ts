@@ -10,7 +10,7 @@ import type {
   ReplaySelection,
 } from '../../domain/ports/replay.ts';
 import { countCreates, kindCreatedBy, listAgain } from '../contact/contact.ts';
-import { KEPT_KEY } from '../items/content.ts';
+import { KEPT_KEY, noteEvents } from '../items/events.ts';
 import {
   hasReason,
   ITEM_COLUMNS,
@@ -23,7 +23,7 @@ import {
 import { reconcileAll, sendInPresentForm } from '../items/reconcile.ts';
 import { leaveRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
-import { move, noteEvents, supersedeRevisions } from '../items/revisions.ts';
+import { move, supersedeRevisions } from '../items/revisions.ts';
 import {
   FIRST_CODE,
   FIRST_FIELD,

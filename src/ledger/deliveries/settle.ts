@@ -6,12 +6,13 @@ import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reas
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledger.ts';
 import { kindCreatedBy } from '../contact/contact.ts';
+import { noteEvents } from '../items/events.ts';
 import { itemsById, mayHaveArrived, reasonText } from '../items/item-row.ts';
 import { sendLater, setGroupMax } from '../items/item-writes.ts';
 import { reconcileAll, type StagedItems } from '../items/reconcile.ts';
 import { leaveRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
-import { ignoreDeliveries, markUnconfirmed, move, noteEvents, supersedeRevisions } from '../items/revisions.ts';
+import { ignoreDeliveries, markUnconfirmed, move, supersedeRevisions } from '../items/revisions.ts';
 import { markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';

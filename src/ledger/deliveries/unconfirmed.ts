@@ -11,9 +11,10 @@ import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery, NamedSelection, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sentContent } from '../items/content.ts';
+import { noteEvents } from '../items/events.ts';
 import { type ItemRow, isStuck, itemColumns, revisionContent } from '../items/item-row.ts';
 import { setDueAt } from '../items/item-writes.ts';
-import { move, noteEvents } from '../items/revisions.ts';
+import { move } from '../items/revisions.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson, parseJsonOrNull, type Reads, type Tx } from '../store/tx.ts';
 import {

@@ -75,9 +75,6 @@ export function sentContent(row: ItemRow): SentContent | null {
   };
 }
 
-/** The type of the event that notes once that an item keeps the natural key of the platform. */
-export const KEPT_KEY = 'kept_key';
-
 /**
  * The item with the natural key under which the platform knows it, if that key differs from the new one only in white
  * space, byte order marks or padding around it. Earlier releases have sent such keys. Under the plain key, an import

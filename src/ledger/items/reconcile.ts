@@ -14,6 +14,7 @@ import { kindCreatedBy, noticeCreates } from '../contact/contact.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson, type Tx } from '../store/tx.ts';
+import { noteEvents } from './events.ts';
 import {
   acknowledgedContent,
   type Content,
@@ -30,13 +31,7 @@ import { clearIgnoredHashes, endAdoptions, forgetAcknowledged } from './item-wri
 import { needsNothing } from './missing.ts';
 import { ADOPTED_BOM, acknowledgeParts, partStandings } from './parts.ts';
 import { HELD_CREATE, heldCreatesAmong, itemsWithoutRefs } from './refs.ts';
-import {
-  beginRevisions,
-  markUnconfirmedIfRestored,
-  noteEvents,
-  supersedeRevisions,
-  type WantedWrite,
-} from './revisions.ts';
+import { beginRevisions, markUnconfirmedIfRestored, supersedeRevisions, type WantedWrite } from './revisions.ts';
 
 /** The state of the delivery that was staged for an item; null if no delivery was staged. */
 export type Staged = 'due' | 'waiting' | 'blocked' | null;

@@ -8,11 +8,9 @@ import type { Reason } from '../../domain/delivery/reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { visibleText } from '../../lib/text/odd-character.ts';
-import { shellValue } from '../../lib/text/shell-word.ts';
-import { column, insertMany, statement } from '../store/statement.ts';
+import { insertMany, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { KEPT_KEY } from './content.ts';
+import { noteEvents } from './events.ts';
 import {
   type ItemRow,
   isOpen,
@@ -92,14 +90,6 @@ interface Changes extends Record<Exclude<DeliveryEvent, 'claim' | 'accept'>, Cha
 /** A delivery that may have been sent, and why that is unknown. */
 type ToMark = Moving & Pick<ItemRow, 'revision'> & { why: WhyUnconfirmed };
 
-/** What happened to an item. The revision is null for an event of the item as a whole. */
-interface ItemEvent {
-  id: number;
-  revision: number | null;
-  type: string;
-  detail: object | null;
-}
-
 type Move = { state: DeliveryState; now: number; rows: string };
 
 const SQL = {
@@ -155,13 +145,6 @@ const SQL = {
   removeReleased: statement<[string]>('DELETE FROM released WHERE item_id IN (SELECT value FROM json_each(?))'),
   gone: statement<[string], ItemRow>(
     `SELECT ${itemColumns('i')} FROM items i WHERE i.source = +? AND ${isOpen('i')} AND ${needsNothing('i')} ORDER BY +i.id`,
-  ),
-  haveEvent: column<[string, string], number>(
-    'SELECT item_id FROM events WHERE item_id IN (SELECT value FROM json_each(?)) AND type = ?',
-  ),
-  addEvents: statement<[number, string]>(
-    `INSERT INTO events (item_id, revision, at, type, detail)
-     SELECT ${numberIn('e', 0)}, ${numberIn('e', 1)}, ?, e.value ->> 2, e.value ->> 3 FROM json_each(?) e ORDER BY e.key`,
   ),
 };
 
@@ -318,46 +301,6 @@ export function markUnconfirmedIfRestored(
   });
   markUnconfirmed(tx, rows);
   return new Set(rows.map(({ id }) => id));
-}
-
-/** Adds events to the history of items. */
-export function noteEvents(tx: Tx, events: readonly ItemEvent[]): void {
-  if (events.length === 0) return;
-  const rows = events.map(({ id, revision, type, detail }) => [id, revision, type, detail && JSON.stringify(detail)]);
-  SQL.addEvents(tx).run(tx.clock.now(), JSON.stringify(rows));
-}
-
-export function noteEvent(tx: Tx, id: number, revision: number | null, type: string, detail: object | null): void {
-  noteEvents(tx, [{ id, revision, type, detail }]);
-}
-
-/** An item that keeps a natural key which the source does not give any more. */
-export interface KeptKey {
-  item: Pick<ItemRow, 'id' | 'kind' | 'key'>;
-  naturalKey: string;
-}
-
-/** Notes once in the history of items that they keep the natural keys of the platform. */
-export function noteKeptKeys(tx: Tx, kept: readonly KeptKey[]): void {
-  if (kept.length === 0) return;
-  const noted = new Set(SQL.haveEvent(tx).all(JSON.stringify(kept.map(({ item }) => item.id)), KEPT_KEY));
-  noteEvents(
-    tx,
-    kept
-      .filter(({ item }) => !noted.has(item.id))
-      .map(({ item, naturalKey }) => ({
-        id: item.id,
-        revision: null,
-        type: KEPT_KEY,
-        detail: keptReason(item, naturalKey),
-      })),
-  );
-}
-
-function keptReason({ kind, key }: KeptKey['item'], naturalKey: string): object {
-  return {
-    message: `The platform knows this ${kind} as "${visibleText(naturalKey)}", with characters around its key that nobody can see. It keeps this key, because another key may make a second ${kind}. To change it, change it at the platform by hand, and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
-  };
 }
 
 /** Marks the open deliveries of items as urgent, because a person waits for them. */

@@ -8,16 +8,22 @@ import type { Issue } from '../../domain/issue.ts';
 import { contentOf, type Item } from '../../domain/item.ts';
 import { type BlockedProducts, type MappedItem, type MapResult, productsOf } from '../../domain/mapping.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
-import { formatPlace, type Place } from '../../domain/place.ts';
-import { shellValue } from '../../lib/text/shell-word.ts';
+import type { Place } from '../../domain/place.ts';
 import { withKeptNaturalKey } from '../items/content.ts';
 import type { OwnedDesire } from '../items/desire.ts';
+import type { KeptKey } from '../items/events.ts';
 import { createNameSet, findItems, type ItemName, type ItemRow, itemsOfRecords, nameOf } from '../items/item-row.ts';
 import { findParts, hasPart, resolveParts } from '../items/refs.ts';
-import type { KeptKey } from '../items/revisions.ts';
 import { statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
-import { parseJson } from '../store/tx.ts';
+import { parseJson, type Tx } from '../store/tx.ts';
+import {
+  conflictCure,
+  conflictMessage,
+  type Namesake,
+  type Owner,
+  type RecordOrigin,
+  takenIssue,
+} from './conflicts.ts';
 
 export type RecordState = 'mapped' | 'excluded' | 'quarantined';
 
@@ -34,15 +40,6 @@ export interface RecordToStage extends RecordOrigin {
   keepsPlace?: boolean;
   /** Null for a record that waits to be mapped. */
   result: MapResult | null;
-}
-
-/** Where a record comes from, as messages about its items say it. */
-interface RecordOrigin {
-  source: string;
-  stream: string;
-  /** True if the stream has no key columns in the config. */
-  hasNoKey: boolean;
-  place: Place;
 }
 
 /** The new state of a record. */
@@ -72,14 +69,6 @@ export interface Decision<R extends RecordToStage> {
 
 type OwnedRow = ItemRow & { recordId: number };
 
-/** An item with a natural key. */
-interface Namesake {
-  key: string;
-  recordId: number;
-  isMissing: boolean;
-  place: Place;
-}
-
 interface NamesakeRow {
   kind: MappedItem['kind'];
   naturalKey: string;
@@ -87,12 +76,6 @@ interface NamesakeRow {
   recordId: number;
   missing: 0 | 1;
   place: string;
-}
-
-/** The record that already makes an item. */
-interface Owner extends RecordOrigin {
-  /** True if the guard holds the last read of its stream, and this read does not have its row. */
-  isLost: boolean;
 }
 
 interface OwnerRow {
@@ -194,12 +177,8 @@ export function openBatch<R extends RecordToStage>(tx: Tx, given: readonly R[], 
       const name = nameOf(asks);
       const title = `${asks.kind} ${JSON.stringify(asks.key)}`;
       if (seen.has(name)) {
-        issues.push({
-          code: 'claim.twice',
-          field: 'key',
-          value: asks.key,
-          message: `The row makes the ${title} twice.`,
-        });
+        const message = `The row makes the ${title} twice.`;
+        issues.push({ code: 'claim.twice', field: 'key', value: asks.key, message });
         continue;
       }
       seen.add(name);
@@ -238,7 +217,7 @@ export function openBatch<R extends RecordToStage>(tx: Tx, given: readonly R[], 
       // I4: a restored ledger does not know the content of these items at the API, so they are written again.
       return { ...none, record, to: { state: 'quarantined' as const, issues, partial: false }, holds, kept: former };
     };
-    if (result.status === 'quarantined' && result.issues.length > 0 && !isPartial(result)) {
+    if (result.status === 'quarantined' && result.issues.length > 0 && result.items === undefined) {
       return quarantined(reported, result.blockedProducts);
     }
     const { mapped, ...parts } = withParts(record);
@@ -274,7 +253,7 @@ export function openBatch<R extends RecordToStage>(tx: Tx, given: readonly R[], 
 
   /** The parts that the record has or had without a kind, as names. */
   function partsOf(record: R): string[] {
-    const parts = (ledger.formerParts.get(record.id) ?? []).map(partName);
+    const parts = (ledger.formerParts.get(record.id) ?? []).map(({ key }) => partName(key));
     for (const { refs } of itemsIn(record.result)) {
       for (const { either, key } of refs) if (either === true) parts.push(partName(key));
     }
@@ -338,13 +317,10 @@ function readFor<R extends RecordToStage>(tx: Tx, given: readonly R[]) {
   const stored = given.filter(({ isNew }) => !isNew);
   const staged = given.filter(({ result }) => result !== null);
   const asked = staged.flatMap(({ id, result }) => itemsIn(result).map((item) => ({ id, item })));
-  const items = findItems(
-    tx,
-    asked.map(({ item }) => item),
-  );
-  const naturalKeys = new Map(
-    asked.map(({ item }) => [item, naturalKeyOf(tx.profile, item.kind, item.payload)] as const),
-  );
+  const mapped = asked.map(({ item }) => item);
+  const items = findItems(tx, mapped);
+  const naturalKeyIn = ({ kind, payload }: MappedItem) => naturalKeyOf(tx.profile, kind, payload);
+  const naturalKeys = new Map(mapped.map((item) => [item, naturalKeyIn(item)] as const));
   const former = stored.filter(({ result, isBack }) => result !== null || isBack === true).map(({ id }) => id);
   const ofRecord = Map.groupBy(itemsOfRecords(tx, former), ({ recordId }) => recordId);
   // The items of a record that is back are present again.
@@ -358,18 +334,14 @@ function readFor<R extends RecordToStage>(tx: Tx, given: readonly R[]) {
   return {
     items,
     ofRecord,
-    naturalKeyOf: (item: MappedItem) => naturalKeys.get(item) ?? naturalKeyOf(tx.profile, item.kind, item.payload),
+    naturalKeyOf: (item: MappedItem) => naturalKeys.get(item) ?? naturalKeyIn(item),
     namesakes: namesakesOf(tx, naturalKeys),
     owners: ownersOf(tx, asked, items),
     contested: Map.groupBy(hasStored ? SQL.contested(tx).all(ids) : [], ({ recordId }) => recordId),
-    formerParts: new Map(
-      [...Map.groupBy(hasStored ? SQL.formerParts(tx).all(ids) : [], ({ recordId }) => recordId)].map(
-        ([id, parts]) => [id, parts.map(({ key }) => key)] as const,
-      ),
-    ),
+    formerParts: Map.groupBy(hasStored ? SQL.formerParts(tx).all(ids) : [], ({ recordId }) => recordId),
     parts: findParts(
       tx,
-      asked.map(({ item }) => ({ item, known: items.get(nameOf(item)) })),
+      mapped.map((item) => ({ item, known: items.get(nameOf(item)) })),
     ),
   };
 }
@@ -377,18 +349,17 @@ function readFor<R extends RecordToStage>(tx: Tx, given: readonly R[]) {
 type Asked = { id: number; item: MappedItem };
 
 function namesakesOf(tx: Tx, naturalKeys: ReadonlyMap<MappedItem, NaturalKey | null>): Map<string, Namesake[]> {
-  const found = new Map<string, Namesake[]>();
-  const wanted: [kind: string, naturalKey: string, key: string][] = [];
-  for (const [{ kind, key }, naturalKey] of naturalKeys)
-    if (naturalKey !== null) wanted.push([kind, naturalKey.value, key]);
-  if (wanted.length === 0) return found;
-  for (const { kind, naturalKey, key, recordId, missing, place } of SQL.namesakes(tx).all(JSON.stringify(wanted))) {
-    const name = naturalName(kind, naturalKey);
-    const known = found.get(name) ?? [];
-    known.push({ key, recordId, isMissing: missing === 1, place: parseJson<Place>(place) });
-    found.set(name, known);
-  }
-  return found;
+  const wanted = [...naturalKeys].flatMap(([{ kind, key }, naturalKey]) =>
+    naturalKey === null ? [] : [[kind, naturalKey.value, key]],
+  );
+  const rows = wanted.length === 0 ? [] : SQL.namesakes(tx).all(JSON.stringify(wanted));
+  const found = rows.map(({ kind, naturalKey, missing, place, ...row }) => ({
+    ...row,
+    name: naturalName(kind, naturalKey),
+    isMissing: missing === 1,
+    place: parseJson<Place>(place),
+  }));
+  return Map.groupBy(found, ({ name }) => name);
 }
 
 /** The records that make some of these items, and that are not missing. Only an item that several records ask for needs them. */
@@ -420,53 +391,6 @@ function isSame(known: ItemRow, { id, missingSince }: RecordToStage, hash: strin
     known.recordId === id &&
     known.missingSince === missingSince
   );
-}
-
-/** True for a quarantined record whose sound items are used nevertheless. */
-function isPartial(result: MapResult): boolean {
-  return result.status === 'quarantined' && result.items !== undefined;
-}
-
-/**
- * What to do about two rows that make an item with different values. Rows of two sources may be the same export, read under
- * a former and a present id of its source.
- */
-function conflictCure(owner: Owner, own: RecordOrigin): string {
-  const values = 'Give both rows the same values, remove one of them, or give them different keys.';
-  if (owner.source !== own.source) {
-    return `${values} If the config has given the source ${owner.source} another id, give it its former id again.`;
-  }
-  const accept = `accept the export: dpp-sync sync --accept ${shellValue(owner.source)}`;
-  if (!owner.hasNoKey || owner.stream !== own.stream) {
-    return owner.isLost ? `If the former row is rightly gone, ${accept}` : values;
-  }
-  const key = 'Name the columns that identify a row in `key` of the stream.';
-  return owner.isLost
-    ? `${key} Or ${accept}`
-    : `${key} If two rows still make the same item then, give both the same values, remove one of them, or give them different keys.`;
-}
-
-function conflictMessage(name: string, { place, source, stream, isLost }: Owner): string {
-  const from = `${formatPlace(place)}, stream ${stream} of the source ${source}`;
-  return isLost
-    ? `The ${name} comes from a row of an earlier export, ${from}. The guard holds the present export, which does not have that row. So the values of the earlier row stay.`
-    : `Another row makes the ${name} with other values: ${from}. Only the values of that row are sent.`;
-}
-
-/** Reports that another item has the natural key of an item. With `hasNewKey`, the record itself has made that item before. */
-function takenIssue(item: MappedItem, { field, value }: NaturalKey, other: Namesake, hasNewKey: boolean): Issue {
-  const { place } = other;
-  const cure = hasNewKey
-    ? `This record has made the ${item.kind} under that key, and the mapping gives another key now. A ${item.kind} keeps the key under which it was delivered, so put \`key\` of the mapping back.`
-    : `Give each ${item.kind} a ${field} of its own.`;
-  return {
-    code: 'natural_key.taken',
-    field,
-    value,
-    message: `The API knows a ${item.kind} by its ${field}, and ${JSON.stringify(value)} belongs to the ${item.kind} with the key ${JSON.stringify(other.key)} (${formatPlace(place)}) already.`,
-    cure,
-    other: place,
-  };
 }
 
 /** The items of a result that are used. */
