@@ -178,17 +178,18 @@ function replayRecords(tx: Tx, records: readonly MappedRecord[], renames: boolea
   const tally: Tally = { due: 0, waiting: 0, blocked: 0, creates: new Map() };
   const outcome: ReplayOutcome = { staged: 0, quarantined: 0, leftUnconfirmed: 0 };
   const found = findRecordsToStage(tx, records, null).map((record) => ({ ...record, isNew: false }));
-  for (const { runId, streamId } of found) if (runId !== null) countReplacedRows(tx, runId, streamId);
+  countReplacedRows(tx, found);
   const open = itemsOfRecords(
     tx,
     found.map(({ id }) => id),
   ).filter(({ state }) => isOpenState(state));
   outcome.leftUnconfirmed = open.filter(({ state }) => state === 'in_doubt').length;
-  for (const item of open) {
-    const kind = item.operation && hasReason(item, 'ambiguous_key') ? kindCreatedBy(item.operation) : undefined;
+  const ambiguous = open.filter((item) => hasReason(item, 'ambiguous_key'));
+  for (const operation of new Set(ambiguous.flatMap((item) => item.operation ?? []))) {
+    const kind = kindCreatedBy(operation);
     if (kind !== undefined) listAgain(tx, kind);
-    if (hasReason(item, 'needs_proof')) tryChangesAgain(tx);
   }
+  if (open.some((item) => hasReason(item, 'needs_proof'))) tryChangesAgain(tx);
   stageAll(tx, found, {
     again: true,
     renames,

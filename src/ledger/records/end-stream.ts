@@ -119,7 +119,7 @@ export function endStream(
   { runId, source, stream, seen, read, cursor, missedByChanges, flagItems, guard, uncounted = 0, ...end }: StreamEnd,
 ): EndedStream {
   const row = streamNamed(tx, source, stream);
-  if (uncounted > 0) countRows(tx, { runId, streamId: row.id, ...unchangedRows(uncounted) });
+  if (uncounted > 0) countRows(tx, [{ runId, streamId: row.id, ...unchangedRows(uncounted) }]);
   storeWarnings(tx, { runId, source, stream, warnings: end.warnings ?? [] });
   let missing = 0;
   let guarded: string | null = null;

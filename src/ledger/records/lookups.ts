@@ -21,7 +21,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
-import { countRows } from './streams.ts';
+import { type CountedRow, countRows, createCounts } from './streams.ts';
 
 interface TableRow extends Omit<StoredTable, 'columns'> {
   title: string | null;
@@ -37,19 +37,28 @@ const SQL = {
     `SELECT l.id, l.name, l.owner, l.title, l.columns FROM lookups l JOIN streams s ON s.source = l.source AND s.name = l.stream
      WHERE s.id = ?`,
   ),
-  insertTable: statement<[string, string, string | null, string | null, string | null]>(
-    'INSERT INTO lookups (name, owner, source, stream, columns) VALUES (?, ?, ?, ?, ?)',
+  insertTables: column<[string], number>(
+    `INSERT INTO lookups (name, owner, source, stream, columns)
+     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?) WHERE TRUE
+     ON CONFLICT (name) DO NOTHING RETURNING id`,
   ),
-  setTitle: statement<[string, number]>('UPDATE lookups SET title = ? WHERE id = ?'),
-  keysByHand: column<[string], string>('SELECT key FROM lookup_values WHERE lookup = ?'),
-  remove: statement<[number]>('DELETE FROM lookups WHERE id = ?'),
-  streamId: column<[string, string], number>('SELECT id FROM streams WHERE source = ? AND name = ?'),
+  setTitles: statement<[string]>(
+    'UPDATE lookups SET title = t.value ->> 1 FROM json_each(?) t WHERE lookups.id = CAST(t.value ->> 0 AS INTEGER)',
+  ),
+  keysByHand: statement<[string], { title: string; key: string }>(
+    'SELECT lookup AS title, key FROM lookup_values WHERE lookup IN (SELECT value FROM json_each(?))',
+  ),
+  remove: statement<[string]>('DELETE FROM lookups WHERE id IN (SELECT value FROM json_each(?))'),
+  ofStreams: statement<[string], TableRow & { streamId: number }>(
+    `SELECT l.id, l.name, l.owner, l.title, l.columns, s.id AS streamId FROM json_each(?) k CROSS JOIN lookups l ON l.id = k.value
+     JOIN streams s ON s.source = l.source AND s.name = l.stream ORDER BY l.id`,
+  ),
   wasRead: statement<[number]>('UPDATE streams SET was_read = 1 WHERE id = ? AND was_read = 0'),
-  requeueKeys: statement<[number, string], Requeued>(
-    requeueUsers('lookup_id = ? AND key IN (SELECT value FROM json_each(?))'),
+  requeueKeys: statement<[string], CountedRow>(
+    requeueUsers('(lookup_id, key) IN (SELECT CAST(value ->> 0 AS INTEGER), value ->> 1 FROM json_each(?))'),
   ),
-  requeueAbsent: statement<[number], Requeued>(
-    requeueUsers(`lookup_id = ? AND NOT EXISTS (SELECT 1 FROM lookup_entries e
+  requeueAbsent: statement<[string], CountedRow>(
+    requeueUsers(`lookup_id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM lookup_entries e
       WHERE e.lookup_id = lookup_uses.lookup_id AND e.key = lookup_uses.key)`),
   ),
   insertUses: statement<[string]>(
@@ -60,24 +69,26 @@ const SQL = {
   users: column<[string], number>(
     'SELECT DISTINCT record_id FROM lookup_uses WHERE record_id IN (SELECT value FROM json_each(?))',
   ),
-  ofRecords: statement<[string, number], { recordId: number; key: string; value: string }>(
-    `SELECT e.record_id AS recordId, e.key, e.value FROM json_each(?) r
-     CROSS JOIN lookup_entries e ON e.record_id = r.value AND e.record_id > 0 AND e.lookup_id = +?`,
+  ofRecords: statement<[string], StoredEntry>(
+    `SELECT e.lookup_id AS lookupId, e.key, e.record_id AS recordId, e.value FROM json_each(?) r
+     CROSS JOIN lookup_entries e ON e.record_id = r.value AND e.record_id > 0`,
   ),
-  removeOfRecords: statement<[string], { lookupId: number; key: string }>(
+  removeOfRecords: statement<[string], Changed>(
     `DELETE FROM lookup_entries WHERE record_id IN (SELECT value FROM json_each(?)) AND record_id > 0
      RETURNING lookup_id AS lookupId, key`,
   ),
-  ofFile: statement<[number], { key: string; value: string }>(
-    'SELECT key, value FROM lookup_entries WHERE lookup_id = ?',
+  ofFiles: statement<[string], StoredEntry>(
+    `SELECT lookup_id AS lookupId, key, record_id AS recordId, value FROM lookup_entries
+     WHERE lookup_id IN (SELECT value FROM json_each(?))`,
   ),
-  insert: statement<[number, string]>(
+  insert: statement<[string]>(
     `INSERT INTO lookup_entries (lookup_id, key, record_id, value)
-     SELECT CAST(? AS INTEGER), value ->> 0, CAST(value ->> 1 AS INTEGER), value ->> 2 FROM json_each(?) WHERE TRUE
+     SELECT CAST(value ->> 0 AS INTEGER), value ->> 1, CAST(value ->> 2 AS INTEGER), value ->> 3 FROM json_each(?) WHERE TRUE
      ON CONFLICT (lookup_id, key, record_id) DO UPDATE SET value = excluded.value`,
   ),
-  delete: statement<[string, number]>(
-    `DELETE FROM lookup_entries WHERE (key, record_id) IN (SELECT value ->> 0, CAST(value ->> 1 AS INTEGER) FROM json_each(?)) AND lookup_id = ?`,
+  delete: statement<[string]>(
+    `DELETE FROM lookup_entries WHERE (lookup_id, key, record_id) IN
+       (SELECT CAST(value ->> 0 AS INTEGER), value ->> 1, CAST(value ->> 2 AS INTEGER) FROM json_each(?))`,
   ),
   present: statement<[number, string], StoredRecord>(
     `SELECT id, key, raw, source_issues AS issues, missing_since IS NOT NULL AS missing FROM records
@@ -114,23 +125,33 @@ function idsByName(tables: readonly Pick<TableRow, 'id' | 'name'>[]): Map<string
  * more is removed. With `isAll`, the tables of all other sources are removed as well.
  */
 export function defineLookups(tx: Tx, tables: ReadonlyMap<string, readonly LookupTable[]>, isAll: boolean): void {
-  const wanted = new Set([...tables.values()].flat().map(({ id }) => id));
-  for (const { id, name, owner } of SQL.tables(tx).all()) {
-    if ((isAll || tables.has(owner)) && !wanted.has(name)) SQL.remove(tx).run(id);
-  }
-  const present = idsByName(SQL.tables(tx).all());
-  for (const [owner, own] of tables) {
-    for (const table of own) if (!present.has(table.id)) addTable(tx, table, owner);
-  }
-  nameTables(tx, [...tables.values()].flat());
-  const stored = SQL.tables(tx).all().map(storedTable);
+  const all = [...tables].flatMap(([owner, own]) => own.map((table) => ({ owner, table })));
+  const wanted = new Set(all.map(({ table }) => table.id));
+  const before = SQL.tables(tx).all();
+  removeTables(
+    tx,
+    before.filter(({ name, owner }) => (isAll || tables.has(owner)) && !wanted.has(name)),
+  );
+  const present = idsByName(before);
+  addTables(
+    tx,
+    all.filter(({ table }) => !present.has(table.id)),
+  );
+  nameTables(
+    tx,
+    all.map(({ table }) => table),
+  );
+  const stored = SQL.tables(tx).all();
   known(tx).ids = idsByName(stored);
   known(tx).ofStream.clear();
-  const files = new Map([...tables.values()].flat().map(({ id, entries: rows }) => [id, rows]));
-  for (const table of stored) {
-    const rows = files.get(table.name) ?? null;
-    if (rows !== null) requeue(tx, table.id, replaceFileEntries(tx, table, rows));
-  }
+  const files = new Map(all.map(({ table: { id, entries } }) => [id, entries]));
+  replaceFileEntries(
+    tx,
+    stored.flatMap(({ id, name }) => {
+      const entries = files.get(name) ?? null;
+      return entries === null ? [] : [{ id, entries }];
+    }),
+  );
 }
 
 export function findLookups(reads: Reads, keys: readonly LookupKey[]): (LookupEntry & LookupKey)[] {
@@ -172,7 +193,10 @@ export function changeByHand(
   const before = stamps();
   change();
   const after = stamps();
-  return named.filter((_, at) => after[at] !== before[at]).reduce((count, { id }) => count + requeue(tx, id, [key]), 0);
+  return requeue(
+    tx,
+    named.filter((_, at) => after[at] !== before[at]).map(({ id }) => ({ lookupId: id, key })),
+  );
 }
 
 /** True if mappings look up records of this stream. */
@@ -183,26 +207,21 @@ export function isLookedUp(tx: Tx, streamId: number): boolean {
 /** Stores the lookup entries of new or changed records of a stream. */
 export function storeLookupEntries(tx: Tx, streamId: number, records: readonly LookedUpRecord[]): void {
   if (records.length === 0) return;
-  for (const table of tablesOf(tx, streamId)) requeue(tx, table.id, putEntries(tx, table, records));
+  const tables = tablesOf(tx, streamId);
+  if (tables.length > 0) requeue(tx, putEntries(tx, tables, records));
 }
 
 /** Removes the lookup entries of records that are gone. */
 export function dropLookupEntries(tx: Tx, recordIds: readonly number[]): void {
   if (known(tx).ids.size === 0 || recordIds.length === 0) return;
-  const removed = SQL.removeOfRecords(tx).all(JSON.stringify(recordIds));
-  for (const [lookupId, entries] of Map.groupBy(removed, (entry) => entry.lookupId)) {
-    requeue(
-      tx,
-      lookupId,
-      entries.map(({ key }) => key),
-    );
-  }
+  requeue(tx, SQL.removeOfRecords(tx).all(JSON.stringify(recordIds)));
 }
 
 /** Call it when a read of a stream was complete. */
 export function noteStreamRead(tx: Tx, streamId: number): void {
   if (SQL.wasRead(tx).run(streamId).changes === 0) return;
-  for (const { id } of tablesOf(tx, streamId)) recount(tx, SQL.requeueAbsent(tx).all(id));
+  const ids = tablesOf(tx, streamId).map(({ id }) => id);
+  if (ids.length > 0) recount(tx, SQL.requeueAbsent(tx).all(JSON.stringify(ids)));
 }
 
 /**
@@ -272,26 +291,34 @@ function tablesOf(tx: Tx, streamId: number): readonly StoredTable[] {
   return tables;
 }
 
-function addTable(tx: Tx, { id: name, stream }: LookupTable, owner: string): void {
-  const { source = null, stream: of = null, key, value } = stream ?? {};
-  const columns = stream === null ? null : { key: key ?? [], value: value ?? [] };
-  const text = columns === null ? null : JSON.stringify(columns);
-  const id = Number(SQL.insertTable(tx).run(name, owner, source, of, text).lastInsertRowid);
-  const streamId = source === null || of === null ? undefined : SQL.streamId(tx).get(source, of);
-  if (streamId !== undefined) fillEntries(tx, { id, name, owner, columns }, streamId);
+function removeTables(tx: Tx, tables: readonly TableRow[]): void {
+  if (tables.length > 0) SQL.remove(tx).run(JSON.stringify(tables.map(({ id }) => id)));
+}
+
+function addTables(tx: Tx, tables: readonly { owner: string; table: LookupTable }[]): void {
+  if (tables.length === 0) return;
+  const rows = tables.map(({ owner, table: { id: name, stream } }) => {
+    const columns = stream === null ? null : JSON.stringify({ key: stream.key, value: stream.value });
+    return [name, owner, stream?.source ?? null, stream?.stream ?? null, columns];
+  });
+  const ids = SQL.insertTables(tx).all(JSON.stringify(rows));
+  const ofStreams = SQL.ofStreams(tx).all(JSON.stringify(ids));
+  for (const [streamId, own] of Map.groupBy(ofStreams, (row) => row.streamId)) {
+    fillEntries(tx, own.map(storedTable), streamId);
+  }
 }
 
 /** Takes records out of the count of quarantined rows that wait for another mapping, which counts them again. */
-function recount(tx: Tx, requeued: readonly Requeued[]): number {
-  for (const rows of Map.groupBy(requeued, ({ runId, streamId }) => `${runId} ${streamId}`).values()) {
-    const [{ runId, streamId } = NOT_COUNTED] = rows;
-    if (runId !== null) countRows(tx, { runId, streamId, ...NOTHING, quarantined: -rows.length });
-  }
+function recount(tx: Tx, requeued: readonly CountedRow[]): number {
+  const counts = createCounts();
+  for (const row of requeued) counts.add(row, 'quarantined', -1);
+  countRows(tx, counts.all());
   return requeued.length;
 }
 
-function requeue(tx: Tx, lookupId: number, keys: readonly string[]): number {
-  return keys.length === 0 ? 0 : recount(tx, SQL.requeueKeys(tx).all(lookupId, JSON.stringify(keys)));
+function requeue(tx: Tx, changed: readonly Changed[]): number {
+  if (changed.length === 0) return 0;
+  return recount(tx, SQL.requeueKeys(tx).all(JSON.stringify(changed.map(({ lookupId, key }) => [lookupId, key]))));
 }
 
 /**
@@ -299,27 +326,29 @@ function requeue(tx: Tx, lookupId: number, keys: readonly string[]): number {
  * another table.
  */
 function nameTables(tx: Tx, tables: readonly LookupTable[]): void {
-  const rows = SQL.tables(tx).all();
-  const named = new Map(rows.map((row) => [row.name, row]));
-  for (const { id: name, name: title } of tables) {
-    const row = named.get(name);
+  const unnamed = new Map(
+    SQL.tables(tx)
+      .all()
+      .map((row) => [row.name, row]),
+  );
+  const renamed = tables.flatMap(({ id: name, name: title }) => {
+    const row = unnamed.get(name);
     // A config may give two names to one definition. The first name counts.
-    named.delete(name);
-    if (row === undefined || row.title === title) continue;
-    const before = row.title === null ? [] : SQL.keysByHand(tx).all(row.title);
-    SQL.setTitle(tx).run(title, row.id);
-    requeue(tx, row.id, [...before, ...SQL.keysByHand(tx).all(title)]);
-  }
+    unnamed.delete(name);
+    return row === undefined || row.title === title ? [] : [{ id: row.id, before: row.title, title }];
+  });
+  if (renamed.length === 0) return;
+  SQL.setTitles(tx).run(JSON.stringify(renamed.map(({ id, title }) => [id, title])));
+  const titlesOf = ({ before, title }: { before: string | null; title: string }) => [before ?? [], title].flat();
+  const byHand = SQL.keysByHand(tx).all(JSON.stringify(renamed.flatMap(titlesOf)));
+  const keysOf = Map.groupBy(byHand, (row) => row.title);
+  requeue(
+    tx,
+    renamed.flatMap((table) =>
+      titlesOf(table).flatMap((title) => (keysOf.get(title) ?? []).map(({ key }) => ({ lookupId: table.id, key }))),
+    ),
+  );
 }
-
-/** A record that waits for another mapping. `runId` is the run that counts its result; null if the result is not counted. */
-interface Requeued {
-  streamId: number;
-  runId: number | null;
-}
-
-const NOTHING = { read: 0, unchanged: 0, mapped: 0, excluded: 0 };
-const NOT_COUNTED = { runId: null, streamId: 0 };
 
 /**
  * Makes the records that have used some entries wait for another mapping. A waiting record will be mapped with the
@@ -377,6 +406,20 @@ interface StoredTable {
   columns: Pick<LookupStream, 'key' | 'value'> | null;
 }
 
+/** The name of entries. */
+interface Changed {
+  lookupId: number;
+  key: string;
+}
+
+/** An entry as it is stored. */
+interface StoredEntry extends Changed {
+  /** 0 for a row of a file. */
+  recordId: number;
+  /** JSON. */
+  value: string;
+}
+
 /** A record whose columns may be looked up. */
 interface LookedUpRecord {
   id: number;
@@ -396,63 +439,74 @@ interface StoredRecord {
   missing: 0 | 1;
 }
 
-/** Stores the lookup entries of new or changed records. Returns the keys whose entries have changed. */
-function putEntries(tx: Tx, table: StoredTable, records: readonly LookedUpRecord[]): string[] {
+/** Stores the lookup entries of new or changed records. Returns the entries that have changed. */
+function putEntries(tx: Tx, tables: readonly StoredTable[], records: readonly LookedUpRecord[]): Changed[] {
   const former = records.flatMap(({ id, isNew }) => (isNew ? [] : [id]));
-  const before = new Map(
-    former.length === 0
-      ? []
-      : SQL.ofRecords(tx)
-          .all(JSON.stringify(former), table.id)
-          .map((entry) => [entry.recordId, entry] as const),
-  );
-  const removed: [string, number][] = [];
-  const added: [string, number, string][] = [];
-  for (const record of records) {
-    const row = rowOf(table, record);
-    const entry = before.get(record.id);
-    if (entry?.key === row?.key && entry?.value === row?.value) continue;
-    if (entry !== undefined) removed.push([entry.key, record.id]);
-    if (row !== null) added.push([row.key, record.id, row.value]);
+  const stored = former.length === 0 ? [] : SQL.ofRecords(tx).all(JSON.stringify(former));
+  const name = (lookupId: number, recordId: number) => `${lookupId} ${recordId}`;
+  const before = new Map(stored.map((entry) => [name(entry.lookupId, entry.recordId), entry]));
+  const removed: StoredEntry[] = [];
+  const added: StoredEntry[] = [];
+  for (const table of tables) {
+    for (const record of records) {
+      const row = entryOf(table, record);
+      const entry = before.get(name(table.id, record.id));
+      if (entry?.key === row?.key && entry?.value === row?.value) continue;
+      if (entry !== undefined) removed.push(entry);
+      if (row !== null) added.push(row);
+    }
   }
-  if (removed.length > 0) SQL.delete(tx).run(JSON.stringify(removed), table.id);
-  insertEntries(tx, table, added);
-  return [...new Set([...removed, ...added].map(([key]) => key))];
+  changeEntries(tx, { removed, added });
+  return [...removed, ...added];
 }
 
-function insertEntries(
+function changeEntries(
   tx: Tx,
-  { id }: StoredTable,
-  rows: readonly [key: string, recordId: number, value: string][],
+  { removed, added }: { removed: readonly StoredEntry[]; added: readonly StoredEntry[] },
 ): void {
-  if (rows.length > 0) SQL.insert(tx).run(id, JSON.stringify(rows));
+  if (removed.length > 0) {
+    SQL.delete(tx).run(JSON.stringify(removed.map(({ lookupId, key, recordId }) => [lookupId, key, recordId])));
+  }
+  if (added.length > 0) {
+    SQL.insert(tx).run(
+      JSON.stringify(added.map(({ lookupId, key, recordId, value }) => [lookupId, key, recordId, value])),
+    );
+  }
 }
 
-/** Replaces the rows of a file. Returns the keys whose entries have changed. */
-function replaceFileEntries(tx: Tx, table: StoredTable, entries: NonNullable<LookupTable['entries']>): string[] {
-  const stored = new Map(
-    SQL.ofFile(tx)
-      .all(table.id)
-      .map(({ key, value }) => [key, value]),
+/** Replaces the rows of files. */
+function replaceFileEntries(
+  tx: Tx,
+  files: readonly { id: number; entries: NonNullable<LookupTable['entries']> }[],
+): void {
+  if (files.length === 0) return;
+  const stored = Map.groupBy(
+    SQL.ofFiles(tx).all(JSON.stringify(files.map(({ id }) => id))),
+    ({ lookupId }) => lookupId,
   );
-  const added = [...entries]
-    .map(([key, value]): [string, number, string] => [key, 0, canonicalJson(value)])
-    .filter(([key, , value]) => stored.get(key) !== value);
-  const removed = [...stored.keys()].filter((key) => !entries.has(key));
-  if (removed.length > 0) SQL.delete(tx).run(JSON.stringify(removed.map((key) => [key, 0])), table.id);
-  insertEntries(tx, table, added);
-  return [...removed, ...added.map(([key]) => key)];
+  const removed: StoredEntry[] = [];
+  const added: StoredEntry[] = [];
+  for (const { id: lookupId, entries } of files) {
+    const before = new Map((stored.get(lookupId) ?? []).map((entry) => [entry.key, entry]));
+    for (const [key, json] of entries) {
+      const value = canonicalJson(json);
+      if (before.get(key)?.value !== value) added.push({ lookupId, key, recordId: 0, value });
+    }
+    for (const entry of before.values()) if (!entries.has(entry.key)) removed.push(entry);
+  }
+  changeEntries(tx, { removed, added });
+  requeue(tx, [...removed, ...added]);
 }
 
-/** Reads the rows of a new table from the records that the stream has. */
-function fillEntries(tx: Tx, table: StoredTable, streamId: number): void {
+/** Reads the rows of new tables from the records that their stream has. */
+function fillEntries(tx: Tx, tables: readonly StoredTable[], streamId: number): void {
   let afterKey = '';
   for (let page = SQL.present(tx).all(streamId, afterKey); page.length > 0; ) {
-    const rows = page.flatMap(({ id, raw, issues, missing }): [string, number, string][] => {
-      const row = missing === 1 ? null : rowOf(table, { raw, issues: parseJsonOrNull<Issue[]>(issues) ?? [] });
-      return row === null ? [] : [[row.key, id, row.value]];
-    });
-    insertEntries(tx, table, rows);
+    const records = page
+      .filter(({ missing }) => missing === 0)
+      .map(({ id, raw, issues }) => ({ id, raw, issues: parseJsonOrNull<Issue[]>(issues) ?? [] }));
+    const added = tables.flatMap((table) => records.flatMap((record) => entryOf(table, record) ?? []));
+    changeEntries(tx, { removed: [], added });
     afterKey = page.at(-1)?.key ?? afterKey;
     page = SQL.present(tx).all(streamId, afterKey);
   }
@@ -484,8 +538,11 @@ function findEntries(reads: Reads, keys: readonly { id: number; key: string }[])
 
 const NO_ENTRY: LookupEntry = { values: [], isRead: false };
 
-function rowOf({ columns }: StoredTable, { raw, issues }: Pick<LookedUpRecord, 'raw' | 'issues'>) {
-  if (columns === null) return null;
-  const row = lookupRow(parseJson<JsonObject>(raw), columns, issues);
-  return row === null ? null : { key: row.key, value: canonicalJson(row.value) };
+/** The entry that a record has in a table; null if it has none. */
+function entryOf(
+  { id: lookupId, columns }: StoredTable,
+  { id: recordId, raw, issues }: Omit<LookedUpRecord, 'isNew'>,
+): StoredEntry | null {
+  const row = columns === null ? null : lookupRow(parseJson<JsonObject>(raw), columns, issues);
+  return row === null ? null : { lookupId, key: row.key, recordId, value: canonicalJson(row.value) };
 }

@@ -144,7 +144,7 @@ export function stagePage(tx: Tx, page: PageToStage): StoredPage {
 
   countCreates(tx, tally.creates);
   const read = records.length + uncounted;
-  countRows(tx, { runId, streamId: stream.id, read, unchanged: read - changed, ...states });
+  countRows(tx, [{ runId, streamId: stream.id, read, unchanged: read - changed, ...states }]);
   // I1: the cursor moves only with its page.
   if (cursor !== undefined) SQL.setCursor(tx).run(JSON.stringify(cursor), stream.id);
   const ids = new Set(rows.map(({ id }) => id));
@@ -241,10 +241,12 @@ function storeRows(tx: Tx, staged: readonly StagedRow[], to: RecordsTo): void {
 
 /** Counts waiting rows as changed, because later rows have replaced them. */
 function countReplaced(tx: Tx, changed: readonly StagedRow[], streamId: number): void {
-  const waiting = changed.flatMap(({ record: { known } }) =>
-    known !== undefined && (known.state === 'pending' || known.state === 'stale') ? (known.runId ?? []) : [],
+  countReplacedRows(
+    tx,
+    changed.flatMap(({ record: { known } }) =>
+      known?.state === 'pending' || known?.state === 'stale' ? { runId: known.runId, streamId } : [],
+    ),
   );
-  for (const [runId, rows] of Map.groupBy(waiting, (id) => id)) countReplacedRows(tx, runId, streamId, rows.length);
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Tx } from '../store/tx.ts';
 import { parseJson } from '../store/tx.ts';
 import { type Decision, openBatch, type RecordToStage, type StagedState } from './batch.ts';
 import { currentUses, storeUses } from './lookups.ts';
-import { countRows, type RunCount } from './streams.ts';
+import { countRows, createCounts } from './streams.ts';
 
 /** The counts of staged deliveries, and the staged creates for first contact. */
 export type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'> & { creates: CreateCounts };
@@ -109,11 +109,11 @@ export function stageRecords(tx: Tx, mapped: readonly MappedRecord[]): StageSumm
       for (const { record, to } of staged) {
         if (to === null) continue;
         states[to.state] += 1;
-        if (record.runId !== null) counts.of(record.runId, record.streamId)[to.state] += 1;
+        counts.add(record, to.state);
       }
     },
   });
-  for (const count of counts.all()) countRows(tx, count);
+  countRows(tx, counts.all());
   countCreates(tx, tally.creates);
   const { due, waiting, blocked } = tally;
   return { ...states, due, waiting, blocked };
@@ -218,19 +218,3 @@ function desireAll<R extends RecordToStage>(
     if (isCreate && item.kind !== 'bom_item') addCreates(tally.creates, owner.source, item.kind);
   }
 }
-
-/** The number of records by their new state, for each run and stream. */
-function createCounts(): { of(runId: number, streamId: number): RunCount; all(): Iterable<RunCount> } {
-  const counts = new Map<string, RunCount>();
-  return {
-    of(runId, streamId) {
-      const name = `${runId}/${streamId}`;
-      const count = counts.get(name) ?? { ...NOTHING, runId, streamId };
-      counts.set(name, count);
-      return count;
-    },
-    all: () => counts.values(),
-  };
-}
-
-const NOTHING = { read: 0, unchanged: 0, mapped: 0, excluded: 0, quarantined: 0 };

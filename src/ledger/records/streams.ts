@@ -34,10 +34,11 @@ const SQL = {
     `SELECT (SELECT count(*) FROM records WHERE stream_id = @streamId)
      - (SELECT count(*) FROM records WHERE stream_id = @streamId AND missing_since IS NOT NULL)`,
   ),
-  add: statement<[RunCount]>(
-    `UPDATE run_streams SET read = read + @read, unchanged = unchanged + @unchanged, changed = changed + @mapped,
-       excluded = excluded + @excluded, quarantined = quarantined + @quarantined
-     WHERE run_id = @runId AND stream_id = @streamId`,
+  add: statement<[string]>(
+    `UPDATE run_streams SET read = read + CAST(c.value ->> 2 AS INTEGER), unchanged = unchanged + CAST(c.value ->> 3 AS INTEGER),
+       changed = changed + CAST(c.value ->> 4 AS INTEGER), excluded = excluded + CAST(c.value ->> 5 AS INTEGER),
+       quarantined = quarantined + CAST(c.value ->> 6 AS INTEGER)
+     FROM json_each(?) c WHERE run_id = CAST(c.value ->> 0 AS INTEGER) AND stream_id = CAST(c.value ->> 1 AS INTEGER)`,
   ),
   setWarnings: statement<[{ runId: number; source: string; stream: string; warnings: string }]>(
     `UPDATE run_streams SET warnings = @warnings WHERE run_id = @runId
@@ -109,8 +110,13 @@ function waiting(state: WaitingState) {
   };
 }
 
-export function countRows(tx: Tx, rows: RunCount): void {
-  SQL.add(tx).run(rows);
+/** Adds rows to the counts of runs. No run is named twice for one stream. */
+export function countRows(tx: Tx, counts: readonly RunCount[]): void {
+  if (counts.length === 0) return;
+  const rows = counts.map(({ runId, streamId, read, unchanged, mapped, excluded, quarantined }) => {
+    return [runId, streamId, read, unchanged, mapped, excluded, quarantined];
+  });
+  SQL.add(tx).run(JSON.stringify(rows));
 }
 
 /** Stores what people should know about the read of a stream in a run. */
@@ -122,9 +128,33 @@ export function storeWarnings(
   if (warnings.length > 0) SQL.setWarnings(tx).run({ runId, source, stream, warnings: JSON.stringify(warnings) });
 }
 
+/** A row of a stream that is counted in a run; null if no run counts it. */
+export interface CountedRow {
+  runId: number | null;
+  streamId: number;
+}
+
+/** Gathers counts of rows by run and stream. */
+export function createCounts() {
+  const counts = new Map<string, RunCount>();
+  return {
+    /** Counts `change` more rows with this result. */
+    add({ runId, streamId }: CountedRow, result: 'mapped' | 'excluded' | 'quarantined', change: 1 | -1 = 1): void {
+      if (runId === null) return;
+      const name = `${runId} ${streamId}`;
+      const count = counts.get(name) ?? changed(runId, streamId, 0);
+      count[result] += change;
+      counts.set(name, count);
+    },
+    all: (): RunCount[] => [...counts.values()],
+  };
+}
+
 /** Counts waiting rows as changed, because later rows have replaced them. */
-export function countReplacedRows(tx: Tx, runId: number, streamId: number, rows = 1): void {
-  SQL.add(tx).run(changed(runId, streamId, rows));
+export function countReplacedRows(tx: Tx, rows: readonly CountedRow[]): void {
+  const counts = createCounts();
+  for (const row of rows) counts.add(row, 'mapped');
+  countRows(tx, counts.all());
 }
 
 /** Counts the pending rows of a stream as changed, before they are mapped again. */
@@ -147,7 +177,12 @@ function changed(runId: number, streamId: number, rows: number): RunCount {
 /** Counts the waiting rows of all runs but one. */
 function countPassed(tx: Tx, streamId: number, state: WaitingState, butOf: number | null): void {
   const { byRun, forget } = SQL.waiting[state];
-  for (const { runId, rows } of byRun(tx).all(streamId, butOf)) SQL.add(tx).run(changed(runId, streamId, rows));
+  countRows(
+    tx,
+    byRun(tx)
+      .all(streamId, butOf)
+      .map(({ runId, rows }) => changed(runId, streamId, rows)),
+  );
   forget(tx).run(streamId, butOf);
 }
 

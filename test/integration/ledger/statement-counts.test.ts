@@ -1,14 +1,16 @@
 // A page, a batch and an evaluation of passports run as many statements for 200 rows as for 10.
 
 import { expect, it } from 'vitest';
+import { type LookupTable, stampOf } from '../../../src/domain/lookup.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
+import type { Decision } from '../../../src/domain/ports/decision.ts';
 import { FIRST_RECORDS } from '../../../src/domain/ports/intake.ts';
 import type { IncomingRecord } from '../../../src/domain/record.ts';
 import type { StreamIdentity } from '../../../src/domain/stream-identity.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { deliverAll } from '../../support/ledger/deliveries.ts';
+import { alone, deliverAll } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
 import { createLedgerFixture, type LedgerFixture, NO_CONTACT } from '../../support/ledger/ledger.ts';
 import { row } from '../../support/ledger/records.ts';
@@ -50,6 +52,30 @@ async function page(
   await ledger.endRun({ runId, result: 'complete' });
   return counted;
 }
+
+/** Claims all due deliveries, and settles them in one call. Counts the statements of this call alone. */
+async function settleDue(ledger: SqliteLedger, decisionOf: (key: string) => Decision): Promise<StatementCount> {
+  const due = await ledger.dueDeliveries({ afterId: 0, limit: MANY });
+  const claimed = await ledger.claim([alone(due)]);
+  const groups = claimed.map(({ request, sends, members }) => {
+    const settlements = members.map(({ id, revision, key }) => ({ id, revision, decision: decisionOf(key) }));
+    return { claim: { request, sends }, settlements, keep: false, groupMax: null };
+  });
+  return countStatements(async () => {
+    const settled = await ledger.settle(groups);
+    expect(settled.filter(({ applied }) => applied)).toHaveLength(due.length);
+  });
+}
+
+/** Lookup tables: each second one is a file, and the others are the records of a stream. */
+const lookupTables = (count: number, name: string): LookupTable[] =>
+  Array.from({ length: count }, (_, at) => {
+    const stream = { source: 'erp', stream: 'default', key: ['id'], value: 'name' };
+    const of = { name: `${name} ${at}` };
+    return at % 2 === 0
+      ? { ...of, id: `file ${at}`, stream: null, entries: new Map([['k', name]]) }
+      : { ...of, id: `stream ${at}`, stream, entries: null };
+  });
 
 /** The verbs that work on many rows. Each prepares a ledger with so many rows, and counts the statements of one call. */
 const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<StatementCount>> = {
@@ -125,6 +151,49 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
     return countStatements(async () => {
       const { ids } = await ledger.identifyRecords(of);
       expect(ids).toHaveLength(count);
+    });
+  },
+  'the lookup tables of a config': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(FEW, 'a'), resultsOf(FEW, productNamed('a')));
+    const define = (tables: readonly LookupTable[]) =>
+      ledger.defineLookups(new Map([['erp', tables]]), { isAll: true });
+    return countStatements(async () => {
+      await define(lookupTables(count, 'a'));
+      await define(lookupTables(count, 'b'));
+      await define([]);
+    });
+  },
+  'a page in which tables look up': async ({ ledger }, count) => {
+    await ledger.defineLookups(new Map([['erp', lookupTables(count, 'a')]]), { isAll: true });
+    await page(ledger, rowsOf(FEW, 'a'), resultsOf(FEW, productNamed('a')));
+    return page(ledger, rowsOf(FEW, 'b'), resultsOf(FEW, productNamed('b')));
+  },
+  'a change of lookup tables that records have used': async ({ ledger }, count) => {
+    const define = (name: string) =>
+      ledger.defineLookups(new Map([['erp', lookupTables(count, name)]]), { isAll: true });
+    await define('a');
+    const using = (key: string): MapResult => {
+      const table = `file ${2 * Math.floor(Number(key.slice(1)) / 2)}`;
+      return { status: 'excluded', uses: [{ table, key: 'k', stamp: stampOf({ values: ['a'], isRead: true }) }] };
+    };
+    for (const at of [0, 1]) await page(ledger, rowsOf(count, `${at}`), resultsOf(count, using));
+    return countStatements(async () => {
+      await define('b');
+      expect(await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: count })).toHaveLength(count);
+    });
+  },
+  'a replay of records that need a person': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('a')));
+    await settleDue(ledger, () => ({ kind: 'blocked', reason: { code: 'import_unproven', message: 'No proof.' } }));
+    const selection = { states: ['blocked'] as const, sources: [], keys: [], deliveryIds: [] };
+    const stuck = await ledger.replayCandidates({ selection, afterId: 0, limit: count });
+    const records = stuck.map(({ id, version, fields }) => ({
+      id,
+      version,
+      result: productNamed('a')(text(fields['id'])),
+    }));
+    return countStatements(async () => {
+      expect(await ledger.replay({ records, dryRun: false })).toMatchObject({ staged: count });
     });
   },
   'the passports of products': async ({ ledger }, count) => {
