@@ -62,7 +62,7 @@ const SQL = {
   ),
   adopted: statement<[{ source: string; afterId: number; upTo: number }], { id: number; kind: ItemKind }>(
     `SELECT i.id, i.kind FROM items i
-     WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.id > @afterId AND i.id <= @upTo AND i.source = @source
+     WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.id > @afterId AND i.id <= @upTo AND +i.source = @source
        AND i.adopted = 1 AND ${reasonHas('i', 'adopted_change')} ORDER BY i.id LIMIT ${ACCEPTED_PAGE}`,
   ),
   lastStuck: column<[], number>(`SELECT coalesce(max(i.id), 0) FROM items i WHERE ${isStuck('i')}`),

@@ -79,12 +79,12 @@ const SQL = {
   ),
   refused: statement<[string], { id: number; revision: number; reason: string }>(
     `SELECT i.id, i.revision, i.reason FROM items i
-     WHERE ${isStuck('i')} AND i.state = 'rejected' AND CAST(i.reason ->> '$.lookAgain' AS INTEGER) = 1 AND i.source = +? ORDER BY i.id`,
+     WHERE ${isStuck('i')} AND i.state = 'rejected' AND CAST(i.reason ->> '$.lookAgain' AS INTEGER) = 1 AND +i.source = ? ORDER BY i.id`,
   ),
   // No list shows a BOM item, so only the profile can end its wait.
   left: column<[{ source: string; takesAnswers: 0 | 1 }], number>(
     `SELECT i.id FROM items i
-     WHERE ${isStuck('i')} AND i.state = 'in_doubt' AND i.due_at = 0 AND i.source = +@source
+     WHERE ${isStuck('i')} AND i.state = 'in_doubt' AND i.due_at = 0 AND +i.source = @source
        AND ((i.operation = 'product.create' AND i.request_place IS NOT NULL)
          OR ((i.operation <> 'bom_item.create' OR @takesAnswers = 1) AND ${reasonHas('i', 'was_answered')})
          OR ${reasonHas('i', 'looked_up_by_runs')})

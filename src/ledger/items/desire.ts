@@ -3,10 +3,10 @@
 import { hasRefs, type Item, type ItemContent, type SubjectKind } from '../../domain/item.ts';
 import type { NaturalKey } from '../../domain/natural-key.ts';
 import { kindCreatedBy, noticeCreates } from '../contact/contact.ts';
+import { updateMany } from '../store/many.ts';
 import { column, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { createNameSet, findItems, ITEM_COLUMNS, type ItemRow, nameOf, reasonText } from './item-row.ts';
-import { numberIn } from './item-writes.ts';
+import { createNameSet, findItems, type ItemRow, isOpenState, nameOf, reasonText } from './item-row.ts';
 import { mayAskAboutParts } from './parts.ts';
 import { reconcileAll, reconcileItems, type Staged, type StagedItems } from './reconcile.ts';
 import { addHeldCreates, HELD_CREATE, hasPart, heldStreamsOf, insertRefs, refRow, requeueForParts } from './refs.ts';
@@ -14,26 +14,6 @@ import { isRestored } from './restored.ts';
 import { insertItems, removeReleased } from './revisions.ts';
 
 const SQL = {
-  // Before the desired payload is replaced, the former one is stored if it is also the baseline or the payload of the
-  // open revision. As long as the payloads are the same, only one copy is stored.
-  update: statement<[string], ItemRow>(
-    `UPDATE items SET natural_key = m.natural_key, record_id = m.record_id, source = m.source, missing_since = m.missing_since,
-       acknowledged = CASE WHEN baseline_hash = m.hash THEN 1
-         WHEN acknowledged = 1 AND desired_hash <> m.hash THEN 2 ELSE acknowledged END,
-       baseline = CASE WHEN baseline_hash = m.hash THEN NULL
-         WHEN acknowledged = 1 AND desired_hash <> m.hash THEN desired ELSE baseline END,
-       baseline_hash = CASE WHEN baseline_hash = m.hash THEN NULL
-         WHEN acknowledged = 1 AND desired_hash <> m.hash THEN desired_hash ELSE baseline_hash END,
-       sent = CASE WHEN sent_hash = m.hash THEN NULL
-         WHEN sent_hash IS NULL AND desired_hash <> m.hash AND state NOT IN ('delivered', 'superseded') THEN desired
-         ELSE sent END,
-       sent_hash = CASE WHEN sent_hash = m.hash THEN NULL
-         WHEN desired_hash <> m.hash AND state IS NOT NULL THEN coalesce(sent_hash, desired_hash) ELSE sent_hash END,
-       desired = m.payload, desired_hash = m.hash
-     FROM (SELECT ${numberIn('r', 0)} AS id, r.value ->> 1 AS natural_key, ${numberIn('r', 2)} AS record_id, r.value ->> 3 AS source,
-             ${numberIn('r', 4)} AS missing_since, r.value ->> 5 AS hash, r.value ->> 6 AS payload FROM json_each(?) r) m
-     WHERE items.id = m.id RETURNING ${ITEM_COLUMNS}`,
-  ),
   // A mapping that has changed from `component` or `material` to `part` does not change the content.
   markEither: statement<[string]>(
     `UPDATE refs SET either = 1 WHERE item_id IN (SELECT value FROM json_each(?)) AND role <> 'product' AND either = 0`,
@@ -48,6 +28,23 @@ const SQL = {
     `SELECT key FROM items WHERE kind = +? AND key IN (SELECT value FROM json_each(+?)) AND remote_id <> 'null'`,
   ),
 };
+
+const storeDesired = updateMany({
+  table: 'items',
+  values: {
+    natural_key: 'TEXT',
+    record_id: 'INTEGER',
+    source: 'TEXT',
+    missing_since: 'INTEGER',
+    acknowledged: 'INTEGER',
+    baseline: 'TEXT',
+    baseline_hash: 'TEXT',
+    sent: 'TEXT',
+    sent_hash: 'TEXT',
+    desired: 'TEXT',
+    desired_hash: 'TEXT',
+  },
+});
 
 /**
  * Stores the items that the records of a page ask for, with few statements for all of them. Returns what was staged for each item,
@@ -106,20 +103,54 @@ function desireKnown(tx: Tx, desires: readonly OwnedDesire[], again: boolean): S
   }
   const changed = asks.filter(({ known, asked }) => !isSameAsk(known, asked));
   removeReleased(tx, idsOf(changed.filter(({ known }) => known.recordId === null)));
-  const rows = changed.map(({ known, owner, asked: { naturalKey, recordId, missingSince, desiredHash, desired } }) => [
-    known.id,
-    naturalKey,
-    recordId,
-    owner.source,
-    missingSince,
-    desiredHash,
-    desired,
-  ]);
   const present = new Map(
-    (rows.length === 0 ? [] : SQL.update(tx).all(JSON.stringify(rows))).map((row) => [row.id, row]),
+    changed.map(({ known, owner, asked }) => [known.id, withDesired(known, { ...asked, source: owner.source })]),
+  );
+  storeDesired(
+    tx,
+    Array.from(present.values(), (item) => [
+      item.id,
+      item.naturalKey,
+      item.recordId,
+      item.source,
+      item.missingSince,
+      item.acknowledged,
+      item.baseline,
+      item.baselineHash,
+      item.sent,
+      item.sentHash,
+      item.desired,
+      item.desiredHash,
+    ]),
   );
   const items = asks.map(({ known }) => present.get(known.id) ?? known);
   return items.length === 0 ? new Map() : reconcileItems(tx, items, { again });
+}
+
+/**
+ * The item with another desired payload. The former one is kept if it is also the baseline or the payload of the open revision: as
+ * long as the payloads are the same, only one copy is stored.
+ */
+function withDesired(item: ItemRow, asked: Asked & Pick<ItemRow, 'source'>): ItemRow {
+  const next = { ...item, ...asked };
+  const changes = item.desiredHash !== asked.desiredHash;
+  if (item.baselineHash === asked.desiredHash) {
+    next.acknowledged = 1;
+    next.baseline = null;
+    next.baselineHash = null;
+  } else if (item.acknowledged === 1 && changes) {
+    next.acknowledged = 2;
+    next.baseline = item.desired;
+    next.baselineHash = item.desiredHash;
+  }
+  if (item.sentHash === asked.desiredHash) {
+    next.sent = null;
+    next.sentHash = null;
+  } else if (item.state !== null && item.sentHash === null && changes) {
+    if (isOpenState(item.state)) next.sent = item.desired;
+    next.sentHash = item.desiredHash;
+  }
+  return next;
 }
 
 type Asked = Pick<ItemRow, 'desired' | 'desiredHash' | 'naturalKey' | 'recordId' | 'missingSince'>;

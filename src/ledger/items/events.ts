@@ -2,10 +2,10 @@
 
 import { visibleText } from '../../lib/text/odd-character.ts';
 import { shellValue } from '../../lib/text/shell-word.ts';
-import { column, statement } from '../store/statement.ts';
+import { insertMany } from '../store/many.ts';
+import { column } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import type { ItemRow } from './item-row.ts';
-import { numberIn } from './item-writes.ts';
 
 /** The type of the event that notes once that an item keeps the natural key of the platform. */
 export const KEPT_KEY = 'kept_key';
@@ -18,21 +18,20 @@ interface ItemEvent {
   detail: object | null;
 }
 
-const SQL = {
-  haveEvent: column<[string, string], number>(
-    'SELECT item_id FROM events WHERE item_id IN (SELECT value FROM json_each(?)) AND type = ?',
-  ),
-  addEvents: statement<[number, string]>(
-    `INSERT INTO events (item_id, revision, at, type, detail)
-     SELECT ${numberIn('e', 0)}, ${numberIn('e', 1)}, ?, e.value ->> 2, e.value ->> 3 FROM json_each(?) e ORDER BY e.key`,
-  ),
-};
+const haveEvent = column<[string, string], number>(
+  'SELECT item_id FROM events WHERE item_id IN (SELECT value FROM json_each(?)) AND type = ?',
+);
+
+const insertEvents = insertMany({ into: 'events', columns: ['item_id', 'revision', 'at', 'type', 'detail'] });
 
 /** Adds events to the history of items. */
 export function noteEvents(tx: Tx, events: readonly ItemEvent[]): void {
   if (events.length === 0) return;
-  const rows = events.map(({ id, revision, type, detail }) => [id, revision, type, detail && JSON.stringify(detail)]);
-  SQL.addEvents(tx).run(tx.clock.now(), JSON.stringify(rows));
+  const now = tx.clock.now();
+  insertEvents(
+    tx,
+    events.map(({ id, revision, type, detail }) => [id, revision, now, type, detail && JSON.stringify(detail)]),
+  );
 }
 
 export function noteEvent(tx: Tx, id: number, revision: number | null, type: string, detail: object | null): void {
@@ -48,7 +47,7 @@ export interface KeptKey {
 /** Notes once in the history of items that they keep the natural keys of the platform. */
 export function noteKeptKeys(tx: Tx, kept: readonly KeptKey[]): void {
   if (kept.length === 0) return;
-  const noted = new Set(SQL.haveEvent(tx).all(JSON.stringify(kept.map(({ item }) => item.id)), KEPT_KEY));
+  const noted = new Set(haveEvent(tx).all(JSON.stringify(kept.map(({ item }) => item.id)), KEPT_KEY));
   noteEvents(
     tx,
     kept

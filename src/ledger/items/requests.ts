@@ -1,7 +1,8 @@
 // The claimed requests, with their bytes and keys (I2).
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { column, insertMany, nextId, statement } from '../store/statement.ts';
+import { insertMany } from '../store/many.ts';
+import { column, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import type { ItemRow } from './item-row.ts';
 

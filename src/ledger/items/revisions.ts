@@ -7,8 +7,8 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';
-import type { JsonValue } from '../../lib/json.ts';
-import { insertMany, statement } from '../store/statement.ts';
+import { insertMany, type StoreMany, updateMany } from '../store/many.ts';
+import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { noteEvents } from './events.ts';
 import {
@@ -90,50 +90,7 @@ interface Changes extends Record<Exclude<DeliveryEvent, 'claim' | 'accept'>, Cha
 /** A delivery that may have been sent, and why that is unknown. */
 type ToMark = Moving & Pick<ItemRow, 'revision'> & { why: WhyUnconfirmed };
 
-type Move = { state: DeliveryState; now: number; rows: string };
-
 const SQL = {
-  move: statement<[Move]>(
-    `UPDATE items SET state = @state, due_at = coalesce(${numberIn('m', 1)}, due_at), reason = coalesce(m.value ->> 2, reason),
-       attempts = max(0, attempts + ${numberIn('m', 3)}), uncertain = coalesce(${numberIn('m', 4)}, uncertain), settled_at = @now
-     FROM json_each(@rows) m WHERE items.id = ${numberIn('m', 0)}`,
-  ),
-  // A delivery that waits for refs, or stops waiting for them, keeps all but its state.
-  follow: statement<[Move]>(
-    `UPDATE items SET state = @state FROM json_each(@rows) m WHERE items.id = ${numberIn('m', 0)}`,
-  ),
-  claim: statement<[Move]>(
-    `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = ${numberIn('m', 1)},
-       request_place = ${numberIn('m', 2)}, sent_form = ${numberIn('m', 3)}
-     FROM json_each(@rows) m WHERE items.id = ${numberIn('m', 0)}`,
-  ),
-  accept: statement<[Move]>(
-    `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL, request_id = NULL,
-       request_place = NULL, attempts = max(1, attempts + ${numberIn('m', 1)}), form = ${numberIn('m', 2)},
-       remote_id = coalesce(m.value ->> 3, remote_id, 'null'),
-       unproven = coalesce(m.value ->> 4, CASE ${numberIn('m', 5)} WHEN 1 THEN NULL ELSE nullif(unproven, 'accepted') END),
-       acknowledged = ${numberIn('m', 6)}, baseline = m.value ->> 7, baseline_hash = m.value ->> 8
-     FROM json_each(@rows) m WHERE items.id = ${numberIn('m', 0)}`,
-  ),
-  // The desired payload may change before the next revision begins, so `sent_hash` stores the hash of the payload of
-  // this revision.
-  supersede: statement<[Move]>(
-    `UPDATE items SET state = @state, settled_at = @now, reason = coalesce(m.value ->> 2, reason), sent = NULL, due_at = 0,
-       uncertain = 0
-     FROM json_each(@rows) m WHERE items.id = ${numberIn('m', 0)}`,
-  ),
-  begin: statement<[{ rows: string; now: number }]>(
-    `UPDATE items SET revision = revision + 1, state = b.value ->> 1, operation = b.value ->> 2, reason = b.value ->> 3,
-       by_hand = ${numberIn('b', 4)}, sent = NULL, sent_hash = NULL, request_id = NULL, request_place = NULL, group_max = NULL,
-       due_at = 0, attempts = 0, uncertain = 0, staged_at = @now, sent_at = NULL,
-       settled_at = CASE WHEN b.value ->> 1 = 'blocked' THEN CAST(@now AS INTEGER) END, ignored_hash = NULL
-     FROM json_each(@rows) b WHERE items.id = ${numberIn('b', 0)}`,
-  ),
-  keep: statement<[string]>(
-    `INSERT INTO history (item_id, revision, operation, state, desired_hash, attempts, reason, staged_at, sent_at, settled_at)
-     SELECT ${numberIn('r', 0)}, ${numberIn('r', 1)}, r.value ->> 2, r.value ->> 3, r.value ->> 4, ${numberIn('r', 5)},
-       r.value ->> 6, ${numberIn('r', 7)}, ${numberIn('r', 8)}, ${numberIn('r', 9)} FROM json_each(?) r`,
-  ),
   forget: statement<[string]>(
     `DELETE FROM history WHERE item_id IN (SELECT value FROM json_each(?)) AND revision <= (
        SELECT h.revision FROM history h WHERE h.item_id = history.item_id ORDER BY h.revision DESC LIMIT 1 OFFSET ${REVISIONS_MAX - 1})`,
@@ -144,7 +101,7 @@ const SQL = {
   ),
   removeReleased: statement<[string]>('DELETE FROM released WHERE item_id IN (SELECT value FROM json_each(?))'),
   gone: statement<[string], ItemRow>(
-    `SELECT ${itemColumns('i')} FROM items i WHERE i.source = +? AND ${isOpen('i')} AND ${needsNothing('i')} ORDER BY +i.id`,
+    `SELECT ${itemColumns('i')} FROM items i WHERE +i.source = ? AND ${isOpen('i')} AND ${needsNothing('i')} ORDER BY +i.id`,
   ),
 };
 
@@ -170,27 +127,87 @@ export const insertItems = insertMany({
   ],
 });
 
-const waited = ({ dueAt, reason, spent, uncertain }: Change): JsonValue[] => [
+const insertHistory = insertMany({
+  into: 'history',
+  columns: [
+    'item_id',
+    'revision',
+    'operation',
+    'state',
+    'desired_hash',
+    'attempts',
+    'reason',
+    'staged_at',
+    'sent_at',
+    'settled_at',
+  ],
+});
+
+/** Updates the items whose state changes, by values beside it. */
+const moveBy = (values: Parameters<typeof updateMany>[0]['values'], set: string): StoreMany =>
+  updateMany({ table: 'items', values: { state: 'TEXT', now: 'INTEGER', ...values }, set: `state = v.state, ${set}` });
+
+const beginMany = moveBy(
+  { operation: 'TEXT', reason: 'TEXT', by_hand: 'INTEGER' },
+  `revision = items.revision + 1, operation = v.operation, reason = v.reason, by_hand = v.by_hand, sent = NULL, sent_hash = NULL,
+    request_id = NULL, request_place = NULL, group_max = NULL, due_at = 0, attempts = 0, uncertain = 0, staged_at = v.now,
+    sent_at = NULL, settled_at = CASE WHEN v.state = 'blocked' THEN v.now END, ignored_hash = NULL`,
+);
+
+const CHANGED = { due_at: 'INTEGER', reason: 'TEXT', spent: 'INTEGER', uncertain: 'INTEGER' } as const;
+const waited = ({ dueAt, reason, spent, uncertain }: Change): (string | number | null)[] => [
   dueAt ?? null,
   reason === undefined ? null : reasonText(reason),
   spent ?? 0,
   uncertain ?? null,
 ];
-const WAITED = { set: SQL.move, values: waited };
-const FOLLOWED = { set: SQL.follow, values: () => [] };
+const WAITED = {
+  store: moveBy(
+    CHANGED,
+    `due_at = coalesce(v.due_at, items.due_at), reason = coalesce(v.reason, items.reason), attempts = max(0, items.attempts + v.spent),
+      uncertain = coalesce(v.uncertain, items.uncertain), settled_at = v.now`,
+  ),
+  values: waited,
+};
+// A delivery that waits for refs, or stops waiting for them, keeps all but its state.
+const FOLLOWED = {
+  store: updateMany({ table: 'items', values: { state: 'TEXT', now: 'INTEGER' }, set: 'state = v.state' }),
+  values: () => [],
+};
 
 /** The statement of each event, and the values that it takes behind the id. */
 const MOVES: {
   readonly [E in DeliveryEvent]: {
-    set: ReturnType<typeof statement<[Move]>>;
-    values: (change: Changes[E]) => JsonValue[];
+    store: StoreMany;
+    values: (change: Changes[E]) => (string | number | null)[];
   };
 } = {
   refs_arrived: FOLLOWED,
   refs_missing: FOLLOWED,
-  claim: { set: SQL.claim, values: ({ request, place, form }) => [request, place, form] },
+  claim: {
+    store: moveBy(
+      { request_id: 'INTEGER', request_place: 'INTEGER', form: 'INTEGER' },
+      'sent_at = v.now, due_at = 0, request_id = v.request_id, request_place = v.request_place, sent_form = v.form',
+    ),
+    values: ({ request, place, form }) => [request, place, form],
+  },
   accept: {
-    set: SQL.accept,
+    store: moveBy(
+      {
+        spent: 'INTEGER',
+        form: 'INTEGER',
+        remote_id: 'TEXT',
+        unproven: 'TEXT',
+        shows_id: 'INTEGER',
+        acknowledged: 'INTEGER',
+        baseline: 'TEXT',
+        baseline_hash: 'TEXT',
+      },
+      `settled_at = v.now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL, request_id = NULL, request_place = NULL,
+        attempts = max(1, items.attempts + v.spent), form = v.form, remote_id = coalesce(v.remote_id, items.remote_id, 'null'),
+        unproven = coalesce(v.unproven, CASE v.shows_id WHEN 1 THEN NULL ELSE nullif(items.unproven, 'accepted') END),
+        acknowledged = v.acknowledged, baseline = v.baseline, baseline_hash = v.baseline_hash`,
+    ),
     values: (of) => [
       of.spent,
       of.form,
@@ -209,7 +226,14 @@ const MOVES: {
   block: WAITED,
   reject: WAITED,
   exhaust: WAITED,
-  supersede: { set: SQL.supersede, values: waited },
+  // The desired payload may change before the next revision begins, so `sent_hash` stores the hash of the payload of this revision.
+  supersede: {
+    store: moveBy(
+      CHANGED,
+      'settled_at = v.now, reason = coalesce(v.reason, items.reason), sent = NULL, due_at = 0, uncertain = 0',
+    ),
+    values: waited,
+  },
 };
 
 /**
@@ -223,12 +247,13 @@ export function move<E extends DeliveryEvent, R extends Moving>(
   event: E,
   change: Changes[E] | ((row: R) => Changes[E]),
 ): void {
-  const { set, values } = MOVES[event];
+  const { store, values } = MOVES[event];
   const changeOf = typeof change === 'function' ? (change as (row: R) => Changes[E]) : () => change as Changes[E];
-  for (const [state, moved] of Map.groupBy(rows, (row) => transition(stateOf(row), event))) {
-    const changed = moved.map((row) => [row.id, ...values(changeOf(row))]);
-    set(tx).run({ state, now: tx.clock.now(), rows: JSON.stringify(changed) });
-  }
+  const now = tx.clock.now();
+  store(
+    tx,
+    rows.map((row) => [row.id, transition(stateOf(row), event), now, ...values(changeOf(row))]),
+  );
 }
 
 /** The state of an item whose delivery is open. */
@@ -247,14 +272,17 @@ export function beginRevisions(tx: Tx, begun: readonly NextRevision[]): void {
     tx,
     items.filter(({ state }) => isOpenState(state)),
   );
-  const rows = begun.map(({ item, wanted: { operation, byHand }, state, reason }) => [
-    item.id,
-    state,
-    operation,
-    reason === null ? null : reasonText(reason),
-    byHand ? 1 : 0,
-  ]);
-  SQL.begin(tx).run({ rows: JSON.stringify(rows), now });
+  beginMany(
+    tx,
+    begun.map(({ item, wanted: { operation, byHand }, state, reason }) => [
+      item.id,
+      state,
+      now,
+      operation,
+      reason === null ? null : reasonText(reason),
+      byHand ? 1 : 0,
+    ]),
+  );
 }
 
 /** Supersedes the open revisions, which the API has not received or has refused. */
@@ -371,7 +399,7 @@ function keepRevisions(tx: Tx, items: readonly ItemRow[], now: number): void {
     const { hash } = revisionContent(item);
     return [[id, revision, operation, ended, hash, attempts, reason, stagedAt, sentAt, endedAt]];
   });
-  if (rows.length > 0) SQL.keep(tx).run(JSON.stringify(rows));
+  insertHistory(tx, rows);
   const long = items.filter(({ revision }) => revision >= REVISIONS_MAX);
   if (long.length > 0) SQL.forget(tx).run(JSON.stringify(idsOf(long)));
 }

@@ -6,7 +6,8 @@ import type { PageToStage, StageSummary } from '../../domain/ports/intake.ts';
 import type { IncomingRecord } from '../../domain/record.ts';
 import { countCreates } from '../contact/contact.ts';
 import { setItemsMissing } from '../items/item-writes.ts';
-import { column, insertMany, nextId, statement } from '../store/statement.ts';
+import { insertMany, updateMany } from '../store/many.ts';
+import { column, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import type { RecordToStage, StagedState } from './batch.ts';
 import { findKnownRecord, type IdentifiedRecord, identifyRows, isUnchanged, type KnownRecord } from './look-up-page.ts';
@@ -46,15 +47,6 @@ interface RecordsTo {
 const SQL = {
   isRunning: column<[number], number>('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL'),
   setCursor: statement<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
-  // A record that waits keeps what is known of its last mapping. A record that stays in quarantine keeps the time.
-  change: statement<[{ rows: string; now: number }]>(
-    `UPDATE records SET hash = v.value ->> 1, raw = v.value ->> 2, place = v.value ->> 3, version = version + 1,
-       state = v.value ->> 4, source_issues = v.value ->> 5, run_id = CAST(v.value ->> 6 AS INTEGER), missing_since = NULL,
-       issues = iif(v.value ->> 6 IS NULL, v.value ->> 7, issues), partial = iif(v.value ->> 6 IS NULL, CAST(v.value ->> 8 AS INTEGER), partial),
-       quarantined_at = CASE WHEN v.value ->> 6 IS NOT NULL THEN quarantined_at
-         WHEN v.value ->> 4 = 'quarantined' THEN coalesce(quarantined_at, @now) END
-     FROM json_each(@rows) v WHERE records.id = CAST(v.value ->> 0 AS INTEGER)`,
-  ),
   movePlaces: statement<[string]>(
     `UPDATE records SET place = m.value ->> 1 FROM json_each(?) m WHERE records.id = CAST(m.value ->> 0 AS INTEGER)
      AND records.state IN ('quarantined', 'pending') AND records.place <> m.value ->> 1`,
@@ -78,6 +70,27 @@ const insertRecords = insertMany({
     'partial',
     'quarantined_at',
   ],
+});
+
+// A record that waits keeps what is known of its last mapping. A record that stays in quarantine keeps the time.
+const changeRecords = updateMany({
+  table: 'records',
+  values: {
+    hash: 'TEXT',
+    raw: 'TEXT',
+    place: 'TEXT',
+    state: 'TEXT',
+    source_issues: 'TEXT',
+    run_id: 'INTEGER',
+    issues: 'TEXT',
+    partial: 'INTEGER',
+    quarantined_at: 'INTEGER',
+  },
+  set: `hash = v.hash, raw = v.raw, place = v.place, version = version + 1, state = v.state, source_issues = v.source_issues,
+    run_id = v.run_id, missing_since = NULL, issues = CASE WHEN v.run_id IS NULL THEN v.issues ELSE records.issues END,
+    partial = CASE WHEN v.run_id IS NULL THEN v.partial ELSE records.partial END,
+    quarantined_at = CASE WHEN v.run_id IS NOT NULL THEN records.quarantined_at
+      WHEN v.quarantined_at IS NOT NULL THEN coalesce(records.quarantined_at, v.quarantined_at) END`,
 });
 
 /** Stores a page and stages the results of its mapping. Does not change `seen`. */
@@ -200,38 +213,23 @@ function storeRows(tx: Tx, staged: readonly StagedRow[], to: RecordsTo): void {
   setItemsMissing(tx, back, null);
   countReplaced(tx, changed, to.streamId);
   const now = tx.clock.now();
-  const values = changed.map(({ record: { id, key, row, isNew }, to: next }) => {
+  const rows = changed.map(({ record: { id, key, row, isNew }, to: next }) => {
     const { hash, raw, place, issues } = row;
     const state = next?.state ?? to.waiting;
     // Only a waiting record keeps its run. All others are counted at once.
     const run = next === null ? to.runId : null;
-    const why = issuesText(next?.issues ?? []);
     const partial = next?.partial === true ? 1 : 0;
+    const since = state === 'quarantined' ? now : null;
+    const content = [hash, raw, JSON.stringify(place)];
+    const standing = [state, issuesText(issues), run, issuesText(next?.issues ?? []), partial, since];
     return {
-      id,
-      key,
-      hash,
-      raw,
-      where: JSON.stringify(place),
-      state,
-      found: issuesText(issues),
-      run,
-      why,
-      partial,
       isNew,
+      values: isNew ? [id, to.streamId, key, ...content, 1, ...standing] : [id, ...content, ...standing],
     };
   });
-  insertRecords(
-    tx,
-    values.flatMap(({ id, key, hash, raw, where, state, found, run, why, partial, isNew }) => {
-      const since = state === 'quarantined' ? now : null;
-      return isNew ? [[id, to.streamId, key, hash, raw, where, 1, state, found, run, why, partial, since]] : [];
-    }),
-  );
-  const known = values.flatMap(({ id, hash, raw, where, state, found, run, why, partial, isNew }) =>
-    isNew ? [] : [[id, hash, raw, where, state, found, run, why, partial]],
-  );
-  if (known.length > 0) SQL.change(tx).run({ rows: JSON.stringify(known), now });
+  const valuesOf = (areNew: boolean) => rows.flatMap(({ isNew, values }) => (isNew === areNew ? [values] : []));
+  insertRecords(tx, valuesOf(true));
+  changeRecords(tx, valuesOf(false));
   storeLookupEntries(
     tx,
     to.streamId,

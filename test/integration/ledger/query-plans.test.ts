@@ -61,7 +61,7 @@ describe('the statements of the ledger', () => {
     for (const [, alias] of sql.matchAll(/\b(?:items|records) (?:AS )?([a-z])\b/g)) names.add(alias ?? '');
     const wholeTable = new RegExp(`^SCAN (\\w+)( USING (COVERING )?INDEX (${WHOLE}))?$`);
     const wholeKind = new RegExp(
-      `^SEARCH (\\w+)( EXISTS)? USING (COVERING )?INDEX (${WHOLE}) \\((kind|stream_id)=\\?\\)`,
+      `^SEARCH (\\w+)( EXISTS)? USING (COVERING )?INDEX (${WHOLE}) \\((kind|stream_id|source)=\\?\\)`,
     );
     return planOf(sql).filter((step) => {
       const [, table = ''] = wholeTable.exec(step) ?? wholeKind.exec(step) ?? [];
@@ -81,6 +81,7 @@ describe('the statements of the ledger', () => {
     ['AS kind, count(*) AS n FROM items WHERE kind', 'for totals, in an index of the kinds'],
     ['INDEXED BY passports_by_standing', 'for totals of passports, in an index of passports'],
     ['count(*) AS n FROM items WHERE source IN', 'for totals of some sources'],
+    ['INDEXED BY items_by_time WHERE i.source = s.source', 'to the last entry of a source, which max() finds at once'],
     ['END AS state, count(*) AS count FROM items p LEFT JOIN items q', 'for totals of passports'],
     [
       "END AS state, count(*) AS count FROM items q CROSS JOIN items p ON q.kind = 'passport'",

@@ -2,11 +2,13 @@ import Database from 'better-sqlite3';
 
 type Method = 'run' | 'get' | 'all' | 'iterate';
 const METHODS: readonly Method[] = ['run', 'get', 'all', 'iterate'];
-const INSERT_OF_MANY = /^INSERT INTO (\w+) \([^)]*\) VALUES \(/;
+/** A statement that stores many rows of values: an insert, or an update of rows `v`. */
+const OF_MANY = /^(?:INSERT INTO \w+ \([^)]*\) VALUES \(|WITH v \([^)]*\) AS \(VALUES .*\)\s+UPDATE \w+ SET )/s;
+const ROWS = /VALUES (?:\((?:[^()]|\([^()]*\))*\)(?:, )?)+/;
 
 /** Counts the statements that a piece of work runs, by their text. */
 export interface StatementCount {
-  /** Many rows that are inserted one after the other, in parts of a fixed size, count as one statement. */
+  /** Many rows that are stored one after the other, in parts of a fixed size, count as one statement. */
   statements: number;
   byText: ReadonlyMap<string, number>;
 }
@@ -22,9 +24,9 @@ export async function countStatements(work: () => unknown): Promise<StatementCou
   for (const [method, original] of originals) {
     prototype[method] = function (this: Database.Statement, ...values: unknown[]) {
       const text = this.source;
-      const table = INSERT_OF_MANY.exec(text)?.[1];
-      const name = table === undefined ? text : `INSERT INTO ${table}`;
-      if (table === undefined || name !== last) byText.set(name, (byText.get(name) ?? 0) + 1);
+      const isOfMany = OF_MANY.test(text);
+      const name = isOfMany ? text.replace(ROWS, 'VALUES …') : text;
+      if (!isOfMany || name !== last) byText.set(name, (byText.get(name) ?? 0) + 1);
       last = name;
       return Reflect.apply(original, this, values);
     };

@@ -22,6 +22,20 @@ describe('the functions of the ledger', () => {
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 
+  it('write items in a few files, and their states in one of them', () => {
+    const writes = /\b(?:UPDATE|INSERT INTO|DELETE FROM) items\b|\b(?:table|into): 'items',/;
+    const writers = texts.filter(({ text }) => writes.test(text));
+    expect(writers.map(({ file }) => file).toSorted()).toEqual([
+      'items/desire.ts',
+      'items/item-writes.ts',
+      'items/requests.ts',
+      'items/revisions.ts',
+      'store/upkeep.ts',
+    ]);
+    const setsState = /\bSET state =|(?<!\.)\bstate = (?:v\.|@|\?|\$|CASE|NULL)|\bstate: 'TEXT'|^ +'state',$/m;
+    expect(writers.filter(({ text }) => setsState.test(text)).map(({ file }) => file)).toEqual(['items/revisions.ts']);
+  });
+
   it('name what only SQLite has in one folder', () => {
     const others = texts.filter(({ file }) => !file.startsWith('store/') && file !== 'schema.sql');
     const own = /\bpragma\b|\bsqlite_\w+|\bVACUUM\b|\bSQLITE_[A-Z]+|from 'better-sqlite3'/i;
