@@ -21,7 +21,7 @@ import {
 } from '../contact/entries.ts';
 import { isFreshlyListed, listStanding, setListEnded, setMatchedTo } from '../contact/listings.ts';
 import { noteEvents } from '../items/events.ts';
-import { hasReason, type ItemRow, isOpenState, isStuck, itemsById, reasonHas } from '../items/item-row.ts';
+import { hasReason, type ItemRow, idsOf, isOpenState, isStuck, itemsById, reasonHas } from '../items/item-row.ts';
 import { bindItems, endAdoptions } from '../items/item-writes.ts';
 import {
   acknowledgeParts,
@@ -223,10 +223,7 @@ function adoptProducts(tx: Tx, adopted: readonly { item: ItemRow; entry: ListedE
     tx,
     adopted.map(({ item }) => item.key),
   );
-  reconcileAll(
-    tx,
-    parts.map(({ id }) => id),
-  );
+  reconcileAll(tx, idsOf(parts));
 }
 
 /** Whether the passports of products are public, by the product's remote id. A product is left out if no publication of it is listed. */
@@ -335,7 +332,7 @@ export function acceptAdoptedPage(
   { afterId, upTo }: { afterId: number; upTo: number },
 ): { kinds: ItemKind[]; lastId: number | null } {
   const rows = SQL.adopted(tx).all({ source, afterId, upTo });
-  const ids = rows.map(({ id }) => id);
+  const ids = idsOf(rows);
   endAdoptions(tx, ids);
   noteEvents(
     tx,
@@ -358,15 +355,11 @@ export function answerParts(
     tx,
     found.map(({ key }) => key),
   );
-  const open = itemsById(
-    tx,
-    parts.map(({ id }) => id),
-  ).filter((item) => isOpenState(item.state) && hasReason(item, 'parts_unknown'));
-  const ids = open.map(({ id }) => id);
-  markPartsKnown(
-    tx,
-    found.map(({ id }) => id),
+  const open = itemsById(tx, idsOf(parts)).filter(
+    (item) => isOpenState(item.state) && hasReason(item, 'parts_unknown'),
   );
+  const ids = idsOf(open);
+  markPartsKnown(tx, idsOf(found));
   if (present) acknowledgeParts(tx, ids);
   noteEvents(
     tx,

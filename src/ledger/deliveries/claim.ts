@@ -9,7 +9,7 @@ import type { ClaimedRequest, ToClaim } from '../../domain/ports/claim.ts';
 import type { EncodedWrite, Write } from '../../domain/ports/target.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { suspendedCreates } from '../contact/contact.ts';
-import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
+import { acknowledgedContent, idsOf, revisionContent } from '../items/item-row.ts';
 import { blockItems } from '../items/reconcile.ts';
 import { claimRequestsAgain, insertRequests, nextRequestId, type RequestRow } from '../items/requests.ts';
 import { move } from '../items/revisions.ts';
@@ -109,7 +109,7 @@ export function claim(tx: Tx, lists: readonly ToClaim[]): ClaimedRequest[] {
  * first time.
  */
 function claimable(tx: Tx, lists: readonly ToClaim[]): DeliveryRow[][] {
-  const named = SQL.rows(tx).all(JSON.stringify(lists.flatMap(({ deliveries }) => deliveries.map(({ id }) => id))));
+  const named = SQL.rows(tx).all(JSON.stringify(lists.flatMap(({ deliveries }) => idsOf(deliveries))));
   const rows = new Map(named.map((row) => [row.id, row]));
   const suspended = new Set(suspendedCreates(tx));
   const now = tx.clock.now();
@@ -127,10 +127,7 @@ function claimable(tx: Tx, lists: readonly ToClaim[]): DeliveryRow[][] {
   const asking = due
     .flat()
     .filter(({ operation, uncertain }) => ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0);
-  const takenBack = takeBackUnlessWanted(
-    tx,
-    asking.map(({ id }) => id),
-  );
+  const takenBack = takeBackUnlessWanted(tx, idsOf(asking));
   return due.map((list) => list.filter(({ id }) => !takenBack.has(id)));
 }
 

@@ -1,8 +1,10 @@
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
+import { isSettleState, mayBeSettled } from '../../domain/delivery/manual-resolution.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { awaySince, busySince, storedReason } from '../../domain/delivery/reason.ts';
+import { awaySince, busySince, NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import type { RefRole } from '../../domain/item.ts';
 import type { ClaimedDelivery } from '../../domain/ports/claim.ts';
+import type { Decision, RequestSettlement, Settlement } from '../../domain/ports/decision.ts';
 import type { DueDelivery } from '../../domain/ports/due.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type ItemRow, itemColumns } from '../items/item-row.ts';
@@ -71,6 +73,32 @@ export interface RefRow {
  */
 export function isImportedCreate({ operation, requestPlace }: Pick<ItemRow, 'operation' | 'requestPlace'>): boolean {
   return operation === 'product.create' && requestPlace !== null;
+}
+
+/** True if a delivery has not changed since the decision. */
+export function isAsDecided(
+  row: DeliveryRow,
+  { revision, decision, seen }: Settlement,
+  claim: RequestSettlement['claim'],
+): boolean {
+  if (row.revision !== revision) return false;
+  if (seen !== undefined) return maySay(row, decision) && isAsSeen(row, seen);
+  if (claim === null) return row.state === 'in_doubt';
+  const isClaimed = row.requestId === claim.request && row.sends === claim.sends;
+  return isClaimed && (row.state === 'sending' || row.state === 'in_doubt');
+}
+
+/** True if a person may resolve a delivery of this kind and state with this decision. */
+function maySay({ kind, state, uncertain }: DeliveryRow, decision: Decision): boolean {
+  const said = decision.kind;
+  if (said !== 'delivered' && said !== 'rejected' && said !== 'ignored') return false;
+  return isSettleState(state) && mayBeSettled({ kind, state, uncertain: uncertain === 1 }, said);
+}
+
+/** True if a delivery has not changed since a person looked it up. */
+function isAsSeen({ state, sentAt, reason }: DeliveryRow, seen: NonNullable<Settlement['seen']>): boolean {
+  const { code } = storedReason(reason) ?? NO_REASON;
+  return state === seen.state && sentAt === seen.sentAt && code === seen.reason.code;
 }
 
 /** Selects the refs of a JSON list of items. */

@@ -27,7 +27,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { acknowledgedContent, isOpen, isStuck, revisionContent } from '../items/item-row.ts';
+import { acknowledgedContent, idsOf, isOpen, isStuck, revisionContent } from '../items/item-row.ts';
 import { setDueAt } from '../items/item-writes.ts';
 import { reconcileAll } from '../items/reconcile.ts';
 import { leaveRequests, type RequestRow } from '../items/requests.ts';
@@ -168,11 +168,7 @@ function keptImport(tx: Tx, first: DeliveryRow, imports: KeptImports): GatheredI
 function putOff(tx: Tx, { rows }: GatheredImport): boolean {
   const dueAt = Math.max(...rows.map((row) => row.dueAt));
   if (dueAt <= tx.clock.now()) return false;
-  setDueAt(
-    tx,
-    rows.map(({ id }) => id),
-    dueAt,
-  );
+  setDueAt(tx, idsOf(rows), dueAt);
   return true;
 }
 

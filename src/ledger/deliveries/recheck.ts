@@ -6,7 +6,7 @@ import { mayExplain, NO_REASON, type Reason, storedReason } from '../../domain/d
 import { type UnconfirmedPolicy, unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import { ITEM_KINDS, type SubjectKind } from '../../domain/item.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { type ItemRow, isStuck, reasonHas } from '../items/item-row.ts';
+import { type ItemRow, idsOf, isStuck, reasonHas } from '../items/item-row.ts';
 import { numberIn, setDueAt } from '../items/item-writes.ts';
 import { reconcileAll } from '../items/reconcile.ts';
 import { markUnconfirmed } from '../items/revisions.ts';
@@ -100,21 +100,11 @@ export function recheckBlocked(tx: Tx, { limit }: { limit: number }): { staged: 
   if (tx.profile.recheckBlockedMs === 0) return { staged: 0, more: false };
   const rows = SQL.blocked(tx).all(tx.clock.now(), limit);
   const others = rows.filter(({ kind }) => kind !== 'passport');
-  const staged = new Set(
-    reconcileAll(
-      tx,
-      others.map(({ id }) => id),
-      true,
-    ).keys(),
-  );
+  const staged = new Set(reconcileAll(tx, idsOf(others), true).keys());
   const passports = rows.flatMap(({ id, kind }) => (kind === 'passport' ? id : []));
   for (const id of sendPassportsAgain(tx, passports)) staged.add(id);
   const left = rows.filter(({ id }) => !staged.has(id));
-  setDueAt(
-    tx,
-    left.map(({ id }) => id),
-    tx.clock.now() + INCOMPLETE_MS,
-  );
+  setDueAt(tx, idsOf(left), tx.clock.now() + INCOMPLETE_MS);
   forgetRepeats(
     tx,
     rows.filter(({ id }) => staged.has(id)),

@@ -15,6 +15,7 @@ import {
   hasReason,
   ITEM_COLUMNS,
   type ItemRow,
+  idsOf,
   isOpenState,
   isStuck,
   itemsById,
@@ -135,7 +136,7 @@ export function forceUnconfirmed(
   if (selected?.type !== 'deliveries') return 0;
   const unconfirmed = SQL.unconfirmed(tx).all(parametersOf(selected.selection));
   if (dryRun) return unconfirmed.length;
-  const ids = unconfirmed.map(({ id }) => id);
+  const ids = idsOf(unconfirmed);
   // A person has decided about these deliveries alone. But their stored requests are never sent again. If a request is
   // an import of changed products, its other members leave the import too, and get new requests.
   leaveRequests(tx, unconfirmed);
@@ -179,10 +180,7 @@ function replayRecords(tx: Tx, records: readonly MappedRecord[], renames: boolea
   const outcome: ReplayOutcome = { staged: 0, quarantined: 0, leftUnconfirmed: 0 };
   const found = findRecordsToStage(tx, records, null).map((record) => ({ ...record, isNew: false }));
   countReplacedRows(tx, found);
-  const open = itemsOfRecords(
-    tx,
-    found.map(({ id }) => id),
-  ).filter(({ state }) => isOpenState(state));
+  const open = itemsOfRecords(tx, idsOf(found)).filter(({ state }) => isOpenState(state));
   outcome.leftUnconfirmed = open.filter(({ state }) => state === 'in_doubt').length;
   const ambiguous = open.filter((item) => hasReason(item, 'ambiguous_key'));
   for (const operation of new Set(ambiguous.flatMap((item) => item.operation ?? []))) {

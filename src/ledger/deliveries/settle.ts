@@ -1,24 +1,24 @@
 // Stores the decisions about deliveries that were sent, or that cannot be sent.
 
 import type { DeliveryEvent } from '../../domain/delivery/delivery.ts';
-import { isSettleState, mayBeSettled } from '../../domain/delivery/manual-resolution.ts';
-import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledger.ts';
 import { kindCreatedBy } from '../contact/contact.ts';
 import { noteEvents } from '../items/events.ts';
-import { itemsById, mayHaveArrived, reasonText } from '../items/item-row.ts';
+import { idsOf, reasonText } from '../items/item-row.ts';
 import { sendLater, setGroupMax } from '../items/item-writes.ts';
 import { reconcileAll, type StagedItems } from '../items/reconcile.ts';
 import { leaveRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
-import { ignoreDeliveries, markUnconfirmed, move, supersedeRevisions } from '../items/revisions.ts';
+import { ignoreDeliveries, markUnconfirmed, move, takeBackDeliveries } from '../items/revisions.ts';
 import { markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { adoptFound, deliverAll, forgetBaselines, givenIds, settlePlain } from './deliver.ts';
 import {
   type DeliveryRow,
+  isAsDecided,
   isImportedCreate,
   SELECT_LISTED_DELIVERIES,
   SELECT_SETTLE_ROWS,
@@ -53,7 +53,7 @@ type Released = ReadonlyMap<number, number>;
  * desired payload has not changed since. The plain answers are settled together, and then all others.
  */
 export function settle(tx: Tx, groups: readonly RequestSettlement[]): Settled[] {
-  const ids = groups.flatMap(({ settlements }) => settlements.map(({ id }) => id));
+  const ids = groups.flatMap(({ settlements }) => idsOf(settlements));
   const present = SQL.plain(tx).all(JSON.stringify(ids));
   const rows = new Map(present.map((row) => [row.id, row]));
   const found = groups.map((group) => ({
@@ -82,7 +82,7 @@ export function settle(tx: Tx, groups: readonly RequestSettlement[]): Settled[] 
  *   This function adds the deliveries that it settles.
  */
 function settleGroups(tx: Tx, groups: readonly RequestSettlement[], done: Set<number>): Settled[][] {
-  const ids = groups.flatMap(({ settlements }) => settlements.map(({ id }) => id)).filter((id) => !done.has(id));
+  const ids = groups.flatMap(({ settlements }) => idsOf(settlements)).filter((id) => !done.has(id));
   const rows = new Map((ids.length === 0 ? [] : SQL.rows(tx).all(JSON.stringify(ids))).map((row) => [row.id, row]));
   const found = groups.map((group) => {
     const members = group.settlements.flatMap((settlement): Member[] => {
@@ -119,13 +119,13 @@ function settleImports(tx: Tx, found: readonly { group: RequestSettlement; membe
       // I3: an import is only kept with all its members. Bytes that a member has left may not be sent again.
       const isKept = keep && staying.length === membersOf.get(requestId)?.length;
       for (const member of ofImport) member.isTied = isKept;
-      if (!isKept) left.push(...ofImport.map(({ row }) => row));
+      if (!isKept) left.push(...rowsOf(ofImport));
     }
     if (groupMax === null) continue;
-    const created = members.map(({ row }) => row).filter(isImportedCreate);
+    const created = rowsOf(members).filter(isImportedCreate);
     for (const row of created) row.groupMax = groupMax;
     const changed = imports.flatMap(([requestId]) => membersOf.get(requestId) ?? []);
-    setGroupMax(tx, [...created.map(({ id }) => id), ...changed], groupMax);
+    setGroupMax(tx, [...idsOf(created), ...changed], groupMax);
   }
   leaveRequests(tx, left);
 }
@@ -197,17 +197,14 @@ function settleIgnored(tx: Tx, members: readonly Member<Ignored>[]): Released {
     tx,
     members.map(({ row: { id, kind, key } }) => ({ id, kind, key, isNew: false })),
   );
-  return countDue(reconcileAll(tx, idsOf(members)));
+  return countDue(reconcileAll(tx, idsOf(rowsOf(members))));
 }
 
 /** Stores the decisions that do not end with an acknowledged write. */
 function settleOpen(tx: Tx, members: readonly Member<OpenDecision>[]): Released {
   const now = tx.clock.now();
   const changes = members.map((member): Changed => ({ ...member, ...changeBy(member, now) }));
-  leaveRequests(
-    tx,
-    changes.filter(leavesRequest).map(({ row }) => row),
-  );
+  leaveRequests(tx, rowsOf(changes.filter(leavesRequest)));
   for (const [event, moved] of Map.groupBy(changes, (one) => one.event)) {
     const rows = moved.map(({ row: { id, state }, change }) => ({ id, state, change }));
     move(tx, rows, event, ({ change }) => change);
@@ -217,11 +214,11 @@ function settleOpen(tx: Tx, members: readonly Member<OpenDecision>[]): Released 
   const noted = changes.filter(({ decision }) => decision.kind !== 'retry' || decision.spend).filter(isNews);
   noteEvents(
     tx,
-    noted.map(({ row: { id, revision }, decision: { kind, reason } }) => ({
+    noted.map(({ row: { id, revision }, decision: { kind: type, reason: detail } }) => ({
       id,
       revision,
-      type: kind,
-      detail: reason,
+      type,
+      detail,
     })),
   );
   const ended = changes.filter(({ decision }) => ENDS.has(decision.kind));
@@ -229,9 +226,12 @@ function settleOpen(tx: Tx, members: readonly Member<OpenDecision>[]): Released 
   const unclear = ended.filter(({ row, decision }) => row.uncertain === 1 && !provesAbsence(decision));
   forgetBaselines(
     tx,
-    unclear.map(({ row }) => row).filter(({ kind }) => kind !== 'passport'),
+    rowsOf(unclear).filter(({ kind }) => kind !== 'passport'),
   );
-  markAbsent(tx, idsOf(ended.filter(({ decision }) => decision.kind === 'rejected' && provesAbsence(decision))));
+  markAbsent(
+    tx,
+    idsOf(rowsOf(ended.filter(({ decision }) => decision.kind === 'rejected' && provesAbsence(decision)))),
+  );
   const again = changes.filter(({ row, decision }) => decision.kind === 'resend' && isImportedCreate(row));
   // A newer payload is staged after a decision that ends the revision. It is also staged if the older payload would
   // be sent again after it is known to have had no effect.
@@ -239,7 +239,7 @@ function settleOpen(tx: Tx, members: readonly Member<OpenDecision>[]): Released 
     ({ row, decision, change, isTied }) =>
       decision.kind === 'retry' && change.uncertain === 0 && !isTied && row.kind !== 'passport',
   );
-  return new Map([...beginAgain(tx, again), ...countDue(reconcileAll(tx, idsOf([...ended, ...untouched])))]);
+  return new Map([...beginAgain(tx, again), ...countDue(reconcileAll(tx, idsOf(rowsOf([...ended, ...untouched]))))]);
 }
 
 /**
@@ -247,12 +247,9 @@ function settleOpen(tx: Tx, members: readonly Member<OpenDecision>[]): Released 
  * request must not use the same revision (I2).
  */
 function beginAgain(tx: Tx, members: readonly Changed[]): Released {
-  const ids = idsOf(members);
+  const ids = idsOf(rowsOf(members));
   markAbsent(tx, ids);
-  supersedeRevisions(
-    tx,
-    itemsById(tx, ids).filter((item) => !mayHaveArrived(item)),
-  );
+  takeBackDeliveries(tx, ids);
   const staged = reconcileAll(tx, ids);
   sendLater(
     tx,
@@ -289,44 +286,18 @@ function isNews({ row, decision }: Member<OpenDecision>): boolean {
   return decision.kind !== 'unconfirmed' || row.state !== 'in_doubt' || reasonText(decision.reason) !== row.reason;
 }
 
-/** True if a delivery has not changed since the decision. */
-function isAsDecided(
-  row: DeliveryRow,
-  { revision, decision, seen }: Settlement,
-  claim: RequestSettlement['claim'],
-): boolean {
-  if (row.revision !== revision) return false;
-  if (seen !== undefined) return maySay(row, decision) && isAsSeen(row, seen);
-  if (claim === null) return row.state === 'in_doubt';
-  const isClaimed = row.requestId === claim.request && row.sends === claim.sends;
-  return isClaimed && (row.state === 'sending' || row.state === 'in_doubt');
-}
-
 /** True if a decision proves that the write had no effect. */
 function provesAbsence(decision: OpenDecision): boolean {
   if (decision.kind === 'parked') return decision.open !== true;
   return decision.kind === 'rejected' && decision.absent === true;
 }
 
-/** True if a person may resolve a delivery of this kind and state with this decision. */
-function maySay({ kind, state, uncertain }: DeliveryRow, decision: Decision): boolean {
-  const said = decision.kind;
-  if (said !== 'delivered' && said !== 'rejected' && said !== 'ignored') return false;
-  return isSettleState(state) && mayBeSettled({ kind, state, uncertain: uncertain === 1 }, said);
-}
-
-/** True if a delivery has not changed since a person looked it up. */
-function isAsSeen({ state, sentAt, reason }: DeliveryRow, seen: NonNullable<Settlement['seen']>): boolean {
-  const { code } = storedReason(reason) ?? NO_REASON;
-  return state === seen.state && sentAt === seen.sentAt && code === seen.reason.code;
-}
-
 const isDelivered = (member: Member): member is Member<Delivered> => member.decision.kind === 'delivered';
 const isIgnored = (member: Member): member is Member<Ignored> => member.decision.kind === 'ignored';
 const isOpenDecision = (member: Member): member is Member<OpenDecision> => !isDelivered(member) && !isIgnored(member);
 
-function idsOf(members: readonly Member[]): number[] {
-  return members.map(({ row }) => row.id);
+function rowsOf(members: readonly Member[]): DeliveryRow[] {
+  return members.map(({ row }) => row);
 }
 
 function countDue(staged: StagedItems): Released {
@@ -410,11 +381,7 @@ function rejectDue(tx: Tx, due: readonly DeliveryRow[], reason: Reason, isOneOfM
   const certain = due.filter((row) => row.uncertain === 0);
   const shared = certain.filter(({ groupMax }) => isOneOfMany && groupMax !== 1);
   // Each of them is sent alone first.
-  setGroupMax(
-    tx,
-    shared.map(({ id }) => id),
-    1,
-  );
+  setGroupMax(tx, idsOf(shared), 1);
   const rejected = certain.filter((row) => !shared.includes(row));
   leaveRequests(tx, rejected);
   move(tx, rejected, 'reject', { dueAt: 0, reason });

@@ -264,3 +264,7 @@ export function isOpen(of: string): string {
 export function isStuck(of: string): string {
   return `(${of}.state IN ('blocked', 'rejected') OR ${of}.state IN ('parked', 'in_doubt'))`;
 }
+
+export function idsOf(items: readonly { id: number }[]): number[] {
+  return items.map(({ id }) => id);
+}

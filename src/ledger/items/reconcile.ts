@@ -22,6 +22,7 @@ import {
   hasReason,
   ITEM_COLUMNS,
   type ItemRow,
+  idsOf,
   isOpenState,
   itemsById,
   mayHaveArrived,
@@ -305,10 +306,6 @@ function reconcileForgotten(tx: Tx, items: readonly ItemRow[], asking: Asking): 
   const left = forgotten.filter(({ recordId }) => recordId !== null && present.has(recordId));
   const others = items.filter((item) => !gaveIdAway(item));
   return reconcileItems(tx, itemsById(tx, [...new Set(idsOf([...left, ...others]))]), asking);
-}
-
-function idsOf(items: readonly ItemRow[]): number[] {
-  return items.map(({ id }) => id);
 }
 
 function listOf(items: readonly ItemRow[]): string {

@@ -5,6 +5,7 @@ import { insertMany } from '../store/many.ts';
 import { column, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import type { ItemRow } from './item-row.ts';
+import { idsOf } from './item-row.ts';
 
 /** A request that was claimed and may be sent again. */
 export interface RequestRow {
@@ -86,7 +87,7 @@ export function leaveRequests(
   const changed = members.filter(({ operation }) => operation === 'product.import');
   const others = members.filter(({ operation }) => operation !== 'product.import');
   if (changed.length > 0) SQL.leaveImports(tx).run(requestsOf(changed));
-  if (others.length > 0) SQL.leave(tx).run(JSON.stringify(others.map(({ id }) => id)));
+  if (others.length > 0) SQL.leave(tx).run(JSON.stringify(idsOf(others)));
   const shared = others.filter(({ requestPlace }) => requestPlace !== null);
   const withMembers = new Set(shared.length === 0 ? [] : SQL.withMembers(tx).all(requestsOf(shared)));
   SQL.remove(tx).run(requestsOf(members.filter(({ requestId }) => !withMembers.has(requestId))));

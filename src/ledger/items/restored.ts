@@ -13,6 +13,7 @@ import { beginProofs, isUnproven, unprovenKinds } from '../contact/contact.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
+import { idsOf } from './item-row.ts';
 import { forgetAbsence, storeAbsence } from './item-writes.ts';
 
 /**
@@ -73,7 +74,7 @@ export function whyUnconfirmed(
   if (writes.length === 0 || !isRestored(tx)) return new Map();
   const unproven = new Set<Operation>(unprovenKinds(tx).map((kind) => `${kind}.create` as const));
   const creates = writes.filter(({ operation }) => operation === 'bom_item.create' || unproven.has(operation));
-  const ids = new Set(creates.length === 0 ? [] : SQL.toLookUp(tx).all(JSON.stringify(creates.map(({ id }) => id))));
+  const ids = new Set(creates.length === 0 ? [] : SQL.toLookUp(tx).all(JSON.stringify(idsOf(creates))));
   const listed = { reason: RESTORED, lookAt: tx.clock.now() };
   const part = { reason: RESTORED_PART, lookAt: null };
   return new Map(

@@ -13,6 +13,7 @@ import type { Tx } from '../store/tx.ts';
 import { noteEvents } from './events.ts';
 import {
   type ItemRow,
+  idsOf,
   isOpen,
   isOpenState,
   itemColumns,
@@ -328,7 +329,7 @@ export function markUnconfirmedIfRestored(
     return why === undefined ? [] : [{ id, revision, state: 'due' as const, why }];
   });
   markUnconfirmed(tx, rows);
-  return new Set(rows.map(({ id }) => id));
+  return new Set(idsOf(rows));
 }
 
 /** Marks the open deliveries of items as urgent, because a person waits for them. */
@@ -402,8 +403,4 @@ function keepRevisions(tx: Tx, items: readonly ItemRow[], now: number): void {
   insertHistory(tx, rows);
   const long = items.filter(({ revision }) => revision >= REVISIONS_MAX);
   if (long.length > 0) SQL.forget(tx).run(JSON.stringify(idsOf(long)));
-}
-
-function idsOf(items: readonly { id: number }[]): number[] {
-  return items.map(({ id }) => id);
 }

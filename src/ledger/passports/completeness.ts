@@ -9,7 +9,7 @@ import type { Issue } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
 import { kindWord } from '../../domain/words.ts';
-import { isOpen } from '../items/item-row.ts';
+import { idsOf, isOpen } from '../items/item-row.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Reads } from '../store/tx.ts';
@@ -140,7 +140,7 @@ export function blockersOfAll(
   const keys = JSON.stringify(products.map(({ key }) => key));
   const stored = new Map(
     SQL.products(reads)
-      .all(JSON.stringify(products.map(({ id }) => id)))
+      .all(JSON.stringify(idsOf(products)))
       .map((row) => [row.id, row]),
   );
   const sources = JSON.stringify(reads.passportRules.sources);
