@@ -1,35 +1,35 @@
-// Stores the lookup tables, their entries, and which records have used which entries.
+// Stores the lookup tables, and which records have used which of their entries.
 //
 // When an entry changes, only records that have used its key wait for another mapping. If an entry changes between the
 // mapping of a record and its staging, the record is not staged and waits for another mapping.
 
 import { fault } from '../../domain/faults.ts';
-import type { Issue } from '../../domain/issue.ts';
 import {
   foundNothing,
-  LOOKUP_VALUES_MAX,
   type LookupEntry,
   type LookupKey,
-  type LookupStream,
   type LookupTable,
   type LookupUse,
-  lookupRow,
   stampOf,
 } from '../../domain/lookup.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { column, perDatabase, statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
-import { parseJson, parseJsonOrNull } from '../store/tx.ts';
+import { parseJsonOrNull, type Reads, type Tx } from '../store/tx.ts';
+import {
+  type Changed,
+  fillEntries,
+  findEntries,
+  type LookedUpRecord,
+  NO_ENTRY,
+  putEntries,
+  replaceFileEntries,
+  type StoredTable,
+} from './lookup-entries.ts';
 import { type CountedRow, countRows, createCounts } from './streams.ts';
 
 interface TableRow extends Omit<StoredTable, 'columns'> {
   title: string | null;
   columns: string | null;
 }
-
-/** This many records are read at once, because a stream may have more than fit into memory. */
-const FILLED_AT_ONCE = 500;
 
 const SQL = {
   tables: statement<[], TableRow>('SELECT id, name, owner, title, columns FROM lookups'),
@@ -69,44 +69,9 @@ const SQL = {
   users: column<[string], number>(
     'SELECT DISTINCT record_id FROM lookup_uses WHERE record_id IN (SELECT value FROM json_each(?))',
   ),
-  ofRecords: statement<[string], StoredEntry>(
-    `SELECT e.lookup_id AS lookupId, e.key, e.record_id AS recordId, e.value FROM json_each(?) r
-     CROSS JOIN lookup_entries e ON e.record_id = r.value AND e.record_id > 0`,
-  ),
   removeOfRecords: statement<[string], Changed>(
     `DELETE FROM lookup_entries WHERE record_id IN (SELECT value FROM json_each(?)) AND record_id > 0
      RETURNING lookup_id AS lookupId, key`,
-  ),
-  ofFiles: statement<[string], StoredEntry>(
-    `SELECT lookup_id AS lookupId, key, record_id AS recordId, value FROM lookup_entries
-     WHERE lookup_id IN (SELECT value FROM json_each(?))`,
-  ),
-  insert: statement<[string]>(
-    `INSERT INTO lookup_entries (lookup_id, key, record_id, value)
-     SELECT CAST(value ->> 0 AS INTEGER), value ->> 1, CAST(value ->> 2 AS INTEGER), value ->> 3 FROM json_each(?) WHERE TRUE
-     ON CONFLICT (lookup_id, key, record_id) DO UPDATE SET value = excluded.value`,
-  ),
-  delete: statement<[string]>(
-    `DELETE FROM lookup_entries WHERE (lookup_id, key, record_id) IN
-       (SELECT CAST(value ->> 0 AS INTEGER), value ->> 1, CAST(value ->> 2 AS INTEGER) FROM json_each(?))`,
-  ),
-  present: statement<[number, string], StoredRecord>(
-    `SELECT id, key, raw, source_issues AS issues, missing_since IS NOT NULL AS missing FROM records
-     WHERE stream_id = ? AND key > ? ORDER BY key LIMIT ${FILLED_AT_ONCE}`,
-  ),
-  byHand: statement<[string], { at: number; value: string }>(
-    `SELECT k.key AS at, v.value FROM json_each(?) k CROSS JOIN lookups l ON l.id = CAST(k.value ->> 0 AS INTEGER)
-     CROSS JOIN lookup_values v ON v.lookup = l.title AND v.key = k.value ->> 1`,
-  ),
-  // The order of the values must not depend on the order in which the records were read.
-  values: statement<[string], { at: number; values: string }>(
-    `SELECT k.key AS at, (SELECT json_group_array(o.value) FROM (SELECT e.value FROM lookup_entries e LEFT JOIN records r ON r.id = e.record_id
-       WHERE e.lookup_id = CAST(k.value ->> 0 AS INTEGER) AND e.key = k.value ->> 1 ORDER BY r.key LIMIT ${LOOKUP_VALUES_MAX + 1}) o) AS "values"
-     FROM json_each(?) k`,
-  ),
-  read: column<[string], number>(
-    `SELECT l.id FROM lookups l WHERE l.id IN (SELECT value FROM json_each(?)) AND (l.stream IS NULL
-       OR EXISTS (SELECT 1 FROM streams s WHERE s.source = l.source AND s.name = l.stream AND s.was_read = 1))`,
   ),
 };
 
@@ -145,24 +110,16 @@ export function defineLookups(tx: Tx, tables: ReadonlyMap<string, readonly Looku
   known(tx).ids = idsByName(stored);
   known(tx).ofStream.clear();
   const files = new Map(all.map(({ table: { id, entries } }) => [id, entries]));
-  replaceFileEntries(
-    tx,
-    stored.flatMap(({ id, name }) => {
-      const entries = files.get(name) ?? null;
-      return entries === null ? [] : [{ id, entries }];
-    }),
-  );
+  const ofFiles = stored.flatMap(({ id, name }) => {
+    const entries = files.get(name) ?? null;
+    return entries === null ? [] : [{ id, entries }];
+  });
+  requeue(tx, replaceFileEntries(tx, ofFiles));
 }
 
 export function findLookups(reads: Reads, keys: readonly LookupKey[]): (LookupEntry & LookupKey)[] {
   const { ids } = known(reads);
-  const entries = findEntries(
-    reads,
-    keys.flatMap(({ table, key }) => {
-      const id = ids.get(table);
-      return id === undefined ? [] : [{ id, key }];
-    }),
-  );
+  const entries = findEntries(reads, storedKeys(ids, keys));
   return keys.map(({ table, key }) => {
     const id = ids.get(table);
     return { table, key, ...(id === undefined ? NO_ENTRY : entries.of(id, key)) };
@@ -233,13 +190,10 @@ export function currentUses(
   all: readonly (readonly LookupUse[] | undefined)[],
 ): (uses?: readonly LookupUse[]) => boolean {
   const { ids } = known(reads);
-  const used = all.flatMap((uses = []) =>
-    uses.flatMap(({ table, key }) => {
-      const id = ids.get(table);
-      return id === undefined ? [] : [{ id, key }];
-    }),
+  const entries = findEntries(
+    reads,
+    all.flatMap((uses = []) => storedKeys(ids, uses)),
   );
-  const entries = findEntries(reads, used);
   return (uses = []) =>
     uses.every(({ table, key, stamp }) => {
       const id = ids.get(table);
@@ -272,13 +226,18 @@ export function storeUses(
   if (ids.size === 0) return;
   const former = records.flatMap(({ id, isNew }) => (isNew ? [] : [id]));
   if (former.length > 0) SQL.dropUses(tx).run(JSON.stringify(former));
-  const uses = records.flatMap(({ id, uses: used = [] }) =>
-    used.flatMap(({ table, key }) => {
-      const lookupId = ids.get(table);
-      return lookupId === undefined ? [] : [[id, lookupId, key]];
-    }),
+  const uses = records.flatMap(({ id: recordId, uses: used = [] }) =>
+    storedKeys(ids, used).map(({ id, key }) => [recordId, id, key]),
   );
   if (uses.length > 0) SQL.insertUses(tx).run(JSON.stringify(uses));
+}
+
+/** The keys of tables that the ledger has. */
+function storedKeys(ids: ReadonlyMap<string, number>, keys: readonly LookupKey[]): { id: number; key: string }[] {
+  return keys.flatMap(({ table, key }) => {
+    const id = ids.get(table);
+    return id === undefined ? [] : [{ id, key }];
+  });
 }
 
 function tablesOf(tx: Tx, streamId: number): readonly StoredTable[] {
@@ -395,154 +354,4 @@ function storedColumns(text: string | null): StoredTable['columns'] {
 
 function storedTable({ id, name, owner, columns }: TableRow): StoredTable {
   return { id, name, owner, columns: storedColumns(columns) };
-}
-
-/** A lookup table as the ledger stores it. */
-interface StoredTable {
-  id: number;
-  name: string;
-  owner: string;
-  /** Null for the table of a file. */
-  columns: Pick<LookupStream, 'key' | 'value'> | null;
-}
-
-/** The name of entries. */
-interface Changed {
-  lookupId: number;
-  key: string;
-}
-
-/** An entry as it is stored. */
-interface StoredEntry extends Changed {
-  /** 0 for a row of a file. */
-  recordId: number;
-  /** JSON. */
-  value: string;
-}
-
-/** A record whose columns may be looked up. */
-interface LookedUpRecord {
-  id: number;
-  /** The fields as JSON. */
-  raw: string;
-  /** The issues that the connector has found. */
-  issues: readonly Issue[];
-  /** True if the record has no entries yet. */
-  isNew: boolean;
-}
-
-interface StoredRecord {
-  id: number;
-  key: string;
-  raw: string;
-  issues: string | null;
-  missing: 0 | 1;
-}
-
-/** Stores the lookup entries of new or changed records. Returns the entries that have changed. */
-function putEntries(tx: Tx, tables: readonly StoredTable[], records: readonly LookedUpRecord[]): Changed[] {
-  const former = records.flatMap(({ id, isNew }) => (isNew ? [] : [id]));
-  const stored = former.length === 0 ? [] : SQL.ofRecords(tx).all(JSON.stringify(former));
-  const name = (lookupId: number, recordId: number) => `${lookupId} ${recordId}`;
-  const before = new Map(stored.map((entry) => [name(entry.lookupId, entry.recordId), entry]));
-  const removed: StoredEntry[] = [];
-  const added: StoredEntry[] = [];
-  for (const table of tables) {
-    for (const record of records) {
-      const row = entryOf(table, record);
-      const entry = before.get(name(table.id, record.id));
-      if (entry?.key === row?.key && entry?.value === row?.value) continue;
-      if (entry !== undefined) removed.push(entry);
-      if (row !== null) added.push(row);
-    }
-  }
-  changeEntries(tx, { removed, added });
-  return [...removed, ...added];
-}
-
-function changeEntries(
-  tx: Tx,
-  { removed, added }: { removed: readonly StoredEntry[]; added: readonly StoredEntry[] },
-): void {
-  if (removed.length > 0) {
-    SQL.delete(tx).run(JSON.stringify(removed.map(({ lookupId, key, recordId }) => [lookupId, key, recordId])));
-  }
-  if (added.length > 0) {
-    SQL.insert(tx).run(
-      JSON.stringify(added.map(({ lookupId, key, recordId, value }) => [lookupId, key, recordId, value])),
-    );
-  }
-}
-
-/** Replaces the rows of files. */
-function replaceFileEntries(
-  tx: Tx,
-  files: readonly { id: number; entries: NonNullable<LookupTable['entries']> }[],
-): void {
-  if (files.length === 0) return;
-  const stored = Map.groupBy(
-    SQL.ofFiles(tx).all(JSON.stringify(files.map(({ id }) => id))),
-    ({ lookupId }) => lookupId,
-  );
-  const removed: StoredEntry[] = [];
-  const added: StoredEntry[] = [];
-  for (const { id: lookupId, entries } of files) {
-    const before = new Map((stored.get(lookupId) ?? []).map((entry) => [entry.key, entry]));
-    for (const [key, json] of entries) {
-      const value = canonicalJson(json);
-      if (before.get(key)?.value !== value) added.push({ lookupId, key, recordId: 0, value });
-    }
-    for (const entry of before.values()) if (!entries.has(entry.key)) removed.push(entry);
-  }
-  changeEntries(tx, { removed, added });
-  requeue(tx, [...removed, ...added]);
-}
-
-/** Reads the rows of new tables from the records that their stream has. */
-function fillEntries(tx: Tx, tables: readonly StoredTable[], streamId: number): void {
-  let afterKey = '';
-  for (let page = SQL.present(tx).all(streamId, afterKey); page.length > 0; ) {
-    const records = page
-      .filter(({ missing }) => missing === 0)
-      .map(({ id, raw, issues }) => ({ id, raw, issues: parseJsonOrNull<Issue[]>(issues) ?? [] }));
-    const added = tables.flatMap((table) => records.flatMap((record) => entryOf(table, record) ?? []));
-    changeEntries(tx, { removed: [], added });
-    afterKey = page.at(-1)?.key ?? afterKey;
-    page = SQL.present(tx).all(streamId, afterKey);
-  }
-}
-
-/** The entries of tables for keys. A value that a person has added replaces the values of rows. */
-function findEntries(reads: Reads, keys: readonly { id: number; key: string }[]) {
-  const found = new Map<string, LookupEntry>();
-  const name = (id: number, key: string) => `${id} ${key}`;
-  const wanted = [...new Map(keys.map((one) => [name(one.id, one.key), one])).values()];
-  if (wanted.length > 0) {
-    const listed = JSON.stringify(wanted.map(({ id, key }) => [id, key]));
-    const read = new Set(SQL.read(reads).all(JSON.stringify([...new Set(wanted.map(({ id }) => id))])));
-    const byHand = new Map(
-      SQL.byHand(reads)
-        .all(listed)
-        .map(({ at, value }) => [at, value]),
-    );
-    for (const { at, values: texts } of SQL.values(reads).all(listed)) {
-      const { id, key } = wanted[at] ?? { id: 0, key: '' };
-      const given = byHand.get(at);
-      const values =
-        given === undefined ? parseJson<string[]>(texts).map((text) => parseJson<JsonValue>(text)) : [given];
-      found.set(name(id, key), { values, isRead: values.length > 0 || read.has(id) });
-    }
-  }
-  return { of: (id: number, key: string): LookupEntry => found.get(name(id, key)) ?? NO_ENTRY };
-}
-
-const NO_ENTRY: LookupEntry = { values: [], isRead: false };
-
-/** The entry that a record has in a table; null if it has none. */
-function entryOf(
-  { id: lookupId, columns }: StoredTable,
-  { id: recordId, raw, issues }: Omit<LookedUpRecord, 'isNew'>,
-): StoredEntry | null {
-  const row = columns === null ? null : lookupRow(parseJson<JsonObject>(raw), columns, issues);
-  return row === null ? null : { lookupId, key: row.key, recordId, value: canonicalJson(row.value) };
 }
