@@ -2,6 +2,9 @@ import type { Operation } from '../domain/delivery/operation.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
 import { createLinkedList, type LinkedList } from '../lib/collections/linked-list.ts';
 
+/** The ledger is asked about this many received deliveries at once. */
+export const LOOKED_UP_AT_ONCE = 64;
+
 /** A delivery whose job was received and that waits to be sent. */
 export interface Received extends Pick<DueDelivery, 'id' | 'revision' | 'operation'> {
   /** True if a person may be waiting for this delivery. */

@@ -9,7 +9,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { BulkImports } from '../imports/bulk-imports.ts';
-import { isImportable, type Received, type ReceivedQueue } from '../received-queue.ts';
+import { isImportable, LOOKED_UP_AT_ONCE, type Received, type ReceivedQueue } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { LoneWrites, ScopeProbe } from './sent-alone.ts';
 
@@ -31,7 +31,7 @@ interface AdmissionOptions {
   health: ApiHealth;
   probe: ScopeProbe;
   alone: LoneWrites;
-  ledger: Pick<DeliveryLedger, 'isDue'>;
+  ledger: Pick<DeliveryLedger, 'dueAmong'>;
   /** Operations that must not be sent now. */
   paused: () => readonly Operation[];
   /** Decides whether products are sent in imports, and how large the imports are. */
@@ -108,12 +108,21 @@ export function createAdmission(options: AdmissionOptions) {
 
   const isStale = (one: Received, now: number): boolean => now - one.lookedAt >= LOOK_AGAIN_MS;
 
-  /** Drops a delivery that is not due any more. */
-  async function lookUp(one: Received): Promise<void> {
+  /** Looks up a delivery in the ledger, together with the next ones of the queue. Drops those that are not due any more. */
+  async function lookUp(one: Received, now: number): Promise<void> {
+    const stale = new Set([one]);
+    let passed = 0;
+    for (const next of queue.inOrder()) {
+      if (isStale(next, now)) stale.add(next);
+      passed += 1;
+      if (passed === LOOKED_UP_AT_ONCE) break;
+    }
     // If the ledger cannot be read, the claim will report it.
-    const isDue = await ledger.isDue(one.id).catch(() => true);
-    one.lookedAt = clock.ticks();
-    if (!isDue) drop(one);
+    const due = await ledger.dueAmong([...stale].map(({ id }) => id)).catch(() => null);
+    for (const looked of stale) {
+      looked.lookedAt = clock.ticks();
+      if (due?.has(looked.id) === false) drop(looked);
+    }
   }
 
   /** Takes a delivery and the other members of its import out of the queue. */
@@ -154,7 +163,7 @@ export function createAdmission(options: AdmissionOptions) {
       if (typeof one === 'number') return { admitted, waitMs: one };
       if (slots.isFull(health.concurrency(), now)) return { admitted, waitMs: POLL_MS };
       if (isStale(one, now)) {
-        await lookUp(one);
+        await lookUp(one, now);
         continue;
       }
       const asksFirst = health.asksFirst() || alone.asksFirst(one.operation);

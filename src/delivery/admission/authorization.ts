@@ -150,9 +150,9 @@ export async function denialSubjectOf(
   if (first === undefined) return 'access';
   // If the ledger cannot be read, nothing is known about the delivery. The operation is then suspended until the API is
   // asked again.
-  const denials = await ledger.denialsOf(first.id).catch(() => null);
+  const denials = await ledger.denialsOf([first.id]).catch(() => null);
   if (denials === null) return 'access';
-  const { at, isAskedAgain } = denials;
+  const { at, isAskedAgain } = denials.get(first.id) ?? { at: null, isAskedAgain: false };
   if (isAskedAgain || (at !== null && wasTried)) return 'request';
   const inARow = authorization.questionsInARow(request.operation);
   return wasTried || (inARow > 0 && inARow < QUESTIONS_MAX) ? 'question' : 'access';

@@ -4,7 +4,7 @@ import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
 import { unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { Received, ReceivedQueue } from '../received-queue.ts';
+import { LOOKED_UP_AT_ONCE, type Received, type ReceivedQueue } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { Authorization } from './authorization.ts';
 
@@ -32,13 +32,12 @@ export function createScopeProbe(options: {
   const isUntried = (operation: Operation): boolean =>
     !authorization.isTried(operation) && authorization.allows(operation);
 
-  /** When the scope was last refused to this delivery; null if never, or if the ledger cannot be read. */
-  async function deniedAt(id: number): Promise<number | null> {
-    try {
-      return (await ledger.denialsOf(id)).at;
-    } catch {
-      return null;
-    }
+  /** Notes when the scope was last refused to these deliveries; null if never, or if the ledger cannot be read. */
+  async function noteDenials(ones: readonly Received[]): Promise<void> {
+    const unknown = ones.filter(({ deniedAt }) => deniedAt === undefined);
+    if (unknown.length === 0) return;
+    const denials = await ledger.denialsOf(unknown.map(({ id }) => id)).catch(() => null);
+    for (const one of unknown) one.deniedAt = denials?.get(one.id)?.at ?? null;
   }
 
   /**
@@ -46,9 +45,11 @@ export function createScopeProbe(options: {
    * itself. If all were refused, the one that was refused longest ago is chosen.
    */
   async function choose(operation: Operation, waiting: readonly Received[], now: number): Promise<void> {
-    for (const one of waiting) {
-      if (one.deniedAt === undefined) one.deniedAt = await deniedAt(one.id);
-      if (one.deniedAt !== null) continue;
+    for (let at = 0; at < waiting.length; at += LOOKED_UP_AT_ONCE) {
+      const part = waiting.slice(at, at + LOOKED_UP_AT_ONCE);
+      await noteDenials(part);
+      const one = part.find(({ deniedAt }) => deniedAt === null);
+      if (one === undefined) continue;
       steppingBack.delete(operation);
       chosen.set(operation, { id: one.id, from: now });
       return;

@@ -77,14 +77,14 @@ const SQL = {
      WHERE i.by_hand = 1 AND i.state = 'due' AND i.due_at <= @now
        AND i.operation NOT IN (SELECT value FROM json_each(@operations)) ORDER BY i.id LIMIT @limit`,
   ),
-  isDue: statement<[number, number], { id: number }>(
-    "SELECT id FROM items WHERE id = ? AND state = 'due' AND due_at <= ?",
+  dueAmong: column<[string, number], number>(
+    "SELECT i.id FROM json_each(?) k CROSS JOIN items i ON i.id = k.value WHERE i.state = 'due' AND i.due_at <= ?",
   ),
-  denials: statement<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
-    `SELECT iif(${reasonHas('i', 'scope_denied')}, i.settled_at, NULL) AS at,
+  denials: statement<[string], { id: number; at: number | null; isAskedAgain: 0 | 1 }>(
+    `SELECT i.id, iif(${reasonHas('i', 'scope_denied')}, i.settled_at, NULL) AS at,
        coalesce((SELECT CASE WHEN h.operation = i.operation AND ${reasonHas('h', 'item_forbidden')} THEN 1 ELSE 0 END FROM history h
          WHERE h.item_id = i.id AND h.revision < i.revision ORDER BY h.revision DESC LIMIT 1), 0) AS isAskedAgain
-     FROM items i WHERE i.id = ?`,
+     FROM json_each(?) k CROSS JOIN items i ON i.id = k.value`,
   ),
   // The search begins with the latest delivery, because people mostly ask about the latest changes.
   dueNow: statement<[Of & { operation: Operation }], { id: number }>(
@@ -163,13 +163,13 @@ export function dueByHand(
   });
 }
 
-export function isDue(reads: Reads, itemId: number): boolean {
-  return SQL.isDue(reads).get(itemId, reads.clock.now()) !== undefined;
+export function dueAmong(reads: Reads, itemIds: readonly number[]): ReadonlySet<number> {
+  return new Set(SQL.dueAmong(reads).all(JSON.stringify(itemIds), reads.clock.now()));
 }
 
-export function denialsOf(reads: Reads, itemId: number): Denials {
-  const { at, isAskedAgain } = SQL.denials(reads).get(itemId) ?? { at: null, isAskedAgain: 0 };
-  return { at, isAskedAgain: isAskedAgain === 1 };
+export function denialsOf(reads: Reads, itemIds: readonly number[]): ReadonlyMap<number, Denials> {
+  const rows = SQL.denials(reads).all(JSON.stringify(itemIds));
+  return new Map(rows.map(({ id, at, isAskedAgain }) => [id, { at, isAskedAgain: isAskedAgain === 1 }]));
 }
 
 export function nextDueAt(

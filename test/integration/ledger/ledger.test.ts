@@ -569,13 +569,13 @@ describe('deliveries', () => {
     const reason: Reason = { code: 'unavailable', message: 'why' };
     await settleOne(fixture.ledger, { id, decision: { kind: 'retry', dueAt, spend: false, reason } });
     fixture.clock.advance(999);
-    expect(await fixture.ledger.isDue(id)).toBe(false);
+    expect(await fixture.ledger.dueAmong([id])).toEqual(new Set());
     // The wait is as long as before on a clock that was set forward.
     fixture.clock.jump(3_600_000);
-    expect(await fixture.ledger.isDue(id)).toBe(false);
+    expect(await fixture.ledger.dueAmong([id])).toEqual(new Set());
     expect(await claimOne(fixture.ledger, id)).toBeNull();
     fixture.clock.advance(1);
-    expect(await fixture.ledger.isDue(id)).toBe(true);
+    expect(await fixture.ledger.dueAmong([id])).toEqual(new Set([id]));
     expect(await claimOne(fixture.ledger, id)).not.toBeNull();
   });
 
@@ -591,7 +591,7 @@ describe('deliveries', () => {
     await settleOne(fixture.ledger, { id, decision: { kind: 'unconfirmed', nextLookAt, spend: true, reason } });
     fixture.clock.advance(500);
     fixture.clock.jump(ms);
-    expect(await fixture.ledger.isDue(id)).toBe(false);
+    expect(await fixture.ledger.dueAmong([id])).toEqual(new Set());
     expect(fixture.ledger.views.item('product', '1')?.reason?.since).toBe(since + moved);
   });
 

@@ -196,6 +196,14 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
       expect(await ledger.replay({ records, dryRun: false })).toMatchObject({ staged: count });
     });
   },
+  'a look at whether deliveries are due, and were refused before': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('a')));
+    const ids = (await ledger.dueDeliveries({ afterId: 0, limit: count })).map(({ id }) => id);
+    return countStatements(async () => {
+      expect(await ledger.dueAmong(ids)).toEqual(new Set(ids));
+      expect(await ledger.denialsOf(ids)).toHaveProperty('size', count);
+    });
+  },
   'the passports of products': async ({ ledger }, count) => {
     await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
     const keys = Array.from({ length: count }, (_, at) => (at % 2 === 0 ? `P${at}` : `SKU-P${at}`));

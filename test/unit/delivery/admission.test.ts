@@ -59,6 +59,7 @@ function given({
   importMax = 100,
   form = 'alone',
   isDue = async () => true,
+  asked = [],
   tried = OPERATIONS,
 }: {
   clock: Clock;
@@ -68,6 +69,7 @@ function given({
   importMax?: number;
   form?: 'alone' | 'import';
   isDue?: (id: number) => Promise<boolean>;
+  asked?: (readonly number[])[];
   tried?: readonly Operation[];
 }) {
   const queue = createReceivedQueue();
@@ -83,7 +85,14 @@ function given({
     health,
     probe: createScopeProbe({ authorization: health, ledger: { denialsOf: () => unasked() as never } }),
     alone: createLoneWrites({ health, profile: Profile.parse({}) }),
-    ledger: { isDue },
+    ledger: {
+      async dueAmong(ids) {
+        asked.push(ids);
+        const due = new Set<number>();
+        for (const id of ids) if (await isDue(id)) due.add(id);
+        return due;
+      },
+    },
     paused: () => paused,
     bulk: {
       prepare: async () => undefined,
@@ -163,6 +172,18 @@ describe('the admission', () => {
       [[1], [2], [5]],
       [3, 4],
     ]);
+    await world.stop();
+  });
+
+  it('the admission asks the ledger once about all deliveries that wait for too long', async () => {
+    const clock = createManualClock();
+    const asked: (readonly number[])[] = [];
+    const world = given({ clock, rate: freely(100), asked });
+    for (const id of [1, 2, 3, 4, 5]) world.receive(id);
+    clock.advance(250);
+    void world.run(() => ACCEPTED);
+    await settled();
+    expect([world.out, asked]).toEqual([[[1], [2], [3], [4], [5]], [[1, 2, 3, 4, 5]]]);
     await world.stop();
   });
 

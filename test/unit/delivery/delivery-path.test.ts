@@ -78,13 +78,13 @@ describe('the way of deliveries', () => {
     const deadLettered: number[] = [];
     const events: ProgressEvent[] = [];
     const ledger: Partial<DeliveryOptions['ledger']> = {
-      isDue: async () => true,
+      dueAmong: async (ids) => new Set(ids),
       echoedOperations: async () => [],
       storeEcho: async () => undefined,
       importProofs: async () => ({ creates: UNTRIED, changes: PROVEN }),
       importGain: async () => ({ due: 100, listed: 0 }),
       lostImports: async () => [],
-      denialsOf: async () => ({ at: null, isAskedAgain: false }),
+      denialsOf: async () => new Map(),
       claim(lists) {
         claims.push(lists.map(({ deliveries }) => deliveries.map(({ id }) => id)));
         return claim(lists);

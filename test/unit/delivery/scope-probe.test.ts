@@ -21,7 +21,8 @@ describe('a scope probe', () => {
     denials = new Map();
     authorization = createAuthorization({ ownPublishKey: false });
     queue = createReceivedQueue();
-    const denialsOf = async (id: number) => ({ at: denials.get(id) ?? null, isAskedAgain: false });
+    const denialsOf = async (ids: readonly number[]) =>
+      new Map(ids.map((id) => [id, { at: denials.get(id) ?? null, isAskedAgain: false }]));
     probe = createScopeProbe({ authorization, ledger: { denialsOf } });
   });
 

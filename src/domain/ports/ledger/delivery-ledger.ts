@@ -39,10 +39,10 @@ export interface DeliveryLedger {
   countSending(of: WorkOf): Promise<number>;
   /** Whether one of these creates is suspended until a list of the platform was read. */
   hasSuspended(of: WorkOf): Promise<boolean>;
-  /** True if a delivery could be claimed now: it is due, and no other process or claim has taken it. */
-  isDue(deliveryId: number): Promise<boolean>;
-  /** How the API has refused a delivery's scope before. */
-  denialsOf(deliveryId: number): Promise<Denials>;
+  /** Those of these deliveries that could be claimed now: they are due, and no other process or claim has taken them. */
+  dueAmong(deliveryIds: readonly number[]): Promise<ReadonlySet<number>>;
+  /** How the API has refused the scopes of these deliveries before, by their ids. */
+  denialsOf(deliveryIds: readonly number[]): Promise<ReadonlyMap<number, Denials>>;
   /** How many deliveries are suspended. */
   countSuspended(suspended: SuspendedWork): Promise<{ due: number; unconfirmed: number }>;
   /**
