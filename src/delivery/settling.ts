@@ -20,8 +20,8 @@ import type { Echoes } from './echoes.ts';
 import type { BulkImports } from './imports/bulk-imports.ts';
 import { DECISION_STATES, decide } from './outcome/decide.ts';
 import type { Readable } from './outcome/decide-context.ts';
-import { decideCreates } from './outcome/decide-creates.ts';
 import { decideImport } from './outcome/decide-import.ts';
+import { decideCreates } from './outcome/decide-import-creates.ts';
 
 /** A request that has ended. */
 export interface Answered {

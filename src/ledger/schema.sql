@@ -185,7 +185,14 @@ CREATE INDEX lookup_uses_by_key ON lookup_uses (lookup_id, key);
 
 -- Products, materials, BOM items and passports, each with the delivery of its present revision: an item has at most one open
 -- delivery (I3). A delivery has no id of its own: the item's id and the revision name it. Idempotency keys are made from the ids,
--- so an id is never used a second time (AUTOINCREMENT), not even after a restore or an upgrade.
+-- so an id is never used a second time (AUTOINCREMENT), not even after a restore or an upgrade. The columns of an item are:
+-- name and origin: id, kind, key, natural_key, record_id, source, appeared_at, missing_since, missing_accepted
+-- what is desired: desired, desired_hash
+-- what the API has acknowledged: acknowledged, baseline, baseline_hash, remote_id, form, unproven
+-- its delivery: revision, state, operation, sent, sent_hash, sent_form, reason, due_at, attempts, uncertain, by_hand
+-- its request: request_id, request_place, group_max
+-- its times: staged_at, sent_at, settled_at
+-- marks: dirty, was_absent, adopted, parts_unknown, ignored_hash
 CREATE TABLE items (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   kind TEXT NOT NULL,
@@ -205,7 +212,7 @@ CREATE TABLE items (
   -- The delivery of the present revision, from here to settled_at. It is open until its state is delivered or superseded.
   revision INTEGER NOT NULL DEFAULT 0,
   -- waiting, due, sending, in_doubt (unconfirmed), delivered, blocked, rejected, parked or superseded:
-  -- `src/domain/delivery/delivery.ts`; null before the first revision
+  -- `src/domain/delivery/delivery.ts`; null before the first revision. Only `src/ledger/items/revisions.ts` writes it.
   state TEXT,
   operation TEXT,                     -- such as product.create: `src/domain/delivery/operation.ts`
   -- The hash of what this revision asks for, where that is not what is desired by now. Null stands for desired_hash, and a

@@ -1,4 +1,4 @@
-// Decides what an answer to a bulk import of changed products means for each of its members. `decide-creates.ts` decides about
+// Decides what an answer to a bulk import of changed products means for each of its members. `decide-import-creates.ts` decides about
 // new products.
 //
 // A bad row stops no other row. If the answer names the members, each gets its own decision. If the API refuses an

@@ -1,5 +1,6 @@
 // Decides about a delivery that the API has refused: by a business rule (409), for its data, for its scope, or because
-// its item exists.
+// its item exists. A refused create whose item may exist is looked up, and decided by the list:
+// `delivery/unconfirmed/unconfirmed-decisions.ts`.
 
 import type { Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';

@@ -18,7 +18,10 @@ import { sha256Url } from '../../lib/hash.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 
-/** An item with the delivery of its present revision, as a statement over `ITEM_COLUMNS` reads it. */
+/**
+ * An item with the delivery of its present revision, as a statement over `ITEM_COLUMNS` reads it. `schema.sql` has the other columns
+ * of the table.
+ */
 export interface ItemRow {
   id: number;
   kind: SubjectKind;

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   DELIVERY_EVENTS,
@@ -76,6 +78,13 @@ describe('the transition table', () => {
 
   it('the transition table never supersedes a write that may have reached the API', () => {
     for (const state of IN_FLIGHT_STATES) expect(TRANSITIONS[state].supersede).toBeNull();
+  });
+
+  it('the picture in docs/architecture.md has each change of a state', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/architecture.md'), 'utf8');
+    const drawn = [...page.matchAll(/^ {2}(\w+) --> (\w+)(?=:|$)/gm)].map(([, from, to]) => `${from} ${to}`);
+    const possible = KNOWN.filter(([from, , to]) => from !== to).map(([from, , to]) => `${from} ${to}`);
+    expect([...new Set(drawn)].toSorted()).toEqual([...new Set(possible)].toSorted());
   });
 
   it('the transition table leaves a way out of every state that is not an end', () => {
