@@ -100,11 +100,11 @@ export function resetCreateCounts(tx: Tx, source: string): void {
 }
 
 /**
- * Call it when a create has met an item of the platform, with the entries that its list shows. `isRefused` is true if
- * the platform has refused the create for that reason. Returns true if the create will be compared with these entries
- * before it is sent again.
+ * Call it when creates have met items of the platform, with the entries that its list shows. `isRefused` is true if
+ * the platform has refused one of the creates for that reason. Returns true if the creates will be compared with these
+ * entries before they are sent again.
  */
-export function noteDuplicate(
+export function noteDuplicates(
   tx: Tx,
   { kind, found, isRefused }: { kind: ListableKind; found: readonly ContactEntry[]; isRefused: boolean },
 ): boolean {

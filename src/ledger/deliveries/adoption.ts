@@ -74,8 +74,8 @@ interface Adoption {
   entry: ListedEntry;
 }
 
-/** Adopts items and binds them to these entries. Returns how many deliveries the adoption has released. */
-function adoptItems(tx: Tx, kind: ListableKind, adoptions: readonly Adoption[]): number {
+/** Adopts items and binds them to these entries. Returns how many deliveries the adoption of each has released. */
+function adoptItems(tx: Tx, kind: ListableKind, adoptions: readonly Adoption[]): ReadonlyMap<number, number> {
   const entries = new Map(adoptions.map(({ itemId, entry }) => [itemId, entry]));
   const adopted = itemsById(tx, [...entries.keys()]).flatMap((item) => {
     const entry = entries.get(item.id);
@@ -116,21 +116,35 @@ function adoptItems(tx: Tx, kind: ListableKind, adoptions: readonly Adoption[]):
     tx,
     adopted.map(({ item: { key } }) => ({ kind, key })),
   );
-  return released.reduce((sum, count) => sum + count, 0);
+  return new Map(adopted.map(({ item: { id } }, at) => [id, released[at] ?? 0]));
 }
 
 /**
- * Adopts an item and binds it to its entry in the stored list. If several entries fit, blocks the item for a person.
- * Returns how many deliveries the adoption has released.
+ * Adopts items and binds each to its entry in the stored list. If several entries fit, blocks the item for a person.
+ * Returns how many deliveries the adoption of each item has released.
  */
-export function adoptListed(tx: Tx, itemId: number, kind: ListableKind): number {
-  const [item] = itemsById(tx, [itemId]);
-  if (item === undefined) return 0;
-  const payload = parseJson<JsonObject>(item.desired);
-  const match = matchesOf(tx, kind, [payload])(payload, NONE_TAKEN);
-  if (match.kind === 'one') return adoptItems(tx, kind, [{ itemId, entry: match.entry }]);
-  if (match.kind !== 'none') blockItems(tx, [{ id: itemId, reason: unclearReason(kind, item.key, match) }]);
-  return 0;
+export function adoptListed(tx: Tx, kind: ListableKind, itemIds: readonly number[]): ReadonlyMap<number, number> {
+  const items = itemsById(tx, itemIds).map(({ id, key, desired }) => {
+    return { id, key, payload: parseJson<JsonObject>(desired) };
+  });
+  const matchOf = matchesOf(
+    tx,
+    kind,
+    items.map(({ payload }) => payload),
+  );
+  const taken = new Set<string>();
+  const adoptions: Adoption[] = [];
+  const blocked: { id: number; reason: Reason }[] = [];
+  for (const { id, key, payload } of items) {
+    const match = matchOf(payload, taken);
+    if (match.kind === 'one') {
+      adoptions.push({ itemId: id, entry: match.entry });
+      taken.add(match.entry.remoteId);
+    } else if (match.kind !== 'none') blocked.push({ id, reason: unclearReason(kind, key, match) });
+  }
+  const released = adoptItems(tx, kind, adoptions);
+  blockItems(tx, blocked);
+  return released;
 }
 
 export function endListing(tx: Tx, { list, count }: Parameters<ContactLedger['endListing']>[0]): void {

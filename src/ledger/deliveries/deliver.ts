@@ -7,11 +7,11 @@ import type { ClaimName } from '../../domain/ports/claim.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { ContactEntry } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import { noteDuplicate } from '../contact/contact.ts';
+import { noteDuplicates } from '../contact/contact.ts';
 import { presenceOf } from '../items/content.ts';
 import { acknowledgedContent, gaveIdAway, revisionContent } from '../items/item-row.ts';
 import { storeBaselines } from '../items/item-writes.ts';
-import { reconcile, reconcileAll } from '../items/reconcile.ts';
+import { reconcileAll } from '../items/reconcile.ts';
 import { releaseWaiting } from '../items/refs.ts';
 import { leaveRequests, removeRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
@@ -168,16 +168,33 @@ function acceptWrites<Row extends SettleRow>(
   return new Map(arrived.map(({ id }, at) => [id, released[at] ?? 0]));
 }
 
+/** A create that has met an item of the platform. `found` is what the list shows. */
+export interface FoundCreate {
+  row: DeliveryRow;
+  kind: ListableKind;
+  found: readonly ContactEntry[];
+}
+
 /**
- * Adopts the item of a create that has met an item of the platform. `found` is what the list shows.
- * The revision ends, as it does for any item that was at the platform before.
+ * Adopts the items of creates that have met items of the platform. The revisions end, as they do for any item that was at
+ * the platform before. Returns how many deliveries the adoption of each item has released.
  */
-export function adoptFound(tx: Tx, row: DeliveryRow, kind: ListableKind, found: readonly ContactEntry[]): number {
-  leaveRequests(tx, [row]);
-  move(tx, [row], 'reject', { dueAt: 0, uncertain: 0 });
-  const isCompared = noteDuplicate(tx, { kind, found, isRefused: isRefusal(row) });
-  reconcile(tx, row.id, true);
-  return isCompared ? 0 : adoptListed(tx, row.id, kind);
+export function adoptFound(tx: Tx, creates: readonly FoundCreate[]): ReadonlyMap<number, number> {
+  const entries = creates.flatMap(({ kind, found }) => found.map(({ remoteId }) => JSON.stringify([kind, remoteId])));
+  // Two creates may have met the same item. The second must see that the first has been adopted.
+  if (new Set(entries).size < entries.length && creates.length > 1)
+    return new Map(creates.flatMap((one) => [...adoptFound(tx, [one])]));
+  const rows = creates.map(({ row }) => row);
+  leaveRequests(tx, rows);
+  move(tx, rows, 'reject', { dueAt: 0, uncertain: 0 });
+  const released = [...Map.groupBy(creates, ({ kind }) => kind)].flatMap(([kind, ofKind]) => {
+    const found = ofKind.flatMap((one) => one.found);
+    const isCompared = noteDuplicates(tx, { kind, found, isRefused: ofKind.some(({ row }) => isRefusal(row)) });
+    const ids = ofKind.map(({ row }) => row.id);
+    reconcileAll(tx, ids, true);
+    return isCompared ? [] : [...adoptListed(tx, kind, ids)];
+  });
+  return new Map(released);
 }
 
 /**

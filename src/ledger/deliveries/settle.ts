@@ -15,7 +15,7 @@ import { ignoreDeliveries, markUnconfirmed, move, takeBackDeliveries } from '../
 import { markPassportsDirtyBy } from '../passports/passport-items.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { adoptFound, deliverAll, forgetBaselines, givenIds, settlePlain } from './deliver.ts';
+import { adoptFound, deliverAll, type FoundCreate, forgetBaselines, givenIds, settlePlain } from './deliver.ts';
 import {
   type DeliveryRow,
   isAsDecided,
@@ -176,15 +176,15 @@ function settleDelivered(tx: Tx, members: readonly Member<Delivered>[]): Release
       ...(by === 'answer' ? [] : [{ id, revision, type: by, detail: by === 'person' ? ARRIVED : null }]),
     ]),
   );
-  const released = new Map<number, number>();
+  const creates: FoundCreate[] = [];
   const known: Member<Delivered>[] = [];
   for (const member of members) {
     const { row, decision } = member;
     const kind = kindCreatedBy(row.operation);
     if (decision.shown === undefined || kind === undefined) known.push(member);
-    else released.set(row.id, adoptFound(tx, row, kind, decision.shown));
+    else creates.push({ row, kind, found: decision.shown });
   }
-  return new Map([...released, ...deliverAll(tx, known)]);
+  return new Map([...adoptFound(tx, creates), ...deliverAll(tx, known)]);
 }
 
 function settleIgnored(tx: Tx, members: readonly Member<Ignored>[]): Released {

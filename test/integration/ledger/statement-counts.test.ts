@@ -204,6 +204,16 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
       expect(await ledger.denialsOf(ids)).toHaveProperty('size', count);
     });
   },
+  'creates that have met items of the platform': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('1')));
+    const counted = await settleDue(ledger, (key) => {
+      const remoteId = Number(key.slice(1)) + 1;
+      const shown = [{ remoteId, fields: { sku: `SKU-${key}` } }];
+      return { kind: 'delivered', remoteId, contentKnown: true, by: 'read_back', shown };
+    });
+    expect(ledger.views.itemCounts().product).toEqual({ blocked: count });
+    return counted;
+  },
   'the passports of products': async ({ ledger }, count) => {
     await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
     const keys = Array.from({ length: count }, (_, at) => (at % 2 === 0 ? `P${at}` : `SKU-P${at}`));
