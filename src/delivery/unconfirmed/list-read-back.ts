@@ -8,7 +8,6 @@ import type { ListableKind, Target } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { eachInSlices } from '../../lib/collections/each-in-slices.ts';
 import type { BulkImports } from '../imports/bulk-imports.ts';
 import type { Absence } from './absence.ts';
 import type { ListReads } from './list-reads.ts';
@@ -26,8 +25,31 @@ export interface ListReadBackOptions {
   bulk: Pick<BulkImports, 'looked' | 'lookedAtChange' | 'tookChange' | 'absent' | 'mayMakeUntil' | 'mayRepeat'>;
   profile: Profile;
   clock: Clock;
-  /** Stores a decision in the ledger. */
-  settle: (delivery: UnconfirmedDelivery, decision: Decision) => Promise<void>;
+  settle: Settle;
+}
+
+/** Stores decisions in the ledger. */
+type Settle = (decided: readonly Decided[]) => Promise<void>;
+
+/** A delivery, and what was decided about it. */
+export interface Decided {
+  delivery: UnconfirmedDelivery;
+  decision: Decision;
+}
+
+/** A transaction settles at most this many deliveries, so that other writes come between. */
+const SETTLED_AT_ONCE = 1_000;
+
+/** Decides about deliveries, and stores the decisions of each slice together. */
+export async function settleInSlices(
+  deliveries: readonly UnconfirmedDelivery[],
+  settle: Settle,
+  decide: (delivery: UnconfirmedDelivery) => Decision | Promise<Decision>,
+): Promise<void> {
+  for (let from = 0; from < deliveries.length; from += SETTLED_AT_ONCE) {
+    const slice = deliveries.slice(from, from + SETTLED_AT_ONCE);
+    await settle(await Promise.all(slice.map(async (delivery) => ({ delivery, decision: await decide(delivery) }))));
+  }
 }
 
 /** The match of a delivery that cannot be looked up by a natural key. */
@@ -107,10 +129,10 @@ export function createListReadBack(options: ListReadBackOptions) {
       if (outcome.kind === 'denied') return;
       if (listing.complete && showsThePast && !showsUnknown && !matches.hidesKeys()) await ledger.endProof(kind);
       const together = { dueAt: null };
-      await eachInSlices(deliveries, async (delivery) => {
+      await settleInSlices(deliveries, settle, (delivery) => {
         const match = delivery.sentKey === null ? NO_MATCH : matches.of(delivery.sentKey);
         const list = { what: kind, complete: listing.complete, waitMs: () => watch.waitMs(delivery), together };
-        return settle(delivery, await decided(delivery, match, list));
+        return decided(delivery, match, list);
       });
     },
 
@@ -121,15 +143,15 @@ export function createListReadBack(options: ListReadBackOptions) {
       const read = await readPublications(reader, abort);
       if (reads.ended('publications', read, begunAt).kind === 'denied') return;
       const now = clock.now();
-      await eachInSlices(deliveries, (delivery) => {
-        if (!read.complete) return settle(delivery, decisions.afterFailedRead(delivery, 'publications'));
+      await settleInSlices(deliveries, settle, (delivery) => {
+        if (!read.complete) return decisions.afterFailedRead(delivery, 'publications');
         const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
         // A second publication makes a duplicate. A second withdrawal changes nothing, so its absence needs no proof.
         const isAbsent =
           done === false && delivery.operation === 'passport.publish' && !hasTrait(delivery.reason, 'was_answered');
         const waitMs = isAbsent ? watch.waitMs(delivery) : 0;
-        if (waitMs > 0) return settle(delivery, decisions.readAgain(delivery, 'publications', waitMs, now));
-        return settle(delivery, decisions.afterPublications(delivery, done, now));
+        if (waitMs > 0) return decisions.readAgain(delivery, 'publications', waitMs, now);
+        return decisions.afterPublications(delivery, done, now);
       });
     },
   };

@@ -2,7 +2,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import { accessOf, type ListName, listShowing } from '../../domain/delivery/scope.ts';
 import { showsInListing, unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
-import type { Decision } from '../../domain/ports/decision.ts';
+import type { Settled } from '../../domain/ports/decision.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
@@ -21,7 +21,7 @@ import type { Readable } from '../outcome/decide-context.ts';
 import { createAbsence, LOOKED_UP_MAX } from './absence.ts';
 import { unreadableReason } from './decide-read-back.ts';
 import type { CreatePause } from './list-read-back.ts';
-import { createListReadBack, type ListReadBackOptions } from './list-read-back.ts';
+import { createListReadBack, type Decided, type ListReadBackOptions, settleInSlices } from './list-read-back.ts';
 import { createListReads } from './list-reads.ts';
 import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
 
@@ -76,10 +76,22 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions) {
   /** When a delivery was sent again last. */
   let sentAt = Number.NEGATIVE_INFINITY;
 
-  async function settle(delivery: UnconfirmedDelivery, decision: Decision): Promise<void> {
+  /** Stores decisions about deliveries in one call. */
+  async function settle(decided: readonly Decided[]): Promise<void> {
+    if (decided.length === 0) return;
+    const decidedAt = clock.now();
+    const settlements = decided.map(({ delivery: { id, revision }, decision }) => ({
+      id,
+      revision,
+      decision,
+      decidedAt,
+    }));
+    const stored = await ledger.settle([{ claim: null, settlements, keep: false, groupMax: null }]);
+    for (const [at, one] of decided.entries()) report(one, stored[at]);
+  }
+
+  function report({ delivery, decision }: Decided, stored: Settled | undefined): void {
     const { id, revision, kind, key, operation } = delivery;
-    const settlements = [{ id, revision, decision, decidedAt: clock.now() }];
-    const [stored] = await ledger.settle([{ claim: null, settlements, keep: false, groupMax: null }]);
     // Another part has settled the delivery meanwhile, and has reported that.
     if (stored?.applied === false) {
       absence.forget(id);
@@ -113,19 +125,18 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions) {
 
   /** Decides about answered deliveries for which no list can be read. */
   async function decideWithoutList(deliveries: readonly UnconfirmedDelivery[]): Promise<number> {
-    await eachInSlices(deliveries, async (delivery) => {
+    await settleInSlices(deliveries, settle, async (delivery) => {
       const decision = decisions.withoutList(delivery);
       if (delivery.reason.code === 'change_proof' && decision.kind === 'delivered') await bulk.tookChange(delivery);
-      await settle(delivery, decision);
+      return decision;
     });
     return deliveries.length;
   }
 
   /** Leaves deliveries to a person. */
   async function leave(deliveries: readonly UnconfirmedDelivery[]): Promise<number> {
-    await eachInSlices(deliveries, (delivery) => {
-      const reason = unreadableReason(delivery.reason);
-      return settle(delivery, { kind: 'unconfirmed', nextLookAt: null, spend: false, reason });
+    await settleInSlices(deliveries, settle, ({ reason }) => {
+      return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unreadableReason(reason) };
     });
     return deliveries.length;
   }
@@ -150,7 +161,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions) {
       deliveries.filter(({ importId }) => importId !== null),
       ({ importId }) => importId,
     );
-    await eachInSlices(single, (delivery) => settle(delivery, decisions.resend(delivery)));
+    await settleInSlices(single, settle, decisions.resend);
     await eachInSlices([...imports.values()], resendImport);
     return deliveries.length;
   }

@@ -42,6 +42,7 @@ function given(
 ) {
   const manual = createManualClock();
   const clock = { ...manual, now: () => (passes && manual.advance(1), manual.now()) };
+  const calls: number[] = [];
   const decisions: Decision[] = [];
   const events: ProgressEvent[] = [];
   const retries = createRetryBudget();
@@ -85,13 +86,15 @@ function given(
       unprovenKinds: async () => [],
       hasUnbound: async () => false,
       endProof: async () => undefined,
-      settle: async (requests) =>
-        requests.flatMap(({ settlements }) =>
+      async settle(requests) {
+        calls.push(requests.length);
+        return requests.flatMap(({ settlements }) =>
           settlements.map(({ id, revision, decision }) => {
             decisions.push(decision);
             return { id, revision, released: 0, applied: isApplied(id) };
           }),
-        ),
+        );
+      },
     },
     target: {
       list: async (_kind, onPage) => {
@@ -127,7 +130,7 @@ function given(
     emit: (event) => void events.push(event),
   });
   const resolve = () => resolver.resolve(new AbortController().signal);
-  return { clock, decisions, events, retries, resolve, pause };
+  return { clock, decisions, calls, events, retries, resolve, pause };
 }
 
 /** The decisions, and how long the next retry has to wait after them. */
@@ -154,6 +157,16 @@ it('the read-back sends an import of a change again only when a list that lags h
   await resolve();
   expect(kinds(decisions)).toEqual(['resend']);
 });
+
+it.each(['reset', 'unclear', 'conflict'] as const)(
+  'deliveries of one read are settled in one call: %s',
+  async (code) => {
+    const { decisions, calls, resolve } = given(code, [], { count: 20 });
+    await resolve();
+    expect(decisions).toHaveLength(20);
+    expect(calls).toEqual([1]);
+  },
+);
 
 it('the read-back reports nothing of a delivery that was settled by somebody else while the list was read', async () => {
   const { decisions, events, resolve } = given('reset', [], { count: 3, isApplied: (id) => id !== 1 });
