@@ -25,7 +25,7 @@ import {
   type SettleRow,
 } from './delivery-row.ts';
 import { importMembers } from './imports.ts';
-import { idsTakenByOthers, resolveIdConflict } from './remote-ids.ts';
+import { idsTakenByOthers, resolveIdConflicts } from './remote-ids.ts';
 
 const SQL = {
   plain: statement<[string], SettleRow>(SELECT_SETTLE_ROWS),
@@ -141,18 +141,35 @@ function settleMembers(tx: Tx, members: readonly Member[]): Map<Settlement, Sett
   const free = members.filter(({ row }) => !taken.has(row.id));
   const released = settleDecided(tx, free);
   const settled = new Map(free.map((member) => [member.settlement, settledOf(member, released)]));
-  // Two items have got the same id. That is rare, and each conflict has to see how the one before it was resolved.
-  for (const member of members)
-    if (isDelivered(member) && taken.has(member.row.id)) settled.set(member.settlement, settleConflict(tx, member));
+  // Two items have got the same id. A conflict has to see how each one before it that concerns the same items was resolved.
+  let conflicts = members.filter(isDelivered).filter(({ row }) => taken.has(row.id));
+  while (conflicts.length > 0) {
+    for (const [settlement, result] of settleConflicts(tx, conflicts)) settled.set(settlement, result);
+    conflicts = conflicts.filter(({ settlement }) => !settled.has(settlement));
+  }
   return settled;
 }
 
-/** Settles a delivery whose item has got the id of another item. */
-function settleConflict(tx: Tx, member: Member<Delivered>): Settled {
-  const [row = member.row] = SQL.rows(tx).all(JSON.stringify([member.row.id]));
-  const instead = resolveIdConflict(tx, row, member.decision);
-  const released = settleDecided(tx, [{ ...member, row, decision: instead ?? member.decision }]);
-  return { ...settledOf(member, released), ...(instead !== null && { instead }) };
+/** Settles deliveries whose items have got the ids of other items, except those that depend on an earlier one of them. */
+function settleConflicts(tx: Tx, members: readonly Member<Delivered>[]): Map<Settlement, Settled> {
+  const present = SQL.rows(tx).all(JSON.stringify(idsOf(rowsOf(members))));
+  const rows = new Map(present.map((row) => [row.id, row]));
+  const all = members.map((member) => ({ ...member, row: rows.get(member.row.id) ?? member.row }));
+  const resolved = resolveIdConflicts(tx, all);
+  const decided = all.flatMap((member) => {
+    const instead = resolved.get(member.row.id);
+    return instead === undefined ? [] : { member, instead };
+  });
+  const released = settleDecided(
+    tx,
+    decided.map(({ member, instead }) => ({ ...member, decision: instead ?? member.decision })),
+  );
+  return new Map(
+    decided.map(({ member, instead }) => [
+      member.settlement,
+      { ...settledOf(member, released), ...(instead !== null && { instead }) },
+    ]),
+  );
 }
 
 function settledOf({ row: { id, revision } }: Member, released: Released): Settled {

@@ -34,10 +34,6 @@ export function noteEvents(tx: Tx, events: readonly ItemEvent[]): void {
   );
 }
 
-export function noteEvent(tx: Tx, id: number, revision: number | null, type: string, detail: object | null): void {
-  noteEvents(tx, [{ id, revision, type, detail }]);
-}
-
 /** An item that keeps a natural key which the source does not give any more. */
 export interface KeptKey {
   item: Pick<ItemRow, 'id' | 'kind' | 'key'>;

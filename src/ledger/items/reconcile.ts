@@ -78,10 +78,6 @@ export function reconcileAll(tx: Tx, itemIds: readonly number[], again = false):
   return itemIds.length === 0 ? NOTHING_STAGED : reconcileItems(tx, itemsById(tx, itemIds), { again });
 }
 
-export function reconcile(tx: Tx, itemId: number, again = false): Staged {
-  return reconcileAll(tx, [itemId], again).get(itemId) ?? null;
-}
-
 /** Does the same as `reconcileAll` for rows that were just read. No item is named twice. */
 export function reconcileItems(tx: Tx, items: readonly ItemRow[], asking: Asking): StagedItems {
   // I3: a delivery that the API may have received is never superseded. The item is reconciled again when that

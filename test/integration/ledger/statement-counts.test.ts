@@ -214,6 +214,30 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
     expect(ledger.views.itemCounts().product).toEqual({ blocked: count });
     return counted;
   },
+  'ids that other items have': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('1')));
+    const counted = await settleDue(ledger, () => ({
+      kind: 'delivered',
+      remoteId: 1,
+      contentKnown: true,
+      by: 'answer',
+    }));
+    expect(ledger.views.itemCounts().product).toEqual({ delivered: 1, in_doubt: count - 1 });
+    return counted;
+  },
+  'ids of items that are gone': async ({ ledger }, count) => {
+    const given = (key: string): Decision => {
+      const remoteId = Number(key.slice(1)) + 1;
+      return { kind: 'delivered', remoteId, contentKnown: true, by: 'read_back' };
+    };
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('1')));
+    await settleDue(ledger, given);
+    const renamed = rowsOf(count, 'b').map((one, at) => row(`N${at}`, { name: 'b' }, at + 2));
+    await page(ledger, renamed, new Map(renamed.map((_, at) => [at, items(product(`N${at}`, '2'))])));
+    const counted = await settleDue(ledger, given);
+    expect(ledger.views.item('product', 'N1')).toMatchObject({ state: 'delivered', remoteId: 2 });
+    return counted;
+  },
   'the passports of products': async ({ ledger }, count) => {
     await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
     const keys = Array.from({ length: count }, (_, at) => (at % 2 === 0 ? `P${at}` : `SKU-P${at}`));
