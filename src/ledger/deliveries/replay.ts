@@ -28,6 +28,7 @@ import { move, supersedeRevisions } from '../items/revisions.ts';
 import {
   FIRST_CODE,
   FIRST_FIELD,
+  hasKey,
   IS_QUARANTINED,
   parametersOf,
   type RecordGroup,
@@ -55,14 +56,12 @@ const SQL = {
     `WITH found (record_id) AS (
        SELECT +i.record_id FROM items i
        WHERE i.state IN (SELECT value FROM json_each(@states)) AND ${isStuck('i')}
-         AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
-              OR i.natural_key IN (SELECT value FROM json_each(@keys)))
+         AND ${hasKey('i')}
          AND (@ids = '[]' OR i.id IN (SELECT value FROM json_each(@ids)))
        UNION
        SELECT +i.record_id FROM items i
        WHERE i.ignored_hash IS NOT NULL AND 'superseded' IN (SELECT value FROM json_each(@states)) AND @ids = '[]'
-         AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
-              OR i.natural_key IN (SELECT value FROM json_each(@keys)))
+         AND ${hasKey('i')}
        UNION
        SELECT +i.record_id FROM items i
        WHERE i.kind IN (${KINDS}) AND i.key IN (SELECT value FROM json_each(@keys)) AND @ids = '[]'
@@ -99,8 +98,7 @@ const SQL = {
     `SELECT i.id, i.revision, i.operation, i.request_id AS requestId, i.request_place AS requestPlace FROM items i
      WHERE ${isStuck('i')} AND i.state = 'in_doubt'
        AND 'in_doubt' IN (SELECT value FROM json_each(@states))
-       AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
-            OR i.natural_key IN (SELECT value FROM json_each(@keys)))
+       AND ${hasKey('i')}
        AND (@ids = '[]' OR i.id IN (SELECT value FROM json_each(@ids)))
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
   ),

@@ -269,10 +269,8 @@ export function beginRevisions(tx: Tx, begun: readonly NextRevision[]): void {
   const now = tx.clock.now();
   const items = begun.map(({ item }) => item);
   keepRevisions(tx, items, now);
-  leaveRequests(
-    tx,
-    items.filter(({ state }) => isOpenState(state)),
-  );
+  const open = items.filter(({ state }) => isOpenState(state));
+  leaveRequests(tx, open);
   beginMany(
     tx,
     begun.map(({ item, wanted: { operation, byHand }, state, reason }) => [
@@ -288,19 +286,15 @@ export function beginRevisions(tx: Tx, begun: readonly NextRevision[]): void {
 
 /** Supersedes the open revisions, which the API has not received or has refused. */
 export function supersedeRevisions(tx: Tx, items: readonly ItemRow[]): void {
-  endRevisions(
-    tx,
-    items.map((item) => ({ item })),
-  );
+  const ended = items.map((item) => ({ item }));
+  endRevisions(tx, ended);
 }
 
 /** Supersedes open revisions. A reason is given if a person ends them. */
 function endRevisions(tx: Tx, ended: readonly { item: ItemRow; reason?: Reason }[]): void {
   const open = ended.filter(({ item }) => isOpenState(item.state));
-  leaveRequests(
-    tx,
-    open.map(({ item }) => item),
-  );
+  const items = open.map(({ item }) => item);
+  leaveRequests(tx, items);
   const rows = open.map(({ item: { id, state }, reason }) => ({ id, state, reason }));
   move(tx, rows, 'supersede', ({ reason }) => (reason === undefined ? {} : { reason }));
 }
@@ -352,10 +346,8 @@ export function ignoreDeliveries(tx: Tx, ended: readonly { item: ItemRow; reason
 
 /** Takes back the staged deliveries of items, unless the API may have received them. */
 export function takeBackDeliveries(tx: Tx, itemIds: readonly number[]): void {
-  supersedeRevisions(
-    tx,
-    itemsById(tx, itemIds).filter((item) => !mayHaveArrived(item)),
-  );
+  const free = itemsById(tx, itemIds).filter((item) => !mayHaveArrived(item));
+  supersedeRevisions(tx, free);
 }
 
 /**
@@ -380,10 +372,8 @@ export function disownItems(tx: Tx, items: readonly (ItemRow & { recordId: numbe
   // The item of a missing record is missing already.
   const present = kept.filter(({ missingSince }) => missingSince === null);
   if (present.length > 0) SQL.addReleased(tx).run(JSON.stringify(present.map(({ id, recordId }) => [id, recordId])));
-  supersedeRevisions(
-    tx,
-    kept.filter((item) => !mayHaveArrived(item)),
-  );
+  const free = kept.filter((item) => !mayHaveArrived(item));
+  supersedeRevisions(tx, free);
 }
 
 /** Call it when items that had no record are made by a record again. */

@@ -83,6 +83,12 @@ export interface SelectionParameters {
   ids: string;
 }
 
+/** SQL condition on a table of items: true if the selection names the item by its key, or names no keys. */
+export function hasKey(of: string): string {
+  const keys = 'SELECT value FROM json_each(@keys)';
+  return `(@keys = '[]' OR ${of}.key IN (${keys}) OR ${of}.natural_key IN (${keys}))`;
+}
+
 /** What a person selects: the quarantined records of a group, or deliveries. Null if the selected cause is gone. */
 export type Selected =
   | { type: 'records'; group: RecordGroup }

@@ -15,7 +15,7 @@ import type { PassportReplay, ReplaySelection } from '../../domain/ports/replay.
 import { isOpenState, isStuck, itemsById } from '../items/item-row.ts';
 import { reconcileAll } from '../items/reconcile.ts';
 import { hastenDeliveries, takeBackDeliveries } from '../items/revisions.ts';
-import { parametersOf, type SelectionParameters, selectedBy } from '../items/stuck-groups.ts';
+import { hasKey, parametersOf, type SelectionParameters, selectedBy } from '../items/stuck-groups.ts';
 import { statement } from '../store/statement.ts';
 import type { Reads, Tx } from '../store/tx.ts';
 import { blockersOfAll, commonBlockers, completeAmong, type EvaluatedProduct } from './completeness.ts';
@@ -112,8 +112,7 @@ const SQL = {
     `SELECT ${PASSPORT_COLUMNS}, q.state FROM items q CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
      WHERE ${isStuck('q')} AND +q.kind = 'passport'
        AND q.state IN (SELECT value FROM json_each(@states))
-       AND (@keys = '[]' OR p.key IN (SELECT value FROM json_each(@keys))
-            OR p.natural_key IN (SELECT value FROM json_each(@keys)))
+       AND ${hasKey('p')}
        AND (@ids = '[]' OR q.id IN (SELECT value FROM json_each(@ids)))
        AND (@sources = '[]' OR q.source IN (SELECT value FROM json_each(@sources)))`,
   ),
