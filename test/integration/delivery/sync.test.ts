@@ -444,6 +444,8 @@ describe('when the API does not want', () => {
 
   it('a sync gives up on an API that cannot be reached, with everything still due', async () => {
     await given();
+    expect(exitCodeOf(await world.sync())).toBe(0);
+    replaceExport(changed('products', 'P1', { status: 'ACTIVE' }));
     await world.sandbox.close();
     const report = await world.sync({ waitMs: 300 });
     expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
@@ -534,6 +536,22 @@ it('a sync ends with 3 and names the items that the platform cannot accept', cov
   });
   expect(report.items.product).toEqual({ due: 1, delivered: 2 });
 });
+
+it(
+  'a sync names the API, and not an item, where the API is still away as in the sync before',
+  covers('api-down', 'I5'),
+  async () => {
+    await given({ target: NO_CONTACT, profile: { retry: { backoff: { baseMs: 600_000, capMs: 600_000 } } } });
+    await world.sandbox.close();
+    for (const waitMs of [300, 300, 1]) {
+      const { fault } = await world.sync({ waitMs });
+      expect(fault).toMatchObject({
+        code: 'api.unreachable',
+        message: expect.stringContaining('has accepted no request'),
+      });
+    }
+  },
+);
 
 it('a sync ends where a source that shared an item has left the config, and maps its record once the source is back', async () => {
   const source = (id: string) => ({
