@@ -153,7 +153,10 @@ const SQL = {
      ON CONFLICT (stream_id) DO UPDATE SET missing = max(guarded_reads.missing, excluded.missing), read = min(guarded_reads.read, excluded.read), accepted_at = @now`,
   ),
   remove: statement<[number]>('DELETE FROM lost_records WHERE stream_id = ?'),
-  add: statement<[number, number]>('INSERT INTO lost_records (record_id, stream_id) VALUES (?, ?)'),
+  add: statement<[number, string]>(
+    `INSERT INTO lost_records (record_id, stream_id)
+     SELECT CAST(value AS INTEGER), CAST(? AS INTEGER) FROM json_each(?) WHERE TRUE`,
+  ),
   ids: column<[number], number>('SELECT record_id FROM lost_records WHERE stream_id = ?'),
   requeueContenders: statement<[string]>(
     `UPDATE records SET state = 'pending', version = version + 1
@@ -354,7 +357,7 @@ function replaceLostRecords(tx: Tx, streamId: number, recordIds: readonly number
   const changed = [...recordIds.filter((id) => !before.has(id)), ...[...before].filter((id) => !now.has(id))];
   if (changed.length > 0) SQL.requeueContenders(tx).run(JSON.stringify(changed));
   SQL.remove(tx).run(streamId);
-  for (const id of recordIds) SQL.add(tx).run(id, streamId);
+  if (recordIds.length > 0) SQL.add(tx).run(streamId, JSON.stringify(recordIds));
 }
 
 /** The names of the first lost records of a stream. */

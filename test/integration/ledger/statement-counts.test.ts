@@ -246,6 +246,18 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
       expect([...passports.values()].filter(({ blockers }) => blockers.length > 0)).toHaveLength(count);
     });
   },
+  'the end of a read that the guard holds': async ({ ledger }, count) => {
+    await page(ledger, rowsOf(count, 'a'), resultsOf(count, productNamed('a')));
+    const { runId } = await startRun(ledger);
+    const guard = { maxMissing: 0.5, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 1 };
+    const of = { runId, source: 'erp', stream: 'default', seen: createBitmap() };
+    await ledger.stagePage({ ...of, records: rowsOf(2, 'a'), deferMapping: false });
+    const end = { read: 2, creates: 'decide' as const, flagItems: true, guard, uncounted: 0 };
+    return countStatements(async () => {
+      const { guarded } = await ledger.endStream({ ...of, ...end });
+      expect(guarded).not.toBeNull();
+    });
+  },
   'a comparison with the list of the platform': async ({ ledger }, count) => {
     await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
     const entries = Array.from({ length: count }, (_, at) => ({ remoteId: at, fields: { sku: `SKU-P${at}` } }));
