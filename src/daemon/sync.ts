@@ -207,8 +207,9 @@ async function untilDone(
     const isAtRest = outstanding === 0 && nextDueAt !== 0 && !isWaited && !isMapping;
     if (isAtRest && clock.ticks() >= leftAt && !(await stagesPassports(runtime, of))) {
       const left = await leftAwayFault(runtime, { before: clock.now() - waitMs, of });
-      // Only the present answer shows that the API accepts others. If it does not answer, `awayFault` reports that.
-      if (left !== null && !(await runtime.api.isAway(clock.ticks(), abort))) return left;
+      // Only the present answer shows that the API accepts others. If there is none, `awayFault` reports that.
+      if (left !== null) await runtime.api.isAway(clock.ticks(), abort);
+      if (left !== null && runtime.api.unreachableSince() === null) return left;
       leftAt = clock.ticks() + LEFT_LOOK_MS;
     }
     troubleSince = trouble === null ? null : (troubleSince ?? clock.ticks());

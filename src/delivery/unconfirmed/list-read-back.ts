@@ -48,7 +48,12 @@ export async function settleInSlices(
 ): Promise<void> {
   for (let from = 0; from < deliveries.length; from += SETTLED_AT_ONCE) {
     const slice = deliveries.slice(from, from + SETTLED_AT_ONCE);
-    await settle(await Promise.all(slice.map(async (delivery) => ({ delivery, decision: await decide(delivery) }))));
+    const decided = await Promise.allSettled(
+      slice.map(async (delivery) => ({ delivery, decision: await decide(delivery) })),
+    );
+    await settle(decided.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])));
+    const failed = decided.find((one) => one.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 }
 

@@ -2,6 +2,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import { accessOf, type ListName, listShowing } from '../../domain/delivery/scope.ts';
 import { showsInListing, unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
+import { isLedgerFault } from '../../domain/faults.ts';
 import type { Settled } from '../../domain/ports/decision.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
@@ -86,8 +87,20 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions) {
       decision,
       decidedAt,
     }));
-    const stored = await ledger.settle([{ claim: null, settlements, keep: false, groupMax: null }]);
-    for (const [at, one] of decided.entries()) report(one, stored[at]);
+    try {
+      const stored = await ledger.settle([{ claim: null, settlements, keep: false, groupMax: null }]);
+      for (const [at, one] of decided.entries()) report(one, stored[at]);
+    } catch (error) {
+      if (decided.length === 1 || isLedgerFault(error)) throw error;
+      await settleSingly(decided);
+    }
+  }
+
+  /** Stores each decision by itself, so that one which cannot be stored keeps no other back. */
+  async function settleSingly(decided: readonly Decided[]): Promise<void> {
+    const errors: unknown[] = [];
+    for (const one of decided) await settle([one]).catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
   }
 
   function report({ delivery, decision }: Decided, stored: Settled | undefined): void {

@@ -6,7 +6,7 @@ import { kindCreatedBy, noticeCreates } from '../contact/contact.ts';
 import { updateMany } from '../store/many.ts';
 import { column, nextId, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
-import { createNameSet, findItems, type ItemRow, isOpenState, nameOf, reasonText } from './item-row.ts';
+import { createNameSet, findItems, type ItemRow, isOpenState, itemsById, nameOf, reasonText } from './item-row.ts';
 import { mayAskAboutParts } from './parts.ts';
 import { reconcileAll, reconcileItems, type Staged, type StagedItems } from './reconcile.ts';
 import { addHeldCreates, HELD_CREATE, hasPart, heldStreamsOf, insertRefs, refRow, requeueForParts } from './refs.ts';
@@ -48,7 +48,7 @@ const storeDesired = updateMany({
 
 /**
  * Stores the items that the records of a page ask for, with few statements for all of them. Returns what was staged for each item,
- * in the same order. `known` must be the present row of each item.
+ * in the same order. `known` is the row of each item that the ledger had when the batch began.
  */
 export function desireItems(tx: Tx, desires: readonly OwnedDesire[], again: boolean): Staged[] {
   const names = createNameSet();
@@ -84,9 +84,16 @@ export function desireItem(tx: Tx, desired: DesiredItem, owner: ItemOwner, again
 
 /** Stores what is desired of items that are in the ledger. */
 function desireKnown(tx: Tx, desires: readonly OwnedDesire[], again: boolean): StagedItems {
-  const asks = desires.flatMap((desire) =>
-    desire.known === undefined ? [] : [{ ...desire, known: desire.known, asked: askedOf(desire, desire.owner) }],
+  // What the batch has released or kept before may have changed other items of it.
+  const rows = itemsById(
+    tx,
+    desires.flatMap(({ known }) => known?.id ?? []),
   );
+  const stored = new Map(rows.map((row) => [row.id, row]));
+  const asks = desires.flatMap((desire) => {
+    const known = desire.known && stored.get(desire.known.id);
+    return known === undefined ? [] : [{ ...desire, known, asked: askedOf(desire, desire.owner) }];
+  });
   const idsOf = (some: typeof asks): number[] => some.map(({ known }) => known.id);
   const same = asks.filter(({ known, content }) => known.desiredHash === content.hash);
   const parts = same.filter(({ item }) => hasPart(item));

@@ -300,7 +300,8 @@ function reconcileForgotten(tx: Tx, items: readonly ItemRow[], asking: Asking): 
   const records = forgotten.flatMap(({ recordId }) => recordId ?? []);
   const present = new Set(records.length === 0 ? [] : SQL.present(tx).all(JSON.stringify(records)));
   const left = forgotten.filter(({ recordId }) => recordId !== null && present.has(recordId));
-  const others = items.filter((item) => !gaveIdAway(item));
+  const done = new Set(idsOf(forgotten));
+  const others = items.filter(({ id }) => !done.has(id));
   return reconcileItems(tx, itemsById(tx, [...new Set(idsOf([...left, ...others]))]), asking);
 }
 

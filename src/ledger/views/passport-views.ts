@@ -60,7 +60,8 @@ export function passportsOf(
   const rows = productsNamed(reads, names);
   if (rows.size === 0) return new Map();
   const common = passportBlockers(reads);
-  const own = blockersOfAll(reads, [...rows.values()], BLOCKERS_MAX);
+  const products = new Map(Array.from(rows.values(), (row) => [row.id, row]));
+  const own = blockersOfAll(reads, [...products.values()], BLOCKERS_MAX);
   return new Map(
     [...rows].map(([name, { id, state, acknowledged, desired, reason }]) => {
       const blockers = [...common, ...(own.get(id) ?? [])].slice(0, BLOCKERS_MAX);

@@ -24,6 +24,7 @@ function given(
     listing = { complete: true, count: null },
     count = COUNT,
     isApplied = () => true,
+    isStorable = () => true,
     withoutProof = 'hold',
     passes = false,
   }: {
@@ -35,6 +36,8 @@ function given(
     count?: number;
     /** Whether a delivery has not changed since the list was read. */
     isApplied?: (id: number) => boolean;
+    /** Whether the ledger can store the decision about a delivery. */
+    isStorable?: (id: number) => boolean;
     withoutProof?: 'hold' | 'accept';
     /** True if a millisecond passes whenever the time is asked for. */
     passes?: boolean;
@@ -88,6 +91,8 @@ function given(
       endProof: async () => undefined,
       async settle(requests) {
         calls.push(requests.length);
+        const ids = requests.flatMap(({ settlements }) => settlements.map(({ id }) => id));
+        if (!ids.every(isStorable)) throw new Error('This decision breaks a rule of the ledger.');
         return requests.flatMap(({ settlements }) =>
           settlements.map(({ id, revision, decision }) => {
             decisions.push(decision);
@@ -167,6 +172,13 @@ it.each(['reset', 'unclear', 'conflict'] as const)(
     expect(calls).toEqual([1]);
   },
 );
+
+it('a decision that the ledger cannot store keeps no other decision of its read back', async () => {
+  const { decisions, events, resolve } = given('reset', [], { count: 3, isStorable: (id) => id !== 1 });
+  await expect(resolve()).rejects.toThrow('breaks a rule');
+  expect(decisions).toHaveLength(2);
+  expect(events.flatMap((event) => (event.type === 'settled' ? event.key : []))).toEqual(['P0', 'P2']);
+});
 
 it('the read-back reports nothing of a delivery that was settled by somebody else while the list was read', async () => {
   const { decisions, events, resolve } = given('reset', [], { count: 3, isApplied: (id) => id !== 1 });
