@@ -208,8 +208,10 @@ async function untilDone(
     if (isAtRest && clock.ticks() >= leftAt && !(await stagesPassports(runtime, of))) {
       const left = await leftAwayFault(runtime, { before: clock.now() - waitMs, of });
       // Only the present answer shows that the API accepts others. If there is none, `awayFault` reports that.
-      if (left !== null) await runtime.api.isAway(clock.ticks(), abort);
-      if (left !== null && runtime.api.unreachableSince() === null) return left;
+      if (left !== null) {
+        await runtime.api.isAway(clock.ticks(), abort);
+        if (runtime.api.unreachableSince() === null) return left;
+      }
       leftAt = clock.ticks() + LEFT_LOOK_MS;
     }
     troubleSince = trouble === null ? null : (troubleSince ?? clock.ticks());

@@ -50,7 +50,8 @@ const storeDesired = updateMany({
  * Stores the items that the records of a page ask for, with few statements for all of them. Returns what was staged for each item,
  * in the same order. `known` is the row of each item that the ledger had when the batch began.
  */
-export function desireItems(tx: Tx, desires: readonly OwnedDesire[], again: boolean): Staged[] {
+export function desireItems(tx: Tx, desired: readonly OwnedDesire[], again: boolean): Staged[] {
+  const desires = asStored(tx, desired);
   const names = createNameSet();
   const isFirst = desires.map(({ item }) => names.add(item));
   const firsts = desires.filter((_, at) => isFirst[at]);
@@ -78,22 +79,21 @@ export function desireItems(tx: Tx, desires: readonly OwnedDesire[], again: bool
   return isFirst.map((is) => (is ? first : later).next().value ?? null);
 }
 
-export function desireItem(tx: Tx, desired: DesiredItem, owner: ItemOwner, again: boolean): Staged {
-  return desireItems(tx, [{ ...desired, owner }], again)[0] ?? null;
-}
-
-/** Stores what is desired of items that are in the ledger. */
-function desireKnown(tx: Tx, desires: readonly OwnedDesire[], again: boolean): StagedItems {
-  // What the batch has released or kept before may have changed other items of it.
+/** The desires with the present rows of their items: what the batch has released or kept before may have changed or removed them. */
+function asStored(tx: Tx, desires: readonly OwnedDesire[]): OwnedDesire[] {
   const rows = itemsById(
     tx,
     desires.flatMap(({ known }) => known?.id ?? []),
   );
   const stored = new Map(rows.map((row) => [row.id, row]));
-  const asks = desires.flatMap((desire) => {
-    const known = desire.known && stored.get(desire.known.id);
-    return known === undefined ? [] : [{ ...desire, known, asked: askedOf(desire, desire.owner) }];
-  });
+  return desires.map((desire) => ({ ...desire, known: desire.known && stored.get(desire.known.id) }));
+}
+
+/** Stores what is desired of items that are in the ledger. */
+function desireKnown(tx: Tx, desires: readonly OwnedDesire[], again: boolean): StagedItems {
+  const asks = desires.flatMap((desire) =>
+    desire.known === undefined ? [] : [{ ...desire, known: desire.known, asked: askedOf(desire, desire.owner) }],
+  );
   const idsOf = (some: typeof asks): number[] => some.map(({ known }) => known.id);
   const same = asks.filter(({ known, content }) => known.desiredHash === content.hash);
   const parts = same.filter(({ item }) => hasPart(item));

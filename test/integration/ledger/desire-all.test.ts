@@ -9,7 +9,7 @@ import { contentOf, type Item } from '../../../src/domain/item.ts';
 import { naturalKeyOf } from '../../../src/domain/natural-key.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import type { OwnedDesire } from '../../../src/ledger/items/desire.ts';
-import { desireItem, desireItems } from '../../../src/ledger/items/desire.ts';
+import { desireItems } from '../../../src/ledger/items/desire.ts';
 import { findItems, nameOf } from '../../../src/ledger/items/item-row.ts';
 import type { Tx } from '../../../src/ledger/store/tx.ts';
 import { inTransaction } from '../../../src/ledger/store/tx.ts';
@@ -75,11 +75,21 @@ it('a page of items is staged at once as one item after the other, with repeats,
           wanted[at]?.known === undefined && page.findIndex((one) => nameOf(one) === nameOf(page[at]!)) === at;
         const order = [...page.keys()].toSorted((a, b) => Number(isFresh(b)) - Number(isFresh(a)) || a - b);
         const staged: unknown[] = [];
-        for (const at of order) staged[at] = desireItem(tx, desired(tx, [page[at]!])[0]!, owner, false);
+        for (const at of order) [staged[at]] = desireItems(tx, desired(tx, [page[at]!]), false);
         return staged;
       });
       expect(atOnce).toEqual(oneByOne);
     }),
     { numRuns: 60 },
   );
+});
+
+it('an item that was removed since its row was read is inserted again, and is not lost', () => {
+  const page = [product('0', 'one')];
+  const { staged } = stage([page], (tx) => {
+    const [stale] = (desireItems(tx, desired(tx, page), false), desired(tx, page));
+    tx.db.exec("DELETE FROM items WHERE key = '0'");
+    return stale === undefined ? [] : desireItems(tx, [stale], false);
+  });
+  expect(staged).toEqual([['due']]);
 });

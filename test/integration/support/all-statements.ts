@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { DELIVERY_STATES } from '../../../src/domain/delivery/delivery.ts';
 import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
@@ -8,15 +9,7 @@ import { stageRows } from '../../support/ledger/records.ts';
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
 const LIST_STATES: readonly ItemListFilter['state'][] = [
-  'waiting',
-  'due',
-  'sending',
-  'in_doubt',
-  'delivered',
-  'blocked',
-  'rejected',
-  'parked',
-  'superseded',
+  ...DELIVERY_STATES,
   'missing',
   'incomplete',
   'open',
