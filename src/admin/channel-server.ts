@@ -177,7 +177,7 @@ function createAnswer(
       },
     };
     let name = 'unknown';
-    let watching: { stop(): void } | null = null;
+    let watching: { stop(): Promise<void> } | null = null;
     let beat: NodeJS.Timeout | undefined;
     let last: Frame;
     try {
@@ -210,7 +210,7 @@ function createAnswer(
       log.info({ command: name, code: failure.code }, `The command ${name} ended with an error: ${failure.message}`);
     }
     clearInterval(beat);
-    watching?.stop();
+    await watching?.stop();
     send(last);
     response.end();
   };

@@ -18,7 +18,7 @@ export function createLocalAdmin(context: { runtime: Runtime; clock: Clock; abor
           handler.handle(request, { ...context, who, bytes, goesOn: false }),
         );
       } finally {
-        watching?.stop();
+        await watching?.stop();
       }
     },
   };

@@ -6,7 +6,7 @@ import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
-import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { writtenKey } from '../domain/record.ts';
 import { kindWord } from '../domain/words.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -51,20 +51,23 @@ export function readingsOf(key: string): string[] {
  *
  * @throws Fault `item.unknown` for a shortened key that fits several items
  */
-export function findPastedItem(pasted: string, views: LedgerViews, kinds: readonly SubjectKind[]): string {
-  return itemReading(pasted, views, kinds) ?? pasted;
+export async function findPastedItem(pasted: string, reads: Reads, kinds: readonly SubjectKind[]): Promise<string> {
+  return (await itemReading(pasted, reads, kinds)) ?? pasted;
 }
 
 /** Does the same, but returns null for a key that no item has. */
-function itemReading(pasted: string, views: LedgerViews, kinds: readonly SubjectKind[]): string | null {
+async function itemReading(pasted: string, reads: Reads, kinds: readonly SubjectKind[]): Promise<string | null> {
   const readings = readingsOf(pasted);
-  const named = readings.find((key) => kinds.some((kind) => views.item(kind, key) !== null));
-  if (named !== undefined) return named;
+  for (const key of readings) for (const kind of kinds) if ((await reads.item(kind, key)) !== null) return key;
   for (const key of readings) {
     const [, start, end = ''] = SHORTENED.exec(key) ?? [];
     if (start === undefined) continue;
     const fits = (whole: string): boolean => whole.startsWith(start) && whole.endsWith(end);
-    const found = kinds.map((kind) => views.items({ kind, search: start, afterId: 0, limit: CANDIDATES_MAX }).items);
+    const found = await Promise.all(
+      kinds.map(
+        async (kind) => (await reads.itemsAfter({ kind, search: start, afterId: 0, limit: CANDIDATES_MAX })).items,
+      ),
+    );
     const isCut = found.some(({ length }) => length === CANDIDATES_MAX);
     const fitting = found
       .flat()
@@ -84,13 +87,13 @@ function itemReading(pasted: string, views: LedgerViews, kinds: readonly Subject
  */
 export async function findPastedKey(
   pasted: string,
-  { views, isQuarantined }: { views: LedgerViews; isQuarantined: (key: string) => Promise<boolean> },
+  { reads, isQuarantined }: { reads: Reads; isQuarantined: (key: string) => Promise<boolean> },
 ): Promise<string> {
-  const item = itemReading(pasted, views, ITEM_KINDS);
+  const item = await itemReading(pasted, reads, ITEM_KINDS);
   if (item !== null) return item;
   const readings = readingsOf(pasted);
   for (const key of readings) if (await isQuarantined(key)) return key;
-  const near = views.items({ search: readings.at(-1) ?? pasted, afterId: 0, limit: NEAR_MAX }).items;
+  const near = (await reads.itemsAfter({ search: readings.at(-1) ?? pasted, afterId: 0, limit: NEAR_MAX })).items;
   throw fault('item.unknown', `No item and no quarantined record has the key "${pasted}".`, {
     suggestion:
       near.length > 0
@@ -111,11 +114,11 @@ function severalFault(pasted: string, keys: readonly string[]) {
  * The fault for a key that the ledger does not have, with the quarantined row that contains it, or with similar keys if
  * there is none.
  *
- * @param views null if there is no ledger yet
+ * @param reads null if there is no ledger yet
  */
-export function unknownItem(kind: SubjectKind, key: string, views: LedgerViews | null): Fault {
+export async function unknownItem(kind: SubjectKind, key: string, reads: Reads | null): Promise<Fault> {
   const message = `There is no ${kindWord(kind)} "${key}" in the ledger`;
-  const held = views === null ? null : quarantinedRow(key, views);
+  const held = reads === null ? null : await quarantinedRow(key, reads);
   if (held !== null) {
     const { name, source, stream, place } = held;
     const where = `${source}/${stream}, ${formatPlace(place)}`;
@@ -125,9 +128,9 @@ export function unknownItem(kind: SubjectKind, key: string, views: LedgerViews |
       suggestion: `What is wrong with the row: \`dpp-sync ${command}\`.`,
     });
   }
-  const near = views === null ? [] : keysNear(kind, key, views);
+  const near = reads === null ? [] : await keysNear(kind, key, reads);
   const suggestion =
-    views === null
+    reads === null
       ? 'There is no ledger yet: run `dpp-sync sync` first.'
       : near.length > 0
         ? `Did you mean ${near.join(', ')}?`
@@ -136,20 +139,20 @@ export function unknownItem(kind: SubjectKind, key: string, views: LedgerViews |
 }
 
 /** The quarantined row that a printed key names. */
-function quarantinedRow(key: string, views: LedgerViews) {
+async function quarantinedRow(key: string, reads: Reads) {
   for (const name of readingsOf(key)) {
-    const row = views.quarantinedRow(name);
+    const row = await reads.quarantinedRow(name);
     if (row !== null) return { ...row, name };
   }
   return null;
 }
 
 /** Keys and natural keys that contain this text. If there are none, the key that differs from it by a typing error. */
-function keysNear(kind: SubjectKind, key: string, views: LedgerViews): string[] {
-  const { items } = views.items({ kind, search: key, afterId: 0, limit: NEAR_MAX });
+async function keysNear(kind: SubjectKind, key: string, reads: Reads): Promise<string[]> {
+  const { items } = await reads.itemsAfter({ kind, search: key, afterId: 0, limit: NEAR_MAX });
   if (items.length > 0) return items.map((item) => item.key);
   const start = key.slice(0, Math.ceil(key.length / 2));
-  const candidates = views.items({ kind, search: start, afterId: 0, limit: CANDIDATES_MAX }).items;
+  const candidates = (await reads.itemsAfter({ kind, search: start, afterId: 0, limit: CANDIDATES_MAX })).items;
   const meant = suggest(
     key,
     candidates.flatMap((item) => (item.naturalKey === null ? [item.key] : [item.key, item.naturalKey])),

@@ -4,6 +4,7 @@ import { outcomeFault } from '../daemon/faults/outcome-fault.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
 import type { NamedDelivery } from '../domain/ports/unconfirmed.ts';
 import { kindWord } from '../domain/words.ts';
@@ -21,10 +22,11 @@ type Opened = Runtime;
 export async function remoteIdOf(
   unconfirmed: NamedDelivery,
   { kind, given }: { kind: ListableKind; given: string | null },
-  { ledger, views, platform }: Opened,
+  { ledger, reads, platform }: Opened,
   abort: AbortSignal,
 ): Promise<JsonValue> {
-  const remoteId = given === null ? await readBack(unconfirmed, kind, platform, abort) : inOwnType(given, kind, views);
+  const remoteId =
+    given === null ? await readBack(unconfirmed, kind, platform, abort) : await inOwnType(given, kind, reads);
   const other = await ledger.boundTo(kind, remoteId);
   // A worker may have found the item's own id meanwhile. Then the ledger refuses the manual resolution.
   if (other === null || other === unconfirmed.key) return remoteId;
@@ -76,10 +78,9 @@ export function idText(id: JsonValue): string {
  * Converts an id that a person has typed to the type of the platform's ids of this kind: these are either all numbers
  * or all texts.
  */
-export function inOwnType(text: string, kind: SubjectKind, views: Runtime['views']): string | number {
-  const known = views
-    .items({ kind, afterId: 0, limit: KNOWN_LOOKED_AT })
-    .items.find(({ remoteId }) => remoteId !== null)?.remoteId;
+export async function inOwnType(text: string, kind: SubjectKind, reads: Reads): Promise<string | number> {
+  const { items } = await reads.itemsAfter({ kind, afterId: 0, limit: KNOWN_LOOKED_AT });
+  const known = items.find(({ remoteId }) => remoteId !== null)?.remoteId;
   const isNumeral = /^(0|[1-9]\d{0,14})$/.test(text);
   return isNumeral && typeof known !== 'string' ? Number(text) : text;
 }

@@ -40,8 +40,8 @@ const SETTLED: ReadonlySet<DeliveryState> = new Set(['delivered', 'blocked', 're
 export function watchWork(
   { runtime, clock }: { runtime: Runtime; clock: Clock },
   onProgress: (progress: WorkProgress) => void,
-): { stop: () => void } {
-  const { views, bus, api } = runtime;
+): { stop: () => Promise<void> } {
+  const { reads, bus, api } = runtime;
   const streams = new Map<string, WorkProgress['streams'][number]>();
   const lists = new Map<ContactList, WorkProgress['lists'][number]>();
   const authorization = api.authorization();
@@ -94,12 +94,13 @@ export function watchWork(
    * Counts the deliveries that are left. Counting takes long while many are left, so it may take at most a hundredth of
    * the time.
    */
-  function count(): void {
+  async function count(): Promise<void> {
     const now = clock.ticks();
     if (now < countAt) return;
+    countAt = Number.POSITIVE_INFINITY;
     const begin = performance.now();
     try {
-      open = views.openDeliveries();
+      open = await reads.openDeliveries();
     } catch {
       // If the ledger cannot be read, the work itself fails and reports the error. The last count is kept.
     }
@@ -113,15 +114,15 @@ export function watchWork(
 
   const unsubscribe = bus.subscribe(observe);
   const timer = setInterval(() => {
-    count();
+    void count();
     give();
   }, EVERY_MS);
   return {
-    stop() {
+    async stop() {
       clearInterval(timer);
       unsubscribe();
       countAt = Number.NEGATIVE_INFINITY;
-      count();
+      await count();
       give();
     },
   };

@@ -65,7 +65,10 @@ async function list(context: CommandContext): Promise<number> {
   const { output, clock } = context;
   const config = await context.loadConfig();
   const now = clock.now();
-  const kept = await context.withViews(config, async (opened) => opened?.views.daemonNote('alerts')?.alerts ?? []);
+  const kept = await context.withViews(
+    config,
+    async (opened) => (await opened?.reads.daemonNote('alerts'))?.alerts ?? [],
+  );
   const channels = config.alerts.channels.map(({ id, type }) => ({ id, type }));
   const { createAlertBook } = await import('../observe/alerts/alert-book.ts');
   const ids = channels.map(({ id }) => id);

@@ -43,7 +43,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'start',
-    summary: 'the daemon: schedules, workers, dashboard, metrics',
+    summary: 'the daemon: schedules, workers, reads, metrics',
     level: 'info',
     load: async () => (await import('./start.ts')).addStartCommand,
   },

@@ -125,11 +125,11 @@ async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: S
     try {
       first = await sync(runtime, request, clock);
     } finally {
-      watching?.stop();
+      await watching?.stop();
       progress.stop();
     }
     assertFinished(first);
-    story.firstSync(first, examplesOf(runtime.views.quarantined({ afterId: 0, limit: 200 })));
+    story.firstSync(first, examplesOf(await runtime.reads.quarantined({ afterId: 0, limit: 200 })));
 
     const second = await sync(runtime, request, clock);
     assertFinished(second);
@@ -151,7 +151,7 @@ async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: S
     const corrected = await fixBomLine(demoFolder.folder);
     const fourth = await sync(runtime, request, clock);
     assertFinished(fourth);
-    const gated = runtime.views.stuckCauses(EXAMPLES_SHOWN).filter(({ kind }) => kind === 'passport');
+    const gated = (await runtime.reads.stuckCauses(EXAMPLES_SHOWN)).filter(({ kind }) => kind === 'passport');
     story.passports(corrected, fourth, gated);
     return [
       { name: 'first', report: first },

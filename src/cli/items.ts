@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import { assertSources } from '../admin/named.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
-import { standingOf } from '../daemon/views/standing.ts';
+import { standingAsked } from '../daemon/views/standing.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { ItemFilter, ItemState, ItemSummary, LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemFilter, ItemState, ItemSummary } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -59,25 +60,25 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
       output.note(noLedgerText(config));
       return 0;
     }
-    const { views } = opened;
+    const { reads } = opened;
     let left = limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN);
     let afterId = 0;
     const rows: ListedItem[] = [];
     while (left > 0) {
-      const page = views.items({ ...filter, afterId, limit: Math.min(PAGE, left) });
+      const page = await reads.itemsAfter({ ...filter, afterId, limit: Math.min(PAGE, left) });
       if (page.items.length === 0) break;
       left -= page.items.length;
       afterId = page.lastId;
-      const found = filter.state === 'incomplete' ? withBlockers(page.items, views) : page.items;
+      const found = filter.state === 'incomplete' ? await withBlockers(page.items, reads) : page.items;
       if (!output.json) rows.push(...found);
       else for (const item of found) if (!(await output.jsonLine(itemDocument(item)))) return 0;
     }
     if (output.json) return 0;
     if (rows.length === 0) output.note('No item matches.');
     else for (const line of tableOf(rows, output)) if (!(await output.listLine(line))) return 0;
-    if (filter.state === 'missing') for (const note of missingNotes(filter, views, config)) output.note(note);
+    if (filter.state === 'missing') for (const note of await missingNotes(filter, reads, config)) output.note(note);
     if (filter.state === 'incomplete' && rows.length > 0) output.note(INCOMPLETE_NOTE);
-    const more = left === 0 && views.items({ ...filter, afterId, limit: 1 }).items.length > 0;
+    const more = left === 0 && (await reads.itemsAfter({ ...filter, afterId, limit: 1 })).items.length > 0;
     if (more)
       output.note(`There are more items: --limit ${(limit ?? SHOWN) * 10} shows more of them, --json all of them.`);
     return 0;
@@ -85,11 +86,10 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
 }
 
 /** What there is to do about the listed items, and what was done about missing items that are not listed. */
-function missingNotes({ kind, source }: ItemFilter, views: LedgerViews, config: RuntimeConfig): string[] {
+async function missingNotes({ kind, source }: ItemFilter, reads: Reads, config: RuntimeConfig): Promise<string[]> {
   const sources = source === undefined ? config.sources.map(({ id }) => id) : [source];
-  const groups = standingOf(views, config, sources).missingOutcomes.filter(
-    (group) => (kind ?? group.kind) === group.kind,
-  );
+  const { missingOutcomes } = await reads.standing(standingAsked(config, sources));
+  const groups = missingOutcomes.filter((group) => (kind ?? group.kind) === group.kind);
   return [...(groups.some(({ outcome }) => outcome === 'kept') ? [MISSING_NOTE] : []), ...decidedLines(groups)];
 }
 
@@ -99,8 +99,8 @@ const MISSING_NOTE =
 const INCOMPLETE_NOTE = 'For everything that is missing, and the next step: `dpp-sync why KEY`.';
 
 /** Adds to products the first reason why each is not complete. This is not the reason of its delivery. */
-function withBlockers(products: readonly ItemSummary[], views: LedgerViews): ListedItem[] {
-  const passports = views.passports(products.map(({ key }) => key));
+async function withBlockers(products: readonly ItemSummary[], reads: Reads): Promise<ListedItem[]> {
+  const passports = await reads.passportsOf(products.map(({ key }) => key));
   return products.map((item) => ({ ...item, missingFirst: passports.get(item.key)?.blockers[0] ?? null }));
 }
 

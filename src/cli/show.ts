@@ -6,7 +6,8 @@ import type { Reason } from '../domain/delivery/reason.ts';
 import { GUARDED_CHANGE, isGuardedChange } from '../domain/guard-advice.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
-import type { ItemView, LedgerViews, PassportView } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemView, PassportView } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { unmappedCure } from '../domain/unmapped-fields.ts';
 import { eventWord, kindWord, stateWord } from '../domain/words.ts';
 import { memberOf } from '../lib/json.ts';
@@ -42,10 +43,11 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
   const { output } = context;
   const config = await context.loadConfig('ledger');
   return context.withViews(config, async (opened) => {
-    const item = opened?.views.item(kind, findPastedItem(key, opened.views, [kind])) ?? null;
-    if (item === null) throw unknownItem(kind, key, opened?.views ?? null);
+    const reads = opened?.reads ?? null;
+    const item = reads && (await reads.item(kind, await findPastedItem(key, reads, [kind])));
+    if (reads === null || item === null) throw await unknownItem(kind, key, reads);
     const ofProduct = kind === 'product' || kind === 'passport';
-    const passport = ofProduct ? (opened?.views.passport(item.key) ?? null) : null;
+    const passport = ofProduct ? await reads.passport(item.key) : null;
     if (output.json) {
       const document = {
         ...itemDocument(item),
@@ -53,9 +55,9 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
       };
       output.document({ ok: true, item: document, ...(ofProduct ? { passport: passportDocument(passport) } : {}) });
     } else {
-      const step = opened === null ? null : ruleStep(item, opened.views, config);
-      const held = opened === null ? null : heldBy(item, opened.views);
-      const isGuarded = isGuardedChange(item, opened?.views.guardedReads() ?? []);
+      const step = await ruleStep(item, reads, config);
+      const held = await heldBy(item, reads);
+      const isGuarded = isGuardedChange(item, await reads.guardedReads());
       output.print(...itemLines(item, { passport, step, held, isGuarded }, output));
     }
     return 0;
@@ -68,26 +70,26 @@ interface Held {
   reason: Reason;
 }
 
-function heldBy(item: ItemView, views: Pick<LedgerViews, 'accessRefusal' | 'suspended'>): Held | null {
+async function heldBy(item: ItemView, reads: Pick<Reads, 'accessRefusal' | 'suspended'>): Promise<Held | null> {
   const { kind, state, remoteId, source } = item;
   if (state !== 'due' || item.reason !== null) return null;
-  const suspended = remoteId === null && source !== null ? views.suspended([source]) : [];
+  const suspended = remoteId === null && source !== null ? await reads.suspended([source]) : [];
   const unlisted = suspended.find((one) => one.kind === kind)?.reason ?? null;
   if (unlisted !== null) return { text: unlisted.message, reason: unlisted };
-  const refusal = views.accessRefusal(item);
+  const refusal = await reads.accessRefusal(item);
   return refusal === null
     ? null
     : { text: `not sent, because the API refuses other items: ${refusal.message}`, reason: refusal };
 }
 
 /** What to do about a passport that a business rule refuses for a field that no mapping gives; null for all others. */
-function ruleStep(
+async function ruleStep(
   { kind, key, state, reason }: ItemView,
-  views: Pick<LedgerViews, 'item'>,
+  reads: Pick<Reads, 'item'>,
   config: RuntimeConfig,
-): string | null {
+): Promise<string | null> {
   if (kind !== 'passport' || state !== 'blocked' || reason === null) return null;
-  const record = views.item('product', key)?.record ?? null;
+  const record = (await reads.item('product', key))?.record ?? null;
   const cure = unmappedCure(reason, record, passportRulesOf(config).mappedFields);
   return cure === null ? null : `${cure} Then run \`dpp-sync sync ${shellWord(record?.source ?? '')}\`.`;
 }

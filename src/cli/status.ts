@@ -1,16 +1,22 @@
 import type { Command } from 'commander';
 import { createSourcePauses } from '../daemon/schedules/source-pauses.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
-import { type Attention, attentionOf } from '../daemon/views/attention.ts';
 import { nextRunsOf } from '../daemon/views/next-runs.ts';
 import type { OpenedViews } from '../daemon/views/open-views.ts';
-import { standingOf } from '../daemon/views/standing.ts';
+import { standingAsked } from '../daemon/views/standing.ts';
 import { describeWait } from '../daemon/watches.ts';
 import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import { type ImportProofs, UNTRIED } from '../domain/delivery/import-proof.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { BackupStatus, ReloadStatus } from '../domain/ports/daemon-notes.ts';
-import type { Deferred, ItemCounts, RefusedWork, RunView, StreamAccount } from '../domain/ports/ledger/ledger-views.ts';
+import type {
+  Attention,
+  Deferred,
+  ItemCounts,
+  RefusedWork,
+  RunView,
+  StreamAccount,
+} from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { runWarnings } from '../domain/run-warnings.ts';
 import { FULL_BYTES, freeBytesBeside } from '../ledger/file/file.ts';
@@ -105,20 +111,21 @@ async function status(context: CommandContext): Promise<number> {
   const opened = await context.withViews(config, async (ledger) => ledger && look(ledger));
 
   async function look(ledger: OpenedViews): Promise<Found> {
-    const { views } = ledger;
+    const { reads } = ledger;
+    const runs = await reads.sourceRuns(ids);
     return {
       now,
       freeBytes: freeBytesBeside(config.ledger),
-      standing: { items: views.itemCounts(), ...standingOf(views, config, ids) },
-      attention: attentionOf(views, []),
-      apiWait: goingOn(views.apiWait(), now),
-      deferred: views.deferred(),
-      importProofs: views.importProofs(),
-      sources: sourcesWith((source) => views.runs({ source, limit: 1 })[0] ?? null),
+      standing: await reads.standing(standingAsked(config)),
+      attention: await reads.attention([]),
+      apiWait: goingOn(await reads.apiWait(), now),
+      deferred: await reads.deferred(),
+      importProofs: await reads.importProofs(),
+      sources: sourcesWith((source) => runs.find((run) => run.source === source)?.lastRun ?? null),
       notes: {
-        reload: views.daemonNote('reload'),
-        backup: views.daemonNote('backup'),
-        dueRuns: Object.keys(views.daemonNote('dueRuns') ?? {}),
+        reload: await reads.daemonNote('reload'),
+        backup: await reads.daemonNote('backup'),
+        dueRuns: Object.keys((await reads.daemonNote('dueRuns')) ?? {}),
       },
       queue: await queueOf(ledger, context, config),
     };
@@ -133,7 +140,6 @@ async function status(context: CommandContext): Promise<number> {
       stuck: [],
       awaitingReadBack: { count: 0, nextLookAt: null },
       duplicates: { count: 0, whole: 0, examples: [] },
-      otherForms: [],
       ...NO_CONTACT_ATTENTION,
     },
     apiWait: null,
@@ -193,6 +199,7 @@ const NOTHING: Standing = {
   guarded: [],
   failedRuns: [],
   suspended: [],
+  otherForms: [],
   refused: [],
   missing: {},
   missingOutcomes: [],
@@ -235,7 +242,7 @@ function statusDocument(
     causes: facts.causes,
     waitingFor: attention.waitingFor,
     duplicates: attention.duplicates,
-    otherForms: attention.otherForms,
+    otherForms: standing.otherForms,
     ...contactDocument(attention),
     apiWait: found.apiWait && {
       since: isoOrNull(found.apiWait.since),

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { readingsOf, unknownItem } from '../admin/named.ts';
-import type { DashboardViews, Why, WhyStep } from '../domain/ports/ledger/dashboard-views.ts';
+import type { Why, WhyStep } from '../domain/ports/ledger/dashboard-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './text/output.ts';
 import { type Colour, printable } from './text/style.ts';
@@ -29,8 +30,8 @@ async function why(sku: string, context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig('ledger');
   return context.withViews(config, async (opened) => {
-    const found = opened === null ? null : whyOf(sku, await opened.dashboard());
-    if (found === null) throw unknownItem('product', sku, opened?.views ?? null);
+    const found = opened && (await whyOf(sku, opened.reads));
+    if (found === null) throw await unknownItem('product', sku, opened?.reads ?? null);
     const exitCode = found.published && found.steps.every(({ standing }) => standing !== 'stop') ? 0 : 4;
     if (output.json) output.document({ ok: exitCode === 0, ...found });
     else output.print(...whyLines(found, output.paint));
@@ -41,9 +42,9 @@ async function why(sku: string, context: CommandContext): Promise<number> {
 /**
  * Why the passport of a product is published or not; null if the name belongs to no product and to no row of a product.
  */
-function whyOf(name: string, views: DashboardViews): Why | null {
+async function whyOf(name: string, reads: Reads): Promise<Why | null> {
   for (const reading of readingsOf(name)) {
-    const found = views.why(reading);
+    const found = await reads.why(reading);
     if (found !== null) return found;
   }
   return null;

@@ -10,10 +10,7 @@ import { createAlerts, type RunningAlerts, testChannels } from '../observe/alert
 import type { DaemonCare } from './care.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
-import { failedRunsOf } from './views/standing.ts';
 
-/** How many of a source's last runs are searched for a complete one. */
-const RUNS_LOOKED_AT = 50;
 /** The environment variables that a program of a channel gets. Other variables often contain secrets. */
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER'];
 
@@ -25,8 +22,8 @@ interface DaemonAlertsOptions {
 }
 
 /** The alerts of a daemon, which use the new settings after a reload of the config. */
-export function createDaemonAlerts({ runtime, care, clock, log }: DaemonAlertsOptions): RunningAlerts {
-  const { ledger, views, secrets, bus } = runtime;
+export async function createDaemonAlerts({ runtime, care, clock, log }: DaemonAlertsOptions): Promise<RunningAlerts> {
+  const { ledger, reads, secrets, bus } = runtime;
   let settings = runtime.config.alerts.channels;
   let channels = channelsOf(runtime.config);
   /** The config is read at each call, because a reload replaces the settings in it. */
@@ -38,7 +35,7 @@ export function createDaemonAlerts({ runtime, care, clock, log }: DaemonAlertsOp
     return channels;
   };
   const alerts = createAlerts({
-    note: views.daemonNote('alerts'),
+    note: await reads.daemonNote('alerts'),
     keep: (note) => ledger.noteDaemon('alerts', note),
     rules: () => runtime.config.alerts.rules,
     channels: channelsNow,
@@ -59,27 +56,29 @@ export function createDaemonAlerts({ runtime, care, clock, log }: DaemonAlertsOp
   return alerts;
 }
 
-function factsOf(
+async function factsOf(
   { runtime, care, clock }: Pick<DaemonAlertsOptions, 'runtime' | 'care' | 'clock'>,
   watchedSince: AlertFacts['watchedSince'],
-): AlertFacts {
-  const { views, api, config } = runtime;
+): Promise<AlertFacts> {
+  const { reads, api, config } = runtime;
   const { backups } = care;
   const ids = config.sources.map(({ id }) => id);
+  const runs = await reads.sourceRuns(ids);
   const now = clock.now();
   const downSince = api.unreachableSince();
   const reload = care.lastReload();
   return {
     now,
-    sources: config.sources.map(({ id: source, schedule }) => ({
-      source,
-      scheduled: schedule !== null,
-      quarantined: views.quarantinedCount([source]),
-      completeAt:
-        views.runs({ source, limit: RUNS_LOOKED_AT }).find(({ result }) => result === 'complete')?.endedAt ?? null,
-    })),
-    failedRuns: failedRunsOf(views, ids),
-    guarded: views.guardedReads(ids),
+    sources: await Promise.all(
+      config.sources.map(async ({ id: source, schedule }, at) => ({
+        source,
+        scheduled: schedule !== null,
+        quarantined: await reads.quarantinedCount([source]),
+        completeAt: runs[at]?.completeAt ?? null,
+      })),
+    ),
+    failedRuns: runs.flatMap(({ failed }) => failed ?? []),
+    guarded: await reads.guardedReads(ids),
     refusal: refusalOf(api),
     apiDownSince: downSince === null ? null : now - (clock.ticks() - downSince),
     backup: backups.configured

@@ -100,7 +100,7 @@ export async function checkMappings(config: RuntimeConfig): Promise<Mappers> {
 export interface Identities {
   mappers: Mappers;
   /** The identity that the ledger has stored for a stream. */
-  storedOf: (source: string, stream: string) => StreamIdentity | null;
+  storedOf: (source: string, stream: string) => Promise<StreamIdentity | null>;
 }
 
 /** Tries every stream of every source. A failed stream does not stop the others. */
@@ -121,7 +121,7 @@ export async function* checkStreams(
         const isTable = source.connector.fixedColumns === true || columns.length === 0;
         const needed = isTable ? [] : neededColumns(source, stream, config.sources);
         const mapper = stream.key.length === 0 ? mappers.of(source.id) : null;
-        const stored = storedOf(source.id, stream.name);
+        const stored = await storedOf(source.id, stream.name);
         const identity = mapper && rowIdentityOf({ name: stream.name, reads }, { mapper, stored });
         const warnings = [
           ...ofStream,

@@ -1,4 +1,5 @@
 import type { Mapper } from '../domain/mapping.ts';
+import type { DaemonNotes } from '../domain/ports/daemon-notes.ts';
 import type { RunTrigger } from '../domain/ports/intake.ts';
 import type { RunView } from '../domain/ports/ledger/ledger-views.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -56,9 +57,10 @@ export async function createDaemon(options: DaemonOptions) {
     ...shared,
     command: 'start',
     showFailedJobs: true,
+    readsApart: true,
     beforeMapping: (of) => (of === 'replay' ? reload.lookStrictly() : reload.look()),
   });
-  const { ledger, queues, api, target, engine, views, bus } = opened;
+  const { ledger, queues, api, target, engine, reads, bus } = opened;
   const scrub = (text: string) => secrets.scrub(text);
   const sentLog = createSentLog({ log, clock });
   bus.subscribe((event) => sentLog.observe(event));
@@ -77,15 +79,30 @@ export async function createDaemon(options: DaemonOptions) {
     clock,
     log,
   });
-  const backups = createBackups({ config, ledgerId: opened.ledgerId, ledger, views, emit: bus.emit, clock, log });
+  const backups = createBackups({
+    config,
+    ledgerId: opened.ledgerId,
+    ledger,
+    last: await reads.daemonNote('backup'),
+    emit: bus.emit,
+    clock,
+    log,
+  });
   const care = createCare({ reload, backups, listeners, pausedUntil, clock });
-  const alerts = createDaemonAlerts({ runtime: opened, care, clock, log });
-  const pull = announced(opened, { queues, emit: bus.emit, views, log, scrub });
+  const alerts = await createDaemonAlerts({ runtime: opened, care, clock, log });
+  const pull = announced(opened, { queues, emit: bus.emit, reads, log, scrub });
   const runtime: Runtime = { ...opened, care, alerts, pull };
   const startedAt = clock.now();
   let stopping: Promise<void> | null = null;
 
-  const { dueRuns, pulls, scheduler } = createDaemonRuns({ runtime, pausedUntil, scrub, clock, log });
+  const { dueRuns, pulls, scheduler } = createDaemonRuns({
+    runtime,
+    due: await reads.daemonNote('dueRuns'),
+    pausedUntil,
+    scrub,
+    clock,
+    log,
+  });
   const authorizationWatch = createAuthorizationWatch({
     api,
     target,
@@ -168,11 +185,17 @@ export async function createDaemon(options: DaemonOptions) {
     scheduler.start();
     backups.start();
     alerts.start();
-    requestLeftRuns(config, { scheduler, dueRuns, lastRun: (source) => views.runs({ source, limit: 1 })[0], log });
+    const runs = await reads.sourceRuns(config.sources.map(({ id }) => id));
+    requestLeftRuns(config, {
+      scheduler,
+      dueRuns,
+      lastRun: (source) => runs.find((one) => one.source === source)?.lastRun ?? undefined,
+      log,
+    });
     warnIfIdle(config, log);
     following = reload.follow(watching.signal);
     watchingExports = watchExports(
-      { config, ledger, views, dueRuns, scheduler, pulling: () => runtime.pulling(), clock, log },
+      { config, ledger, reads, dueRuns, scheduler, pulling: () => runtime.pulling(), clock, log },
       watching.signal,
     );
   } catch (error) {
@@ -202,14 +225,16 @@ export type Daemon = Awaited<ReturnType<typeof createDaemon>>;
 /** The runs of a daemon: when they are due, and the queue that starts them. */
 function createDaemonRuns(options: {
   runtime: Runtime;
+  /** The runs that the last daemon has left. */
+  due: DaemonNotes['dueRuns'] | null;
   pausedUntil: (source: string, at: number) => number | null;
   scrub: (text: string) => string;
   clock: Clock;
   log: Logger;
 }) {
-  const { runtime, pausedUntil, scrub, clock, log } = options;
-  const { config, ledger, views, queues } = runtime;
-  const dueRuns = createDueRuns({ ledger, views, clock, log });
+  const { runtime, due, pausedUntil, scrub, clock, log } = options;
+  const { config, ledger, queues } = runtime;
+  const dueRuns = createDueRuns({ ledger, note: due, clock, log });
   const pulls = createPullQueue({
     queues,
     hasSource: (source) => config.sources.some(({ id }) => id === source),

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import type { Operation } from '../domain/delivery/operation.ts';
-import type { SourceCounts } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { kindWord } from '../domain/words.ts';
 import { freeBytesBeside } from '../ledger/file/file.ts';
@@ -33,7 +32,7 @@ export function observeDaemon(options: {
   const { runtime, care, alerts, nextRun, isStopping, version, clock, log } = options;
   const { bus, ledger, queues } = runtime;
   const state = createCurrentState({ runtime, nextRun, clock });
-  const metrics = createMetrics({ version, figures: createFigures({ runtime, care, alerts, clock, log }) });
+  const metrics = createMetrics({ version, figures: createFigures({ runtime, state, care, alerts, clock, log }) });
   const activity = createActivity(clock);
   const health = createHealth({
     touchLedger: () => ledger.touch(),
@@ -92,6 +91,7 @@ const COUNT_WITHIN_MS = 4000;
 
 interface FiguresOptions {
   runtime: Runtime;
+  state: ReturnType<typeof createCurrentState>;
   care: DaemonCare;
   alerts: RunningAlerts;
   clock: Clock;
@@ -102,40 +102,15 @@ interface FiguresOptions {
  * Reads the values that only the metrics show. Counts of the ledger are kept for a time, so that frequent requests do
  * not repeat the work.
  */
-function createFigures({ runtime, care, alerts, clock, log }: FiguresOptions): () => Promise<Figures> {
+function createFigures({ runtime, state, care, alerts, clock, log }: FiguresOptions): () => Promise<Figures> {
   const { counting, api } = runtime;
   const counted = keptAnswer(() => counting.sourceCounts(clock.now()), COUNTS_KEPT_MS, clock);
+  const counts = inTime(async () => (await counted()).value, { clock, log });
+  const standing = inTime(() => state.standing(), { clock, log });
   let loadedAt = clock.now();
   care.onReload(() => {
     loadedAt = clock.now();
   });
-
-  let last: SourceCounts | null = null;
-  let failed = false;
-
-  async function count(): Promise<SourceCounts | null> {
-    try {
-      ({ value: last } = await counted());
-      failed = false;
-    } catch (error) {
-      last = null;
-      // The metrics are read every few seconds, so a failure that lasts is logged once.
-      if (!failed) log.warn({ error: messageOf(error) }, 'The ledger could not be counted for the metrics.');
-      failed = true;
-    }
-    return last;
-  }
-
-  /** A request does not wait for a count that takes long. It gets the previous count, or none at first. */
-  async function counts(): Promise<SourceCounts | null> {
-    const timer = new AbortController();
-    const late = clock.sleep(COUNT_WITHIN_MS, timer.signal).then(() => last);
-    try {
-      return await Promise.race([count(), late]);
-    } finally {
-      timer.abort();
-    }
-  }
 
   return async () => {
     const { sources, ledger } = runtime.config;
@@ -143,6 +118,8 @@ function createFigures({ runtime, care, alerts, clock, log }: FiguresOptions): (
     return {
       now: clock.now(),
       streams: sources.flatMap(({ id: source, streams }) => streams.map(({ name: stream }) => ({ source, stream }))),
+      standing: await standing(),
+      ...(await state.surroundings()),
       counts: await counts(),
       running: runtime.pulling(),
       learntRate: api.learntRate(),
@@ -155,6 +132,41 @@ function createFigures({ runtime, care, alerts, clock, log }: FiguresOptions): (
         .map(({ id }) => ({ channel: id, ...(alerts.sent().get(id) ?? { sent: 0, failed: 0 }) })),
       config: { loadedAt, refused: care.lastReload()?.ok === false },
     };
+  };
+}
+
+/**
+ * Reads the ledger for the metrics, which may not fail or come late because of it: null where it cannot be read, and the
+ * answer before where this one takes long; null at first.
+ */
+function inTime<T>(
+  read: () => Promise<T>,
+  { clock, log }: Pick<FiguresOptions, 'clock' | 'log'>,
+): () => Promise<T | null> {
+  let last: T | null = null;
+  let failed = false;
+
+  async function tried(): Promise<T | null> {
+    try {
+      last = await read();
+      failed = false;
+    } catch (error) {
+      last = null;
+      // The metrics are read every few seconds, so a failure that lasts is logged once.
+      if (!failed) log.warn({ error: messageOf(error) }, 'The ledger could not be counted for the metrics.');
+      failed = true;
+    }
+    return last;
+  }
+
+  return async () => {
+    const timer = new AbortController();
+    const late = clock.sleep(COUNT_WITHIN_MS, timer.signal).then(() => last);
+    try {
+      return await Promise.race([tried(), late]);
+    } finally {
+      timer.abort();
+    }
   };
 }
 

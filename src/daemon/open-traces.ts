@@ -14,7 +14,8 @@ export async function openTraces(
   { observe: { traces } }: RuntimeConfig,
   options: {
     ledger: string;
-    views: LedgerViews;
+    /** Reads in this thread, because each page asks. */
+    views: Pick<LedgerViews, 'item' | 'run'>;
     version: string;
     clock: Clock;
     log: Logger;

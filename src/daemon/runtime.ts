@@ -9,9 +9,8 @@ import type { RequestGate } from '../delivery/rate/request-gate.ts';
 import type { Recheck } from '../delivery/recheck.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
-import type { Asked, DashboardViews } from '../domain/ports/ledger/dashboard-views.ts';
 import type { Ledger } from '../domain/ports/ledger/ledger.ts';
-import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { FormReplay, FormReplayOutcome } from '../domain/ports/replay.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
 import { createLedgerReader } from '../ledger/reader/ledger-reader.ts';
@@ -61,6 +60,8 @@ export interface RuntimeOptions {
   queueTiming?: StallTiming | undefined;
   /** For benchmarks, in which all compared programs have the same number of connections. */
   connections?: number | undefined;
+  /** True to read the ledger in a separate thread, so that no answer takes time of the thread that syncs. */
+  readsApart?: boolean | undefined;
   /** Numbers in [0, 1). */
   random?: () => number;
 }
@@ -74,11 +75,10 @@ export interface Runtime extends Pick<Pulls, 'pull' | 'pulling' | 'hasPull' | 'c
   ledger: Ledger;
   /** A random id that never changes for this ledger. */
   ledgerId: string;
-  views: LedgerViews;
-  /** The ledger's views for the dashboard, which a separate thread reads. The thread starts at the first question. */
-  dashboard: Asked<DashboardViews>;
+  /** The reader of the ledger: in a daemon a separate thread, which starts at the first question. */
+  reads: Reads;
   /** Counts for the metrics, which another separate thread reads. */
-  counting: Pick<Asked<DashboardViews>, 'sourceCounts'>;
+  counting: Pick<Reads, 'sourceCounts'>;
   target: Target;
   /** Requests that people make beside the deliveries. */
   platform: PlatformRequests;
@@ -174,11 +174,21 @@ async function runtimeOn(
 ): Promise<Runtime> {
   const { config, secrets, clock, log, queueTiming, connections, random = Math.random, beforeMapping } = options;
   const { profile } = config;
-  const { target, reader } = client;
+  const { target } = client;
   const ledger = await withValuesByHand(opened, mappers);
   const { views } = ledger;
   const bus = createEventBus({ log });
   const { emit } = bus;
+  const readerData = {
+    file: config.ledger,
+    ledgerId: ledger.id,
+    forms: wireFormsOf(profile),
+    passportRules: () => rules,
+  };
+  const reader = options.readsApart === true ? createLedgerReader(readerData) : null;
+  const reads = reader?.reads ?? ledger.reads;
+  // Counts have a separate reader, because counting a million items takes long and a page must not wait for it.
+  const counting = createLedgerReader({ ...readerData, warms: false });
   const { voided } = await ledger.recover(profile.settlingDelayMs.reset);
   await ledger.defineLookups(mappers.lookups(), { isAll: true });
   const url = config.queue.kind === 'embedded' ? 'embedded' : config.queue.url;
@@ -188,7 +198,7 @@ async function runtimeOn(
   const traces = await openTraces(config, { ledger: ledger.id, views, version: options.version, clock, log });
   if (traces !== null) bus.subscribe((event) => traces.observe(event));
   const onPageStored = traces?.pageStored;
-  const mapping = createMapping({ queues, ledger, views, mapperOf, emit: emitAndWake, clock, onPageStored });
+  const mapping = createMapping({ queues, ledger, mapperOf, emit: emitAndWake, clock, onPageStored });
   const { mapQueue } = mapping;
   const pauseWatch = createPauseWatch(queues);
 
@@ -209,7 +219,7 @@ async function runtimeOn(
     ledger,
     queues,
     target,
-    reader,
+    reader: client.reader,
     profile,
     clock,
     random,
@@ -218,10 +228,10 @@ async function runtimeOn(
     scrub: (text) => secrets.scrub(text),
     connections,
     gate,
-    views,
+    reads,
     assumesEmpty: config.target.firstContact === 'assume-empty',
     ownPublishKey: config.target.publishKey !== null,
-    failedJobs: options.showFailedJobs ? { views, replay: (id) => replayDelivery(id, replayNow) } : null,
+    failedJobs: options.showFailedJobs ? { reads, replay: (id) => replayDelivery(id, replayNow) } : null,
     isStaging: () => pulls.pulling().length > 0 || mapping.busy(),
     async eachRound() {
       await pauseWatch.look();
@@ -245,11 +255,6 @@ async function runtimeOn(
   });
   const outageWatch = createOutageWatch({ api, clock, emit, log });
   const openedAt = clock.ticks();
-  const forms = wireFormsOf(profile);
-  const readerData = { file: config.ledger, ledgerId: ledger.id, forms, passportRules: () => rules };
-  const ledgerReader = createLedgerReader(readerData);
-  // Counts have a separate reader, because counting a million items takes long and a page must not wait for it.
-  const countingReader = createLedgerReader({ ...readerData, warms: false });
   const settings = createReplaceSettings({
     config,
     rules,
@@ -262,15 +267,14 @@ async function runtimeOn(
     mapQueue: workers.mapQueue,
   });
   const hasAnswered = () => api.hasAnsweredSince(openedAt);
-  const apiWaitWatch = createApiWaitWatch({ api, ledger, views, hasAnswered, emit, log });
+  const apiWaitWatch = createApiWaitWatch({ api, ledger, noted: views.apiWait(), hasAnswered, emit, log });
 
   return {
     config,
     ledger,
     ledgerId: ledger.id,
-    views,
-    dashboard: ledgerReader.views,
-    counting: countingReader.views,
+    reads,
+    counting: counting.reads,
     target,
     platform,
     secrets,
@@ -312,8 +316,8 @@ async function runtimeOn(
         () => target.close(),
         async () => traces?.close(),
         // The readers close before the ledger, because the log is removed when the last connection is closed.
-        () => ledgerReader.close(),
-        () => countingReader.close(),
+        async () => reader?.close(),
+        () => counting.close(),
         () => ledger.close(),
       ]);
     },

@@ -1,12 +1,12 @@
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
-import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemCounts, LedgerStanding, StreamAccount, WaitingGroup } from '../domain/ports/ledger/ledger-views.ts';
 import { runWarnings } from '../domain/run-warnings.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { withAnySignal } from '../lib/with-any-signal.ts';
-import { causesOf, type LedgerStanding } from '../observe/causes.ts';
+import { causesOf, type Figured } from '../observe/causes.ts';
 import type { EventBus } from '../observe/event-bus.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/event-counts.ts';
 import { type Acceptance, accept } from './accept.ts';
@@ -16,7 +16,7 @@ import { refusedOperationWarnings, refusedScopeFault } from './faults/refused-sc
 import { passportRulesOf } from './passport-rules.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
-import { type SourcesStanding, standingOf } from './views/standing.ts';
+import { standingAsked } from './views/standing.ts';
 
 export interface SyncRequest {
   /** The ids of the sources; an empty list stands for all sources. */
@@ -37,7 +37,7 @@ export interface SyncRequest {
   askedBy?: string | undefined;
 }
 
-export interface SyncReport extends SourcesStanding {
+export interface SyncReport extends LedgerStanding {
   runs: StreamAccount[];
   items: ItemCounts;
   /** The sources whose mapping has changed, with the number of stored rows that the sync has mapped again. */
@@ -56,7 +56,7 @@ export interface SyncReport extends SourcesStanding {
 }
 
 /** Returns 0 for success, 4 if something needs a person or still waits, and otherwise the exit code of the fault. */
-export function exitCodeOf(report: LedgerStanding & { fault: { exitCode: number } | null; left?: number }): number {
+export function exitCodeOf(report: Figured & { fault: { exitCode: number } | null; left?: number }): number {
   if (report.fault) return report.fault.exitCode;
   return causesOf(report).length > 0 || (report.left ?? 0) > 0 ? 4 : 0;
 }
@@ -81,7 +81,7 @@ const LOOK_MAX_MS = 2000;
  * Pulls the sources, maps and delivers until all automatic work is done. A source that cannot be read does not stop the others.
  */
 export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<SyncReport> {
-  const { config, views, bus } = runtime;
+  const { config, reads, bus } = runtime;
   const startedAt = clock.ticks();
   const begunAt = clock.now();
   const requests = createRequestCounts();
@@ -109,7 +109,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
           runIds.push(pulled.runId);
           if (pulled.remapped > 0) remapped.push({ source, rows: pulled.remapped });
         } catch (error) {
-          const [last] = views.runs({ source, limit: 1 });
+          const [last] = await reads.lastRuns({ source, limit: 1 });
           if (last !== undefined && last.startedAt >= begunAt) failed.push(...last.streams);
           // A source that cannot be read says more than one whose rows are refused.
           if (problem === null || problem.code === 'source.refused') problem = faultOf(error, source);
@@ -127,30 +127,31 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     unsubscribe();
   }
   const items = await landed(runtime, selected, clock);
-  const runs = runIds.flatMap((id) => views.run(id)?.streams ?? []);
+  const runs = (await Promise.all(runIds.map((id) => reads.run(id)))).flatMap((run) => run?.streams ?? []);
+  const standing = await reads.standing(standingAsked(config, selected));
   return {
+    ...standing,
     runs,
     items,
     remapped,
-    ...standingOf(views, config, selected),
     accepted,
     requests: requests.counts,
     durationMs: clock.ticks() - startedAt,
     fault: problem,
     warnings: [
       ...runWarnings([...runs, ...failed]),
-      ...warningsOf(runtime),
+      ...(await warningsOf(runtime)),
       ...(await refusedOperationWarnings(runtime)),
     ],
-    waitingFor: views.waitingFor(20, selected),
+    waitingFor: await reads.waitingFor(20, selected),
     left: leftOf(items),
   };
 }
 
-async function landed({ views }: Runtime, sources: readonly string[], clock: Clock): Promise<ItemCounts> {
+async function landed({ reads }: Runtime, sources: readonly string[], clock: Clock): Promise<ItemCounts> {
   const since = clock.ticks();
   for (;;) {
-    const items = views.itemCounts(sources);
+    const items = await reads.itemCounts(sources);
     const isFlying = Object.values(items).some(({ sending = 0 }) => sending > 0);
     if (!isFlying || clock.ticks() - since >= LANDING_MS) return items;
     await clock.sleep(LANDING_LOOK_MS);
@@ -275,10 +276,9 @@ function leftOf(items: ItemCounts): number {
   return Object.values(items).reduce((sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0), 0);
 }
 
-function warningsOf(runtime: Runtime): string[] {
-  return runtime.views
-    .bomCycles(20)
-    .map((path) => `The bill of materials of ${path[0]} contains itself: ${path.join(' → ')}.`);
+async function warningsOf({ reads }: Runtime): Promise<string[]> {
+  const cycles = await reads.bomCycles(20);
+  return cycles.map((path) => `The bill of materials of ${path[0]} contains itself: ${path.join(' → ')}.`);
 }
 
 /** The pause after something has happened. */

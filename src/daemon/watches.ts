@@ -4,7 +4,6 @@ import type { ApiHealth, FailingWrites } from '../delivery/admission/api-health.
 import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import { pausedFault } from '../domain/faults.ts';
 import type { CareLedger } from '../domain/ports/ledger/care-ledger.ts';
-import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -18,16 +17,16 @@ import type { Logger } from '../lib/logging/logging.ts';
 export function createApiWaitWatch(options: {
   api: ApiHealth;
   ledger: Pick<CareLedger, 'noteApiWait'>;
-  views: Pick<LedgerViews, 'apiWait'>;
+  /** The wait in the ledger. The wait of an earlier process stays there until the API has answered this process. */
+  noted: ApiWait | null;
   /** True if the API has ever answered this process. */
   hasAnswered: () => boolean;
   emit: Emit;
   log: Logger;
 }) {
-  const { api, ledger, views, hasAnswered, emit, log } = options;
+  const { api, ledger, hasAnswered, emit, log } = options;
   let waiting = false;
-  /** The wait in the ledger. The wait of an earlier process stays there until the API has answered this process. */
-  let noted = views.apiWait();
+  let { noted } = options;
 
   function report(wait: ApiWait | null): void {
     if ((wait !== null) === waiting) return;

@@ -1,8 +1,8 @@
 import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { ImportLedger } from '../domain/ports/ledger/import-ledger.ts';
-import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { PassportLedger } from '../domain/ports/ledger/passport-ledger.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { UnconfirmedLedger } from '../domain/ports/ledger/unconfirmed-ledger.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
@@ -56,9 +56,9 @@ export interface DeliveryOptions {
   /** Whether publishing has a separate API key. */
   ownPublishKey: boolean;
   /** Describes the operation and the item of a delivery, for the log. */
-  views?: Pick<LedgerViews, 'delivery'>;
+  reads?: Pick<Reads, 'delivery'>;
   /** Null in a process that does not show failed jobs. */
-  failedJobs: { views: LedgerViews; replay: FailedJobsOptions['replay'] } | null;
+  failedJobs: { reads: Reads; replay: FailedJobsOptions['replay'] } | null;
   /** Called at intervals for work that has to continue beside the deliveries. */
   eachRound: () => Promise<void>;
   /**
@@ -128,7 +128,7 @@ export function createDelivery(options: DeliveryOptions) {
     onDropped: (deliveries) => dispatcher.done(deliveries.map(({ id }) => id)),
     clock,
   });
-  const deadLetter = createDeadLetter({ ledger, views: options.views, log, scrub });
+  const deadLetter = createDeadLetter({ ledger, reads: options.reads, log, scrub });
   const claims = createClaims({ ledger, queue, health, dispatcher, bulk, deadLetter, clock });
   const path = createDeliveryPath({ ...parts, readable, admission, claims, dispatcher, deadLetter });
 

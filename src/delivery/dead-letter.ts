@@ -2,7 +2,7 @@ import type { Reason } from '../domain/delivery/reason.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
-import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
@@ -27,13 +27,13 @@ export function createDeadLetter(options: {
   log: Pick<Logger, 'error'>;
   scrub: (text: string) => string;
   /** Describes the operation and the item of a delivery, for the log. */
-  views?: Pick<LedgerViews, 'delivery'> | undefined;
+  reads?: Pick<Reads, 'delivery'> | undefined;
 }): DeadLetter {
-  const { ledger, views, log, scrub } = options;
+  const { ledger, reads, log, scrub } = options;
 
-  function describe(id: number): object {
+  async function describe(id: number): Promise<object> {
     try {
-      const { source, kind, key } = views?.delivery(id) ?? {};
+      const { source, kind, key } = (await reads?.delivery(id)) ?? {};
       return { source, kind, key };
     } catch {
       // The ledger cannot be read. The dead letter cannot be stored then either, and the caller gets that error.
@@ -46,7 +46,7 @@ export function createDeadLetter(options: {
     const reason: Reason = { code: 'internal', message: `The delivery cannot be sent: ${message}` };
     for (const { id: deliveryId } of isAgain ? [] : deliveries) {
       log.error(
-        { deliveryId, ...describe(deliveryId), err: error },
+        { deliveryId, ...(await describe(deliveryId)), err: error },
         'A delivery cannot be attempted and is dead-lettered.',
       );
     }

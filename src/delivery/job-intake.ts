@@ -1,5 +1,5 @@
 import { lostJobsFault } from '../domain/faults.ts';
-import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -99,7 +99,7 @@ const SHOWN_MAX = 1000;
 
 export interface FailedJobsOptions {
   queues: Queues;
-  views: LedgerViews;
+  reads: Reads;
   /** Maps the stored record of a delivery again and stages it. `message` is a sentence about the result. */
   replay: (deliveryId: number) => Promise<{ staged: number; message: string }>;
 }
@@ -108,14 +108,14 @@ export interface FailedJobsOptions {
  * Shows deliveries that need a person as failed jobs of the `deliver` queue, so that Retry in a dashboard is a replay. The ledger
  * decides which deliveries are shown. Jobs are added and dropped until they agree with the ledger.
  */
-export function createFailedJobs({ queues, views, replay }: FailedJobsOptions) {
+export function createFailedJobs({ queues, reads, replay }: FailedJobsOptions) {
   /** Deliveries whose job was enqueued and may not be received yet. They are not among the failed jobs, and get no second job. */
   const enqueued = new Set<number>();
 
   return {
     /** Makes the failed jobs agree with the ledger. */
     async reconcile() {
-      const stuck = views.stuck(SHOWN_MAX);
+      const stuck = await reads.stuck(SHOWN_MAX);
       const wanted = new Map(stuck.map((delivery) => [delivery.id, delivery]));
       const shown = new Set<number>();
       const outdated: string[] = [];
@@ -147,7 +147,7 @@ export function createFailedJobs({ queues, views, replay }: FailedJobsOptions) {
      */
     async process(job: ReceivedJob): Promise<JobResult> {
       const id = stuckDeliveryOf(job);
-      const delivery = id === null ? null : views.delivery(id);
+      const delivery = id === null ? null : await reads.delivery(id);
       if (id !== null) enqueued.delete(id);
       // The ledger decides. If the delivery has changed its state since, the job has nothing to do.
       if (!delivery?.needsPerson || !shows(job, delivery)) {

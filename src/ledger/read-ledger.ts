@@ -1,11 +1,10 @@
 import type { WireForms } from '../domain/delivery/wire-form.ts';
 import type { PassportRules } from '../domain/passport.ts';
-import type { DashboardViews } from '../domain/ports/ledger/dashboard-views.ts';
-import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { LedgerHolder } from './file/lock.ts';
+import { readsHere } from './reads.ts';
 import { readMeta } from './store/meta.ts';
 import { assertPresentSchema, openToRead } from './upgrade/open.ts';
-import { createViews } from './views/views.ts';
 
 /**
  * Opens the ledger for reading only, beside a process that writes it. Null if there is no ledger yet.
@@ -13,23 +12,18 @@ import { createViews } from './views/views.ts';
  * @throws Fault `ledger.restored` if a ledger was here and is gone, `ledger.linked`, `ledger.unreadable`, `ledger.newer` or
  *   `ledger.older`
  */
-export function openLedgerViews(options: {
+export function openLedgerReads(options: {
   file: string;
   passportRules: PassportRules;
   /** The forms in which the profile of this process sends items. */
   forms: WireForms;
-}): { id: string; views: LedgerViews; dashboard(): Promise<DashboardViews>; close(): void } | null {
+}): { id: string; reads: Reads; close(): void } | null {
   const db = openToRead(options.file);
   if (!db) return null;
   assertPresentSchema(db, options.file);
   return {
     id: readMeta({ db }, 'id') ?? '',
-    views: createViews({ db, passportRules: options.passportRules, wireForms: options.forms }),
-    async dashboard() {
-      // Most commands do not need this view.
-      const { createDashboardViews } = await import('./dashboard/dashboard-views.ts');
-      return createDashboardViews(db, options.passportRules, options.forms);
-    },
+    reads: readsHere({ db, passportRules: options.passportRules, wireForms: options.forms }),
     close: () => void db.close(),
   };
 }

@@ -7,6 +7,7 @@ import type { ContactRules } from '../domain/ports/first-contact.ts';
 import type { MissingGuard } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads as LaterReads } from '../domain/ports/ledger/reads.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -74,6 +75,7 @@ import {
   valuesByHand,
 } from './people/people.ts';
 import { readHolder } from './read-ledger.ts';
+import { readsHere } from './reads.ts';
 import { endStream } from './records/end-stream.ts';
 import { decideReleasedItemsOf, settleHeldCreates } from './records/guarded-items.ts';
 import { acceptGuarded } from './records/guarded-reads.ts';
@@ -82,7 +84,7 @@ import { defineLookups, findLookups } from './records/lookups.ts';
 import { endRun, identifyRecords, itemRecords, remapRecords, startRun, storeIdentity } from './records/runs.ts';
 import { stagePage } from './records/stage-page.ts';
 import { stageRecords } from './records/staging.ts';
-import { pendingRecords, recordsByKey } from './records/streams.ts';
+import { pendingRecords, pendingSources, recordsByKey } from './records/streams.ts';
 import { STEPS } from './schema.ts';
 import { type Sqlite } from './store/database.ts';
 import { createGroupCommit } from './store/group-commit.ts';
@@ -123,6 +125,8 @@ export interface SqliteLedger extends Ledger {
   /** A random id that never changes for this ledger. The names of the queues contain it. */
   id: string;
   views: LedgerViews;
+  /** Answers questions in this process. */
+  reads: LaterReads;
   /**
    * Why this process may not write to the ledger any more; null while it may. Once it has a value it never becomes null
    * again.
@@ -211,6 +215,8 @@ function compose(
   return {
     id,
     views: createViews({ db, passportRules, wireForms: options.forms }),
+    reads: readsHere({ db, passportRules, wireForms: options.forms }),
+    pendingSources: () => pendingSources(ledger),
     lost: () => commit.failed() ?? lost(),
     recover: (settlingDelayMs) =>
       commit.run((tx) => {

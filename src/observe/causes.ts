@@ -1,28 +1,13 @@
 // Why a ledger needs a person after all automatic work has ended. Exit code 4 stands for one or more of these causes, and each
 // names the command that shows it.
 
-import type { Suspended } from '../domain/ports/first-contact.ts';
-import type { GuardedRead } from '../domain/ports/guarded-read.ts';
-import type { ItemCounts, ItemState, PassportCounts, RefusedWork } from '../domain/ports/ledger/ledger-views.ts';
-
-/** The last run of a source, if it has failed. */
-export interface FailedRun {
-  source: string;
-  error: string;
-}
+import type { ItemState, LedgerStanding } from '../domain/ports/ledger/ledger-views.ts';
 
 /** The figures of a ledger that show whether it needs a person. */
-export interface LedgerStanding {
-  items: ItemCounts;
-  passports: PassportCounts;
-  quarantined: number;
-  guarded: readonly GuardedRead[];
-  failedRuns: readonly FailedRun[];
-  /** Kinds of which no item is created before the platform's list was read. */
-  suspended: readonly Suspended[];
-  /** Due deliveries that are not sent because the API refuses them. */
-  refused: readonly RefusedWork[];
-}
+export type Figured = Pick<
+  LedgerStanding,
+  'items' | 'passports' | 'quarantined' | 'guarded' | 'failedRuns' | 'suspended' | 'refused'
+>;
 
 type CauseName =
   | ItemState
@@ -45,7 +30,7 @@ export interface Cause {
 /** States of items that do not need a person. */
 const WELL: readonly ItemState[] = ['delivered', 'superseded'];
 
-export function causesOf(standing: LedgerStanding): Cause[] {
+export function causesOf(standing: Figured): Cause[] {
   const { items, passports, quarantined, guarded, failedRuns, suspended, refused } = standing;
   const byState = new Map<ItemState, number>();
   for (const counts of Object.values(items)) {

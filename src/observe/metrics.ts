@@ -26,16 +26,16 @@ export function createMetrics(options: { version: string; figures: () => Promise
   const instruments = createInstruments(registry);
   instruments.gauge('build_info').set({ version: options.version }, 1);
   const events = createEventMetrics(instruments);
-  const showStanding = createStandingGauges(instruments);
+  const showFigures = createFigureGauges(instruments);
   return {
     contentType: registry.contentType,
     /** Subscribe this function to an event bus. */
     observe: (event: ProgressEvent) => events.observe(event),
     /** The metrics in the text format of Prometheus. */
-    async text(standing: Standing): Promise<string> {
+    async text(): Promise<string> {
       const figures = await options.figures();
       events.begin(figures.streams);
-      showStanding(standing, figures);
+      showFigures(figures);
       return registry.metrics();
     },
   };
@@ -48,15 +48,15 @@ const ACCOUNT = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'mis
  * The gauges that show the state when Prometheus reads the metrics. A source or stream that the config no longer has
  * loses its series.
  */
-function createStandingGauges({ gauge, counter }: Instruments): (standing: Standing, figures: Figures) => void {
+function createFigureGauges({ gauge, counter }: Instruments): (figures: Figures) => void {
   const showLedger = createLedgerGauges(gauge);
   const showSources = createSourceGauges(gauge);
   const showProcess = createProcessGauges(gauge);
   const showAlerts = createAlertMetrics(gauge, counter);
-  return (standing, figures) => {
+  return (figures) => {
     showLedger(figures);
-    showSources(standing, figures);
-    showProcess(standing, figures);
+    showSources(figures);
+    showProcess(figures);
     showAlerts(figures);
   };
 }
@@ -94,7 +94,7 @@ function createLedgerGauges(gauge: MakeGauge): (figures: Figures) => void {
 }
 
 /** Runs, schedules and guards of the sources of the config. */
-function createSourceGauges(gauge: MakeGauge): (standing: Standing, figures: Figures) => void {
+function createSourceGauges(gauge: MakeGauge): (figures: Figures) => void {
   const running = gauge('running');
   const guardHeld = gauge('guard_held');
   const lastRecords = gauge('last_run_records');
@@ -117,20 +117,22 @@ function createSourceGauges(gauge: MakeGauge): (standing: Standing, figures: Fig
     }
   }
 
-  return (standing, figures) => {
+  return (figures) => {
     for (const one of [running, guardHeld, lastRecords, lastResult, lastEnded, lastComplete, nextRun]) one.reset();
     for (const { source, stream } of figures.streams) {
       guardHeld.set({ source, stream }, 0);
       for (const result of ACCOUNT) lastRecords.set({ source, stream, result }, 0);
     }
-    for (const { source } of standing.sources) running.set({ source }, figures.running.includes(source) ? 1 : 0);
-    standing.sources.forEach(showSource);
-    for (const { source, stream } of standing.guarded) guardHeld.set({ source, stream }, 1);
+    if (figures.standing === null) return;
+    const { sources, guarded } = figures.standing;
+    for (const { source } of sources) running.set({ source }, figures.running.includes(source) ? 1 : 0);
+    sources.forEach(showSource);
+    for (const { source, stream } of guarded) guardHeld.set({ source, stream }, 1);
   };
 }
 
 /** The gauges that belong to no source: the API, the queues, backups and the config. */
-function createProcessGauges(gauge: MakeGauge): (standing: Standing, figures: Figures) => void {
+function createProcessGauges(gauge: MakeGauge): (figures: Figures) => void {
   const queueJobs = gauge('queue_jobs');
   const api = gauge('api_state');
   const apiWait = gauge('api_wait_until_timestamp_seconds');
@@ -139,12 +141,12 @@ function createProcessGauges(gauge: MakeGauge): (standing: Standing, figures: Fi
   const backup = gauge('last_backup_timestamp_seconds');
   const configLoaded = gauge('config_loaded_timestamp_seconds');
   const configRefused = gauge('config_refused');
-  return (standing, figures) => {
-    showQueues(queueJobs, standing);
-    for (const state of API_STANDINGS) api.set({ state }, standing.api === state ? 1 : 0);
-    const wait = standing.apiWait;
+  return (figures) => {
+    showQueues(queueJobs, figures);
+    for (const state of API_STANDINGS) api.set({ state }, figures.api === state ? 1 : 0);
+    const wait = figures.apiWait;
     apiWait.set(secondsOf(wait === null ? null : (wait.until ?? wait.askAgainAt), Number.NaN));
-    for (const scope of SCOPES) refused.set({ scope }, standing.refusedScopes.includes(scope) ? 1 : 0);
+    for (const scope of SCOPES) refused.set({ scope }, figures.refusedScopes.includes(scope) ? 1 : 0);
     learntRate.set(figures.learntRate ?? Number.NaN);
     backup.set(figures.backup === null ? Number.NaN : secondsOf(figures.backup.lastAt, 0));
     configLoaded.set(figures.config.loadedAt / 1000);
@@ -169,7 +171,7 @@ function createAlertMetrics(gauge: MakeGauge, counter: Instruments['counter']): 
   };
 }
 
-function showQueues(queueJobs: Gauge, { queues }: Standing): void {
+function showQueues(queueJobs: Gauge, { queues }: Figures): void {
   queueJobs.reset();
   if (queues === null) return;
   for (const queue of QUEUE_NAMES) {

@@ -1,24 +1,12 @@
 import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import type { Scope } from '../domain/delivery/scope.ts';
-import type { MissingCounts, MissingGroup } from '../domain/missing-items.ts';
 import type { AlertCondition } from '../domain/ports/alerts.ts';
-import type { ItemsInOtherForm, PaddedKeys, RunView, SourceCounts } from '../domain/ports/ledger/ledger-views.ts';
+import type { LedgerStanding, SourceCounts, SourceRuns } from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
-import type { LedgerStanding } from './causes.ts';
 import type { ApiStanding } from './health.ts';
 
-/** The current state, which is read each time Prometheus reads the metrics. */
-export interface Standing extends LedgerStanding {
-  /** In how many milliseconds new counts can be read, because counts are kept for a time. 0 if these counts are new. */
-  renewableInMs: number;
-  /** Items that are missing from their sources and about which no person has decided. */
-  missing: MissingCounts;
-  /** All missing items, by what becomes of them. */
-  missingOutcomes: readonly MissingGroup[];
-  /** Items that the platform has under a key with padding. */
-  paddedKeys: readonly PaddedKeys[];
-  /** Items that were sent in another form than the profile has now. */
-  otherForms: readonly ItemsInOtherForm[];
+/** What is known without the ledger. */
+export interface Surroundings {
   /** Null while the queue is out of reach. */
   queues: Record<QueueName, QueueCounts> | null;
   api: ApiStanding;
@@ -26,21 +14,20 @@ export interface Standing extends LedgerStanding {
   apiWait: ApiWait | null;
   /** Scopes that the API refuses to the key. */
   refusedScopes: readonly Scope[];
-  sources: {
-    source: string;
-    lastRun: RunView | null;
-    /** When the last complete run ended, in milliseconds since the epoch. */
-    completeAt: number | null;
-    nextRunAt: number | null;
-  }[];
 }
 
-/**
- * The values that only the metrics show, which are read each time Prometheus reads the metrics. Times are in
- * milliseconds since the epoch.
- */
-export interface Figures {
+/** The current state. */
+export interface Standing extends LedgerStanding, Surroundings {
+  /** In how many milliseconds new counts can be read, because counts are kept for a time. 0 if these counts are new. */
+  renewableInMs: number;
+  sources: (Pick<SourceRuns, 'source' | 'lastRun' | 'completeAt'> & { nextRunAt: number | null })[];
+}
+
+/** The values that are read each time Prometheus reads the metrics. Times are in milliseconds since the epoch. */
+export interface Figures extends Surroundings {
   now: number;
+  /** Null while the ledger cannot be read. */
+  standing: Pick<Standing, 'sources' | 'guarded'> | null;
   /** The streams of the config, which have a series from the start. */
   streams: readonly { source: string; stream: string }[];
   /** Null while the ledger cannot be read. */

@@ -1,6 +1,5 @@
 import type { Mapper } from '../domain/mapping.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
-import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { Emit, OnPageStored } from '../domain/ports/progress.ts';
 import type { Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -12,7 +11,6 @@ import { createPageJobs } from './page-jobs.ts';
 export function createMapping({
   queues,
   ledger,
-  views,
   mapperOf,
   emit,
   clock,
@@ -20,7 +18,6 @@ export function createMapping({
 }: {
   queues: Queues;
   ledger: IntakeLedger;
-  views: LedgerViews;
   mapperOf: (source: string) => Mapper | null;
   emit: Emit;
   clock: Clock;
@@ -36,7 +33,7 @@ export function createMapping({
    * The sources whose stored records wait to be mapped. The records of a source that is no longer in the config cannot
    * be mapped until it is back, so this source is not listed.
    */
-  const pendingSources = (): string[] => views.pendingSources().filter((source) => mapperOf(source) !== null);
+  const pendingSources = (): string[] => ledger.pendingSources().filter((source) => mapperOf(source) !== null);
   return {
     mapQueue,
     pendingSources,

@@ -43,7 +43,7 @@ function systemRoutes(context: PageContext): Route[] {
     return { type: 'json', status: well ? 200 : 503, value: report };
   }
   async function figures(): Promise<WebAnswer> {
-    return { type: 'text', contentType: metrics.contentType, text: await metrics.text(await context.standing()) };
+    return { type: 'text', contentType: metrics.contentType, text: await metrics.text() };
   }
   return [
     get('/healthz', 'open', wellness, ALWAYS),

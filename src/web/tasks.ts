@@ -196,7 +196,7 @@ export function createTasks(options: TasksOptions) {
             suggestion: suggestion === null ? null : scrub(suggestion),
           };
         } finally {
-          watching.stop();
+          await watching.stop();
         }
       };
       one.ended = work().then((outcome) => end(one, actionId, outcome));

@@ -55,7 +55,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   const servers = createBoundedServers();
   const wrongTokens = createWrongTokens({ clock, log });
   const people = runtime.ledger;
-  const { dashboard } = runtime;
+  const { reads } = runtime;
   const hub = createLiveHub({ bus: runtime.bus });
   const tasks = createTasks({
     runtime,
@@ -67,7 +67,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     onChange: () => hub.notify(),
   });
   const ways = () => ({ token: credentials.token !== null, users: credentials.users.length > 0 });
-  const pageContext = { ...context, dashboard, tasks, people };
+  const pageContext = { ...context, reads, tasks, people };
   const routes: Route[] = [
     ...accountRoutes(pageContext, { access, wrongTokens, ways }),
     ...liveRoutes({ hub, access }),
@@ -112,7 +112,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   const url = await listen(app, web, log);
   // The first question starts the reading thread. Between questions the thread then reads what lists need in memory, which takes
   // seconds with a large ledger.
-  dashboard.lookupValues().catch((error: unknown) => {
+  reads.lookupValues().catch((error: unknown) => {
     log.debug({ err: error }, 'The thread that reads the ledger could not be started before the first page.');
   });
   return {

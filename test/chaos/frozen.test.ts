@@ -152,7 +152,7 @@ REDIS?.describe('a failed job whose processing stalled', () => {
       await client.flushall();
       client.disconnect();
       const runtime = await world.open();
-      const [stuck] = runtime.views.stuck(1);
+      const [stuck] = await runtime.reads.stuck(1);
       const deliver = runtime.queues.bullQueues.find(({ name }) => name === 'deliver');
       if (stuck === undefined || deliver === undefined) throw new Error('Nothing failed.');
       await runtime.queues.enqueue('deliver', [stuckJob(stuck)]);
@@ -182,7 +182,7 @@ REDIS?.describe('a failed job whose processing stalled', () => {
           .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
           .toEqual({ waiting: 0, active: 0, failed: 1 });
         expect(world.requests()).toEqual({});
-        expect(daemon.runtime.views.stuck(10).map(({ id }) => id)).toEqual([stuck.id]);
+        expect((await daemon.runtime.reads.stuck(10)).map(({ id }) => id)).toEqual([stuck.id]);
 
         // Until this correction a replay would have sent the faulty value again.
         for (const [path, content] of Object.entries(PRODUCTS.fixed)) world.write(path, content);

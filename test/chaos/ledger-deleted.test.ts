@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../src/ledger/read-ledger.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
 import { covers } from '../support/docs/reliability.ts';
@@ -63,13 +63,13 @@ describe('a daemon whose ledger is removed', () => {
       await expect.poll(used).toBeGreaterThanOrEqual(20);
       await expect.poll(isHealthy).toBe(true);
       // A reader that has the file open can still read it after it was removed.
-      const reader = openLedgerViews({ file: data('ledger.db'), passportRules: NO_PASSPORTS, forms: FORMS });
-      const claimed = () => {
-        const { sending = 0, delivered = 0 } = reader?.views.itemCounts().product ?? {};
+      const reader = openLedgerReads({ file: data('ledger.db'), passportRules: NO_PASSPORTS, forms: FORMS });
+      const claimed = async () => {
+        const { sending = 0, delivered = 0 } = (await reader?.reads.itemCounts())?.product ?? {};
         return sending + delivered;
       };
       remove();
-      const claimedThen = claimed();
+      const claimedThen = await claimed();
       await expect.poll(isHealthy, { interval: 20 }).toBe(false);
       expect(await daemon.exited).toBe(3);
       expect(daemon.stderr()).toContain('ledger.db was removed while this process worked on it');

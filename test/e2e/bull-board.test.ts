@@ -47,7 +47,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     await shoot('failed');
     // A refusal may be shown before the other product has arrived, and before the run has ended.
     await expect.poll(skus).toEqual(['A-1']);
-    const runs = () => web.daemon.runtime.views.runs({ limit: 10 });
+    const runs = () => web.daemon.runtime.reads.lastRuns({ limit: 10 });
     await expect.poll(runs).toMatchObject([{ trigger: 'schedule', result: 'complete' }]);
   });
 

@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { undecidedCounts } from '../../src/domain/missing-items.ts';
+import { standingAsked } from '../../src/daemon/views/standing.ts';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
 import { textOf } from '../support/connectors/connector-reader.ts';
 import { WAIT_MS } from '../support/runner/limits.ts';
@@ -154,11 +154,16 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await page.goto(`${web.url}/runs`);
     await page.click('text=Run erp now');
     await page.waitForURL(/\/tasks\//);
-    await expect.poll(() => web.daemon.runtime.views.guardedReads(), SOON).toHaveLength(1);
+    await expect.poll(() => web.daemon.runtime.reads.guardedReads(), SOON).toHaveLength(1);
     await page.goto(`${web.url}/runs/accept?source=erp`);
     await page.locator('main form button').last().click();
-    await expect.poll(() => web.daemon.runtime.views.guardedReads(), SOON).toEqual([]);
-    await expect.poll(() => undecidedCounts(web.daemon.runtime.views.missingOutcomes()), SOON).not.toEqual({});
+    await expect.poll(() => web.daemon.runtime.reads.guardedReads(), SOON).toEqual([]);
+    await expect
+      .poll(
+        async () => (await web.daemon.runtime.reads.standing(standingAsked(web.daemon.runtime.config))).missing,
+        SOON,
+      )
+      .not.toEqual({});
   });
 
   it('the dashboard has its settings, tasks and values of lookup tables in the same form', async () => {

@@ -106,11 +106,11 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     await page.getByText('At most 3 records that the export lacks then count as missing.').waitFor();
     await page.getByRole('button', { name: 'Accept this export of erp' }).click();
     await page.locator('.badge', { hasText: 'done' }).waitFor();
-    expect(web.daemon.runtime.views.guardedReads()).toEqual([]);
+    expect(await web.daemon.runtime.reads.guardedReads()).toEqual([]);
     const more = Array.from({ length: 60 }, (_, at) => `X-${at};Extra ${at};DRAFT;DE`);
     web.world.write('products.csv', productsFile([...ALL_PRODUCTS, ...more]));
     await web.daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(() => (web.daemon.runtime.views.passportCounts().initialized ?? 0) > 60, SOON);
+    await vi.waitUntil(async () => ((await web.daemon.runtime.reads.passportCounts({})).initialized ?? 0) > 60, SOON);
   });
 
   it('the dashboard is used by the keyboard alone: from the first key to the content, and through a filter', async () => {

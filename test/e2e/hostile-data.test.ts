@@ -66,16 +66,18 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     });
     const { runtime } = web.daemon;
     await web.daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(() => runtime.views.runs({ limit: 1 })[0]?.result === 'complete', { timeout: WAIT_MS });
+    await vi.waitUntil(async () => (await runtime.reads.lastRuns({ limit: 1 }))[0]?.result === 'complete', {
+      timeout: WAIT_MS,
+    });
     await vi.waitUntil(
-      () => {
-        const { product, material } = runtime.views.itemCounts();
+      async () => {
+        const { product, material } = await runtime.reads.itemCounts();
         return [product, material].every((states) => (states.due ?? 0) + (states.sending ?? 0) === 0);
       },
       { timeout: WAIT_MS },
     );
     const [text = ''] = HOSTILE.slice(1);
-    for (const { id } of await runtime.dashboard.causes({})) {
+    for (const { id } of await runtime.reads.causes({})) {
       await runtime.ledger.noteCause(id, { text, owner: text, by: text });
     }
     const id = await runtime.ledger.beginAction({ who: text, via: 'web', action: text, detail: { [text]: text } });
@@ -105,13 +107,13 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
   /** The paths of a route, one for each entry of the ledger. */
   async function pathsOf(route: ServedRoute): Promise<string[]> {
     if (!route.path.includes(':')) return [route.path];
-    const { dashboard } = web.daemon.runtime;
+    const { reads } = web.daemon.runtime;
     if (route.path.includes(':kind')) {
-      const { rows: items } = await dashboard.items({}, { limit: 100 });
+      const { rows: items } = await reads.items({}, { limit: 100 });
       return items.map(({ kind, key }) => pathOf(route, (name) => encodeURIComponent(name === 'kind' ? kind : key)));
     }
-    const causes = (await dashboard.causes({})).map(({ id }) => id);
-    const runs = (await dashboard.runs({}, { limit: 10 })).rows.map(({ id }) => String(id));
+    const causes = (await reads.causes({})).map(({ id }) => id);
+    const runs = (await reads.runs({}, { limit: 10 })).rows.map(({ id }) => String(id));
     const values = /attention|causes/.test(route.path) ? causes : /runs/.test(route.path) ? runs : HOSTILE;
     return values.map((value) => pathOf(route, encodeURIComponent(value)));
   }
@@ -131,9 +133,9 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
   })`;
 
   it('hostile data is in the ledger in every way that data can be', async () => {
-    const { views, dashboard } = web.daemon.runtime;
-    expect(views.itemCounts().product.rejected ?? 0).toBeGreaterThan(0);
-    const causes = await dashboard.causes({});
+    const { reads } = web.daemon.runtime;
+    expect((await reads.itemCounts()).product.rejected ?? 0).toBeGreaterThan(0);
+    const causes = await reads.causes({});
     expect(causes.map(({ type }) => type)).toEqual(expect.arrayContaining(['quarantine', 'rejected']));
     expect(JSON.stringify(causes)).toContain('onerror');
   });
@@ -197,7 +199,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
   });
 
   it('hostile data has all kinds of items on its pages', async () => {
-    const { rows: items } = await web.daemon.runtime.dashboard.items({}, { limit: 100 });
+    const { rows: items } = await web.daemon.runtime.reads.items({}, { limit: 100 });
     expect(new Set(items.map(({ kind }) => kind))).toEqual(new Set(ITEM_KINDS));
   });
 });

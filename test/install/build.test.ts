@@ -78,7 +78,7 @@ describe('the build', () => {
       passportRules: () => NO_PASSPORTS,
       thread,
     });
-    expect(await reader.views.run(1)).toBeNull();
+    expect(await reader.reads.run(1)).toBeNull();
     await reader.close();
     await ledger.close();
   });

@@ -45,7 +45,7 @@ export const replayCause: Handler<ReplayCauseAsked, CauseReplayed> = {
   request: ReplayCauseAsked,
   async handle({ cause: id, dryRun, waitMs }, context) {
     const { runtime } = context;
-    const cause = await runtime.dashboard.cause(id);
+    const cause = await runtime.reads.cause(id);
     if (cause === null) throw nothingStuck();
     if (cause.type === 'run') {
       throw fault('usage', 'A failed run has no records to replay.', { suggestion: 'Run the source again.' });
@@ -58,7 +58,7 @@ export const replayCause: Handler<ReplayCauseAsked, CauseReplayed> = {
     const sources = cause.source === null ? [] : [cause.source];
     const of = { sources: selectedSources(context, sources) };
     const synced = await syncIn(context, { sources, waitMs, pull: false }, of);
-    const after = await runtime.dashboard.cause(id);
+    const after = await runtime.reads.cause(id);
     return { ...done, left: after?.count ?? 0, synced };
   },
 };
@@ -108,7 +108,7 @@ export const settleCause: Handler<SettleCauseAsked, CauseSettled> = {
   name: 'settle-cause',
   request: SettleCauseAsked,
   async handle({ cause: id, resolution, item, until }, context) {
-    const cause = await context.runtime.dashboard.cause(id);
+    const cause = await context.runtime.reads.cause(id);
     if (cause === null) throw nothingStuck();
     const meant: Member[] = [];
     let later = 0;
@@ -174,7 +174,7 @@ export async function* membersOf(
   let after: string | undefined;
   do {
     abort.throwIfAborted();
-    const page = await runtime.dashboard.causeMembers(cause, { after, limit: PAGE });
+    const page = await runtime.reads.causeMembers(cause, { after, limit: PAGE });
     yield* page.rows;
     after = page.next ?? undefined;
   } while (after !== undefined);

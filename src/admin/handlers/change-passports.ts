@@ -97,7 +97,7 @@ async function* pagesOf(
   const found = new Set<string>();
   let after: string | undefined;
   do {
-    const { rows, next } = await runtime.dashboard.passports(filter, { after, limit: PAGE });
+    const { rows, next } = await runtime.reads.passports(filter, { after, limit: PAGE });
     const fresh = rows.filter(({ product }) => !found.has(product));
     for (const { product } of fresh) found.add(product);
     const now = clock.now();

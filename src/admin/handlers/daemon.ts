@@ -70,8 +70,8 @@ export const muteAlert: Handler<Request, Muted, Pick<HandlerContext, 'runtime' |
 };
 
 /** Without a daemon nothing is sent; the next daemon finds the mute in the ledger. */
-async function muteKept({ ledger, views }: Runtime, id: string, mutedUntil: number | null): Promise<void> {
-  const note = views.daemonNote('alerts');
+async function muteKept({ ledger, reads }: Runtime, id: string, mutedUntil: number | null): Promise<void> {
+  const note = await reads.daemonNote('alerts');
   const alert = note?.alerts.find((one) => one.id === id);
   if (!note || !alert) {
     throw fault('usage', `There is no alert ${id}.`, { suggestion: 'See the alerts: dpp-sync alerts list' });

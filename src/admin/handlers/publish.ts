@@ -130,14 +130,14 @@ async function changePassports(
   status: 'published' | 'unpublished',
   context: HandlerContext,
 ): Promise<PassportsChanged> {
-  const { views, ledger } = context.runtime;
-  const asked = [...new Set(products.map((product) => findPastedItem(product, views, ['product'])))];
-  const known = views.passports(asked);
+  const { reads, ledger } = context.runtime;
+  const asked = [...new Set(await Promise.all(products.map((product) => findPastedItem(product, reads, ['product']))))];
+  const known = await reads.passportsOf(asked);
   const unknown = asked.find((product) => !known.has(product));
-  if (unknown !== undefined) throw unknownItem('product', unknown, views);
+  if (unknown !== undefined) throw await unknownItem('product', unknown, reads);
   const answers = await ledger.askForPassports({ products: asked, status });
   const synced = await settlePassports(answers, waitMs, context);
-  return { outcomes: outcomesOf(answers, context), synced };
+  return { outcomes: await outcomesOf(answers, context), synced };
 }
 
 /** Waits until the automatic work for the requested passports is done. */
@@ -163,7 +163,7 @@ export async function passportsLeft(
   for (let at = 0; at < answers.length; at += PAGE) {
     // There may be a hundred thousand products, and the process has other work.
     await setImmediate();
-    const ofPage = outcomesOf(answers.slice(at, at + PAGE), context).filter(
+    const ofPage = (await outcomesOf(answers.slice(at, at + PAGE), context)).filter(
       ({ passport }) => !isAsWanted(passport?.acknowledged ?? null),
     );
     leftCount += ofPage.length;
@@ -172,7 +172,7 @@ export async function passportsLeft(
   return { left, leftCount };
 }
 
-function outcomesOf(answers: readonly PassportAnswer[], { runtime }: HandlerContext): PassportOutcome[] {
-  const passports = runtime.views.passports(answers.map(({ asked }) => asked));
+async function outcomesOf(answers: readonly PassportAnswer[], { runtime }: HandlerContext): Promise<PassportOutcome[]> {
+  const passports = await runtime.reads.passportsOf(answers.map(({ asked }) => asked));
   return answers.map((answer) => ({ ...answer, passport: passports.get(answer.asked) ?? null }));
 }

@@ -80,13 +80,13 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
  *
  * @throws Fault `item.unknown`
  */
-async function knownKeys({ views, ledger }: Runtime, pasted: readonly string[]): Promise<string[]> {
+async function knownKeys({ reads, ledger }: Runtime, pasted: readonly string[]): Promise<string[]> {
   async function isQuarantined(key: string): Promise<boolean> {
     const selection = { states: ['quarantined'] as const, sources: [], keys: [key], deliveryIds: [] };
     return (await ledger.replayCandidates({ selection, afterId: 0, limit: 1 })).length > 0;
   }
   const keys: string[] = [];
-  for (const key of pasted) keys.push(await findPastedKey(key, { views, isQuarantined }));
+  for (const key of pasted) keys.push(await findPastedKey(key, { reads, isQuarantined }));
   return keys;
 }
 
@@ -121,7 +121,7 @@ export const replayInPresentForm: Handler<FormReplayAsked, FormReplayed> = {
     const { runtime } = context;
     assertSources(runtime.config, sources);
     const keys: string[] = [];
-    for (const key of pasted) keys.push(await findPastedKey(key, { views: runtime.views, isQuarantined: isNever }));
+    for (const key of pasted) keys.push(await findPastedKey(key, { reads: runtime.reads, isQuarantined: isNever }));
     await runtime.lookAtConfig();
     assertUsesConfig(runtime);
     const form = await runtime.replayForm({ sources, keys, kinds, dryRun });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Runtime } from '../../daemon/runtime.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { ItemState, StuckDelivery } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';
 import type { Handler } from '../handler.ts';
 import { type Synced, selectedSources, syncIn, WaitMs } from './sync.ts';
@@ -50,17 +50,15 @@ export const retryDeliveries: Handler<RetryAsked, Retried> = {
   request: z.strictObject({ deliveries: z.array(z.int()).min(1).max(DELIVERIES_MAX), waitMs: WaitMs }),
   async handle({ deliveries, waitMs }, context) {
     const { runtime } = context;
-    const stuck = deliveries.flatMap((id) => {
-      const delivery = runtime.views.delivery(id);
-      return delivery?.needsPerson === true ? [delivery] : [];
-    });
+    const known = await Promise.all(deliveries.map((id) => runtime.reads.delivery(id)));
+    const stuck = known.flatMap((delivery) => (delivery?.needsPerson === true ? [delivery] : []));
     const selection = { states: STATES, sources: [], keys: [], deliveryIds: stuck.map(({ id }) => id) };
     const replayed = stuck.length === 0 ? NOTHING : await runtime.replay({ selection, force: false, dryRun: false });
     const named = [...new Set(stuck.flatMap(({ source }) => source ?? []))];
     const sources = stuck.some(({ source }) => source === null) ? [] : named;
     const of = { sources: selectedSources(context, sources) };
     const synced = await syncIn(context, { sources, waitMs, pull: false }, of);
-    const outcomes = stuck.map((delivery) => outcomeOf(delivery, runtime.views));
+    const outcomes = await Promise.all(stuck.map((delivery) => outcomeOf(delivery, runtime.reads)));
     outcomes.sort((a, b) => Number(isStuck(b)) - Number(isStuck(a)));
     return {
       needless: deliveries.length - stuck.length,
@@ -87,8 +85,8 @@ function isStuck({ state }: RetriedDelivery): boolean {
   return state !== null && STUCK.has(state);
 }
 
-function outcomeOf({ kind, key, naturalKey, operation }: StuckDelivery, views: Runtime['views']): RetriedDelivery {
-  const item = views.item(kind, key);
+async function outcomeOf({ kind, key, naturalKey, operation }: StuckDelivery, reads: Reads): Promise<RetriedDelivery> {
+  const item = await reads.item(kind, key);
   const quarantined = item?.record?.quarantined?.map(({ message }) => message).join(' ') ?? null;
   const reason = [
     item?.reason?.message ?? null,

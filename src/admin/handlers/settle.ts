@@ -8,6 +8,7 @@ import { hasTrait, NO_REASON } from '../../domain/delivery/reason.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import type { ItemState, ItemView } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
@@ -66,7 +67,7 @@ export const settle: Handler<SettleRequest, SettleResult> = {
   async handle({ names: pasted, resolution, id, kind }, context) {
     const { runtime } = context;
     const asked = kind === null ? SUBJECT_KINDS : [kind];
-    const names = pasted.map((name) => findPastedItem(name, runtime.views, asked));
+    const names = await Promise.all(pasted.map((name) => findPastedItem(name, runtime.reads, asked)));
     const given = id === null ? null : givenId(id, createCleanText(runtime.secrets));
     const [only = ''] = names;
     if (given !== null) {
@@ -119,11 +120,11 @@ async function bindAmbiguous(
   { kinds, id }: { kinds: readonly ListableKind[]; id: string },
   runtime: Runtime,
 ): Promise<SettledItem | null> {
-  const { ledger, views } = runtime;
+  const { ledger, reads } = runtime;
   for (const kind of kinds) {
-    const reason = views.item(kind, name)?.reason ?? NO_REASON;
+    const reason = (await reads.item(kind, name))?.reason ?? NO_REASON;
     if (!hasTrait(reason, 'ambiguous_key')) continue;
-    const remoteId = inOwnType(id, kind, views);
+    const remoteId = await inOwnType(id, kind, reads);
     const other = await ledger.boundTo(kind, remoteId);
     if (other !== null) {
       throw fault('usage', `The id ${idText(remoteId)} already belongs to the ${kindWord(kind)} "${other}".`, {
@@ -133,21 +134,21 @@ async function bindAmbiguous(
     const adopted = await ledger.adoptAs({ name, kind, remoteId });
     if (adopted === null) continue;
     goOn(runtime);
-    return settledItem({ kind, key: adopted.key }, views);
+    return settledItem({ kind, key: adopted.key }, reads);
   }
   return null;
 }
 
 async function look(name: string, asked: Asked, context: HandlerContext): Promise<Meant> {
   const { resolution, given, kind } = asked;
-  const { ledger, views } = context.runtime;
+  const { ledger, reads } = context.runtime;
   const all = (await ledger.deliveriesNamed(name)).filter((one) => kind === null || one.kind === kind);
   const meant = all.filter((one) => mayBeSettled(one, resolution));
   const [only] = meant;
   if (only === undefined) {
-    const missing = resolution === 'ignored' ? missingItem(name, kind, views) : null;
+    const missing = resolution === 'ignored' ? await missingItem(name, kind, reads) : null;
     if (missing !== null) return { missing };
-    throw nothingToSettle(name, asked, all, views);
+    throw await nothingToSettle(name, asked, all, reads);
   }
   if (meant.length > 1) throw several(name, meant);
   if (resolution !== 'delivered') return { delivery: only, word: { said: resolution } };
@@ -166,7 +167,7 @@ async function delivered(
   if (given !== null && delivery.operation !== 'bom_item.create') {
     throw fault('usage', `${delivery.operation} of "${delivery.key}" does not give an id: remove --id.`);
   }
-  return { said, remoteId: given === null ? null : inOwnType(given, delivery.kind, runtime.views) };
+  return { said, remoteId: given === null ? null : await inOwnType(given, delivery.kind, runtime.reads) };
 }
 
 /** @throws Fault `item.changed` after all other deliveries are settled */
@@ -185,12 +186,14 @@ async function carryOutAll(
   } finally {
     goOn(runtime);
   }
-  const { views } = runtime;
-  if (changed.length > 0) throw haveChanged(changed.map(subjectOf), meant.length - changed.length, views);
-  const settled = meant.map((one) => ({
-    ...settledItem(subjectOf(one), views),
-    operation: 'missing' in one ? null : one.delivery.operation,
-  }));
+  const { reads } = runtime;
+  if (changed.length > 0) throw await haveChanged(changed.map(subjectOf), meant.length - changed.length, reads);
+  const settled = await Promise.all(
+    meant.map(async (one) => ({
+      ...(await settledItem(subjectOf(one), reads)),
+      operation: 'missing' in one ? null : one.delivery.operation,
+    })),
+  );
   return { settled, released };
 }
 
@@ -208,14 +211,14 @@ function subjectOf(meant: Meant): Pick<ItemView, 'kind' | 'key'> {
   return 'missing' in meant ? meant.missing : meant.delivery;
 }
 
-function settledItem({ kind, key }: Pick<ItemView, 'kind' | 'key'>, views: Runtime['views']): SettledItem {
-  const item = views.item(kind, key);
+async function settledItem({ kind, key }: Pick<ItemView, 'kind' | 'key'>, reads: Reads): Promise<SettledItem> {
+  const item = await reads.item(kind, key);
   return { kind, key, state: item?.state ?? 'delivered', remoteId: item?.remoteId ?? null };
 }
 
-function missingItem(name: string, kind: SubjectKind | null, views: Runtime['views']): ItemView | null {
+async function missingItem(name: string, kind: SubjectKind | null, reads: Reads): Promise<ItemView | null> {
   const kinds = kind === null ? SUBJECT_KINDS : [kind];
-  const found = kinds.flatMap((one) => views.item(one, name) ?? []).filter((item) => item.missing);
+  const found = (await itemsNamed(name, kinds, reads)).filter((item) => item.missing);
   const [only] = found;
   if (found.length <= 1) return only ?? null;
   throw fault('usage', `Several items under "${name}" are missing from their sources.`, {
@@ -227,15 +230,13 @@ function missingItem(name: string, kind: SubjectKind | null, views: Runtime['vie
  * Workers may continue a delivery after it was looked up and before it is settled. Then their result is kept, and the
  * person has to look again.
  */
-function haveChanged(
+async function haveChanged(
   subjects: readonly Pick<ItemView, 'kind' | 'key'>[],
   settled: number,
-  views: Runtime['views'],
-): Error {
-  const states = subjects.map((subject) => {
-    const { kind, key, state } = settledItem(subject, views);
-    return `the ${kindWord(kind)} "${key}" is ${stateWord(state)} now`;
-  });
+  reads: Reads,
+): Promise<Error> {
+  const present = await Promise.all(subjects.map((subject) => settledItem(subject, reads)));
+  const states = present.map(({ kind, key, state }) => `the ${kindWord(kind)} "${key}" is ${stateWord(state)} now`);
   const others = settled === 0 ? 'Nothing was settled.' : 'The other deliveries were settled.';
   return fault('item.changed', `Deliveries changed while they were being settled: ${states.join(', ')}. ${others}`, {
     suggestion: '`dpp-sync show` shows their states. Settle the deliveries again if they still need a person.',
@@ -253,16 +254,16 @@ function several(name: string, meant: readonly NamedDelivery[]): Error {
   });
 }
 
-function nothingToSettle(
+async function nothingToSettle(
   name: string,
   { resolution, kind }: Asked,
   all: readonly NamedDelivery[],
-  views: Runtime['views'],
-): Error {
+  reads: Reads,
+): Promise<Error> {
   const kinds = kind === null ? SUBJECT_KINDS : [kind];
-  const known = kinds.flatMap((one) => views.item(one, name) ?? []);
+  const known = await itemsNamed(name, kinds, reads);
   const [item] = known;
-  if (item === undefined) return unknownItem(kind ?? 'product', name, views);
+  if (item === undefined) return unknownItem(kind ?? 'product', name, reads);
   const states = known.map((one) => `the ${kindWord(one.kind)} is ${stateWord(one.state)}`);
   const [stuck] = all;
   return fault('usage', `Nothing of "${name}" can be settled as ${resolution}: ${states.join(', ')}.`, {
@@ -271,6 +272,12 @@ function nothingToSettle(
         ? otherThanIgnoring(stuck)
         : `\`dpp-sync show ${item.kind} ${shellWord(item.key)}\` shows its state and what to do.`,
   });
+}
+
+/** The items of these kinds with this key or natural key. */
+async function itemsNamed(name: string, kinds: readonly SubjectKind[], reads: Reads): Promise<ItemView[]> {
+  const found = await Promise.all(kinds.map((kind) => reads.item(kind, name)));
+  return found.filter((item) => item !== null);
 }
 
 /** Why a delivery cannot be ignored, and which resolutions are possible. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Runtime } from '../../daemon/runtime.ts';
 import { type SyncReport, type SyncRequest, sync } from '../../daemon/sync.ts';
-import { type Attention, attentionOf } from '../../daemon/views/attention.ts';
 import type { WorkOf } from '../../domain/ports/due.ts';
+import type { Attention } from '../../domain/ports/ledger/ledger-views.ts';
 import { type Failure, failureOf } from '../failure.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 import { assertSources } from '../named.ts';
@@ -52,7 +52,7 @@ export async function syncIn(
   of: WorkOf,
 ): Promise<Synced> {
   const report = await sync(runtime, { ...request, abort, askedBy: who, of: goesOn ? of : undefined }, clock);
-  const attention = attentionOf(runtime.views, request.sources);
+  const attention = await runtime.reads.attention(request.sources);
   return { ...report, fault: report.fault === null ? null : failureOf(report.fault), attention };
 }
 

@@ -6,7 +6,7 @@ import { passportPdf } from '../../admin/handlers/platform.ts';
 import { findPastedItem, unknownItem } from '../../admin/named.ts';
 import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import { fault } from '../../domain/faults.ts';
-import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { ByteSink, RemoteId } from '../../domain/ports/platform.ts';
 import { stateWord } from '../../domain/words.ts';
 import { sha256Hex } from '../../lib/hash.ts';
@@ -44,7 +44,7 @@ async function pdf(key: string, { out }: PdfOptions, context: CommandContext): P
     });
   }
   const config = await context.loadConfig();
-  const { productId, sku } = await context.withViews(config, async (opened) => productOf(key, opened?.views ?? null));
+  const { productId, sku } = await context.withViews(config, (opened) => productOf(key, opened?.reads ?? null));
   return context.withPlatform(config, 'pdf', async (admin) => {
     const counter = createByteCounter(output);
     const request = { productId, sku, onBytes: counter.add };
@@ -67,9 +67,9 @@ async function pdf(key: string, { out }: PdfOptions, context: CommandContext): P
 }
 
 /** The platform's id of a product that the ledger knows. */
-function productOf(key: string, views: LedgerViews | null): { productId: RemoteId; sku: string } {
-  const item = views?.item('product', findPastedItem(key, views, ['product'])) ?? null;
-  if (item === null) throw unknownItem('product', key, views);
+async function productOf(key: string, reads: Reads | null): Promise<{ productId: RemoteId; sku: string }> {
+  const item = reads && (await reads.item('product', await findPastedItem(key, reads, ['product'])));
+  if (item === null) throw await unknownItem('product', key, reads);
   const { remoteId, naturalKey, state } = item;
   if (typeof remoteId !== 'string' && typeof remoteId !== 'number') {
     throw fault('item.unknown', `The platform does not have the product "${key}" yet: it is ${stateWord(state)}.`, {

@@ -53,7 +53,7 @@ async function check(context: CommandContext): Promise<number> {
   const options: CheckOptions = { config, secrets, clock, log, version: context.package.version, signal };
   const streams: StreamFinding[] = [];
   const { identities, ...ledger } = await lookAtLedger(config, context);
-  const storedOf = (source: string, stream: string) => identities.get(`${source}/${stream}`) ?? null;
+  const storedOf = async (source: string, stream: string) => identities.get(`${source}/${stream}`) ?? null;
   for await (const finding of checkStreams(options, { mappers, storedOf })) {
     streams.push(finding);
     printStream(finding, output);
@@ -131,10 +131,12 @@ async function lookAtLedger(config: RuntimeConfig, context: CommandContext) {
   try {
     return await context.withViews(config, async (opened) => {
       if (opened === null) return none;
-      const { views } = opened;
+      const { reads } = opened;
       const streams = config.sources.flatMap(({ id, streams: own }) => own.map(({ name }) => ({ id, name })));
-      const identities = streams.map(({ id, name }) => [`${id}/${name}`, views.streamIdentity(id, name)] as const);
-      return { ...none, otherForms: views.otherForms(), identities: new Map(identities) };
+      const identities = await Promise.all(
+        streams.map(async ({ id, name }) => [`${id}/${name}`, await reads.streamIdentity(id, name)] as const),
+      );
+      return { ...none, otherForms: await reads.otherForms(), identities: new Map(identities) };
     });
   } catch (error) {
     if (error instanceof Fault) return { ...none, unread: error.message };

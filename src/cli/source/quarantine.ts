@@ -4,7 +4,8 @@ import { assertSources } from '../../admin/named.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { dialectOf } from '../../daemon/sources/stream-dialect.ts';
 import { formatPlace } from '../../domain/place.ts';
-import type { LedgerViews, QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
+import type { QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import { isKeyedByContent, readableKey } from '../../domain/record.ts';
 import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { defuseFormula } from '../../lib/text/formula-safety.ts';
@@ -56,7 +57,7 @@ async function quarantine(options: QuarantineOptions, context: CommandContext): 
     if (out !== undefined) {
       const { file, records } = await writeQuarantineFile(
         out,
-        () => pagesOf(opened?.views ?? null, source),
+        () => pagesOf(opened?.reads ?? null, source),
         (of) => delimiterOf(of, config),
       );
       if (output.json) output.document({ ok: true, file, records });
@@ -64,7 +65,7 @@ async function quarantine(options: QuarantineOptions, context: CommandContext): 
       return 0;
     }
     if (opened === null) output.note(noLedgerText(config));
-    else await list(opened.views, options, output);
+    else await list(opened.reads, options, output);
     return 0;
   });
 }
@@ -78,13 +79,13 @@ function delimiterOf(
   return known === undefined ? ',' : dialectOf(known, stream).delimiter;
 }
 
-async function list(views: LedgerViews, { source, limit }: QuarantineOptions, output: Output): Promise<void> {
+async function list(reads: Reads, { source, limit }: QuarantineOptions, output: Output): Promise<void> {
   const most = limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN);
   let shown = 0;
-  for (const page of pagesOf(views, source)) {
+  for await (const page of pagesOf(reads, source)) {
     for (const record of page) {
       if (shown === most) {
-        const total = views.quarantinedCount(source === undefined ? [] : [source]);
+        const total = await reads.quarantinedCount(source === undefined ? [] : [source]);
         output.note(
           `… and ${plural(total - shown, 'record')} more; --limit shows more of them, --out writes all to a file.`,
         );
@@ -123,10 +124,10 @@ function recordLines(record: QuarantinedRecord, { paint }: Output): string[] {
 }
 
 /** All quarantined records, page by page, because there may be more than fit into memory. */
-function* pagesOf(views: LedgerViews | null, source: string | undefined): Generator<QuarantinedRecord[]> {
+async function* pagesOf(reads: Reads | null, source: string | undefined): AsyncGenerator<QuarantinedRecord[]> {
   let afterId = 0;
-  while (views !== null) {
-    const page = views.quarantined({ ...(source === undefined ? {} : { source }), afterId, limit: PAGE });
+  while (reads !== null) {
+    const page = await reads.quarantined({ ...(source === undefined ? {} : { source }), afterId, limit: PAGE });
     const last = page.at(-1);
     if (last === undefined) return;
     yield page;
@@ -138,7 +139,7 @@ function* pagesOf(views: LedgerViews | null, source: string | undefined): Genera
 const BYTE_ORDER_MARK = '\ufeff';
 const ADDED = ['file', 'line', 'issues'] as const;
 
-type Pages = () => Iterable<QuarantinedRecord[]>;
+type Pages = () => AsyncIterable<QuarantinedRecord[]>;
 type DelimiterOf = (stream: Pick<QuarantinedRecord, 'source' | 'stream'>) => string;
 
 /**
@@ -162,7 +163,7 @@ async function writeQuarantineFile(
 async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: DelimiterOf): Promise<number> {
   const columns = new Set<string>();
   const delimiters = new Set<string>();
-  for (const page of pages()) {
+  for await (const page of pages()) {
     for (const record of page) {
       for (const name of Object.keys(record.fields)) columns.add(name);
       delimiters.add(delimiterOf(record));
@@ -176,7 +177,7 @@ async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: Delimite
   await handle.writeFile(BYTE_ORDER_MARK + csvLine([...columns, ...added]));
 
   let records = 0;
-  for (const page of pages()) {
+  for await (const page of pages()) {
     const lines = page.map(({ fields, place, issues }) =>
       csvLine([
         ...[...columns].map((name) => textOf(memberOf(fields, name))),

@@ -1,11 +1,9 @@
-import type { Attention } from '../../daemon/views/attention.ts';
-import type { SourcesStanding } from '../../daemon/views/standing.ts';
 import { GUARDED_CHANGE, guardSteps, isGuardedChange } from '../../domain/guard-advice.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { MissingOutcome } from '../../domain/missing-items.ts';
 import { describePaddedKeys } from '../../domain/padded-key-words.ts';
 import { formatPlace } from '../../domain/place.ts';
-import type { ItemCounts } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Attention, ItemCounts, LedgerStanding } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import { contactLines, formLines, undecidedLines } from './item-lines.ts';
@@ -13,7 +11,7 @@ import { repeatedRows } from './row-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 
 /** The state of the ledger, with its items. */
-export type Standing = SourcesStanding & { items: ItemCounts };
+export type Standing = LedgerStanding;
 
 /** States that need a person. */
 const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
@@ -97,7 +95,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     ...lines,
     ...duplicateLines(attention),
     ...undecidedLines(standing.missingOutcomes, paint),
-    ...formLines(attention.otherForms, paint),
+    ...formLines(standing.otherForms, paint),
     ...paddedLines(standing),
   ];
 }

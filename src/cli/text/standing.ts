@@ -2,11 +2,11 @@
 
 import { WITHOUT_IMPORT } from '../../daemon/faults/refused-scope-fault.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
-import type { ContactAttention } from '../../daemon/views/attention.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { BackupStatus, ReloadStatus } from '../../domain/ports/daemon-notes.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
+import type { ContactAttention } from '../../domain/ports/ledger/ledger-views.ts';
 import {
   type ItemCounts,
   type ItemState,

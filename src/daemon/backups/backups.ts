@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import type { BackupFile, BackupStatus } from '../../domain/ports/daemon-notes.ts';
 import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
-import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import { runBackup } from '../../ledger/backup/backup.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -25,14 +24,15 @@ export function createBackups(options: {
   config: RuntimeConfig;
   ledgerId: string;
   ledger: CareLedger;
-  views: LedgerViews;
+  /** The result of the last backup, as the last daemon has left it. */
+  last: BackupStatus | null;
   emit: Emit;
   clock: Clock;
   log: Logger;
 }) {
-  const { config, ledgerId, ledger, views, emit, clock, log } = options;
+  const { config, ledgerId, ledger, emit, clock, log } = options;
   const abort = new AbortController();
-  let status: BackupStatus | null = views.daemonNote('backup');
+  let status = options.last;
   let running: Promise<BackupFile> | null = null;
   const scheduler = createScheduler({
     schedules: schedulesIn(config),

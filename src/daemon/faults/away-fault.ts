@@ -111,7 +111,7 @@ async function unreadableFault(
   const lookedUp = { ...readBack, unconfirmed: { ...readBack.unconfirmed, answered: true as const } };
   if ((await ledger.nextDueAt({ suspended: lookedUp, of })) !== null || (await passports.evaluate()) > 0) return null;
   const { unconfirmed } = await ledger.countSuspended(lookedUp);
-  const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);
+  const suspended = (await runtime.reads.suspended()).reduce((sum, { creates }) => sum + creates, 0);
   const wait = waitWords(unconfirmed, suspended);
   if (unreadable.local) return fault('machine.limit', `Nothing can be read: ${unreadable.reason} ${wait}`);
   const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait}`;

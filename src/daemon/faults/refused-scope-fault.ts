@@ -60,11 +60,10 @@ const LISTS_FOR_CREATES: Record<ListableKind, readonly Access[]> = {
   material: ['material.list'],
 };
 
-async function leftOf({ ledger, views, api, config }: Runtime, accesses: readonly Access[]): Promise<string> {
+async function leftOf({ ledger, reads, api, config }: Runtime, accesses: readonly Access[]): Promise<string> {
   const refused = accesses.filter((access) => api.refused().has(access));
   const { due, unconfirmed } = await ledger.countSuspended(suspendedBy(refused, config.profile));
-  const unlisted = views
-    .suspended()
+  const unlisted = (await reads.suspended())
     .filter(({ kind }) => refused.some((access) => LISTS_FOR_CREATES[kind].includes(access)))
     .reduce((sum, { creates }) => sum + creates, 0);
   const sent = due === 0 ? [] : [`${due} ${due === 1 ? 'delivery is' : 'deliveries are'} left to be sent`];

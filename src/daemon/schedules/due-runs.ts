@@ -1,5 +1,5 @@
+import type { DaemonNotes } from '../../domain/ports/daemon-notes.ts';
 import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
-import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
@@ -11,22 +11,23 @@ import type { Pulls } from '../sources/pulls.ts';
  */
 export function createDueRuns(options: {
   ledger: Pick<CareLedger, 'noteDaemon'>;
-  views: Pick<LedgerViews, 'daemonNote'>;
+  /** What the last daemon has left. */
+  note: DaemonNotes['dueRuns'] | null;
   clock: Clock;
   log: Logger;
 }) {
-  const { ledger, views, clock, log } = options;
-  const due = new Map(Object.entries(views.daemonNote('dueRuns') ?? {}));
+  const { ledger, note, clock, log } = options;
+  const due = new Map(Object.entries(note ?? {}));
   /** The sources with a run under way that ends what is due. A run that is asked for after its begin stays due. */
   const begun = new Set<string>();
   let storing: Promise<void> = Promise.resolve();
 
   function store(): Promise<void> {
-    const note = due.size === 0 ? null : Object.fromEntries(due);
+    const kept = due.size === 0 ? null : Object.fromEntries(due);
     // Notes are stored one after the other, so that an older note never replaces a newer one.
     storing = storing.then(async () => {
       try {
-        await ledger.noteDaemon('dueRuns', note);
+        await ledger.noteDaemon('dueRuns', kept);
       } catch (error) {
         log.warn({ error: messageOf(error) }, `The ledger could not note which runs are due: ${messageOf(error)}`);
       }

@@ -1,5 +1,5 @@
 import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
-import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
@@ -34,7 +34,7 @@ export async function watchExports(
     /** Read at each round, because a reload may replace it. */
     config: RuntimeConfig;
     ledger: Pick<CareLedger, 'noteDaemon'>;
-    views: Pick<LedgerViews, 'daemonNote'>;
+    reads: Pick<Reads, 'daemonNote'>;
     dueRuns: Pick<DueRuns, 'add'>;
     scheduler: Pick<Scheduler, 'request'>;
     pulling: () => string[];
@@ -43,12 +43,12 @@ export async function watchExports(
   },
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, ledger, views, dueRuns, scheduler, pulling, clock, log } = options;
+  const { config, ledger, reads, dueRuns, scheduler, pulling, clock, log } = options;
   const watched = new Map<string, Watched>();
   const looks = new Set<Promise<void>>();
   /** A reload gives each source a new object, so a source whose connector has changed is checked again. */
   const unwatchable = new WeakSet<ConfiguredSource>();
-  let started = { ...views.daemonNote('watched') };
+  let started = { ...(await reads.daemonNote('watched')) };
   // A check every two seconds would fill the log, so checks log nothing.
   const quiet: Logger = {
     debug: () => undefined,

@@ -1,6 +1,7 @@
 import { guardAdvice } from '../../domain/guard-advice.ts';
 import type { HeldStream } from '../../domain/ports/intake.ts';
-import type { LedgerViews, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
+import type { StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
 import { Fault, messageAndCureOf, messageOf } from '../../lib/errors.ts';
@@ -17,12 +18,12 @@ export function announced(
   options: {
     queues: Queues;
     emit: Emit;
-    views: Pick<LedgerViews, 'run' | 'quarantinedCount' | 'unmappedSources'>;
+    reads: Pick<Reads, 'run' | 'quarantinedCount' | 'unmappedSources'>;
     log: Logger;
     scrub: (text: string) => string;
   },
 ): Runtime['pull'] {
-  const { queues, emit, views, log, scrub } = options;
+  const { queues, emit, reads, log, scrub } = options;
 
   async function tidy(source: string): Promise<void> {
     try {
@@ -50,11 +51,13 @@ export function announced(
       const { runId, result, guarded } = pulled;
       emit({ type: 'run_ended', source, result });
       for (const held of guarded) warnOfGuard(log, { source, run: runId, ...held });
-      const { counts, text } = accountOf(views.run(runId)?.streams ?? []);
+      const { counts, text } = accountOf((await reads.run(runId))?.streams ?? []);
       // A changed row can put an unchanged row into quarantine, which the run counts as unchanged. The unchanged row is mapped
       // after the run. This is asked before the count, so a count without the last sentence is final.
-      const waits = views.unmappedSources().includes(source) ? ` Some rows of ${source} are not mapped yet.` : '';
-      const inQuarantine = views.quarantinedCount([source]);
+      const waits = (await reads.unmappedSources()).includes(source)
+        ? ` Some rows of ${source} are not mapped yet.`
+        : '';
+      const inQuarantine = await reads.quarantinedCount([source]);
       const [rows, are] = inQuarantine === 1 ? ['row', 'is'] : ['rows', 'are'];
       log.info(
         { source, run: runId, result, ...counts, inQuarantine },

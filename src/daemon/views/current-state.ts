@@ -1,12 +1,11 @@
 import type { ApiWait } from '../../domain/delivery/api-wait.ts';
-import type { LedgerCounts } from '../../domain/ports/ledger/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../../domain/ports/queues.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { type Kept, kept, keptAnswer } from '../../lib/collections/kept.ts';
+import { keptAnswer } from '../../lib/collections/kept.ts';
 import type { ApiStanding } from '../../observe/health.ts';
-import type { Standing } from '../../observe/standing.ts';
+import type { Standing, Surroundings } from '../../observe/standing.ts';
 import type { Runtime } from '../runtime.ts';
-import { failedRunsOf, standingOf, watchedOf } from './standing.ts';
+import { standingAsked } from './standing.ts';
 
 const COUNTS_KEPT_MS = 2000;
 
@@ -17,18 +16,9 @@ export function createCurrentState(options: {
   clock: Clock;
 }) {
   const { runtime, nextRun, clock } = options;
-  const { views, api, queues, config } = runtime;
-  const ids = () => config.sources.map(({ id }) => id);
-  const countedHere = kept(
-    () => ({ items: views.itemCounts(), ...standingOf(views, config, ids()), otherForms: views.otherForms() }),
-    COUNTS_KEPT_MS,
-    clock,
-  );
-  const countedApart = keptAnswer(
-    () => runtime.dashboard.counts({ sources: ids(), watched: watchedOf(config, ids()) }),
-    COUNTS_KEPT_MS,
-    clock,
-  );
+  const { reads, api, queues, config } = runtime;
+  // Counts of a large ledger take long, and are asked for often.
+  const counted = keptAnswer(() => reads.standing(standingAsked(config)), COUNTS_KEPT_MS, clock);
 
   function standingOfApi(): ApiStanding {
     const state = api.authorization();
@@ -38,41 +28,34 @@ export function createCurrentState(options: {
     return api.refused().size === 0 ? 'ok' : 'denied_scope';
   }
 
+  async function surroundings(): Promise<Surroundings> {
+    return {
+      queues: await queueCounts(),
+      api: standingOfApi(),
+      apiWait: api.longWait(),
+      refusedScopes: [...api.refusedScopes().keys()],
+    };
+  }
+
   return {
+    surroundings,
     api: standingOfApi,
     /** The wait beyond a minute that the API has asked for, or null. */
     apiWait: (): ApiWait | null => api.longWait(),
     async standing(): Promise<Standing> {
-      const { value, renewableInMs } = await counts();
+      const { value, renewableInMs } = await counted();
+      const runs = await reads.sourceRuns(config.sources.map(({ id }) => id));
       return {
         ...value,
+        ...(await surroundings()),
         renewableInMs,
-        failedRuns: failedRunsOf(views, ids()),
-        queues: await queueCounts(),
-        api: standingOfApi(),
-        apiWait: api.longWait(),
-        refusedScopes: [...api.refusedScopes().keys()],
-        sources: config.sources.map(({ id: source }) => {
-          const [lastRun = null] = views.runs({ source, limit: 1 });
-          return { source, lastRun, completeAt: views.completeAt(source), nextRunAt: nextRun(source) };
+        failedRuns: runs.flatMap(({ failed }) => failed ?? []),
+        sources: runs.map(({ source, lastRun, completeAt }) => {
+          return { source, lastRun, completeAt, nextRunAt: nextRun(source) };
         }),
       };
     },
   };
-
-  /**
-   * Counts in the reading thread, so that a large ledger does not delay the deliveries. Only a daemon with a dashboard
-   * has the reading thread.
-   */
-  async function counts(): Promise<Kept<LedgerCounts>> {
-    if (config.web === null) return countedHere();
-    try {
-      return await countedApart();
-    } catch {
-      // The thread does not answer, but `status` needs the counts, so this thread counts.
-      return countedHere();
-    }
-  }
 
   async function queueCounts(): Promise<Record<QueueName, QueueCounts> | null> {
     try {

@@ -1,17 +1,14 @@
 import { wireFormsOf } from '../../api/wire-forms.ts';
-import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../../domain/ports/queues.ts';
-import { openLedgerViews } from '../../ledger/read-ledger.ts';
+import { openLedgerReads } from '../../ledger/read-ledger.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { passportRulesOf } from '../passport-rules.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 
 /** A read-only view of the ledger and the queue, beside the process that works on them. */
 export interface OpenedViews {
-  views: LedgerViews;
-  /** The views of the dashboard, on the same connection. */
-  dashboard(): Promise<DashboardViews>;
+  reads: Reads;
   /**
    * The counts of the queues, and the queues that a person has paused; null for embedded queues, which only their own
    * process can read.
@@ -28,16 +25,15 @@ export interface OpenedViews {
  * @throws Fault `ledger.unreadable` or `ledger.newer`
  */
 export function openViews(config: RuntimeConfig): OpenedViews | null {
-  const opened = openLedgerViews({
+  const opened = openLedgerReads({
     file: config.ledger,
     passportRules: passportRulesOf(config),
     forms: wireFormsOf(config.profile),
   });
   if (!opened) return null;
-  const { id, views } = opened;
+  const { id, reads } = opened;
   return {
-    views,
-    dashboard: () => opened.dashboard(),
+    reads,
     close: () => opened.close(),
     async queues(log) {
       if (config.queue.kind === 'embedded') return null;

@@ -31,11 +31,12 @@ import {
 } from '../items/stuck-groups.ts';
 import { perDatabase, statement } from '../store/statement.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
+import { type QuarantineRow, quarantinedRecord } from '../views/record-views.ts';
+import { runsOf } from '../views/run-views.ts';
 import { type Db } from '../views/view-reads.ts';
-import { type QuarantineRow, quarantinedRecord } from '../views/views.ts';
 import type { DashboardReads } from './catalog.ts';
 import { cureOfReason, titleOfIssue, titleOfReason } from './cause-text.ts';
-import { limitOf, pageOfRows, placeOf, runsOf } from './lists.ts';
+import { limitOf, pageOfRows, placeOf } from './lists.ts';
 
 /** A cause without what people and passports add to it. */
 type Found = Omit<Cause, 'note' | 'passportsHeld'>;

@@ -11,9 +11,9 @@ import { shellValue, shellWord } from '../../lib/text/shell-word.ts';
 import { readApiWait } from '../deliveries/api-notes.ts';
 import { isStuck } from '../items/item-row.ts';
 import { statement } from '../store/statement.ts';
+import { guardedReads } from '../views/record-views.ts';
 import { accessRefusal, reasonFor, refusals } from '../views/undelivered-views.ts';
 import type { ViewReads } from '../views/view-reads.ts';
-import { guardedReads } from '../views/views.ts';
 
 /** A step, with the clause from which the answer is made: `its BOM item 10 is rejected: the quantity is missing`. */
 export interface Step extends WhyStep {

@@ -1,19 +1,13 @@
 // The pages of lists: of rows that a statement reads in their order, and of ids.
 
 import { fault } from '../../domain/faults.ts';
-import type {
-  ActionRow,
-  Listed,
-  ListPage,
-  LookupValue,
-  RunFilter,
-  RunRow,
-} from '../../domain/ports/ledger/dashboard-views.ts';
+import type { ActionRow, Listed, ListPage, LookupValue, RunFilter } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { RunView } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson } from '../store/tx.ts';
+import { RUN_COLUMNS, type StoredRun, withStreams } from '../views/run-views.ts';
 import { type Db } from '../views/view-reads.ts';
-import { withStreams } from '../views/views.ts';
 
 const LIMIT_MAX = 500;
 
@@ -169,8 +163,6 @@ export function countIds(
   return { count, atLeast: false };
 }
 
-type StoredRun = Omit<RunRow, 'streams'>;
-
 interface RunQuery {
   source: string | null;
   stream: string | null;
@@ -179,8 +171,6 @@ interface RunQuery {
   limit: number;
 }
 
-const RUN = `r.id, r.source, r.cause AS "trigger", r.started_at AS startedAt, r.ended_at AS endedAt, r.result, r.error,
-  r.asked_by AS askedBy`;
 const FITS = `(@source IS NULL OR r.source = @source)
   AND (@stream IS NULL OR EXISTS (SELECT 1 FROM run_streams a JOIN streams s ON s.id = a.stream_id
     WHERE a.run_id = r.id AND s.name = @stream))
@@ -190,26 +180,18 @@ const FITS = `(@source IS NULL OR r.source = @source)
 // A ledger keeps some hundred runs of each source, so no further index is needed to read them.
 const RUNS = {
   page: statement<[RunQuery], StoredRun>(
-    `SELECT ${RUN} FROM runs r WHERE r.id < @before AND ${FITS} ORDER BY r.id DESC LIMIT @limit`,
+    `SELECT ${RUN_COLUMNS} FROM runs r WHERE r.id < @before AND ${FITS} ORDER BY r.id DESC LIMIT @limit`,
   ),
   count: column<[Omit<RunQuery, 'before' | 'limit'>], number>(`SELECT count(*) FROM runs r WHERE ${FITS}`),
-  some: statement<[string], StoredRun>(
-    `SELECT ${RUN} FROM json_each(?) e CROSS JOIN runs r ON r.id = e.value ORDER BY e.key`,
-  ),
 };
 
 /** The runs, the newest first. */
-export function listRuns(reads: Db, { source, stream, result }: RunFilter, page: ListPage): Listed<RunRow> {
+export function listRuns(reads: Db, { source, stream, result }: RunFilter, page: ListPage): Listed<RunView> {
   const limit = limitOf(page);
   const query = { source: source ?? null, stream: stream ?? null, result: result ?? null };
   const before = Number(placeOf(page).after?.[0] ?? Number.MAX_SAFE_INTEGER);
   const { rows, next } = pageOfRows(RUNS.page(reads).all({ ...query, before, limit: limit + 1 }), limit);
   return { rows: withStreams(reads, rows), next, total: { count: RUNS.count(reads).get(query) ?? 0, atLeast: false } };
-}
-
-/** The runs with these ids, in their order. */
-export function runsOf(reads: Db, ids: readonly number[]): RunRow[] {
-  return withStreams(reads, RUNS.some(reads).all(JSON.stringify(ids)));
 }
 
 const PEOPLE = {

@@ -8,8 +8,9 @@ import { Worker } from 'node:worker_threads';
 import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
-import type { Asked, DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { Questions, Reads } from '../../domain/ports/ledger/reads.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
+import { readsBy } from '../reads.ts';
 
 const WITH_THREAD_MAX = 4;
 /** More questions than people can ask: a longer queue means that a program asks without end. */
@@ -23,27 +24,8 @@ const END_WITHIN_MS = 15_000;
 /** An answer has at most some hundred rows. A thread that needs more memory ends, and the process continues. */
 const HEAP_MB_MAX = 512;
 
-const VIEWS: Record<keyof DashboardViews, true> = {
-  sourceCounts: true,
-  counts: true,
-  items: true,
-  itemDetail: true,
-  why: true,
-  quarantinedRows: true,
-  searchQuarantined: true,
-  causes: true,
-  cause: true,
-  causeMembers: true,
-  passports: true,
-  passportCounts: true,
-  runs: true,
-  run: true,
-  actions: true,
-  lookupValues: true,
-};
-
 export interface LedgerReader {
-  views: Asked<DashboardViews>;
+  reads: Reads;
   /** Fails the questions that are not answered yet, and waits until the thread has closed the ledger. */
   close(): Promise<void>;
 }
@@ -102,18 +84,18 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
     while (ending === null && withThread.size < WITH_THREAD_MAX) {
       const [next] = waiting.values();
       if (next === undefined) break;
-      const { id, view, args } = next;
+      const { id, question, args } = next;
       waiting.delete(id);
       withThread.set(id, next);
       worker ??= start();
-      worker.postMessage({ id, view, args, passportRules: passportRules() } satisfies Question);
+      worker.postMessage({ id, question, args, passportRules: passportRules() } satisfies Question);
     }
     // A thread without a question must not prevent the end of the process.
     if (withThread.size > 0) worker?.ref();
     else worker?.unref();
   }
 
-  function ask(view: keyof DashboardViews, args: unknown[]): Promise<unknown> {
+  function ask(question: keyof Questions, args: unknown[]): Promise<unknown> {
     if (closed) return Promise.reject(closedFault());
     if (waiting.size >= WAITING_MAX) return Promise.reject(busyFault());
     lastId += 1;
@@ -127,7 +109,7 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
       };
       waiting.set(id, {
         id,
-        view,
+        question,
         args,
         settle(answer) {
           leave();
@@ -161,9 +143,7 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
   }
 
   return {
-    views: Object.fromEntries(
-      Object.keys(VIEWS).map((view) => [view, (...args: unknown[]) => ask(view as keyof DashboardViews, args)]),
-    ) as Asked<DashboardViews>,
+    reads: readsBy(ask),
     async close() {
       closed = true;
       const reason = closedFault();
@@ -235,7 +215,7 @@ export interface ReaderData {
 
 export interface Question {
   id: number;
-  view: keyof DashboardViews;
+  question: keyof Questions;
   args: unknown[];
   /** The rules at the time of the question, because a reload of the config may change them. */
   passportRules: PassportRules;

@@ -7,12 +7,15 @@ import { basename } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
-import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
-import { createDashboard, type Dashboard } from '../dashboard/dashboard-views.ts';
+import type { Questions } from '../../domain/ports/ledger/reads.ts';
+import { createDashboard } from '../dashboard/dashboard-views.ts';
 import { watchFile } from '../file/file.ts';
+import { answerOf } from '../reads.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { readMeta } from '../store/meta.ts';
 import { assertPresentSchema, openToRead } from '../upgrade/open.ts';
+import type { ViewReads } from '../views/view-reads.ts';
+import { createViews } from '../views/views.ts';
 import { type Answer, type EndRequest, type Question, type ReaderData, toSent } from './ledger-reader.ts';
 
 /** With this value, this thread gets a quarter of a core that it shares with one busy thread. */
@@ -23,7 +26,11 @@ const { file, ledgerId, forms, warms } = workerData as ReaderData;
 /** The rules of the last question. The views read them at each use. */
 let rules: PassportRules | null = null;
 
-interface Opened extends Dashboard {
+interface Opened {
+  /** Answers a question. All its data is of one moment. */
+  ask(question: keyof Questions, args: unknown[]): unknown;
+  /** Reads for some milliseconds what lists need in memory; true while there is more to read. */
+  warm(): boolean;
   /** How the file has changed since it was opened, as the end of a sentence; null if it has not changed. */
   change(): string | null;
   close(): void;
@@ -41,16 +48,24 @@ function open(passportRules: PassportRules): Opened {
     db.close();
     throw lostFault('was replaced by another ledger');
   }
-  return { ...createDashboard(db, passportRules, forms), change, close: () => void db.close() };
+  const reads: ViewReads = { db, passportRules, wireForms: forms };
+  const dashboard = createDashboard(db, passportRules, forms);
+  const views = createViews(reads, dashboard.totals);
+  return {
+    ask: (question, args) => answerOf(question in views ? views : dashboard.views, question, args, reads),
+    warm: () => dashboard.warm(),
+    change,
+    close: () => void db.close(),
+  };
 }
 
-/** The ledger's views. Throws after the file was removed or replaced, because this thread would show the old file. */
-function views(passportRules: PassportRules): DashboardViews {
+/** The opened ledger. Throws after the file was removed or replaced, because this thread would show the old file. */
+function ledger(passportRules: PassportRules): Opened {
   rules = Object.assign(rules ?? passportRules, passportRules);
   opened ??= open(rules);
   const change = opened.change();
   if (change !== null) throw lostFault(change);
-  return opened.views;
+  return opened;
 }
 
 function lostFault(change: string): Error {
@@ -61,10 +76,9 @@ function lostFault(change: string): Error {
   });
 }
 
-function answer({ id, view, args, passportRules }: Question): Answer {
+function answer({ id, question, args, passportRules }: Question): Answer {
   try {
-    const ask = views(passportRules)[view] as (...given: unknown[]) => unknown;
-    return { id, ok: true, value: ask(...args) };
+    return { id, ok: true, value: ledger(passportRules).ask(question, args) };
   } catch (error) {
     return { id, ok: false, error: toSent(ledgerFaultOf(error) ?? error) };
   }

@@ -238,3 +238,13 @@ export function pendingRecords(
     .slice(0, limit)
     .map(pendingRecord);
 }
+
+const PENDING_SOURCES = column<[], string>(
+  `SELECT DISTINCT source FROM streams s
+   WHERE EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending') ORDER BY source`,
+);
+
+/** Sources that have records waiting to be mapped. */
+export function pendingSources(reads: Reads): string[] {
+  return PENDING_SOURCES(reads).all();
+}

@@ -5,8 +5,8 @@ import type { AlertRules } from '../../domain/alert-settings.ts';
 import { guardAdvice } from '../../domain/guard-advice.ts';
 import type { AlertCondition } from '../../domain/ports/alerts.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
+import type { FailedRun } from '../../domain/ports/ledger/ledger-views.ts';
 import { formatPeriod } from '../../lib/text/period.ts';
-import type { FailedRun } from '../causes.ts';
 
 /** The state of the daemon on which alerts depend. Times are in milliseconds since the epoch. */
 export interface AlertFacts {

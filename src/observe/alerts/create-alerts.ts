@@ -16,7 +16,7 @@ interface AlertsOptions {
   /** The rules. They are read at each check, because a reload may replace them. */
   rules: () => AlertRules;
   channels: () => readonly Channel[];
-  facts: (watchedSince: Readonly<Record<string, number>>) => AlertFacts;
+  facts: (watchedSince: Readonly<Record<string, number>>) => Promise<AlertFacts>;
   /** The sources and, under an empty name, the backups that are watched now. */
   watched: () => readonly string[];
   host: string;
@@ -74,10 +74,10 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
     lastKept = text;
   }
 
-  function look(): void {
+  async function look(): Promise<void> {
     const now = clock.now();
     watch(now);
-    const { fired, resolved } = book.update(holdingOf(facts(watchedSince), rules()), ids(), now);
+    const { fired, resolved } = book.update(holdingOf(await facts(watchedSince), rules()), ids(), now);
     if (channels().length === 0) return;
     for (const { id, message } of fired) log.warn({ alert: id }, `Alert: ${scrub(message)}`);
     for (const { id } of resolved) log.info({ alert: id }, `The alert ${id} is over.`);
@@ -131,7 +131,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
       alarm = new AbortController();
       woken = false;
       try {
-        look();
+        await look();
         await keep();
         await sendDue();
         await keep();

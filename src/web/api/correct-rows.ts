@@ -41,9 +41,9 @@ const NO_CAUSE =
 async function assertRowsOf(
   cause: string,
   { source, stream, rows }: CorrectRowsRequest,
-  { context: { runtime, dashboard }, abort }: { context: ApiContext } & { abort: AbortSignal },
+  { context: { runtime, reads }, abort }: { context: ApiContext } & { abort: AbortSignal },
 ): Promise<void> {
-  const found = await dashboard.cause(cause);
+  const found = await reads.cause(cause);
   if (found === null) throw notFound('Nothing is stuck for this cause any more.');
   const target = await targetOf(found, runtime, abort);
   const reason = noUploadReason(target);

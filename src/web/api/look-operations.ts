@@ -37,8 +37,8 @@ function found<Value>(value: Value | null, what: string): { value: Value } {
   return { value };
 }
 
-async function itemOf(kind: SubjectKind, key: string, dashboard: ApiContext['dashboard']) {
-  return found(await dashboard.itemDetail(kind, key), `There is no ${kind} "${key}" in the ledger.`);
+async function itemOf(kind: SubjectKind, key: string, reads: ApiContext['reads']) {
+  return found(await reads.itemDetail(kind, key), `There is no ${kind} "${key}" in the ledger.`);
 }
 
 /** The operations that read the ledger. */
@@ -65,8 +65,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     }),
     body: null,
     answer: { status: 200, schema: listOf(ItemRow) },
-    async handle({ query: { after, limit, ...filter } }, { dashboard }) {
-      return { value: await dashboard.items(filter, { after, limit }) };
+    async handle({ query: { after, limit, ...filter } }, { reads }) {
+      return { value: await reads.items(filter, { after, limit }) };
     },
   }),
   defineOperation({
@@ -80,7 +80,7 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: Nothing,
     body: null,
     answer: { status: 200, schema: ItemDetail },
-    handle: ({ params: { kind, key } }, { dashboard }) => itemOf(kind, key, dashboard),
+    handle: ({ params: { kind, key } }, { reads }) => itemOf(kind, key, reads),
   }),
   defineOperation({
     method: 'GET',
@@ -93,7 +93,7 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: ItemName.pick({ key: true }),
     body: null,
     answer: { status: 200, schema: ItemDetail },
-    handle: ({ params: { kind }, query: { key } }, { dashboard }) => itemOf(kind, key, dashboard),
+    handle: ({ params: { kind }, query: { key } }, { reads }) => itemOf(kind, key, reads),
   }),
   defineOperation({
     method: 'GET',
@@ -106,8 +106,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: Nothing,
     body: null,
     answer: { status: 200, schema: Why },
-    async handle({ params: { product } }, { dashboard }) {
-      return found(await dashboard.why(product), `There is no product "${product}" in the ledger.`);
+    async handle({ params: { product } }, { reads }) {
+      return found(await reads.why(product), `There is no product "${product}" in the ledger.`);
     },
   }),
   defineOperation({
@@ -126,8 +126,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     }),
     body: null,
     answer: { status: 200, schema: listOf(PassportRow) },
-    async handle({ query: { after, limit, ...filter } }, { dashboard }) {
-      const list = await dashboard.passports(filter, { after, limit });
+    async handle({ query: { after, limit, ...filter } }, { reads }) {
+      const list = await reads.passports(filter, { after, limit });
       const rows = list.rows.map(({ blockers, reason, since, ...row }) => ({ ...row, holds: blockers, reason, since }));
       return { value: { ...list, rows } };
     },
@@ -143,8 +143,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: z.strictObject({ source: Source }),
     body: null,
     answer: { status: 200, schema: PassportCounts },
-    async handle({ query }, { dashboard }) {
-      return { value: await dashboard.passportCounts(query) };
+    async handle({ query }, { reads }) {
+      return { value: await reads.passportCounts(query) };
     },
   }),
   defineOperation({
@@ -163,8 +163,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     }),
     body: null,
     answer: { status: 200, schema: listOf(RunRow) },
-    async handle({ query: { after, limit, ...filter } }, { dashboard }) {
-      return { value: await dashboard.runs(filter, { after, limit }) };
+    async handle({ query: { after, limit, ...filter } }, { reads }) {
+      return { value: await reads.runs(filter, { after, limit }) };
     },
   }),
   defineOperation({
@@ -178,8 +178,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: Nothing,
     body: null,
     answer: { status: 200, schema: RunRow },
-    async handle({ params: { id } }, { dashboard }) {
-      return found(await dashboard.run(id), `There is no run ${id} in the ledger.`);
+    async handle({ params: { id } }, { reads }) {
+      return found(await reads.run(id), `There is no run ${id} in the ledger.`);
     },
   }),
   defineOperation({
@@ -193,8 +193,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: z.strictObject({ source: Source, type: z.enum(CAUSE_TYPES).optional() }),
     body: null,
     answer: { status: 200, schema: z.array(Cause) },
-    async handle({ query }, { dashboard }) {
-      return { value: await dashboard.causes(query) };
+    async handle({ query }, { reads }) {
+      return { value: await reads.causes(query) };
     },
   }),
   defineOperation({
@@ -208,8 +208,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: Nothing,
     body: null,
     answer: { status: 200, schema: Cause },
-    async handle({ params: { id } }, { dashboard }) {
-      return found(await dashboard.cause(id), `Nothing is stuck for the cause ${id}.`);
+    async handle({ params: { id } }, { reads }) {
+      return found(await reads.cause(id), `Nothing is stuck for the cause ${id}.`);
     },
   }),
   defineOperation({
@@ -223,8 +223,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: z.strictObject(page),
     body: null,
     answer: { status: 200, schema: listOf(CauseMember) },
-    async handle({ params: { id }, query }, { dashboard }) {
-      return { value: await dashboard.causeMembers(id, query) };
+    async handle({ params: { id }, query }, { reads }) {
+      return { value: await reads.causeMembers(id, query) };
     },
   }),
   defineOperation({
@@ -238,8 +238,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: Nothing,
     body: null,
     answer: { status: 200, schema: z.array(LookupValue) },
-    async handle(_, { dashboard }) {
-      return { value: await dashboard.lookupValues() };
+    async handle(_, { reads }) {
+      return { value: await reads.lookupValues() };
     },
   }),
   defineOperation({
@@ -253,8 +253,8 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: z.strictObject(page),
     body: null,
     answer: { status: 200, schema: listOf(ActionRow) },
-    async handle({ query }, { dashboard }) {
-      return { value: await dashboard.actions(query) };
+    async handle({ query }, { reads }) {
+      return { value: await reads.actions(query) };
     },
   }),
 ];

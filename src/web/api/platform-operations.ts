@@ -67,9 +67,9 @@ export const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
     query: Nothing,
     body: null,
     answer: { status: 200, contentType: 'application/pdf' },
-    async handle({ params, abort }, { platform, dashboard }) {
+    async handle({ params, abort }, { platform, reads }) {
       const { product } = params as { product: string };
-      const item = await dashboard.itemDetail('product', product);
+      const item = await reads.itemDetail('product', product);
       if (item === null) throw notFound(`There is no product "${product}" in the ledger.`);
       const productId = item.remoteId;
       if (typeof productId !== 'string' && typeof productId !== 'number') {

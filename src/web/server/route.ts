@@ -4,8 +4,8 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Handler } from '../../admin/handler.ts';
 import type { WebContext } from '../../daemon/daemon-servers.ts';
-import type { Asked, DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { WebRole } from '../../domain/web-role.ts';
 import type { Html } from '../html.ts';
 import type { Tasks } from '../tasks.ts';
@@ -117,8 +117,8 @@ export async function startTask<Asked, Result>(
 
 /** The parts of the daemon that routes use. */
 export interface PageContext extends WebContext {
-  /** The views of the ledger for pages, which another thread reads. */
-  dashboard: Asked<DashboardViews>;
+  /** The reader of the ledger, in another thread. */
+  reads: Reads;
   /** The work that people have started. */
   tasks: Tasks;
   /** Stores notes, values of lookup tables, and the audit log. */

@@ -28,7 +28,7 @@ const run = (...args: string[]) => runHere([...args, '-c', world.configFile, '--
 async function actions() {
   const runtime = await world.open();
   try {
-    return (await runtime.dashboard.actions({ limit: 10 })).rows;
+    return (await runtime.reads.actions({ limit: 10 })).rows;
   } finally {
     await runtime.close();
   }
@@ -60,13 +60,13 @@ describe('commands on the terminal', () => {
     stops.push(() => daemon.stop());
     await run('sync');
     await run('publish', 'A-1');
-    const { dashboard } = daemon.runtime;
-    const { rows } = await dashboard.actions({ limit: 10 });
+    const { reads } = daemon.runtime;
+    const { rows } = await reads.actions({ limit: 10 });
     expect(rows.map(({ who, via, action }) => [who, via, action])).toEqual([
       [ME, 'command', 'publish'],
       [ME, 'command', 'sync'],
     ]);
-    expect((await dashboard.runs({}, { limit: 1 })).rows).toMatchObject([{ trigger: 'cli', askedBy: ME }]);
+    expect((await reads.runs({}, { limit: 1 })).rows).toMatchObject([{ trigger: 'cli', askedBy: ME }]);
   });
 
   it('commands on the terminal that only read are not in the audit log', async () => {
@@ -74,7 +74,7 @@ describe('commands on the terminal', () => {
     const { daemon } = await startDaemon(world, { version: findPackage().version });
     stops.push(() => daemon.stop());
     expect(await run('publications')).toMatchObject({ exitCode: 0 });
-    const { rows } = await daemon.runtime.dashboard.actions({ limit: 10 });
+    const { rows } = await daemon.runtime.reads.actions({ limit: 10 });
     expect(rows.map(({ action }) => action)).toEqual(['sync']);
   });
 });

@@ -25,7 +25,7 @@ const ITEMS: Item[] = [
 async function find(pasted: string): Promise<string> {
   const { ledger } = fixture;
   return findPastedKey(pasted, {
-    views: ledger.views,
+    reads: ledger.reads,
     async isQuarantined(key) {
       const selection = { states: ['quarantined'] as const, sources: [], keys: [key], deliveryIds: [] };
       return (await ledger.replayCandidates({ selection, afterId: 0, limit: 1 })).length > 0;
@@ -77,10 +77,10 @@ describe('a key as a command prints it', () => {
 
   it('a pasted key is found of an item of one kind, and is left as it is where no item has it', async () => {
     await stageRows(fixture.ledger, { one: items(product('10\u001f20')), two: items(material('only a material')) });
-    const ofProduct = (text: string) => findPastedItem(text, fixture.ledger.views, ['product']);
-    expect(ofProduct(readableKey('10\u001f20'))).toBe('10\u001f20');
-    expect(ofProduct('product 10 / 20 (SKU-10)')).toBe('10\u001f20');
-    expect(ofProduct('only a material')).toBe('only a material');
+    const ofProduct = (text: string) => findPastedItem(text, fixture.ledger.reads, ['product']);
+    expect(await ofProduct(readableKey('10\u001f20'))).toBe('10\u001f20');
+    expect(await ofProduct('product 10 / 20 (SKU-10)')).toBe('10\u001f20');
+    expect(await ofProduct('only a material')).toBe('only a material');
   });
 
   it('a pasted key is refused where nothing has it, with keys that are near', async () => {

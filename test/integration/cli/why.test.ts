@@ -5,7 +5,7 @@ import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { Decision } from '../../../src/domain/ports/decision.ts';
 import type { Why } from '../../../src/domain/ports/ledger/dashboard-views.ts';
-import { createDashboardViews } from '../../../src/ledger/dashboard/dashboard-views.ts';
+import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
 import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';
@@ -41,7 +41,7 @@ function why(asked: string, rules: Partial<PassportRules> = {}, file = fixture.f
   const db = openDatabaseReadOnly(file);
   if (db === null) throw new Error('There is no ledger.');
   try {
-    return createDashboardViews(db, { ...NO_PASSPORTS, ...AUTO, ...rules }, FORMS).why(asked);
+    return createDashboard(db, { ...NO_PASSPORTS, ...AUTO, ...rules }, FORMS).views.why(asked);
   } finally {
     db.close();
   }

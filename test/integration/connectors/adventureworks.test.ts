@@ -83,7 +83,7 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
 
     const gated = products.find(({ number }) => !parents.has(number))?.id ?? '';
     const runtime = await world.open();
-    const passport = runtime.views.passport(gated);
+    const passport = await runtime.reads.passport(gated);
     await runtime.close();
     expect(passport).toMatchObject({ state: 'blocked', acknowledged: 'initialized', reason: { status: 409 } });
     expect(passport?.reason?.message).toContain('bom_items is missing');

@@ -214,6 +214,6 @@ describe('what was read', () => {
     };
     const failed = pull(giving({ snapshot: rows('1') }), { reads: 'snapshot', acknowledge: refusing });
     await expect(failed).rejects.toThrow('The archive is full.');
-    expect(world.ledger.views.runs({ limit: 1 })).toMatchObject([{ result: 'failed' }]);
+    expect(world.ledger.views.lastRuns({ limit: 1 })).toMatchObject([{ result: 'failed' }]);
   });
 });

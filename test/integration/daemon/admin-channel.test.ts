@@ -204,11 +204,11 @@ describe('the admin channel', () => {
 
   it('the admin channel keeps one progress for a watcher that takes nothing, however long the work is', async () => {
     let looks = 0;
-    const views = {
-      ...runtime.views,
+    const reads = {
+      ...runtime.reads,
       openDeliveries: () => {
         looks += 1;
-        return runtime.views.openDeliveries();
+        return runtime.reads.openDeliveries();
       },
     };
     const busy = handlerOf(async ({ runtime: at }) => {
@@ -227,7 +227,7 @@ describe('the admin channel', () => {
       await expect.poll(() => looks, SOON).toBeGreaterThan(8);
       return 'done';
     });
-    await listen(busy, { ...runtime, views });
+    await listen(busy, { ...runtime, reads });
     const watcher = stoppedWatcher();
     await expect.poll(() => log.lines.some(({ message }) => message === 'The command test is done.'), SOON).toBe(true);
     let text = '';
@@ -416,8 +416,8 @@ describe('the admin channel', () => {
 
   it('the admin channel keeps its watchers where the ledger cannot be read', async () => {
     let looks = 0;
-    const views = {
-      ...runtime.views,
+    const reads = {
+      ...runtime.reads,
       openDeliveries: () => {
         looks += 1;
         throw new Error('disk I/O error');
@@ -427,7 +427,7 @@ describe('the admin channel', () => {
       await expect.poll(() => looks, SOON).toBeGreaterThan(0);
       return 'done';
     });
-    await listen(working, { ...runtime, views });
+    await listen(working, { ...runtime, reads });
     expect(await client().run(working, 'x', { onProgress: () => {} })).toBe('done');
   });
 

@@ -65,7 +65,7 @@ describe('scheduled backups', () => {
     expect(verifyLedger(made.file, () => undefined)).toMatchObject({ findings: [], backupAt: expect.any(String) });
     expect(backups().last()).toEqual(made);
     expect(backups().lastTry()).toMatchObject({ ok: true, error: null });
-    expect(daemon.runtime.views.daemonNote('backup')).toMatchObject({ ok: true, last: made });
+    expect(await daemon.runtime.reads.daemonNote('backup')).toMatchObject({ ok: true, last: made });
     await daemon.stop();
     ({ daemon, log } = await startDaemon(world, { clock }));
     expect(backups().last()).toEqual(made);

@@ -63,7 +63,7 @@ describe('the daemon', () => {
     await start();
     await runSource(daemon, 'erp');
     const { runtime } = daemon;
-    const { ledger, queues, views } = runtime;
+    const { ledger, queues, reads } = runtime;
     const [record] = await ledger.recordsByKey({ source: 'erp', stream: 'default', keys: ['A-1'] });
     await queues.setPaused('map', true);
     const row = {
@@ -84,7 +84,7 @@ describe('the daemon', () => {
     await queues.setPaused('map', false);
     expect(await corrected).toMatchObject({ result: 'complete', changed: 1 });
     await expect
-      .poll(() => views.runs({ source: 'erp', limit: 5 }).map(({ result }) => result), SOON)
+      .poll(async () => (await reads.lastRuns({ source: 'erp', limit: 5 })).map(({ result }) => result), SOON)
       .toEqual(['complete', 'complete']);
   });
 
@@ -102,7 +102,9 @@ describe('the daemon', () => {
 
     // A second failure takes the place of the first.
     await daemon.startRun('pim', 'schedule');
-    await expect.poll(() => daemon.runtime.views.runs({ source: 'pim', limit: 9 }).length, SOON).toBe(2);
+    await expect
+      .poll(async () => (await daemon.runtime.reads.lastRuns({ source: 'pim', limit: 9 })).length, SOON)
+      .toBe(2);
     await expect.poll(() => daemon.runtime.queues.counts('pull'), SOON).toEqual({ waiting: 0, active: 0, failed: 1 });
 
     world.write('later.csv', 'SKU,NAME,STATE\nB-1,Lamp,10\n');
@@ -110,7 +112,7 @@ describe('the daemon', () => {
     await (await pullQueue().getJob(failed?.id ?? ''))?.retry();
     await expect.poll(() => skus().includes('B-1'), SOON).toBe(true);
     await expect
-      .poll(() => daemon.runtime.views.runs({ source: 'pim', limit: 1 }))
+      .poll(() => daemon.runtime.reads.lastRuns({ source: 'pim', limit: 1 }))
       .toMatchObject([{ trigger: 'retry', result: 'complete' }]);
     await expect.poll(() => daemon.runtime.queues.failed('pull')).toEqual([]);
   });
@@ -125,7 +127,7 @@ describe('the daemon', () => {
     const asked = () => world.sandbox.inspect().requests['product.list']?.['402'] ?? 0;
     await expect.poll(asked, SOON).toBeGreaterThan(2);
     expect(logged('The API refuses the plan')).toHaveLength(1);
-    expect(daemon.runtime.views.itemCounts().product).toEqual({ due: 2 });
+    expect((await daemon.runtime.reads.itemCounts()).product).toEqual({ due: 2 });
 
     world.sandbox.setPlan('acme', 'enterprise');
     await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
@@ -161,10 +163,10 @@ describe('the daemon', () => {
 
   it('a daemon makes up at its start, once, for schedules that passed while no daemon ran, and for no others', async () => {
     await begin({ config: { sources: [{ ...PRODUCTS.source, schedule: dailyFarFromNow() }] } });
-    const runs = () => daemon.runtime.views.runs({ source: 'erp', limit: 9 });
+    const runs = () => daemon.runtime.reads.lastRuns({ source: 'erp', limit: 9 });
     await start();
     // A source that has never run waits for its first time.
-    expect(runs()).toEqual([]);
+    expect(await runs()).toEqual([]);
     await daemon.stop();
 
     await world.sync();
@@ -178,7 +180,7 @@ describe('the daemon', () => {
 
     await start({ clock: later });
     expect(logged('missed')).toEqual([]);
-    expect(runs()).toHaveLength(2);
+    expect(await runs()).toHaveLength(2);
   });
 
   it('a daemon delivers at its start what was left due', async () => {
@@ -189,7 +191,7 @@ describe('the daemon', () => {
     expect(skus()).toEqual([]);
     await start();
     await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
-    expect(daemon.runtime.views.runs({ source: 'erp', limit: 9 })).toHaveLength(1);
+    expect(await daemon.runtime.reads.lastRuns({ source: 'erp', limit: 9 })).toHaveLength(1);
   });
 
   it('a daemon listens nowhere without a web section', async () => {
@@ -278,7 +280,7 @@ describeRedis('the daemon over Redis', () => {
       await expect
         .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
         .toMatchObject({ waiting: 0, active: 0, failed: 0 });
-      await expect.poll(() => daemon.runtime.views.itemCounts().product, SOON).toEqual({ delivered: 3 });
+      await expect.poll(async () => (await daemon.runtime.reads.itemCounts()).product, SOON).toEqual({ delivered: 3 });
       expect(world.requests()).toEqual({ 'product.create': 1 });
       await daemon.stop();
       await world.remove();

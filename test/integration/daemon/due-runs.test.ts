@@ -28,16 +28,16 @@ describeWhere({ isThere: redisAvailable, what: 'redis-server' })(
       const yearly = readFileSync(world.configFile, 'utf8');
       world.write('dpp-sync.yaml', yearly.replace('0 0 1 1 *', '"* * * * * *"'));
       expect(await daemon.reload('person')).toMatchObject({ ok: true });
-      await expect.poll(() => daemon.runtime.views.daemonNote('dueRuns')).toHaveProperty('erp');
-      expect(daemon.runtime.views.runs({ source: 'erp', limit: 1 })).toEqual([]);
+      await expect.poll(() => daemon.runtime.reads.daemonNote('dueRuns')).toHaveProperty('erp');
+      expect(await daemon.runtime.reads.lastRuns({ source: 'erp', limit: 1 })).toEqual([]);
       await daemon.stop();
 
       world.write('dpp-sync.yaml', yearly.replace(redis.url, 'embedded'));
       ({ daemon } = await startDaemon(world));
       await expect
-        .poll(() => daemon.runtime.views.runs({ source: 'erp', limit: 1 }))
+        .poll(() => daemon.runtime.reads.lastRuns({ source: 'erp', limit: 1 }))
         .toMatchObject([{ trigger: 'schedule', result: 'complete' }]);
-      await expect.poll(() => daemon.runtime.views.daemonNote('dueRuns')).toBeNull();
+      await expect.poll(() => daemon.runtime.reads.daemonNote('dueRuns')).toBeNull();
     });
   },
 );

@@ -43,7 +43,7 @@ describe('the lines of the log', () => {
     const SOON = { timeout: WAIT_MS };
     // Both sources run at once, so that a defect could give the lines of one run the fields of the other.
     await Promise.all([daemon.startRun('erp', 'schedule'), daemon.startRun('pim', 'schedule')]);
-    await expect.poll(() => daemon.runtime.views.itemCounts().product.rejected, SOON).toBeGreaterThan(0);
+    await expect.poll(async () => (await daemon.runtime.reads.itemCounts()).product.rejected, SOON).toBeGreaterThan(0);
     await expect.poll(() => lines.filter(({ msg }) => msg.startsWith('The run of')).length, SOON).toBe(2);
     await daemon.startRun('gone', 'schedule');
     await expect.poll(() => lines.some(({ msg }) => msg.includes('could not be pulled')), SOON).toBe(true);
@@ -89,8 +89,11 @@ describe('the lines of the log', () => {
     const { daemon } = await startDaemon(world, { log });
     const lineOf = async (file: string) => {
       world?.write('products.csv', file);
+      const ended = () => lines.filter(({ msg }) => msg.startsWith('The run of erp is'));
+      const before = ended().length;
       await runSource(daemon, 'erp');
-      return lines.findLast(({ msg }) => msg.startsWith('The run of erp is'));
+      await expect.poll(() => ended().length, { timeout: WAIT_MS }).toBe(before + 1);
+      return ended().at(-1);
     };
     expect((await lineOf(rows('Kettle')))?.msg).toBe(
       'The run of erp is complete: 3 rows read, 0 unchanged, 3 changed, 0 quarantined. 0 rows of erp are in quarantine now.',
@@ -99,7 +102,7 @@ describe('the lines of the log', () => {
     expect((await lineOf(rows('Teapot')))?.msg).toMatch(
       /^The run of erp is complete: 3 rows read, 2 unchanged, 1 changed, 0 quarantined\. (?:1 row of erp is in quarantine now\.|\d rows? of erp (?:is|are) in quarantine now\. Some rows of erp are not mapped yet\.)$/,
     );
-    await expect.poll(() => daemon.runtime.views.quarantinedCount(['erp']), { timeout: WAIT_MS }).toBe(1);
+    await expect.poll(() => daemon.runtime.reads.quarantinedCount(['erp']), { timeout: WAIT_MS }).toBe(1);
     expect(await lineOf(rows('Teapot'))).toMatchObject({
       msg: 'The run of erp is complete: 3 rows read, 3 unchanged, 0 changed, 0 quarantined. 1 row of erp is in quarantine now.',
       quarantined: 0,

@@ -97,7 +97,7 @@ async function start(options: { queue?: string; traces?: object; ratio?: number 
   stop.push(() => started.daemon.stop());
   return { ...started, world };
 }
-const delivered = ({ runtime }: Daemon) => runtime.views.itemCounts().product.delivered ?? 0;
+const delivered = async ({ runtime }: Daemon) => (await runtime.reads.itemCounts()).product.delivered ?? 0;
 
 /** The spans of the item with this key, in the order of their times. */
 function traceOf(key: string): Span[] {

@@ -35,7 +35,7 @@ const expected = (count: number) => Array.from({ length: count }, (_, at) => `SK
 function expectAllOnce(count: number): void {
   expect(listed().toSorted()).toEqual(expected(count));
   expect(states()).toEqual({ delivered: count });
-  const { items } = world.ledger.views.items({ kind: 'product', afterId: 0, limit: count });
+  const { items } = world.ledger.views.itemsAfter({ kind: 'product', afterId: 0, limit: count });
   const ids = new Map(world.sandbox.inspect().organizations['acme']?.products?.map(({ sku, id }) => [sku, id]));
   for (const { naturalKey, remoteId } of items) expect(remoteId).toBe(ids.get(naturalKey ?? ''));
 }

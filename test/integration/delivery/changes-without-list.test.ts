@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../../src/daemon/sync.ts';
-import type { LedgerViews } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../../src/domain/ports/ledger/reads.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
@@ -20,10 +20,10 @@ function rename(name: string): void {
   for (const [path, content] of Object.entries(files)) world.write(path, content);
 }
 
-async function viewed<T>(look: (views: LedgerViews) => T): Promise<T> {
+async function viewed<T>(look: (reads: Reads) => Promise<T>): Promise<T> {
   const runtime = await world.open();
   try {
-    return look(runtime.views);
+    return await look(runtime.reads);
   } finally {
     await runtime.close();
   }
@@ -68,7 +68,7 @@ describe.each([403, 404])('changed products of a platform whose list of products
     expect(exitCodeOf(report)).not.toBe(0);
     expect(world.requests()['product.import']).toBe(1);
     expect(named('Second')).toBe(1);
-    const [held] = await viewed((views) => views.items({ state: 'in_doubt', afterId: 0, limit: 9 }).items);
+    const [held] = (await viewed((views) => views.itemsAfter({ state: 'in_doubt', afterId: 0, limit: 9 }))).items;
     expect(held?.reason).toMatchObject({ code: 'change_proof' });
     expect(held?.reason?.message).toContain('The list of products cannot be read, so no further change is imported.');
     expect(held?.reason?.message).toContain('`answers.withoutProof: accept`');

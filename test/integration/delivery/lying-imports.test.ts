@@ -47,7 +47,7 @@ const seconds = () => skus().length - new Set(skus()).size;
 
 /** True if each delivered item has an id of a product with its SKU. */
 function expectOwnIds(): void {
-  const { items } = world.ledger.views.items({ kind: 'product', afterId: 0, limit: 1000 });
+  const { items } = world.ledger.views.itemsAfter({ kind: 'product', afterId: 0, limit: 1000 });
   const sku = new Map(listed().map(({ id, sku }) => [id, sku]));
   for (const { naturalKey, remoteId } of items.filter(({ remoteId }) => remoteId !== null)) {
     expect(sku.get(remoteId as number)).toBe(naturalKey);
@@ -65,7 +65,7 @@ describe('changed products of a platform whose import does not update', () => {
     expect(world.requests()['product.import']).toBe(1);
     expect(states()).toEqual({ blocked: 60 });
     const reasons = world.ledger.views
-      .items({ state: 'blocked', afterId: 0, limit: 100 })
+      .itemsAfter({ state: 'blocked', afterId: 0, limit: 100 })
       .items.map(({ reason }) => reason);
     expect(reasons.filter((reason) => reason?.code === 'not_upserted')).toHaveLength(1);
     for (const reason of reasons) expect(reason?.message).toContain('`productUpdate: none`');
@@ -146,7 +146,7 @@ describe('changed products of a platform whose import forgets them', () => {
       expect(imports).toBeLessThanOrEqual(9);
       expect(proofs().changes).toMatchObject({ state: 'failed' });
       if (lie === 'product.import:says-exists') {
-        const { items } = world.ledger.views.items({ state: 'parked', afterId: 0, limit: 9 });
+        const { items } = world.ledger.views.itemsAfter({ state: 'parked', afterId: 0, limit: 9 });
         for (const { reason } of items) expect(reason?.message).toContain('It says "exists" about the product.');
       }
     },

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { LedgerViews } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../../src/domain/ports/ledger/reads.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { text } from '../../support/ledger/items.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
@@ -43,10 +43,10 @@ async function byHand(name: string, steps: readonly ('init' | 'publish' | 'unpub
   for (const step of steps) await post(`/api/dpp/${id}/${step}/`);
 }
 
-async function viewed<T>(look: (views: LedgerViews) => T): Promise<T> {
+async function viewed<T>(look: (reads: Reads) => Promise<T>): Promise<T> {
   const runtime = await world.open();
   try {
-    return look(runtime.views);
+    return await look(runtime.reads);
   } finally {
     await runtime.close();
   }

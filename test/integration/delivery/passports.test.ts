@@ -60,7 +60,7 @@ function publications(): string[] {
 async function passportOf(product: string): Promise<PassportView> {
   const runtime = await world.open();
   try {
-    const view = runtime.views.passport(product);
+    const view = await runtime.reads.passport(product);
     if (!view) throw new Error(`no product ${product}`);
     return view;
   } finally {
@@ -277,7 +277,7 @@ describe('a product that is not complete', () => {
     try {
       const first = await syncOf('products', 'materials');
       expect(first.passports).toEqual({ incomplete: 3 });
-      expect(runtime.views.passport('P1')?.blockers).toEqual([
+      expect((await runtime.reads.passport('P1'))?.blockers).toEqual([
         'The source boms gives parts and has never been read.',
         'No BOM item of the product is known, and the source boms has not been read since the product was first read.',
       ]);

@@ -323,7 +323,9 @@ it.each([1, 2])('a series of imports ends with what the source asks for, whateve
   world.sandbox.faults.clear();
   await world.stage(products(12, (id) => ({ name: `Last ${id}` })));
   await world.drain();
-  const rejected = world.ledger.views.items({ state: 'rejected', afterId: 0, limit: 99 }).items.map(({ key }) => key);
+  const rejected = world.ledger.views
+    .itemsAfter({ state: 'rejected', afterId: 0, limit: 99 })
+    .items.map(({ key }) => key);
   expect(rejected).toEqual([]);
   expect(states()).toEqual({ delivered: 12 });
   expect(world.names()).toEqual(

@@ -111,7 +111,7 @@ describe('a sync with a key for which one list is closed', () => {
     world.sandbox.faults.clear();
     expect((await world.sync()).fault).toBeNull();
     const runtime = await world.open();
-    expect(runtime.views.item('passport', 'P1')).toMatchObject({ state: 'delivered' });
+    expect(await runtime.reads.item('passport', 'P1')).toMatchObject({ state: 'delivered' });
     await runtime.close();
   });
 });

@@ -132,7 +132,10 @@ describe('a sync of an item that the key may not write, with a scope that it has
       const second = await world.sync();
       expect([exitCodeOf(second), second.fault, productsOf(second)]).toEqual([4, null, { delivered: 2, blocked: 1 }]);
       const runtime = await world.open();
-      expect(runtime.views.item('product', 'P1')).toMatchObject({ state: 'blocked', reason: { code: 'forbidden' } });
+      expect(await runtime.reads.item('product', 'P1')).toMatchObject({
+        state: 'blocked',
+        reason: { code: 'forbidden' },
+      });
       await runtime.close();
       world.requests();
       const third = await world.sync();
@@ -239,8 +242,8 @@ describe('a daemon with an item that the key may not write', () => {
     world.sandbox.faults.add({ operation: 'material.create', kind: 'status', status: 403, match: 'M1' });
     ({ daemon } = await startDaemon(world, { probeMs: 100 }));
     await daemon.startRun('erp', 'schedule');
-    const counts = () => daemon.runtime.views.itemCounts();
-    await expect.poll(() => counts().product, SOON).toEqual({ delivered: 2, blocked: 1 });
+    const counts = () => daemon.runtime.reads.itemCounts();
+    await expect.poll(async () => (await counts()).product, SOON).toEqual({ delivered: 2, blocked: 1 });
     await expect.poll(() => daemon.runtime.engine.status(), SOON).toMatchObject({ outstanding: 0, nextDueAt: null });
     await expect.poll(() => daemon.runtime.api.refused().size).toBe(0);
   });

@@ -29,7 +29,7 @@ function admin(abort = new AbortController().signal) {
   return createLocalAdmin({ runtime, clock: systemClock, abort });
 }
 
-const stateOf = (kind: 'product' | 'material', key: string) => runtime.views.item(kind, key)?.state;
+const stateOf = async (kind: 'product' | 'material', key: string) => (await runtime.reads.item(kind, key))?.state;
 
 async function deliveryOf(name: string) {
   const [delivery] = await runtime.ledger.deliveriesNamed(name);
@@ -63,7 +63,7 @@ describe('settling while workers go on', () => {
         exitCode: 1,
         message: expect.stringMatching(/material "M1" is delivered now\. Nothing was settled\.$/),
       });
-      expect(runtime.views.item('material', 'M1')?.timeline.map(({ what }) => what)).not.toContain('person');
+      expect((await runtime.reads.item('material', 'M1'))?.timeline.map(({ what }) => what)).not.toContain('person');
     },
   );
 
@@ -78,7 +78,7 @@ describe('settling while workers go on', () => {
       code: 'item.changed',
       message: expect.stringMatching(/product "P1" is sending now\. The other deliveries were settled\.$/),
     });
-    expect([stateOf('product', 'P1'), stateOf('material', 'M1')]).toEqual(['sending', 'delivered']);
+    expect([await stateOf('product', 'P1'), await stateOf('material', 'M1')]).toEqual(['sending', 'delivered']);
   });
 
   it('settling beside workers takes two names of one item for one', async () => {
@@ -97,7 +97,7 @@ describe('settling while workers go on', () => {
       selected: 1,
       settled: 1,
     });
-    expect([stateOf('product', 'P1'), stateOf('material', 'M1')]).toEqual(['blocked', 'rejected']);
+    expect([await stateOf('product', 'P1'), await stateOf('material', 'M1')]).toEqual(['blocked', 'rejected']);
   });
 
   it('settling beside workers settles nothing more once it is stopped', covers('shutdown', 'I6'), async () => {
@@ -114,6 +114,6 @@ describe('settling while workers go on', () => {
       code: 'daemon.stopped',
       message: 'The command was stopped after 0 items.',
     });
-    expect(stateOf('product', 'P1')).toBe('in_doubt');
+    expect(await stateOf('product', 'P1')).toBe('in_doubt');
   });
 });

@@ -201,10 +201,10 @@ describe('a sync', () => {
     const selection = { states: ['rejected' as const], sources: [], keys: [], deliveryIds: [] };
     const dry = await runtime.replay({ selection, force: false, dryRun: true });
     expect(dry).toMatchObject({ records: 1, passing: 1, staged: 1 });
-    const before = runtime.views.item('product', 'P1');
+    const before = await runtime.reads.item('product', 'P1');
     expect(before).toMatchObject({ state: 'rejected', desired: { status: 'NONSENSE' } });
     expect(await runtime.replay({ selection, force: false, dryRun: false })).toMatchObject({ staged: 1 });
-    const after = runtime.views.item('product', 'SKU-P1');
+    const after = await runtime.reads.item('product', 'SKU-P1');
     expect(after).toMatchObject({ state: 'due', desired: { status: 'DRAFT' }, revision: (before?.revision ?? 0) + 1 });
     await runtime.close();
   });

@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../../src/daemon/sync.ts';
-import type { LedgerViews, PassportView } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { PassportView } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../../src/domain/ports/ledger/reads.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { text } from '../../support/ledger/items.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
@@ -39,10 +40,10 @@ async function given(
   });
 }
 
-async function viewed<T>(look: (views: LedgerViews) => T): Promise<T> {
+async function viewed<T>(look: (reads: Reads) => Promise<T>): Promise<T> {
   const runtime = await world.open();
   try {
-    return look(runtime.views);
+    return await look(runtime.reads);
   } finally {
     await runtime.close();
   }

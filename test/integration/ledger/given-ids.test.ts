@@ -94,7 +94,7 @@ it('the blockers of a product that is named by its key and by its SKU are listed
   const { ledger } = fixture;
   await stage({ A: '1', M1: '1', B1: '1' });
   const blockers = ledger.views.passport('A')?.blockers;
-  const both = fixture.ledger.views.passports(['A', 'SKU-A']);
+  const both = fixture.ledger.views.passportsOf(['A', 'SKU-A']);
   expect(new Set(blockers).size).toBe(blockers?.length);
   expect(both.get('A')?.blockers).toEqual(blockers);
   expect(both.get('SKU-A')?.blockers).toEqual(blockers);

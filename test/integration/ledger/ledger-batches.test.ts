@@ -32,7 +32,7 @@ const groupsOf = (claimed: readonly ClaimedRequest[], decide: (key: string, at: 
   }));
 
 const states = (ledger: SqliteLedger) =>
-  Object.fromEntries(ledger.views.items({ afterId: 0, limit: 100 }).items.map(({ key, state }) => [key, state]));
+  Object.fromEntries(ledger.views.itemsAfter({ afterId: 0, limit: 100 }).items.map(({ key, state }) => [key, state]));
 
 async function stageProducts(ledger: SqliteLedger, count: number): Promise<void> {
   const keys = Array.from({ length: count }, (_, at) => `P${at}`);

@@ -21,7 +21,7 @@ import { Profile } from '../../../src/domain/profile.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
 import { makeDurableFolder } from '../../../src/ledger/file/file.ts';
 import { readMark } from '../../../src/ledger/file/mark.ts';
-import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../../src/ledger/read-ledger.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { openDatabase } from '../../../src/ledger/upgrade/open.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -61,7 +61,7 @@ async function close(ledger: SqliteLedger): Promise<void> {
   await ledger.close();
 }
 
-const read = () => openLedgerViews({ file, passportRules: NO_PASSPORTS, forms: FORMS });
+const read = () => openLedgerReads({ file, passportRules: NO_PASSPORTS, forms: FORMS });
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 /** A copy of the files as they would be if the process were killed now; some files can be left out. */
@@ -152,7 +152,7 @@ describe('a ledger with a second name', () => {
     linkSync(file, second());
     for (const path of [file, second()]) {
       expect(() => open(path)).toThrow(linked);
-      expect(() => openLedgerViews({ file: path, passportRules: NO_PASSPORTS, forms: FORMS })).toThrow(linked);
+      expect(() => openLedgerReads({ file: path, passportRules: NO_PASSPORTS, forms: FORMS })).toThrow(linked);
     }
     const suggestion = expect.stringContaining(`find FOLDER -samefile ${file}`);
     expect(() => open()).toThrow(expect.objectContaining({ suggestion }));

@@ -17,7 +17,7 @@ import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import { readSqliteFile } from '../../../src/ledger/file/is-ledger.ts';
-import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../../src/ledger/read-ledger.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { FORMS, NO_PASSPORTS, openLedger, TARGET } from '../../support/ledger/ledger.ts';
 
@@ -89,7 +89,7 @@ const FOREIGN: readonly [about: string, make: () => void | Promise<void>, says: 
 
 const USES: Record<string, () => unknown> = {
   sync: () => openLedger(file),
-  status: () => openLedgerViews({ file, passportRules: NO_PASSPORTS, forms: FORMS }),
+  status: () => openLedgerReads({ file, passportRules: NO_PASSPORTS, forms: FORMS }),
   'ledger verify': () => verifyLedger(file, () => {}),
   'ledger backup': () => backUpLedger({ file, to: join(folder, 'to.db'), force: false, now: 0, onStep: () => {} }),
   'ledger restore': () =>

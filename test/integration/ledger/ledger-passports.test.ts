@@ -375,7 +375,10 @@ it('an initialised passport that is wanted in public is shown as incomplete unti
   });
   await fixture.reopen(undefined, { publish: 'auto' });
   await deliverAndEvaluate();
-  expect(fixture.ledger.views.passportCounts()).toEqual({ published: 1, incomplete: 1 });
+  expect(fixture.ledger.views.standing({ sources: [], watched: [] }).passports).toEqual({
+    published: 1,
+    incomplete: 1,
+  });
 });
 
 it('a replay of passports reports which ones it leaves alone', async () => {

@@ -131,10 +131,10 @@ describe('a value that a person adds to a lookup table', () => {
     await settle();
   }
   async function settle(): Promise<void> {
-    while (world.ledger.views.pendingSources().length > 0) await world.mapStored('erp');
+    while (world.ledger.pendingSources().length > 0) await world.mapStored('erp');
   }
   const named = () => {
-    const { items: found } = world.ledger.views.items({ kind: 'product', afterId: 0, limit: 100 });
+    const { items: found } = world.ledger.views.itemsAfter({ kind: 'product', afterId: 0, limit: 100 });
     return Object.fromEntries(found.map(({ key, name }) => [key, name]));
   };
   const set = (key: string, value: string) => world.ledger.setLookupValue({ lookup: 'names', key, value, by: 'anna' });

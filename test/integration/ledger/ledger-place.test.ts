@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { assertLocalDisk } from '../../../src/ledger/file/file.ts';
-import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../../src/ledger/read-ledger.ts';
 import { assertFixedSqlite } from '../../../src/ledger/store/database.ts';
 import { FORMS, NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
 
@@ -76,7 +76,7 @@ describe.runIf(process.platform === 'linux')('the file system of a ledger', () =
 
   it('the file system is also checked before a ledger is read beside its daemon', async () => {
     await openLedger(file).close();
-    const views = () => openLedgerViews({ file, passportRules: NO_PASSPORTS, forms: FORMS });
+    const views = () => openLedgerReads({ file, passportRules: NO_PASSPORTS, forms: FORMS });
     onFileSystem(0x6969, () => expect(views).toThrow('is on a network file system (NFS).'));
     views()?.close();
   });

@@ -27,26 +27,27 @@ beforeAll(async () => {
   const passports = { init: 'when-complete', publish: 'manual' };
   const faults = [{ operation: 'material.create' as const, kind: 'latency' as const, ms: LATENCY_MS }];
   world = await createWorld({ config: { sources: EXPORT_SOURCES, passports }, files, sandbox: { faults } });
-  runtime = await world.open();
+  // As in the daemon.
+  runtime = await world.open({ readsApart: true });
 });
 afterAll(() => world.remove());
 
 /** One question of each kind in turn, about another product each time. */
 function ask(n: number): Promise<unknown> {
-  const { dashboard } = runtime;
+  const { reads } = runtime;
   const key = String(n % PRODUCTS);
   const page = { limit: 50 };
   const questions: (() => Promise<unknown>)[] = [
-    () => dashboard.why(key),
-    () => dashboard.items({ state: 'open' }, page),
-    () => dashboard.itemDetail('product', key),
-    () => dashboard.items({ search: `Pump ${key}` }, page),
-    () => dashboard.passports({}, page),
-    () => dashboard.causes({}),
-    () => dashboard.runs({}, page),
-    () => dashboard.passportCounts({}),
-    () => dashboard.sourceCounts(Date.now()),
-    () => dashboard.actions(page),
+    () => reads.why(key),
+    () => reads.items({ state: 'open' }, page),
+    () => reads.itemDetail('product', key),
+    () => reads.items({ search: `Pump ${key}` }, page),
+    () => reads.passports({}, page),
+    () => reads.causes({}),
+    () => reads.runs({}, page),
+    () => reads.passportCounts({}),
+    () => reads.sourceCounts(Date.now()),
+    () => reads.actions(page),
   ];
   return questions[n % questions.length]?.() ?? Promise.resolve();
 }
@@ -79,10 +80,10 @@ it('the reading thread answers a thousand questions while a sync runs, and neith
     bom_item: { delivered: PRODUCTS },
   });
   expect(world.contents().products).toHaveLength(PRODUCTS);
-  const last = await runtime.dashboard.why('7');
+  const last = await runtime.reads.why('7');
   expect(last).toMatchObject({ published: false, answer: expect.stringContaining('`passports.publish: manual`') });
 
   await runtime.close();
-  await expect(runtime.dashboard.run(1)).rejects.toMatchObject({ code: 'daemon.stopped' });
+  await expect(runtime.reads.run(1)).rejects.toMatchObject({ code: 'daemon.stopped' });
   expect(existsSync(join(world.folder, 'data/ledger.db-wal'))).toBe(false);
 });

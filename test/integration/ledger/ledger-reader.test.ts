@@ -36,14 +36,14 @@ function read(options: Partial<LedgerReaderOptions> = {}): LedgerReader {
 
 describe('the reading thread', () => {
   it('the reading thread shows what another thread has committed', async () => {
-    const { views } = read();
+    const { reads: views } = read();
     expect(await views.run(1)).toBeNull();
     await pullRows(fixture.ledger, { rows: [row('a')] });
     expect(await views.run(1)).toMatchObject({ source: 'erp', streams: [{ read: 1 }] });
   });
 
   it('the reading thread answers while the thread that asks continues to write', async () => {
-    const { views } = read({ thread: ODD });
+    const { reads: views } = read({ thread: ODD });
     const slow = views.run(WHEN_GO);
     await pullRows(fixture.ledger, { rows: [row('a')] });
     writeFileSync(`${fixture.file}.go`, '');
@@ -51,7 +51,7 @@ describe('the reading thread', () => {
   });
 
   it.runIf(process.platform === 'linux')('the reading thread gives way to the threads of the sync', async () => {
-    const { views } = read();
+    const { reads: views } = read();
     await views.run(1);
     const ofThreads = readdirSync('/proc/self/task').map((id) => getPriority(Number(id)));
     expect(ofThreads).toContain(Math.max(getPriority(), 5));
@@ -61,7 +61,7 @@ describe('the reading thread', () => {
   it('the reading thread follows the rules for passports, which a reload may change', async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
     let rules = NO_PASSPORTS;
-    const { views } = read({ passportRules: () => rules });
+    const { reads: views } = read({ passportRules: () => rules });
     expect(await views.passportCounts({})).toEqual({ none: 1 });
     rules = { ...rules, init: 'when-complete' };
     expect(await views.passportCounts({})).toEqual({ incomplete: 1 });
@@ -71,7 +71,7 @@ describe('the reading thread', () => {
     ['removed', () => rmSync(fixture.file)],
     ['moved away', () => renameSync(fixture.file, `${fixture.file}.old`)],
   ])('the reading thread refuses to show a ledger that was %s while it was open', async (_, change) => {
-    const { views } = read();
+    const { reads: views } = read();
     await views.run(1);
     change();
     await expect(views.run(1)).rejects.toMatchObject({ code: 'ledger.lost', exitCode: 3, path: 'ledger' });
@@ -79,19 +79,19 @@ describe('the reading thread', () => {
 
   it('the reading thread refuses to show another ledger than the one that the process has open', async () => {
     await openLedger(`${fixture.file}.other`).close();
-    const { views } = read();
+    const { reads: views } = read();
     await views.run(1);
     renameSync(`${fixture.file}.other`, fixture.file);
     await expect(views.run(1)).rejects.toMatchObject({ code: 'ledger.lost' });
-    const { views: foreign } = read({ ledgerId: 'another' });
+    const { reads: foreign } = read({ ledgerId: 'another' });
     await expect(foreign.run(1)).rejects.toMatchObject({ code: 'ledger.lost' });
   });
 
   it('the reading thread reports the fault of a ledger that is gone before the first question', async () => {
     rmSync(fixture.file);
-    await expect(read().views.run(1)).rejects.toMatchObject({ code: 'ledger.restored', exitCode: 3 });
+    await expect(read().reads.run(1)).rejects.toMatchObject({ code: 'ledger.restored', exitCode: 3 });
     rmSync(`${fixture.file}.mark`);
-    await expect(read().views.run(1)).rejects.toMatchObject({ code: 'ledger.lost', exitCode: 3 });
+    await expect(read().reads.run(1)).rejects.toMatchObject({ code: 'ledger.lost', exitCode: 3 });
   });
 
   itWithAnotherUser('needs no write access to the folder beside a process that writes', async () => {
@@ -121,7 +121,7 @@ describe('the reading thread', () => {
   });
 
   it('the reading thread is started again after it has ended, and its open questions fail', async () => {
-    const { views } = read({ thread: ODD });
+    const { reads: views } = read({ thread: ODD });
     const asked = [views.run(NEVER), views.run(DIES), views.run(AT_ONCE)];
     const ended = { code: 'ledger.reader_lost', message: expect.stringContaining('planned end') };
     for (const one of asked) await expect(one).rejects.toMatchObject(ended);
@@ -130,14 +130,14 @@ describe('the reading thread', () => {
 
   it('the reading thread is replaced when it does not answer in time, and fails questions that waited too long', async () => {
     // A thread needs some time to start, more so beside other tests.
-    const { views } = read({ thread: ODD, answerWithinMs: 12_000 });
+    const { reads: views } = read({ thread: ODD, answerWithinMs: 12_000 });
     const asked = Array.from({ length: 9 }, () => views.run(NEVER).catch((error: unknown) => error));
     for (const failed of await Promise.all(asked)) expect(failed).toMatchObject({ code: 'ledger.reader_lost' });
     expect(await views.run(AT_ONCE)).toBe(AT_ONCE);
   });
 
   it('the reading thread answers thousands of questions at once, and refuses more than it can keep', async () => {
-    const { views } = read();
+    const { reads: views } = read();
     const asked = await Promise.allSettled(Array.from({ length: 5100 }, () => views.run(1)));
     const refused = asked.filter((one) => one.status === 'rejected');
     expect(refused).toHaveLength(96);
@@ -146,19 +146,19 @@ describe('the reading thread', () => {
 
   it('the reading thread fails open questions when it is closed, and lets the ledger remove its log', async () => {
     const reader = read({ thread: ODD });
-    const open = expect(reader.views.run(NEVER)).rejects.toMatchObject({ code: 'daemon.stopped' });
+    const open = expect(reader.reads.run(NEVER)).rejects.toMatchObject({ code: 'daemon.stopped' });
     await reader.close();
     await open;
-    await expect(reader.views.run(1)).rejects.toMatchObject({ code: 'daemon.stopped' });
+    await expect(reader.reads.run(1)).rejects.toMatchObject({ code: 'daemon.stopped' });
 
     // Ended by force while it loads SQLite, the thread would end the process.
     const early = read();
-    const asked = expect(early.views.run(1)).rejects.toMatchObject({ code: 'daemon.stopped' });
+    const asked = expect(early.reads.run(1)).rejects.toMatchObject({ code: 'daemon.stopped' });
     await early.close();
     await asked;
 
     const other = read();
-    await other.views.run(1);
+    await other.reads.run(1);
     expect(existsSync(`${fixture.file}-wal`)).toBe(true);
     await other.close();
     await fixture.ledger.close();

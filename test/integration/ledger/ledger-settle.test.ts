@@ -367,8 +367,8 @@ describe('a person settles what is stuck', () => {
     const { views } = fixture.ledger;
     expect(views.itemCounts().bom_item).toEqual({ superseded: 1 });
     expect(views.stuck(10)).toEqual([]);
-    expect(views.items({ state: 'superseded', afterId: 0, limit: 9 }).items).toMatchObject([{ key: 'B' }]);
-    expect(views.items({ state: 'delivered', afterId: 0, limit: 9 }).items).toHaveLength(2);
+    expect(views.itemsAfter({ state: 'superseded', afterId: 0, limit: 9 }).items).toMatchObject([{ key: 'B' }]);
+    expect(views.itemsAfter({ state: 'delivered', afterId: 0, limit: 9 }).items).toHaveLength(2);
 
     // The same row again, a new mapping and a restart change nothing of it.
     await stageRows(fixture.ledger, BOM('2'));

@@ -100,7 +100,7 @@ describe('the views for people', () => {
   });
 
   it('the views for people agree with the views of the program about states', () => {
-    const { items: all } = fixture.ledger.views.items({ afterId: 0, limit: 100 });
+    const { items: all } = fixture.ledger.views.itemsAfter({ afterId: 0, limit: 100 });
     const expected = all
       .filter(({ kind }) => kind !== 'passport')
       .map((item) => ({

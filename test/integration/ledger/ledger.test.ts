@@ -6,7 +6,7 @@ import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { SuspendedWork } from '../../../src/domain/ports/due.ts';
 import type { IncomingRecord } from '../../../src/domain/record.ts';
 import { acquireLock } from '../../../src/ledger/file/lock.ts';
-import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../../src/ledger/read-ledger.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
@@ -308,7 +308,7 @@ describe('intake', () => {
       await ledger.endRun({ runId, result, ...(result === 'failed' ? { error: 'away' } : {}) });
       clock.advance(10 * 24 * 3_600_000);
     }
-    const results = () => ledger.views.runs({ source: 'erp', limit: 10 }).map(({ result }) => result);
+    const results = () => ledger.views.lastRuns({ source: 'erp', limit: 10 }).map(({ result }) => result);
     await ledger.prune({ keepDays: 35 });
     expect(results()).toEqual(['failed', 'failed', 'complete']);
     await ledger.prune({ keepDays: 5 });
@@ -819,8 +819,11 @@ describe('deliveries', () => {
     const { views } = fixture.ledger;
     expect(views.itemCounts().product).toEqual({ in_doubt: 2 });
     const one = { count: 1, nextLookAt: fixture.clock.now() };
-    expect([views.awaitingReadBack(), views.awaitingReadBack(['erp'])]).toEqual([one, one]);
-    expect(views.awaitingReadBack(['other'])).toEqual({ count: 0, nextLookAt: null });
+    expect([views.attention([]), views.attention(['erp'])].map(({ awaitingReadBack }) => awaitingReadBack)).toEqual([
+      one,
+      one,
+    ]);
+    expect(views.attention(['other']).awaitingReadBack).toEqual({ count: 0, nextLookAt: null });
   });
 
   it('a dry run of a replay shows its result, and changes nothing', async () => {
@@ -886,8 +889,8 @@ describe('the file', () => {
 
   it('a ledger can be read beside its writer', async () => {
     await sync([row('1')]);
-    const reader = openLedgerViews({ file: fixture.file, passportRules: NO_PASSPORTS, forms: FORMS });
-    expect(reader?.views.itemCounts().product).toEqual({ delivered: 1 });
+    const reader = openLedgerReads({ file: fixture.file, passportRules: NO_PASSPORTS, forms: FORMS });
+    expect((await reader?.reads.itemCounts())?.product).toEqual({ delivered: 1 });
     reader?.close();
   });
 

@@ -88,7 +88,7 @@ describe('a process whose ledger loses its lock file', () => {
     world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 60_000 });
     const runtime = await world.open();
     const syncing = sync(runtime, { sources: [], waitMs: 60_000, abort: NEVER }, systemClock);
-    await expect.poll(() => runtime.views.itemCounts().product?.sending ?? 0).toBeGreaterThan(0);
+    await expect.poll(async () => (await runtime.reads.itemCounts()).product?.sending ?? 0).toBeGreaterThan(0);
     rmSync(lock());
     world.endLatency();
     const report = await syncing;

@@ -8,11 +8,13 @@ import type { ItemKind } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { Decision } from '../../../src/domain/ports/decision.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
-import { createDashboardViews } from '../../../src/ledger/dashboard/dashboard-views.ts';
+import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { claimOne, delivered, NEVER_ANSWERED, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { FORMS, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
 import { stageRows } from '../../support/ledger/records.ts';
+
+const ERP = { sources: ['erp'], watched: ['erp'] };
 
 const fixture = useLedger();
 
@@ -94,7 +96,7 @@ const gone = () => stageRows(fixture.ledger, BASE);
 function counted(kind: ItemKind) {
   const { views } = fixture.ledger;
   const db = new Database(fixture.file, { readonly: true });
-  const dashboard = createDashboardViews(db, NO_PASSPORTS, FORMS);
+  const dashboard = createDashboard(db, NO_PASSPORTS, FORMS).views;
   const list = (state: 'missing' | 'superseded' | 'delivered') =>
     dashboard.items({ kind, state }, { limit: 9 }).rows.filter(({ key }) => key === 'X').length;
   const others = DELIVERED[kind];
@@ -107,11 +109,11 @@ function counted(kind: ItemKind) {
       .items.filter((one) => one.kind === kind)
       .map(({ state, count }) => `${state} ${count - (state === 'delivered' ? others : 0)}`),
     missing: views
-      .missingOutcomes(['erp'])
-      .filter((one) => one.kind === kind)
+      .standing(ERP)
+      .missingOutcomes.filter((one) => one.kind === kind)
       .map(({ outcome, count }) => `${outcome} ${count}`),
     listed: (['missing', 'missing_decided', 'superseded'] as const).filter(
-      (state) => views.items({ state, kind, afterId: 0, limit: 9 }).items.length > 0,
+      (state) => views.itemsAfter({ state, kind, afterId: 0, limit: 9 }).items.length > 0,
     ),
     dashboard: (['missing', 'superseded', 'delivered'] as const).filter((state) => list(state) > 0),
     total: dashboard.items({ kind, state: 'delivered' }, { limit: 1 }).total.count - others,
@@ -211,7 +213,7 @@ describe('an item whose row is gone', () => {
         listed: [],
         dashboard: [],
       });
-      const all = fixture.ledger.views.items({ kind, afterId: 0, limit: 9 }).items.map(({ key }) => key);
+      const all = fixture.ledger.views.itemsAfter({ kind, afterId: 0, limit: 9 }).items.map(({ key }) => key);
       expect(all).toContain('X');
     }
     expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]);
@@ -247,7 +249,7 @@ describe('an item whose row is gone', () => {
     const now = fixture.clock.now();
     write(`UPDATE records SET missing_since = ${now} WHERE key = 'bom_item';
       UPDATE items SET missing_since = ${now} WHERE kind = 'bom_item'`);
-    expect(fixture.ledger.views.missingOutcomes(['erp'])).toEqual([]);
+    expect(fixture.ledger.views.standing(ERP).missingOutcomes).toEqual([]);
     expect(view('bom_item')).toMatchObject({ state: 'waiting', neverArrived: true });
     await gone();
     expect(view('bom_item')).toMatchObject({ state: 'superseded' });

@@ -23,6 +23,6 @@ const reader = createLedgerReader({
   forms: wireFormsOf(Profile.parse({})),
   passportRules: () => RULES,
 });
-const outcome = await reader.views.run(1).catch((error: unknown) => String(error));
+const outcome = await reader.reads.run(1).catch((error: unknown) => String(error));
 process.stdout.write(JSON.stringify(outcome));
 await reader.close();

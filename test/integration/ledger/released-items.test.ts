@@ -222,7 +222,7 @@ describe('a process that ends between the release of items and the decision', ()
 
     const reopened = await fixture.reopen();
     expect(missing()).toBe(0);
-    expect(reopened.views.item('product', 'P1')).toMatchObject({ missing: false, released: true });
+    expect(await reopened.reads.item('product', 'P1')).toMatchObject({ missing: false, released: true });
     // The last record is mapped after the start.
     await excludeAll(reopened);
     expect(held()).toEqual([10]);

@@ -242,7 +242,7 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
     await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
     const keys = Array.from({ length: count }, (_, at) => (at % 2 === 0 ? `P${at}` : `SKU-P${at}`));
     return countStatements(() => {
-      const passports = ledger.views.passports(keys);
+      const passports = ledger.views.passportsOf(keys);
       expect([...passports.values()].filter(({ blockers }) => blockers.length > 0)).toHaveLength(count);
     });
   },

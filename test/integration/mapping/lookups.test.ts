@@ -42,13 +42,13 @@ async function pullErp(mapper: Mapper, list: readonly JsonObject[], pageSize = 2
 
 /** Maps stored records until none waits for the mapping. */
 async function settle(): Promise<void> {
-  while (world.ledger.views.pendingSources().length > 0) {
-    for (const source of world.ledger.views.pendingSources()) await world.mapStored(source);
+  while (world.ledger.pendingSources().length > 0) {
+    for (const source of world.ledger.pendingSources()) await world.mapStored(source);
   }
 }
 
 function names(): Record<string, unknown> {
-  const { items } = world.ledger.views.items({ kind: 'product', afterId: 0, limit: 100 });
+  const { items } = world.ledger.views.itemsAfter({ kind: 'product', afterId: 0, limit: 100 });
   return Object.fromEntries(items.map(({ key, name }) => [key, name]));
 }
 
@@ -57,11 +57,11 @@ const codes = () =>
     .quarantined({ afterId: 0, limit: 100 })
     .map(({ fields, issues }) => [fields['id'], issues[0]?.code] as const);
 
-const lastAccount = () => world.ledger.views.runs({ source: 'erp', limit: 1 })[0]?.streams[0];
+const lastAccount = () => world.ledger.views.lastRuns({ source: 'erp', limit: 1 })[0]?.streams[0];
 
 const accounts = () =>
   world.ledger.views
-    .runs({ source: 'erp', limit: 10 })
+    .lastRuns({ source: 'erp', limit: 10 })
     .flatMap(({ streams }) => streams)
     .map(({ read, unchanged, changed, quarantined }) => ({ read, unchanged, changed, quarantined }));
 

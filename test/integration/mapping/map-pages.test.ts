@@ -35,7 +35,7 @@ const SIX = pagesOf(rows('1', '2', '3', '4', '5', '6'), 2);
 const mapJobs = () => world.queues.counts('map');
 const bullQueue = () => world.queues.bullQueues.find(({ name }) => name === 'map');
 const products = () => world.ledger.views.itemCounts().product;
-const lastRun = (source = 'erp') => world.ledger.views.runs({ source, limit: 1 })[0];
+const lastRun = (source = 'erp') => world.ledger.views.lastRuns({ source, limit: 1 })[0];
 const unreachable = fault('queue.unreachable', 'Redis is away.');
 
 describe('a page with changes', () => {
@@ -457,7 +457,7 @@ it('a pull completes while the platform is away, and everything that it read is 
   onTestFinished(() => runtime.close());
   const { result } = await runtime.pull('erp', { trigger: 'cli' }, new AbortController().signal);
   expect(result).toBe('complete');
-  const { due = 0, sending = 0, in_doubt = 0 } = runtime.views.itemCounts().product ?? {};
+  const { due = 0, sending = 0, in_doubt = 0 } = (await runtime.reads.itemCounts()).product ?? {};
   expect(due + sending + in_doubt).toBe(1200);
   expect(runtime.mapping()).toBe(false);
 });

@@ -28,7 +28,7 @@ afterEach(() => world.remove());
 async function pull(rows: readonly Row[], size = 2): Promise<void> {
   const list = rows.map((row, at) => sourceRow({ ...row } satisfies JsonObject, at + 1));
   await world.pull({ pages: pagesOf(list, size), mapper });
-  while (world.ledger.views.pendingSources().length > 0) await world.mapStored();
+  while (world.ledger.pendingSources().length > 0) await world.mapStored();
 }
 
 /** The item to which a part refers, or the code of its issue. */

@@ -120,7 +120,7 @@ describe('a source that the config has lost', () => {
     }
     expect(nameOf('0')).toBe('Name 0');
     const runtime = await world.open();
-    const [quarantined] = runtime.views.quarantined({ afterId: 0, limit: 1 });
+    const [quarantined] = await runtime.reads.quarantined({ afterId: 0, limit: 1 });
     await runtime.close();
     expect(quarantined?.issues[0]).toMatchObject({
       code: 'claim.conflict',

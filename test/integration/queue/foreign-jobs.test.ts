@@ -56,7 +56,7 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
     });
     await world.sync();
     const runtime = await world.open();
-    const [delivery] = runtime.views.stuck(1);
+    const [delivery] = await runtime.reads.stuck(1);
     if (delivery === undefined) throw new Error('Nothing needs a person.');
     stuck = delivery;
     bullQueue = (name) => {
@@ -133,7 +133,7 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
       }),
     ]);
     expect(world.requests()).toEqual({});
-    expect(runtime.views.runs({ limit: 10 })).toHaveLength(1);
+    expect(await runtime.reads.lastRuns({ limit: 10 })).toHaveLength(1);
   });
 
   it('jobs of no known version are dropped', async () => {
@@ -175,7 +175,7 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
     await expect.poll(() => pulls.getCompleted(), SOON).toHaveLength(1);
     const [job] = await pulls.getCompleted();
     expect(job?.returnvalue).toBe(DROPPED);
-    expect(runtime.views.runs({ limit: 10 })).toHaveLength(1);
+    expect(await runtime.reads.lastRuns({ limit: 10 })).toHaveLength(1);
   });
 
   it('failed jobs that show another delivery, as after a restore, are replaced by those of the ledger', async () => {

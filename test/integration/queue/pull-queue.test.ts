@@ -44,7 +44,7 @@ describe('the pull queue', () => {
         {
           queues,
           emit: (event) => events.push(event),
-          views: { run: () => null, quarantinedCount: () => 0, unmappedSources: () => [] },
+          reads: { run: async () => null, quarantinedCount: async () => 0, unmappedSources: async () => [] },
           log,
           scrub,
         },

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { DELIVERY_STATES } from '../../../src/domain/delivery/delivery.ts';
 import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
-import { PASSPORT_STATES } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import { type LedgerViews, PASSPORT_STATES } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { items, product } from '../../support/ledger/items.ts';
 import { createLedgerFixture, FORMS, type LedgerFixture, NO_PASSPORTS } from '../../support/ledger/ledger.ts';
@@ -53,6 +53,7 @@ export async function listStatements(constants: ReadonlySet<string>): Promise<Al
     const before = new Set(statements);
     askEverything(createDashboard(db, RULES, FORMS).views);
     for (const sql of statements) if (!before.has(sql)) ofDashboard.add(sql);
+    askLedger(fixture.ledger.views);
     for (const sql of constants) db.prepare(sql);
     return { fixture, db, statements, ofDashboard };
   } finally {
@@ -73,7 +74,28 @@ async function fillALittle(fixture: LedgerFixture): Promise<void> {
   await fixture.ledger.deadLetter({ deliveryId: id, revision, reason, isOneOfMany: false });
 }
 
-/** Asks each view, with each filter. */
+/** Asks what commands ask, each with and without sources. */
+function askLedger(views: LedgerViews): void {
+  for (const sources of [[], ['erp']]) {
+    views.standing({ sources, watched: sources });
+    views.sourceRuns(sources);
+    views.attention(sources);
+    views.itemCounts(sources);
+    views.stuck(1, sources);
+  }
+  for (const filter of [{}, { source: 'erp' }]) {
+    views.lastRuns({ ...filter, limit: 1 });
+    views.quarantined({ ...filter, afterId: 0, limit: 1 });
+  }
+  for (const state of DELIVERY_STATES)
+    views.itemsAfter({ state, source: 'erp', kind: 'product', afterId: 0, limit: 1 });
+  views.item('product', '1');
+  views.passportsOf(['1']);
+  views.passportBlockers();
+  views.quarantinedRow('2');
+}
+
+/** Asks each view of the dashboard, with each filter. */
 function askEverything(views: DashboardViews): void {
   const page = { limit: 1 };
   for (const state of LIST_STATES) views.items({ state, source: 'erp', kind: 'product', search: 's' }, page);
@@ -91,9 +113,7 @@ function askEverything(views: DashboardViews): void {
   for (const state of PASSPORT_STATES) views.passports({ state, source: 'erp' }, page);
   views.passports({ search: 's' }, page);
   views.passportCounts({ source: 'erp' });
-  views.counts({ sources: ['erp'], watched: ['erp'] });
   views.runs({ source: 'erp', stream: 'default', result: 'guarded' }, page);
-  views.run(1);
   views.actions(page);
   views.lookupValues();
 }

@@ -22,7 +22,9 @@ describe('the admin API', () => {
     const { daemon } = web;
     await daemon.startRun('erp', 'schedule');
     await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: WAIT_MS });
-    await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: WAIT_MS });
+    await vi.waitUntil(async () => (await daemon.runtime.reads.itemCounts()).product.delivered === 1, {
+      timeout: WAIT_MS,
+    });
   });
   afterAll(() => web.remove());
 

@@ -40,7 +40,7 @@ async function tried(cause: string): Promise<{ page: string; task: string }> {
 }
 
 async function causeOf(type: CauseType, code?: string): Promise<Cause> {
-  const causes = await served.daemon.runtime.dashboard.causes({ type });
+  const causes = await served.daemon.runtime.reads.causes({ type });
   const cause = causes.find((one) => code === undefined || one.code === code);
   if (cause === undefined) throw new Error(`There is no such cause among ${JSON.stringify(causes)}.`);
   return cause;
@@ -75,7 +75,7 @@ describe('what needs attention', () => {
     expect(task).toContain('2 stored rows were mapped again: 2 passed the mapping.');
     expect(skus().toSorted()).toEqual(['A-1', 'B-1', 'B-2']);
     expect(await web.get(`/attention/${id}`)).toMatchObject({ status: 404 });
-    const [last] = (await served.daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    const [last] = (await served.daemon.runtime.reads.actions({ limit: 1 })).rows;
     expect(last?.outcome).toMatch(
       /^Done\. Nothing is stuck any more .* 2 stored rows were mapped again: 2 passed the mapping\./,
     );
@@ -138,7 +138,7 @@ describe('what needs attention', () => {
     const list = await web.get('/attention/lookup-values');
     expect(list.text).toMatch(/states[\s\S]*99[\s\S]*ACTIVE[\s\S]*token/);
     await web.press(list.text, { action: '/attention/lookup-values/remove' });
-    await expect.poll(() => served.daemon.runtime.views.quarantinedCount()).toBe(4);
+    await expect.poll(() => served.daemon.runtime.reads.quarantinedCount()).toBe(4);
     expect((await web.get('/attention/lookup-values')).text).toContain('Nobody has added a value.');
     expect(await web.post('/attention/lookup-values', { lookup: 'none', key: 'a', value: 'b' })).toMatchObject({
       status: 400,
@@ -167,7 +167,7 @@ describe('what needs attention', () => {
     expect(await web.taskPage(to)).toContain('1 item of 1 settled.');
     const group = await web.post(`/attention/${id}/settle`, { resolution: 'delivered' });
     expect(await web.taskPage(group.to)).toContain('1 item could not be settled in this way');
-    expect(served.daemon.runtime.views.item('product', 'B-1')).toMatchObject({ state: 'superseded' });
+    expect(await served.daemon.runtime.reads.item('product', 'B-1')).toMatchObject({ state: 'superseded' });
     expect(await web.post(`/attention/${id}/settle`, { resolution: 'perhaps' })).toMatchObject({ status: 400 });
   });
 });
@@ -175,7 +175,7 @@ describe('what needs attention', () => {
 it('a cause refuses a form that names an item only in part, so that it does not act on the whole group', async () => {
   await started();
   const { id } = await causeOf('rejected');
-  const before = served.daemon.runtime.views.itemCounts();
+  const before = await served.daemon.runtime.reads.itemCounts();
   const ignored = { resolution: 'ignored' };
   for (const [path, fields] of [
     ['settle', { ...ignored, kind: 'product', sku: 'B-1' }],
@@ -187,7 +187,7 @@ it('a cause refuses a form that names an item only in part, so that it does not 
   ] as const) {
     expect([fields, (await web.post(`/attention/${id}/${path}`, fields)).status]).toEqual([fields, 400]);
   }
-  expect(served.daemon.runtime.views.itemCounts()).toEqual(before);
+  expect(await served.daemon.runtime.reads.itemCounts()).toEqual(before);
 });
 
 describe('the files of a cause', () => {
@@ -238,12 +238,12 @@ describe('the files of a cause', () => {
     expect(preview.text).toContain('an upload adds no rows');
     expect(preview.text).toContain('If the next export of the source still has the old rows, they replace');
     expect(preview.text).toContain('Store 2 rows');
-    expect(served.daemon.runtime.views.quarantinedCount()).toBe(4);
+    expect(await served.daemon.runtime.reads.quarantinedCount()).toBe(4);
     const { to } = await web.post(sent.to);
     const task = await web.taskPage(to);
     expect(task).toContain('<b>2 rows stored:</b> 1 passed, 1 still fails');
     await expect.poll(() => skus().toSorted()).toEqual(['A-1', 'A-2']);
-    expect(served.daemon.runtime.views.item('product', 'A-2')?.desired).toMatchObject({ name: '=1+1' });
+    expect((await served.daemon.runtime.reads.item('product', 'A-2'))?.desired).toMatchObject({ name: '=1+1' });
     expect(await web.post(sent.to)).toMatchObject({ status: 404 });
   });
 

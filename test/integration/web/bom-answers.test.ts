@@ -36,7 +36,7 @@ beforeEach(async () => {
   daemon = started.daemon;
   web = webForms(started.url);
   for (const { id } of SMALL_SOURCES) await daemon.startRun(id, 'schedule');
-  await vi.waitUntil(() => daemon.runtime.views.unansweredParts().bomItems === ITEMS, SOON);
+  await vi.waitUntil(async () => (await daemon.runtime.reads.unansweredParts()).bomItems === ITEMS, SOON);
 });
 afterEach(async () => {
   await daemon.stop();
@@ -53,9 +53,9 @@ describe('the question about BOM items of products that were at the platform bef
     const { to } = await web.press(asked, THERE);
     expect(await web.taskPage(to)).toMatch(new RegExp(`${ITEMS} BOM items of \\d products? settled\\.`));
     expect((await web.get('/attention')).text).not.toContain('They are there');
-    expect(daemon.runtime.views.itemCounts().bom_item).toEqual({ delivered: ITEMS });
+    expect((await daemon.runtime.reads.itemCounts()).bom_item).toEqual({ delivered: ITEMS });
     expect(atPlatform()).toBe(ITEMS);
-    const [action] = (await daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    const [action] = (await daemon.runtime.reads.actions({ limit: 1 })).rows;
     expect(action).toMatchObject({ action: 'parts.settle', outcome: expect.stringContaining(`${ITEMS} BOM items of`) });
   });
 
@@ -63,14 +63,14 @@ describe('the question about BOM items of products that were at the platform bef
     for (const fields of [{}, { present: 'Yes' }, { presnt: 'yes' }, { present: 'no', products: 'P-1' }]) {
       expect([fields, (await web.post('/attention/parts', fields)).status]).toEqual([fields, 400]);
     }
-    expect(daemon.runtime.views.unansweredParts().bomItems).toBe(ITEMS);
+    expect((await daemon.runtime.reads.unansweredParts()).bomItems).toBe(ITEMS);
   });
 
   it('the question about BOM items of adopted products has those created that a person calls absent', async () => {
     const asked = (await web.get('/attention')).text;
     const { to } = await web.press(asked, { ...THERE, with: 'They are not there' });
     await web.taskPage(to);
-    await vi.waitUntil(() => daemon.runtime.views.itemCounts().bom_item.delivered === ITEMS, SOON);
+    await vi.waitUntil(async () => (await daemon.runtime.reads.itemCounts()).bom_item.delivered === ITEMS, SOON);
     expect(atPlatform()).toBe(2 * ITEMS);
   });
 
@@ -78,11 +78,11 @@ describe('the question about BOM items of products that were at the platform bef
     const asked = (await web.get('/attention')).text;
     const [line] = SMALL.lines;
     await daemon.runtime.ledger.answerParts({ products: [line?.product ?? ''], present: true });
-    const left = daemon.runtime.views.unansweredParts();
+    const left = await daemon.runtime.reads.unansweredParts();
     expect(left.bomItems).toBeLessThan(ITEMS);
     const answered = await web.press(asked, { ...THERE, with: 'They are not there' });
     expect(answered).toMatchObject({ status: 303, to: '/attention' });
-    expect(daemon.runtime.views.unansweredParts()).toEqual(left);
+    expect(await daemon.runtime.reads.unansweredParts()).toEqual(left);
     expect(atPlatform()).toBe(ITEMS);
   });
 });

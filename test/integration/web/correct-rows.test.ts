@@ -18,10 +18,9 @@ describe('rows that are corrected by the API', () => {
   beforeAll(async () => {
     web = await openGuardedWeb({ sources: [SOURCE], files: FILES });
     await web.daemon.startRun('erp', 'schedule');
-    const found = await vi.waitUntil(
-      async () => (await web.daemon.runtime.dashboard.causes({ type: 'quarantine' }))[0],
-      { timeout: WAIT_MS },
-    );
+    const found = await vi.waitUntil(async () => (await web.daemon.runtime.reads.causes({ type: 'quarantine' }))[0], {
+      timeout: WAIT_MS,
+    });
     cause = found.id;
   });
   afterAll(() => web.remove());
@@ -59,7 +58,7 @@ describe('rows that are corrected by the API', () => {
 
   it('rows that are corrected by an editor have to belong to a cause', async () => {
     const { editor } = web.people;
-    expect(names()).toEqual(['Kettle']);
+    await expect.poll(names, { timeout: WAIT_MS }).toEqual(['Kettle']);
     expect(await correct(editor, { rows: [['A-1', 'Renamed']] })).toMatchObject({
       status: 403,
       detail: expect.stringContaining('Your role corrects only rows of a cause.'),
@@ -84,7 +83,7 @@ describe('rows that are corrected by the API', () => {
     const row: [string, string, object] = ['A-1', 'Kettle 2', { PRICE: SECRET_PRICE }];
     const { status, id } = await correct(web.people.operator, { rows: [row] });
     expect([status, await ended(id)]).toEqual([202, expect.objectContaining({ ok: true })]);
-    const [action] = (await web.daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    const [action] = (await web.daemon.runtime.reads.actions({ limit: 1 })).rows;
     expect(action).toMatchObject({ action: 'correct-rows', detail: { source: 'erp', stream: 'default', rows: 1 } });
     expect(stringify(web.log.lines)).not.toContain(SECRET_PRICE);
     await web.daemon.stop();

@@ -4,7 +4,7 @@ import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { dialectOf } from '../../../src/daemon/sources/stream-dialect.ts';
 import { planCorrections } from '../../../src/daemon/uploads/plan-corrections.ts';
 import { readUpload } from '../../../src/daemon/uploads/read-upload.ts';
-import { undecidedCounts } from '../../../src/domain/missing-items.ts';
+import { standingAsked } from '../../../src/daemon/views/standing.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { csvFile } from '../../../src/web/files/csv-file.ts';
 import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
@@ -94,8 +94,8 @@ describe('corrected rows', () => {
 
   it('corrected rows arrive at the platform, change no row that the file lacks, and leave the last run of the source alone', async () => {
     const opened = await synced();
-    const before = opened.views.runs({ source: 'erp', limit: 5 });
-    expect(opened.views.quarantinedCount()).toBe(1);
+    const before = await opened.reads.lastRuns({ source: 'erp', limit: 5 });
+    expect(await opened.reads.quarantinedCount()).toBe(1);
     const plan = await planOf(opened, csv('SKU;NAME;LAND\r\n007;"Größe ""M""";IT\r\n'));
     expect(plan.rows).toEqual([
       {
@@ -112,10 +112,10 @@ describe('corrected rows', () => {
       new AbortController().signal,
     );
     expect(result).toMatchObject({ result: 'complete', changed: 1, mapped: 1, quarantined: 0, leftOut: 0 });
-    expect(opened.views.quarantinedCount()).toBe(0);
-    expect(undecidedCounts(opened.views.missingOutcomes())).toEqual({});
-    expect(opened.views.runs({ source: 'erp', limit: 5 })).toEqual(before);
-    expect(opened.views.run(result.runId)).toMatchObject({
+    expect(await opened.reads.quarantinedCount()).toBe(0);
+    expect((await opened.reads.standing(standingAsked(opened.config))).missing).toEqual({});
+    expect(await opened.reads.lastRuns({ source: 'erp', limit: 5 })).toEqual(before);
+    expect(await opened.reads.run(result.runId)).toMatchObject({
       trigger: 'upload',
       result: 'complete',
       streams: [{ read: 1, changed: 1, unchanged: 0, quarantined: 0, missing: 0 }],
@@ -126,7 +126,7 @@ describe('corrected rows', () => {
     // The next export has the row as it was, and wins.
     const after = await world.open();
     runtime = after;
-    expect(after.views.quarantinedCount()).toBe(1);
+    expect(await after.reads.quarantinedCount()).toBe(1);
     expect(world.contents().products.map(({ sku }) => sku)).toContain('007');
   });
 
@@ -143,8 +143,8 @@ describe('corrected rows', () => {
       new AbortController().signal,
     );
     expect(result).toMatchObject({ result: 'complete', changed: 1 });
-    expect(await reopened.dashboard.causes({ type: 'run' })).toMatchObject([{ source: 'erp', count: 1 }]);
-    const why = await reopened.dashboard.why('A-1');
+    expect(await reopened.reads.causes({ type: 'run' })).toMatchObject([{ source: 'erp', count: 1 }]);
+    const why = await reopened.reads.why('A-1');
     expect(why?.steps[0]?.text).toContain('The last read of its source erp failed');
   });
 

@@ -87,7 +87,7 @@ describe('characters that nobody sees', () => {
 
   it('the page of an upload shows characters that nobody sees, and stores them', async () => {
     const { editor } = web.people;
-    const [cause] = await web.daemon.runtime.dashboard.causes({ type: 'quarantine' });
+    const [cause] = await web.daemon.runtime.reads.causes({ type: 'quarantine' });
     const path = `/attention/${cause?.id}`;
     const boundary = '----boundary-of-the-test';
     const part = (head: string, body: string) =>

@@ -131,7 +131,7 @@ describe('the fields of an address or a form', () => {
   });
 
   it('a cause and its files refuse a filter, because they always have all rows of the cause', async () => {
-    const [cause] = await served.daemon.runtime.dashboard.causes({ type: 'quarantine' });
+    const [cause] = await served.daemon.runtime.reads.causes({ type: 'quarantine' });
     for (const path of ['', '/rows.csv', '/rows.xlsx']) {
       const { status, text } = await web.get(`/attention/${cause?.id}${path}?field=country_of_origin`);
       expect([path, status]).toEqual([path, 400]);

@@ -31,7 +31,7 @@ it('the overview counts what is left to send as the lists behind the figures do,
   });
   const ids = ['P-1', 'P-2'];
   for (const product of ids) await web.post('/passports/change', { of: 'selected', status: 'published', product });
-  const due = () => served.daemon.runtime.dashboard.items({ state: 'due', kind: 'passport' }, { limit: 5 });
+  const due = () => served.daemon.runtime.reads.items({ state: 'due', kind: 'passport' }, { limit: 5 });
   // Until the platform has answered the first of them, it counts as being sent.
   await vi.waitUntil(() => served.daemon.runtime.api.longWait() !== null, SOON);
   await vi.waitUntil(async () => (await due()).total.count === ids.length, SOON);

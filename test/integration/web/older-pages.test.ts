@@ -3,7 +3,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { undecidedCounts } from '../../../src/domain/missing-items.ts';
+import { standingAsked } from '../../../src/daemon/views/standing.ts';
 import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
@@ -31,7 +31,7 @@ async function started(rows: readonly string[]): Promise<void> {
 }
 
 async function causeOf(type: CauseType): Promise<Cause> {
-  const [cause] = await served.daemon.runtime.dashboard.causes({ type });
+  const [cause] = await served.daemon.runtime.reads.causes({ type });
   if (cause === undefined) throw new Error(`There is no cause of the type ${type}.`);
   return cause;
 }
@@ -42,7 +42,7 @@ async function exported(rows: readonly string[]): Promise<void> {
   await web.taskPage((await web.post('/runs/start', { source: 'erp' })).to);
 }
 
-const item = (key: string) => served.daemon.runtime.views.item('product', key);
+const item = (key: string) => served.daemon.runtime.reads.item('product', key);
 
 describe('settling from a page that is older than the state', () => {
   it('a cause settles the items that its page has shown, and leaves those that got stuck later', async () => {
@@ -50,30 +50,30 @@ describe('settling from a page that is older than the state', () => {
     const { id } = await causeOf('rejected');
     const page = (await web.get(`/attention/${id}`)).text;
     await exported(['B-1;Alt;20;DE', 'B-2;Uralt;20;DE']);
-    expect(item('B-2')?.state).toBe('rejected');
+    expect((await item('B-2'))?.state).toBe('rejected');
     const { to } = await web.press(page, { action: `/attention/${id}/settle`, with: 'Ignore: 1 item' });
     const task = await web.taskPage(to);
     expect(task).toContain('1 item of 1 settled.');
     expect(task).toContain(
       '1 item came into this cause, or was refused again, after the page was loaded, and was not settled.',
     );
-    expect([item('B-1')?.state, item('B-2')?.state]).toEqual(['superseded', 'rejected']);
+    expect([(await item('B-1'))?.state, (await item('B-2'))?.state]).toEqual(['superseded', 'rejected']);
   });
 
   it('an item with a newer revision than its page has shown is not settled', async () => {
     await started(['B-1;Alt;20;DE']);
     const { id } = await causeOf('rejected');
     const page = (await web.get(`/attention/${id}`)).text;
-    const before = item('B-1')?.revision;
+    const before = (await item('B-1'))?.revision;
     await exported(['B-1;Neu;20;DE']);
-    expect([item('B-1')?.state, item('B-1')?.revision]).toEqual(['rejected', (before ?? 0) + 1]);
+    expect([(await item('B-1'))?.state, (await item('B-1'))?.revision]).toEqual(['rejected', (before ?? 0) + 1]);
     const one = { action: `/attention/${id}/settle`, with: 'aria-label="Settle B-1"' };
     const { to } = await web.press(page, one, { resolution: 'ignored' });
     expect(await web.taskPage(to)).toContain('The product &quot;B-1&quot; has changed since it was shown');
-    expect(item('B-1')?.state).toBe('rejected');
+    expect((await item('B-1'))?.state).toBe('rejected');
     const fresh = (await web.get(`/attention/${id}`)).text;
     await web.taskPage((await web.press(fresh, one, { resolution: 'ignored' })).to);
-    expect(item('B-1')?.state).toBe('superseded');
+    expect((await item('B-1'))?.state).toBe('superseded');
   });
 
   it('a cause leaves items that got stuck later where dpp-sync itself has blocked them', async () => {
@@ -85,7 +85,8 @@ describe('settling from a page that is older than the state', () => {
     served = await startDaemon(world);
     web = webForms(served.url);
     const { daemon } = served;
-    const states = () => ['1', '2'].map((key) => daemon.runtime.views.item('bom_item', key)?.state);
+    const states = () =>
+      Promise.all(['1', '2'].map(async (key) => (await daemon.runtime.reads.item('bom_item', key))?.state));
     /** Reads an export in which these BOM items have another quantity, which the API cannot change. */
     const changed = async (ids: readonly string[]) => {
       const lines = SMALL.lines.map((line) => (ids.includes(line.id) ? { ...line, quantity: '7' } : line));
@@ -99,31 +100,33 @@ describe('settling from a page that is older than the state', () => {
     await changed(['1', '2']);
     await expect.poll(states, SOON).toEqual(['blocked', 'blocked']);
     await web.taskPage((await web.press(page, { action: `/attention/${id}/settle`, with: 'value="delivered"' })).to);
-    expect(states()).toEqual(['delivered', 'blocked']);
+    expect(await states()).toEqual(['delivered', 'blocked']);
   });
 });
 
 describe('accepting an export from a page that is older than the state', () => {
   const rows = (count: number) => Array.from({ length: count }, (_, at) => `A-${at};Kessel;10;DE`);
-  const heldRows = () => served.daemon.runtime.views.guardedReads().map(({ missing }) => missing);
-  const lastRun = () => served.daemon.runtime.views.runs({ limit: 1 })[0]?.id;
+  const heldRows = async () => (await served.daemon.runtime.reads.guardedReads()).map(({ missing }) => missing);
+  const lastRun = async () => (await served.daemon.runtime.reads.lastRuns({ limit: 1 }))[0]?.id;
 
   it('an export that the guard holds is accepted only from a page that has shown this export', async () => {
     await started(rows(10));
     await exported(rows(7));
-    expect(heldRows()).toEqual([3]);
+    expect(await heldRows()).toEqual([3]);
     const page = (await web.get('/runs/accept?source=erp')).text;
     await exported(rows(2));
-    expect(heldRows()).toEqual([8]);
-    const run = lastRun();
+    expect(await heldRows()).toEqual([8]);
+    const run = await lastRun();
     const older = await web.press(page, { action: '/runs/accept' });
     expect(older).toMatchObject({ status: 303, to: '/runs/accept?source=erp' });
-    expect([heldRows(), lastRun()]).toEqual([[8], run]);
+    expect([await heldRows(), await lastRun()]).toEqual([[8], run]);
     const fresh = (await web.get(older.to)).text;
     expect(fresh).toContain('At most 8 records');
     await web.taskPage((await web.press(fresh, { action: '/runs/accept' })).to);
-    expect(heldRows()).toEqual([]);
-    expect(undecidedCounts(served.daemon.runtime.views.missingOutcomes()).product).toBe(8);
+    expect(await heldRows()).toEqual([]);
+    expect(
+      (await served.daemon.runtime.reads.standing(standingAsked(served.daemon.runtime.config))).missing.product,
+    ).toBe(8);
     expect(await web.press(fresh, { action: '/runs/accept' })).toMatchObject({ to: '/runs/accept?source=erp' });
   });
 
@@ -131,24 +134,26 @@ describe('accepting an export from a page that is older than the state', () => {
     await started(rows(10));
     await exported(rows(7));
     const page = (await web.get('/runs/accept?source=erp')).text;
-    const run = lastRun();
+    const run = await lastRun();
     await exported(rows(7));
-    expect([heldRows(), lastRun()]).toEqual([[3], (run ?? 0) + 1]);
+    expect([await heldRows(), await lastRun()]).toEqual([[3], (run ?? 0) + 1]);
     await web.taskPage((await web.press(page, { action: '/runs/accept' })).to);
-    expect(heldRows()).toEqual([]);
-    expect(undecidedCounts(served.daemon.runtime.views.missingOutcomes()).product).toBe(3);
+    expect(await heldRows()).toEqual([]);
+    expect(
+      (await served.daemon.runtime.reads.standing(standingAsked(served.daemon.runtime.config))).missing.product,
+    ).toBe(3);
   });
 
   it('the page of a run offers to accept its export only while the guard holds the export of this run', async () => {
     await started(rows(10));
     await exported(rows(7));
-    expect(heldRows()).toEqual([3]);
-    const first = lastRun();
+    expect(await heldRows()).toEqual([3]);
+    const first = await lastRun();
     expect((await web.get(`/runs/${first}`)).text).toContain('Accept this export');
     await exported(rows(2));
-    expect(heldRows()).toEqual([8]);
+    expect(await heldRows()).toEqual([8]);
     expect((await web.get(`/runs/${first}`)).text).not.toContain('Accept this export');
-    expect((await web.get(`/runs/${lastRun()}`)).text).toContain('Accept this export');
+    expect((await web.get(`/runs/${await lastRun()}`)).text).toContain('Accept this export');
   });
 });
 
@@ -174,8 +179,8 @@ describe('replaying from a page that is older than the config', () => {
 describe('values and notes from a page that is older than the state', () => {
   const VALUES = '/attention/lookup-values';
   const set = (key: string, value: string) => web.post(VALUES, { lookup: 'states', key, value });
-  const values = () => served.daemon.runtime.dashboard.lookupValues();
-  const lastOutcome = async () => (await served.daemon.runtime.dashboard.actions({ limit: 1 })).rows[0]?.outcome;
+  const values = () => served.daemon.runtime.reads.lookupValues();
+  const lastOutcome = async () => (await served.daemon.runtime.reads.actions({ limit: 1 })).rows[0]?.outcome;
 
   it('a value of a lookup table is removed only if it is the value that the page has shown', async () => {
     await started(['A-1;Kessel;99;DE']);
@@ -232,7 +237,7 @@ describe('values and notes from a page that is older than the state', () => {
 });
 
 describe('stopping a run from a page that is older than the state', () => {
-  const run = () => served.daemon.runtime.views.runs({ limit: 1 })[0];
+  const run = async () => (await served.daemon.runtime.reads.lastRuns({ limit: 1 }))[0];
   const many = (name: string) => Array.from({ length: 30_000 }, (_, at) => `S-${at};${name};99;DE`);
 
   /** Starts a run, and waits until it has read a page. It then waits with a later page, so that it does not end by itself. */
@@ -256,17 +261,17 @@ describe('stopping a run from a page that is older than the state', () => {
     await started(['A-1;Kessel;10;DE']);
     await begun(many('Kessel'));
     const page = (await web.get('/runs')).text;
-    expect((await web.get(`/runs/${run()?.id}`)).text).toContain(`name="run" value="${run()?.id}"`);
+    expect((await web.get(`/runs/${(await run())?.id}`)).text).toContain(`name="run" value="${(await run())?.id}"`);
     await web.press(page, { action: '/runs/stop' });
-    await expect.poll(() => run()?.result, SOON).toBe('interrupted');
-    const stopped = run()?.id ?? 0;
+    await expect.poll(async () => (await run())?.result, SOON).toBe('interrupted');
+    const stopped = (await run())?.id ?? 0;
     await begun(many('Kanne'));
     expect(await web.press(page, { action: '/runs/stop' })).toMatchObject({ status: 303, to: '/runs' });
-    const [action] = (await served.daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    const [action] = (await served.daemon.runtime.reads.actions({ limit: 1 })).rows;
     expect(action?.outcome).toBe(`Run ${stopped} of erp has already ended. Nothing was stopped.`);
     await web.press((await web.get('/runs')).text, { action: '/runs/stop' });
-    await expect.poll(() => run()?.result, SOON).toBe('interrupted');
-    expect(run()?.id).toBe(stopped + 1);
+    await expect.poll(async () => (await run())?.result, SOON).toBe('interrupted');
+    expect((await run())?.id).toBe(stopped + 1);
   });
 });
 
@@ -277,21 +282,21 @@ it('the button that starts a run starts one run where it is pressed twice, and a
   const [first, second] = await Promise.all([press(), press()]);
   expect([first.status, second.to]).toEqual([303, first.to]);
   await web.taskPage(first.to);
-  const runs = () => served.daemon.runtime.views.runs({ limit: 10 }).length;
-  expect(runs()).toBe(2);
+  const runs = async () => (await served.daemon.runtime.reads.lastRuns({ limit: 10 })).length;
+  expect(await runs()).toBe(2);
   await web.taskPage((await press()).to);
-  expect(runs()).toBe(3);
+  expect(await runs()).toBe(3);
 });
 
 describe('publishing from a page that is older than the state', () => {
   it('what a filter selects is published as the page has shown it, without the passports that came later', async () => {
     served = await serveDashboardWorld();
     web = webForms(served.url);
-    const { views } = served.daemon.runtime;
+    const { reads } = served.daemon.runtime;
     const page = (await web.post('/passports/confirm', { status: 'published', of: 'filter', search: 'P-' })).text;
     served.world.write('products.csv', productsFile([...ALL_PRODUCTS, 'P-9;Lamp;DRAFT;DE']));
     await served.daemon.startRun('erp', 'schedule');
-    await expect.poll(() => views.passport('P-9')?.state, SOON).toBe('initialized');
+    await expect.poll(async () => (await reads.passport('P-9'))?.state, SOON).toBe('initialized');
     const { to } = await web.press(page, { action: '/passports/change' });
     const task = await web.taskPage(to);
     expect(task).toContain('1 passport has changed after the page was loaded, and was left.');
@@ -323,6 +328,6 @@ describe('a form of a page that is older than the daemon', () => {
     expect(after.body).toContain('<a href="/login?next=%2Fruns%3Fsource%3Derp">Log in</a>');
     const again = await send((await visitWeb(url, { password: WEB_TOKEN })).cookie);
     expect([again.status, again.body]).toEqual([403, expect.stringContaining('older than your login')]);
-    expect(served.daemon.runtime.views.runs({ limit: 10 })).toHaveLength(1);
+    expect(await served.daemon.runtime.reads.lastRuns({ limit: 10 })).toHaveLength(1);
   });
 });

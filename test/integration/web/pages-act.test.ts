@@ -1,7 +1,7 @@
 // The actions of an operator on the pages for runs and passports, sent like those of a browser: forms with a session.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { undecidedCounts } from '../../../src/domain/missing-items.ts';
+import { standingAsked } from '../../../src/daemon/views/standing.ts';
 import { type FormFields, type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { ServedWorld } from '../../support/worlds/daemon-world.ts';
@@ -102,7 +102,10 @@ describe('what an operator does on a page', () => {
     const rows = Array.from({ length: MORE }, (_, at) => `Z-${at};Lamp ${at};DRAFT;DE`);
     served.world.write('products.csv', productsFile([...ALL_PRODUCTS, ...rows]));
     await served.daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(() => (served.daemon.runtime.views.passportCounts().initialized ?? 0) >= MORE + 2, SOON);
+    await vi.waitUntil(
+      async () => ((await served.daemon.runtime.reads.passportCounts({})).initialized ?? 0) >= MORE + 2,
+      SOON,
+    );
     const first = await get('/passports?search=Z-&state=initialized');
     expect(first).toContain(`all ${MORE} that the filter selects`);
     const selection = { status: 'published', of: 'filter', search: 'Z-', state: 'initialized' };
@@ -122,7 +125,7 @@ describe('what an operator does on a page', () => {
   it('the page of the runs accepts a guarded export after it has shown what will happen', async () => {
     served.world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
     await served.daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(() => served.daemon.runtime.views.guardedReads().length === 1, SOON);
+    await vi.waitUntil(async () => (await served.daemon.runtime.reads.guardedReads()).length === 1, SOON);
     expect(await get('/')).toContain('href="/runs/accept?source=erp"');
     const shown = await get('/runs/accept?source=erp');
     expect(shown).toContain(`Records that the export lacks: products (${MORE + 4})`);
@@ -133,8 +136,10 @@ describe('what an operator does on a page', () => {
     expect(shown).toContain(`At most ${MORE + 4} records that the export lacks then count as missing.`);
     const accepted = await web.press(shown, { action: '/runs/accept' });
     await web.taskPage(accepted.to);
-    expect(served.daemon.runtime.views.guardedReads()).toEqual([]);
-    expect(undecidedCounts(served.daemon.runtime.views.missingOutcomes()).product).toBeGreaterThanOrEqual(MORE);
+    expect(await served.daemon.runtime.reads.guardedReads()).toEqual([]);
+    expect(
+      (await served.daemon.runtime.reads.standing(standingAsked(served.daemon.runtime.config))).missing.product,
+    ).toBeGreaterThanOrEqual(MORE);
     expect(await get('/runs/accept?source=erp')).toContain('Nothing of erp waits for a decision.');
   });
 
@@ -156,17 +161,20 @@ describe('what an operator does on a page', () => {
     expect(await get('/runs')).toContain('Stop the run of erp');
     const stopped = await web.post('/runs/stop', { source: 'erp' });
     expect(stopped.status).toBe(303);
-    const last = () => served.daemon.runtime.views.runs({ limit: 1 })[0];
-    await expect.poll(() => last()?.result, SOON).toBe('interrupted');
-    expect(last()?.streams[0]?.read).toBeLessThan(30_002);
+    const last = async () => (await served.daemon.runtime.reads.lastRuns({ limit: 1 }))[0];
+    await expect.poll(async () => (await last())?.result, SOON).toBe('interrupted');
+    expect((await last())?.streams[0]?.read).toBeLessThan(30_002);
     await queues.setPaused('map', false);
     served.world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
   });
 
   it('the page of the runs runs a source now, and says so where no run can be stopped', async () => {
-    const before = served.daemon.runtime.views.runs({ limit: 1 })[0]?.id ?? 0;
+    const before = (await served.daemon.runtime.reads.lastRuns({ limit: 1 }))[0]?.id ?? 0;
     await done('/runs/start', { source: 'erp' });
-    expect(served.daemon.runtime.views.runs({ limit: 1 })[0]).toMatchObject({ id: before + 1, result: 'complete' });
+    expect((await served.daemon.runtime.reads.lastRuns({ limit: 1 }))[0]).toMatchObject({
+      id: before + 1,
+      result: 'complete',
+    });
     const stopped = await web.post('/runs/stop', { source: 'erp' });
     expect([stopped.status, stopped.to]).toEqual([303, '/runs']);
     expect((await web.post('/runs/start', { source: 'nothing' })).status).toBe(400);

@@ -17,7 +17,7 @@ describe('people of the dashboard', () => {
       headers: { origin: web.url, accept: 'text/html', ...more.headers },
       ...(more.from === undefined ? {} : { from: more.from }),
     });
-  const actions = async () => (await web.daemon.runtime.dashboard.actions({ limit: 500 })).rows;
+  const actions = async () => (await web.daemon.runtime.reads.actions({ limit: 500 })).rows;
 
   it('people see their name, their role and the pages that their role may see', async () => {
     const { viewer, operator } = web.people;
@@ -90,7 +90,7 @@ describe('people of the dashboard', () => {
         outcome: expect.stringContaining(' rows read, '),
       }),
     ]);
-    const [run] = (await web.daemon.runtime.dashboard.runs({ source: 'erp' }, { limit: 1 })).rows;
+    const [run] = (await web.daemon.runtime.reads.runs({ source: 'erp' }, { limit: 1 })).rows;
     expect(run?.askedBy).toBe('the-operator');
     expect((await operator.get('/runs')).body).toContain('data-label="asked for by">the-operator</td>');
     expect((await web.people.viewer.get('/audit')).status).toBe(403);

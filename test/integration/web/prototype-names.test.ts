@@ -53,7 +53,7 @@ describe('columns with the names of Object.prototype', () => {
 
   it('columns with the names of Object.prototype can be uploaded, also where the stream does not have them', async () => {
     const { editor } = web.people;
-    const [cause] = await web.daemon.runtime.dashboard.causes({ type: 'quarantine' });
+    const [cause] = await web.daemon.runtime.reads.causes({ type: 'quarantine' });
     const path = `/attention/${cause?.id}`;
     for (const format of ['csv', 'xlsx']) expect((await editor.get(`${path}/rows.${format}`)).status).toBe(200);
     expect((await editor.get(path)).status).toBe(200);

@@ -22,7 +22,7 @@ async function withQuarantine(): Promise<{ context: HandlerContext; cause: strin
   });
   await world.sync();
   runtime = await world.open();
-  const [cause] = await runtime.dashboard.causes({ type: 'quarantine' });
+  const [cause] = await runtime.reads.causes({ type: 'quarantine' });
   const bytes = { write: () => Promise.reject(new Error('A replay gives no document.')) };
   const abort = new AbortController().signal;
   return { context: { runtime, clock: systemClock, abort, who: 'kim', goesOn: false, bytes }, cause: cause?.id ?? '' };
@@ -38,8 +38,8 @@ describe('a replay by cause', () => {
     world.write('status.csv', PRODUCTS.fixed['status.csv']);
     const after = await replayCause.handle(request(cause, true), context);
     expect(after).toMatchObject({ members: 1, replayed: { records: 1, passing: 1, quarantined: 0 }, left: 1 });
-    expect(runtime.views.quarantinedCount()).toBe(1);
-    expect(runtime.views.pendingSources()).toEqual([]);
+    expect(await runtime.reads.quarantinedCount()).toBe(1);
+    expect(runtime.pendingSources()).toEqual([]);
   });
 
   it('a replay by cause sends the items that pass after their lookup file was fixed', async () => {

@@ -76,7 +76,7 @@ describe('the settings', () => {
     const [file = ''] = readdirSync(join(world.folder, 'backups'));
     expect(task).toContain(file);
     expect((await web.get('/settings')).text).toContain(file);
-    const [action] = (await daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    const [action] = (await daemon.runtime.reads.actions({ limit: 1 })).rows;
     expect(action).toMatchObject({ action: 'ledger.backup', outcome: expect.stringContaining(file) });
   });
 
@@ -98,7 +98,7 @@ describe('the settings', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replace(/^alerts:\n(?: .*\n)+/m, ''));
     await web.post('/settings/reload');
     await web.press(text, { action: '/settings/alerts/test' });
-    const [action] = (await daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    const [action] = (await daemon.runtime.reads.actions({ limit: 1 })).rows;
     expect(action?.outcome).toBe('The config has no channel for alerts, so no test notice was sent.');
   });
 });

@@ -38,7 +38,9 @@ describe('the web server', () => {
     }));
     await daemon.startRun('erp', 'schedule');
     await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: WAIT_MS });
-    await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: WAIT_MS });
+    await vi.waitUntil(async () => (await daemon.runtime.reads.itemCounts()).product.delivered === 1, {
+      timeout: WAIT_MS,
+    });
   });
   afterAll(async () => {
     await daemon.stop();
@@ -313,7 +315,7 @@ describe('the web server', () => {
 
   it('the web server shows nothing of its inside when it fails', async () => {
     breaks = true;
-    const script = await ask('/metrics', { headers: bearer });
+    const script = await ask('/api/v1/status', { headers: bearer });
     const person = await ask('/', { headers: { ...bearer, ...page } });
     breaks = false;
     expect([script.status, person.status]).toEqual([500, 500]);

@@ -103,7 +103,6 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     clock: time,
     command: 'model',
   });
-  const { views } = opened;
   const fenced: Ledger = fence.around(opened);
   const ledger: Ledger = {
     ...fenced,
@@ -140,7 +139,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     for (const listener of listeners) listener(event);
   };
   const mapper = source.mapper();
-  const mapping = createMapping({ clock, queues, ledger, views, mapperOf: () => mapper, emit });
+  const mapping = createMapping({ clock, queues, ledger, mapperOf: () => mapper, emit });
   const { mapQueue } = mapping;
   let pulling = 0;
   let wasOpen = false;
@@ -198,7 +197,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
         const request = { source: SOURCE, trigger: 'cli' as const, reader: source.reader(), omit: [], guard };
         const wait = { clock, waitMs: 0, onPause: () => undefined };
         const mapStored = async (changed: string): Promise<void> => {
-          if (views.pendingSources().includes(changed)) await mapQueue.mapStored(changed);
+          if (ledger.pendingSources().includes(changed)) await mapQueue.mapStored(changed);
         };
         const working = { ledger, emit, mapQueue: { ...mapQueue, mapStored }, clock, wait };
         await pull(

@@ -141,7 +141,7 @@ describe('the alerts of a daemon', () => {
 
     await web.post('/settings/alerts/test');
     await expect.poll(reported, SOON).toEqual(['quarantine/erp firing', 'test test']);
-    const actions = (await daemon.runtime.dashboard.actions({ limit: 3 })).rows.map(({ action }) => action);
+    const actions = (await daemon.runtime.reads.actions({ limit: 3 })).rows.map(({ action }) => action);
     expect(actions).toEqual(['alert.test', 'alert.mute', 'alert.mute']);
   });
 

@@ -330,7 +330,7 @@ describe('runs of sources beside each other', () => {
     expect((await Promise.all(pulls)).map(({ result }) => result)).toEqual(['complete', 'complete', 'complete']);
     expect(runtime.pulling()).toEqual([]);
     // Each run has found the records that the run before it has stored.
-    const counts = runtime.views.runs({ source: 'erp', limit: 5 }).map(({ id }) => runtime.views.run(id)?.streams[0]);
+    const counts = (await runtime.reads.lastRuns({ source: 'erp', limit: 5 })).map(({ streams }) => streams[0]);
     expect(counts.map((stream) => stream?.changed)).toEqual([0, 0, 5]);
     await runtime.close();
   });

@@ -57,7 +57,7 @@ describeWhere({
 
       const arrived = world.contents().products.length;
       const runtime = await world.open();
-      const { product } = runtime.views.itemCounts();
+      const { product } = await runtime.reads.itemCounts();
       expect(runtime.voided).toBe(0);
       await runtime.close();
       expect(product).toEqual({ delivered: arrived, due: COUNT - arrived });

@@ -60,7 +60,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
       expect(await daemon.exited).toBe(0);
 
       const runtime = await world.open();
-      const { product } = runtime.views.itemCounts();
+      const { product } = await runtime.reads.itemCounts();
       expect(runtime.voided).toBe(0);
       await runtime.close();
       expect(product).toEqual({ delivered: arrived().length, due: COUNT - arrived().length });

@@ -136,7 +136,7 @@ describe('a reload of the config', () => {
     expect(refused.errors.join('\n')).toContain('sources[0].mappings[1]');
     expect(daemon.runtime.config.passports).toBeNull();
     expect(daemon.runtime.care?.lastReload()).toMatchObject({ ok: false });
-    expect(daemon.runtime.views.daemonNote('reload')).toMatchObject({ ok: false, errors: refused.errors });
+    expect(await daemon.runtime.reads.daemonNote('reload')).toMatchObject({ ok: false, errors: refused.errors });
     const health = async () => (await (await fetch(`${url}/healthz`)).json()) as object;
     await expect.poll(health).toMatchObject({ status: 'ok', config: 'refused' });
     await daemon.startRun('erp', 'cli');
@@ -145,7 +145,7 @@ describe('a reload of the config', () => {
     change((config) => config.sources[0]?.mappings.pop());
     expect(await daemon.reload('person')).toMatchObject({ ok: true, changed: ['passports'] });
     expect(await health()).not.toHaveProperty('config');
-    await expect.poll(() => daemon.runtime.views.passportCounts()).toMatchObject({ initialized: 1 });
+    await expect.poll(() => daemon.runtime.reads.passportCounts({})).toMatchObject({ initialized: 1 });
   });
 
   it('a reload refuses settings that need a restart, with a sentence for each', async () => {
@@ -215,7 +215,7 @@ describe('a reload of the config', () => {
         timeout: WAIT_MS,
       })
       .toBe(COUNT);
-    const [run] = daemon.runtime.views.runs({ source: 'erp', limit: 1 });
+    const [run] = await daemon.runtime.reads.lastRuns({ source: 'erp', limit: 1 });
     expect(run).toMatchObject({ result: 'complete', streams: [{ read: COUNT, changed: COUNT }] });
     const { writes } = world.sandbox.inspect();
     expect(writes.filter(({ count }) => count !== 1)).toEqual([]);

@@ -27,8 +27,8 @@ describe('a source with `watch: true`', () => {
   });
 
   const file = () => join(world.folder, 'products.csv');
-  const runs = () => daemon.runtime.views.runs({ source: 'erp', limit: 10 });
-  const ended = () => runs().filter(({ endedAt }) => endedAt !== null);
+  const runs = () => daemon.runtime.reads.lastRuns({ source: 'erp', limit: 10 });
+  const ended = async () => (await runs()).filter(({ endedAt }) => endedAt !== null);
   const names = () => world.contents().products.map(({ name }) => name);
 
   it('a watched source is read when its export appears and when it changes, and not again', async () => {
@@ -44,7 +44,7 @@ describe('a source with `watch: true`', () => {
     const reports = () =>
       log.lines.map(({ message }) => message).filter((text) => text.startsWith('The run of erp is'));
     await expect.poll(reports).toEqual([report, report]);
-    expect(ended()).toHaveLength(2);
+    expect(await ended()).toHaveLength(2);
     const begun = log.lines.map(({ message }) => message).filter((text) => text.endsWith('so a run is due.'));
     expect(begun).toEqual([
       'The export of erp is watched for the first time, so a run is due.',
@@ -68,7 +68,7 @@ describe('a source with `watch: true`', () => {
     writeFileSync(file(), `${HEADER}A-1,Kettle,10\n`);
     await expect.poll(() => asked).toBe(1);
     // The run has been read to its end, and its failed jobs are being removed.
-    expect(ended()).toHaveLength(1);
+    expect(await ended()).toHaveLength(1);
     writeFileSync(file(), `${HEADER}A-1,Teapot,10\n`);
     // The daemon asks once a second which sources are pulled, before it looks at their exports every two seconds.
     pulling.mockClear();
@@ -87,7 +87,7 @@ describe('a source with `watch: true`', () => {
       appendFileSync(file(), `B-${row},Item ${row},10\n`);
     }, 300);
     await expect.poll(() => row).toBeGreaterThan(20);
-    expect(runs()).toHaveLength(1);
+    expect(await runs()).toHaveLength(1);
     clearInterval(writing);
     await expect.poll(ended).toMatchObject([{ streams: [{ read: row }] }, { streams: [{ read: 0 }] }]);
   });
@@ -102,8 +102,8 @@ describe('a source with `watch: true`', () => {
     await expect.poll(ended).toHaveLength(2);
     await daemon.stop();
     ({ daemon, log } = await startDaemon(world));
-    await expect.poll(() => daemon.runtime.views.daemonNote('dueRuns')).toBeNull();
-    expect(runs()).toHaveLength(2);
+    await expect.poll(() => daemon.runtime.reads.daemonNote('dueRuns')).toBeNull();
+    expect(await runs()).toHaveLength(2);
   });
 
   it('a source is watched again once a reload gives it a connector that can be watched', async () => {

@@ -173,8 +173,8 @@ describe('an adopted item that its source wants otherwise', () => {
       expect(report.items.product).toEqual({ delivered: 2, blocked: 1 });
       expect(writes()).toEqual([]);
       const runtime = await world.open();
-      const adopted = runtime.views.adoptedChanges();
-      const item = runtime.views.item('product', 'P1');
+      const adopted = await runtime.reads.adoptedChanges();
+      const item = await runtime.reads.item('product', 'P1');
       await runtime.ledger.answerParts({ products: null, present: true });
       await runtime.close();
       expect(adopted).toEqual([{ source: 'erp', kind: 'product', items: 1, fields: { name: 1 } }]);
@@ -309,7 +309,10 @@ describe('items with an ambiguous key', () => {
     expect(report.items.product).toEqual({ delivered: 1, blocked: 2 });
     expect(counts()['products']).toBe(5);
     const runtime = await world.open();
-    const reasons = ['P1', 'P2'].map((key) => runtime.views.item('product', key)?.reason);
+    const reasons = [
+      (await runtime.reads.item('product', 'P1'))?.reason,
+      (await runtime.reads.item('product', 'P2'))?.reason,
+    ];
     await runtime.close();
     const unnamed = await cli(['settle', 'P1', '--delivered', '-c', world.configFile]);
     expect([unnamed.exitCode, unnamed.stderr]).toEqual([2, expect.stringContaining('--delivered --id ID')]);
@@ -346,7 +349,7 @@ describe('a list that cannot be had', () => {
       expect(report.warnings).toEqual([expect.stringContaining('refuses the list of products to the key')]);
       expect(counts()).toMatchObject({ products: 0 });
       const runtime = await world.open();
-      const suspended = runtime.views.suspended();
+      const suspended = await runtime.reads.suspended();
       await runtime.close();
       expect(suspended.find(({ kind }) => kind === 'product')).toMatchObject({ creates: 3 });
       expect(suspended.find(({ kind }) => kind === 'product')?.reason?.message).toMatch(/scope read\.$/);

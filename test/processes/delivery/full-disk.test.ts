@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
-import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../../src/ledger/read-ledger.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
@@ -55,8 +55,8 @@ describeSmallDisk('a ledger on a disk that is full', () => {
         disk.fill();
         await expect(stagePage(2)).rejects.toMatchObject({ code: 'ledger.unwritable', exitCode: 3 });
         await expect(stagePage(2)).rejects.toMatchObject({ code: 'ledger.unwritable' });
-        const beside = openLedgerViews({ file, passportRules: NO_PASSPORTS, forms: FORMS });
-        expect(beside?.views.run(runId)?.streams).toMatchObject([{ read: 20 }]);
+        const beside = openLedgerReads({ file, passportRules: NO_PASSPORTS, forms: FORMS });
+        expect((await beside?.reads.run(runId))?.streams).toMatchObject([{ read: 20 }]);
         beside?.close();
         expect(await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 100 })).toHaveLength(20 + known);
         disk.clear();
@@ -238,12 +238,14 @@ describeSmallDisk('a daemon whose disk is full', () => {
       await expect.poll(health, SOON).toMatchObject({ ledger: 'unwritable' });
       await roomAgain();
 
-      await expect.poll(() => daemon.runtime.views.itemCounts().product, SOON).toEqual({ delivered: COUNT });
       await expect
-        .poll(() => daemon.runtime.views.runs({ source: 'erp', limit: 5 }), SOON)
+        .poll(async () => (await daemon.runtime.reads.itemCounts()).product, SOON)
+        .toEqual({ delivered: COUNT });
+      await expect
+        .poll(() => daemon.runtime.reads.lastRuns({ source: 'erp', limit: 5 }), SOON)
         .toMatchObject([{ result: 'complete', streams: [{ read: COUNT, changed: COUNT, missing: 0 }] }]);
       await expect.poll(health, SOON).toMatchObject({ status: 'ok', ledger: 'ok' });
-      expect(daemon.runtime.views.stuck(9)).toEqual([]);
+      expect(await daemon.runtime.reads.stuck(9)).toEqual([]);
       await daemon.stop();
       expect(
         world

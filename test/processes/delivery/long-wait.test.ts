@@ -100,7 +100,7 @@ describe('an API that asks to wait for a day', () => {
         expect((await ask('/')).text).toMatch(/The API has asked to wait until <time/);
         const warnings = () => log.lines.filter(({ message }) => message.includes('asked to wait'));
         await expect.poll(() => warnings().length, SOON).toBe(1);
-        await expect.poll(() => daemon.runtime.views.apiWait(), SOON).toMatchObject({ since: expect.any(Number) });
+        await expect.poll(() => daemon.runtime.reads.apiWait(), SOON).toMatchObject({ since: expect.any(Number) });
         expect(warnings().map(({ level }) => level)).toEqual(['warn']);
       } finally {
         await daemon.stop();

@@ -4,7 +4,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
-import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../../src/ledger/read-ledger.ts';
 import { systemCodeOf } from '../../../src/lib/errors.ts';
 import { FORMS, NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
 
@@ -26,7 +26,7 @@ function leave(free: number): void {
 const USES = {
   new: () => void openLedger(join(folder, 'new.db')).close(),
   write: () => void openLedger(file).close(),
-  read: () => openLedgerViews({ file, passportRules: NO_PASSPORTS, forms: FORMS })?.close(),
+  read: () => openLedgerReads({ file, passportRules: NO_PASSPORTS, forms: FORMS })?.close(),
   backup: () => void backUpLedger({ file, to: join(folder, 'to.db'), force: true, now: 0, onStep: () => {} }),
 };
 

@@ -55,7 +55,7 @@ describeRedis('Redis', () => {
       });
       const { daemon, log } = await startDaemon(world);
       await daemon.startRun('erp', 'schedule');
-      await expect.poll(() => daemon.runtime.views.itemCounts().product, SOON).toEqual({ delivered: 2 });
+      await expect.poll(async () => (await daemon.runtime.reads.itemCounts()).product, SOON).toEqual({ delivered: 2 });
       log.lines.length = 0;
       await fail();
       const trouble = async () => (await daemon.runtime.engine.status()).trouble?.message ?? '';

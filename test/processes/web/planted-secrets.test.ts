@@ -171,9 +171,12 @@ describeRedis('a planted secret', () => {
       },
     }));
     for (const source of ['erp', 'own']) await daemon.startRun(source, 'schedule');
-    await vi.waitUntil(() => daemon.runtime.views.runs({ source: 'own', limit: 1 })[0]?.result === 'failed', {
-      timeout: WAIT_MS,
-    });
+    await vi.waitUntil(
+      async () => (await daemon.runtime.reads.lastRuns({ source: 'own', limit: 1 }))[0]?.result === 'failed',
+      {
+        timeout: WAIT_MS,
+      },
+    );
     await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length > 0, { timeout: WAIT_MS });
 
     await askWeb(url, '/login', {

@@ -96,8 +96,8 @@ export async function startDaemon(world: World, options: Partial<DaemonOptions> 
 /** Runs a source to its end. */
 export async function runSource(daemon: Daemon, source: string): Promise<void> {
   const { runtime } = daemon;
-  const last = () => runtime.views.runs({ source, limit: 1 })[0]?.id ?? 0;
-  const before = last();
+  const last = async () => (await runtime.reads.lastRuns({ source, limit: 1 }))[0]?.id ?? 0;
+  const before = await last();
   await daemon.startRun(source, 'schedule');
-  await expect.poll(() => last() > before && !runtime.pulling().includes(source)).toBe(true);
+  await expect.poll(async () => (await last()) > before && !runtime.pulling().includes(source)).toBe(true);
 }

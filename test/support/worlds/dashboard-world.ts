@@ -91,8 +91,8 @@ export function createDashboardWorld({ port = 0 } = {}): Promise<World> {
 export async function serveDashboardWorld(): Promise<ServedWorld> {
   const served = await startDaemon(await createDashboardWorld());
   await served.daemon.startRun('erp', 'schedule');
-  const { views, queues } = served.daemon.runtime;
-  await vi.waitUntil(() => views.passportCounts().initialized === 4, { timeout: WAIT_MS });
+  const { reads, queues } = served.daemon.runtime;
+  await vi.waitUntil(async () => (await reads.passportCounts({})).initialized === 4, { timeout: WAIT_MS });
   await vi.waitUntil(async () => (await queues.failed('deliver')).length === 1, { timeout: WAIT_MS });
   return served;
 }

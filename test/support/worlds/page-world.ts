@@ -154,7 +154,7 @@ export async function createPageWorld(options: PageWorldOptions = {}): Promise<P
       const wait = { clock, waitMs, onPause: () => undefined };
       const { mapQueue, ledger } = parts;
       const mapStored = async (changed: string): Promise<void> => {
-        if (ledger.views.pendingSources().includes(changed)) await mapQueue.mapStored(changed);
+        if (ledger.pendingSources().includes(changed)) await mapQueue.mapStored(changed);
       };
       return pull(asked, { ledger: parts.seenLedger, emit, mapQueue: { ...mapQueue, mapStored }, clock, wait }, abort);
     },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import { openRuntime, type Runtime } from '../../../src/daemon/runtime.ts';
+import { openRuntime, type Runtime, type RuntimeOptions } from '../../../src/daemon/runtime.ts';
 import { connectorLoader } from '../../../src/daemon/sources/load-connector.ts';
 import { type SyncReport, sync } from '../../../src/daemon/sync.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
@@ -41,7 +41,7 @@ export interface World {
   baseUrl: string;
   sandbox: Sandbox;
   write(path: string, content: string | Uint8Array): void;
-  open(): Promise<Runtime>;
+  open(options?: Pick<RuntimeOptions, 'readsApart'>): Promise<Runtime>;
   /** Opens everything, syncs once, closes everything. */
   sync(options?: { waitMs?: number; abort?: AbortSignal; accept?: string[] }): Promise<SyncReport>;
   contents(): OrganizationSnapshot;
@@ -88,7 +88,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     baseUrl,
     sandbox,
     write,
-    async open() {
+    async open(options = {}) {
       const secrets = createSecretStore();
       const config = await loadConfig({
         file: configFile,
@@ -106,6 +106,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         clock,
         log,
         version: '0.0.0',
+        ...options,
       });
     },
     async sync({ waitMs = 10_000, abort = new AbortController().signal, accept = [] } = {}) {

@@ -12,8 +12,8 @@ import {
   wantsColour,
 } from '../../../src/cli/text/style.ts';
 import { formatTable } from '../../../src/cli/text/table.ts';
-import type { Attention } from '../../../src/daemon/views/attention.ts';
 import { fault } from '../../../src/domain/faults.ts';
+import type { Attention } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { armFormula, defuseFormula } from '../../../src/lib/text/formula-safety.ts';
 
 describe('values in a spreadsheet', () => {
@@ -95,6 +95,7 @@ describe('what needs a person', () => {
       {
         items: { product, material: {}, bom_item: {} },
         passports: {},
+        otherForms: [],
         quarantined: 0,
         guarded: [],
         failedRuns: [],
@@ -109,7 +110,6 @@ describe('what needs a person', () => {
         stuck,
         awaitingReadBack: { count: awaitingReadBack, nextLookAt: null },
         duplicates: { count: 0, whole: 0, examples: [] },
-        otherForms: [],
         ...NO_CONTACT_ATTENTION,
       },
       createPaint(false),

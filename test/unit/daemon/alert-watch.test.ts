@@ -16,7 +16,7 @@ it('alerts count a source as watched since now at the latest, also after the clo
     keep: async (note) => void (kept = note),
     rules: () => RULES,
     channels: () => [],
-    facts: (watchedSince) => ({ ...FACTS, now: clock.now(), watchedSince }),
+    facts: async (watchedSince) => ({ ...FACTS, now: clock.now(), watchedSince }),
     watched: () => ['erp'],
     host: 'host',
     scrub: (text) => text,

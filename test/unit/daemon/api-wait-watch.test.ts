@@ -26,7 +26,7 @@ it('a wait for the API that is read many times is the same wait, and is stored o
   const watch = createApiWaitWatch({
     api,
     ledger: { noteApiWait },
-    views: { apiWait: () => null },
+    noted: null,
     hasAnswered: () => true,
     emit: () => undefined,
     log: createRecordingLog(),

@@ -11,7 +11,7 @@ function given() {
   let stored: unknown = null;
   const due = createDueRuns({
     ledger: { noteDaemon: async (_name, note) => void (stored = note) },
-    views: { daemonNote: () => null },
+    note: null,
     clock: createManualClock(),
     log: createRecordingLog(),
   });

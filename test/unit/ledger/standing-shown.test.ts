@@ -47,6 +47,8 @@ const STANDING: Standing = {
 };
 
 const FIGURES: Figures = {
+  ...STANDING,
+  standing: STANDING,
   now: 0,
   streams: [{ source: 'erp', stream: 'boms' }],
   counts: {
@@ -79,7 +81,7 @@ describe('how a ledger stands', () => {
   });
 
   it('the state of a ledger is in the metrics: guards, missing items and ended writes', async () => {
-    const text = await createMetrics({ version: '1', figures: async () => FIGURES }).text(STANDING);
+    const text = await createMetrics({ version: '1', figures: async () => FIGURES }).text();
     expect(text).toContain('dpp_sync_guard_held{source="erp",stream="boms"} 1');
     expect(text).toContain('dpp_sync_missing_items{source="erp",kind="product"} 2');
     expect(text).toContain('dpp_sync_missing_items{source="erp",kind="material"} 0');

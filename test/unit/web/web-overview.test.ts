@@ -18,6 +18,7 @@ const text = (markup: string): string =>
 
 const run: RunView = {
   id: 7,
+  askedBy: null,
   source: 'erp',
   trigger: 'schedule',
   startedAt: NOW - 3_600_000,

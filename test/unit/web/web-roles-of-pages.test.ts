@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { PassportRow, RunRow } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import type { PassportRow } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import type { RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { confirmPage } from '../../../src/web/pages/passports/confirm-page.ts';
 import { passportActions } from '../../../src/web/pages/passports/passport-actions.ts';
 import { passportsPage } from '../../../src/web/pages/passports/passports-list.ts';
 import { runPage, runsPage } from '../../../src/web/pages/runs/runs-pages.ts';
 
-const RUN: RunRow = {
+const RUN: RunView = {
   id: 3,
   source: 'erp',
   trigger: 'cli',

@@ -9,7 +9,6 @@ import type {
   ItemState,
   ItemSummary,
   ItemView,
-  LedgerCounts,
   PassportState,
   QuarantinedRecord,
   RefStanding,
@@ -189,11 +188,6 @@ export interface PassportFilter {
   search?: string | undefined;
 }
 
-export interface RunRow extends RunView {
-  /** Who asked for the run; null for a scheduled run. */
-  askedBy: string | null;
-}
-
 export interface RunFilter {
   source?: string | undefined;
   stream?: string | undefined;
@@ -224,10 +218,6 @@ export interface LookupValue {
 export interface DashboardViews {
   /** Counts for the metrics. @param now in milliseconds since the epoch: what is due later does not count as due */
   sourceCounts(now: number): SourceCounts;
-  /**
-   * Counts for the first page of the dashboard. Does not count items that are missing from sources outside `watched`.
-   */
-  counts(of: { sources: readonly string[]; watched: readonly string[] }): LedgerCounts;
   items(filter: ItemListFilter, page: ListPage): Listed<ItemRow>;
   /** An item, by its key or natural key. */
   itemDetail(kind: SubjectKind, key: string): ItemDetail | null;
@@ -246,17 +236,9 @@ export interface DashboardViews {
   passports(filter: PassportFilter, page: ListPage): Listed<PassportRow>;
   passportCounts(filter: PassportFilter): Partial<Record<PassportState, number>>;
   /** The runs, the newest first. */
-  runs(filter: RunFilter, page: ListPage): Listed<RunRow>;
-  run(id: number): RunRow | null;
+  runs(filter: RunFilter, page: ListPage): Listed<RunView>;
   /** The audit log, the newest first. */
   actions(page: ListPage): Listed<ActionRow>;
   /** Values of lookup tables that people have added. */
   lookupValues(): LookupValue[];
 }
-
-/** The same views, answered by another thread. Each promise may reject with the fault that the view throws. */
-export type Asked<Views> = {
-  [Name in keyof Views]: Views[Name] extends (...args: infer Args) => infer Answer
-    ? (...args: Args) => Promise<Answer>
-    : never;
-};

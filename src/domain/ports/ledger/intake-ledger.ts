@@ -27,6 +27,8 @@ import type {
 
 /** Stores runs, pages of records, and the results of mapping them. Each method is one whole transaction. */
 export interface IntakeLedger {
+  /** Sources that have records waiting to be mapped. */
+  pendingSources(): string[];
   startRun(start: RunStart): Promise<StartedRun>;
   /**
    * Stores the new mapping revisions of streams, and makes their records wait for the new mapping. Call it while no run

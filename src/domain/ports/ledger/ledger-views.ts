@@ -73,6 +73,8 @@ export interface RunView {
   id: number;
   source: string;
   trigger: RunTrigger;
+  /** Who asked for the run; null for a scheduled run. */
+  askedBy: string | null;
   startedAt: number;
   endedAt: number | null;
   /** Null while the run continues. */
@@ -227,20 +229,71 @@ export interface PaddedKeys {
   example: string;
 }
 
-/** The state of the ledger in counts. All are of the same moment. */
-export interface LedgerCounts {
+/** The last run of a source, if it has failed. */
+export interface FailedRun {
+  source: string;
+  error: string;
+}
+
+/** What to count, by ids of sources. */
+export interface StandingAsked {
+  sources: readonly string[];
+  /** Those of `sources` whose missing items are counted: all without `onMissing: ignore`. */
+  watched: readonly string[];
+}
+
+/** How a ledger stands for some sources: what `status`, the metrics, the overview, alerts and exit codes say. */
+export interface LedgerStanding {
+  /** The items of all sources. */
   items: ItemCounts;
   passports: PassportCounts;
   quarantined: number;
   guarded: readonly GuardedRead[];
+  failedRuns: readonly FailedRun[];
   /** Items that are missing from their sources and about which no person has decided. */
   missing: MissingCounts;
   /** All missing items, by what becomes of them. */
   missingOutcomes: readonly MissingGroup[];
+  /** Kinds of which no item is created before the platform's list was read. */
   suspended: readonly Suspended[];
+  /** Due deliveries that are not sent because the API refuses them. */
   refused: readonly RefusedWork[];
+  /** Items that were sent in another form than the profile has now. */
   otherForms: readonly ItemsInOtherForm[];
+  /** Items that the platform has under a key with padding. */
   paddedKeys: readonly PaddedKeys[];
+}
+
+/** The runs of a source. Times are in milliseconds since the epoch. */
+export interface SourceRuns {
+  source: string;
+  lastRun: RunView | null;
+  /** When the last complete run ended; null if there was none. */
+  completeAt: number | null;
+  /** Set if the last run that has ended has failed. */
+  failed: FailedRun | null;
+}
+
+/** What a person has to know about items that no list has shown, or that a list has shown before they were created. */
+export interface ContactAttention {
+  /** Changes of items that were at the platform before. */
+  adopted: AdoptedChanges[];
+  /** BOM items of products that were at the platform before. */
+  parts: { products: number; bomItems: number };
+  /** Writes whose answers prove too little and that no list has confirmed. They count as done. */
+  unproven: UnprovenWrites[];
+}
+
+/** What a person needs to know about the deliveries of some sources. */
+export interface Attention extends ContactAttention {
+  /** Items that deliveries wait for and that are not being delivered, the item with the most deliveries first. */
+  waitingFor: WaitingGroup[];
+  /** Deliveries that need a person: the newest one of each cause, and how many have this cause. */
+  stuck: (StuckDelivery & { count: number })[];
+  /** Unconfirmed items that do not need a person, and when the first of them is looked up. */
+  awaitingReadBack: { count: number; nextLookAt: number | null };
+  /** Rows that make the same items as other rows. */
+  duplicates: Duplicates;
 }
 
 /** Due deliveries that are not sent because the API has refused their operation, the key or the plan. */
@@ -258,41 +311,37 @@ export interface OpenDeliveries {
   waiting: number;
 }
 
+/** What the ledger answers to people and programs, each at one moment. */
 export interface LedgerViews {
   itemCounts(sources?: readonly string[]): ItemCounts;
+  standing(asked: StandingAsked): LedgerStanding;
+  /** The runs of these sources, in their order. */
+  sourceRuns(sources: readonly string[]): SourceRuns[];
+  /** @param sources the sources whose deliveries count; an empty list stands for all */
+  attention(sources: readonly string[]): Attention;
   openDeliveries(): OpenDeliveries;
   /** The versions of the ledger's format and of the database. */
   versions(): { ledger: string; sqlite: string };
   /** Runs that read a source, the newest first. Uploads of corrected rows are not among them. */
-  runs(request: { source?: string; limit: number }): RunView[];
+  lastRuns(request: { source?: string; limit: number }): RunView[];
   run(id: number): RunView | null;
-  /** When the last complete run of a source ended; null if there was none. */
-  completeAt(source: string): number | null;
   /** Streams of these sources whose last complete read the guard took for broken, and that no person has accepted. */
   guardedReads(sources?: readonly string[]): GuardedRead[];
-  /** Items that their sources no longer have, by what becomes of them. Those with `onMissing: ignore` are not among them. */
-  missingOutcomes(sources?: readonly string[]): MissingGroup[];
-  /** Items of these sources whose record is missing and that do not count as missing because of `onMissing: ignore`. */
-  ignoredMissing(sources: readonly string[]): MissingGroup[];
-  /** Sources that have records waiting to be mapped. */
-  pendingSources(): string[];
   /** Sources that have records which are not mapped yet: they wait to be mapped, or for the end of their run. */
   unmappedSources(): string[];
   quarantinedCount(sources?: readonly string[]): number;
   quarantined(request: { source?: string; afterId: number; limit: number }): QuarantinedRecord[];
   /** The quarantined row with this key, with the key of a product that it would make, or with this value; null if there is none. */
   quarantinedRow(name: string): Pick<QuarantinedRecord, 'source' | 'stream' | 'place'> | null;
-  items(request: ItemFilter & { afterId: number; limit: number }): { items: ItemSummary[]; lastId: number };
+  itemsAfter(request: ItemFilter & { afterId: number; limit: number }): { items: ItemSummary[]; lastId: number };
   /** An item, by its key or natural key. */
   item(kind: SubjectKind, key: string): ItemView | null;
   /** The passport of the product with this key or natural key. Null if there is no such product. */
   passport(product: string): PassportView | null;
   /** The passports of the products with these keys or natural keys, by these names. A name without a product is left out. */
-  passports(products: readonly string[]): ReadonlyMap<string, PassportView>;
+  passportsOf(products: readonly string[]): ReadonlyMap<string, PassportView>;
   /** Why no passport can be initialised or published now, such as a source that the guard holds; empty if nothing keeps all of them. */
   passportBlockers(): string[];
-  /** How many passports of the products of these sources are in each state. */
-  passportCounts(sources?: readonly string[]): PassportCounts;
   /**
    * Deliveries that need a person, newest first: blocked, rejected and parked ones, and unconfirmed ones that cannot be
    * looked up.
@@ -300,11 +349,6 @@ export interface LedgerViews {
   stuck(limit: number, sources?: readonly string[]): StuckDelivery[];
   /** The same deliveries, of those with the same kind, state and reason only the newest one, and how many they are. */
   stuckCauses(limit: number, sources?: readonly string[]): (StuckDelivery & { count: number })[];
-  /**
-   * The number of unconfirmed items of these sources that are looked up or sent again automatically, and the time of the
-   * first look-up.
-   */
-  awaitingReadBack(sources?: readonly string[]): { count: number; nextLookAt: number | null };
   /** Due deliveries at whose last attempt the API was away; null if there are none. */
   deferred(): Deferred | null;
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;
@@ -319,8 +363,6 @@ export interface LedgerViews {
    * leave as they are.
    */
   otherForms(): ItemsInOtherForm[];
-  /** Items of these sources that the platform has under a key with padding, as an earlier release has sent it. */
-  paddedKeys(sources?: readonly string[]): PaddedKeys[];
   /** What identifies the rows of a stream; null if no run has stored it. */
   streamIdentity(source: string, stream: string): StreamIdentity | null;
   /** BOM items of adopted products for which a person has to answer whether the platform has them. */
@@ -329,16 +371,12 @@ export interface LedgerViews {
   unproven(sources?: readonly string[]): UnprovenWrites[];
   /** Why the API refuses other deliveries of the same kind, so that this item is not sent; null where it refuses none. */
   accessRefusal(item: Pick<ItemSummary, 'kind' | 'key'>): Reason | null;
-  /** Due deliveries of these sources that are not sent because the API refuses them, by operation. */
-  refused(sources?: readonly string[]): RefusedWork[];
   /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
   apiWait(): ApiWait | null;
   /** A note of the last daemon; null if it left none. */
   daemonNote<Name extends keyof DaemonNotes>(name: Name): DaemonNotes[Name] | null;
   /** Whether bulk imports are used for new products, and for changed ones. */
   importProofs(): ImportProofs;
-  /** Rows of these sources that make the same items as other rows, with the same content. */
-  duplicates(limit: number, sources?: readonly string[]): Duplicates;
   /** Products that contain themselves, as paths of keys; each path ends with its first key. */
   bomCycles(limit: number): string[][];
 }

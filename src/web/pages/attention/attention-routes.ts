@@ -33,10 +33,10 @@ const WAIT_MS = 60_000;
 
 /** The pages for items that need a person: the inbox, one cause with its members, and the actions for a cause. */
 export function attentionRoutes(context: PageContext): Route[] {
-  const { runtime, dashboard, people, tasks, clock } = context;
+  const { runtime, reads, people, tasks, clock } = context;
 
   async function causeOf({ params }: WebRequest): Promise<Cause> {
-    const cause = await dashboard.cause(params['id'] ?? '');
+    const cause = await reads.cause(params['id'] ?? '');
     if (cause === null) {
       throw notFound(
         'Nothing is stuck for this cause any more. The former entries were corrected, or are stuck for another cause.',
@@ -49,11 +49,11 @@ export function attentionRoutes(context: PageContext): Route[] {
     const { query, person } = request;
     const source = query.get('source') ?? '';
     const type = filterValue(query, 'type', CAUSE_TYPE_FILTER);
-    const causes = await dashboard.causes({ source: source === '' ? undefined : source, type });
+    const causes = await reads.causes({ source: source === '' ? undefined : source, type });
     const view = {
       causes,
       sources: runtime.config.sources.map(({ id }) => id),
-      parts: runtime.views.unansweredParts(),
+      parts: await runtime.reads.unansweredParts(),
       filter: { source, type: type ?? '' },
       mayDecide: mayDo(person, 'operator'),
     };
@@ -70,7 +70,7 @@ export function attentionRoutes(context: PageContext): Route[] {
       cause,
       // If the clock was set back, members may have times that are still to come.
       shownUntil: Math.min(cause.lastSeenAt ?? 0, clock.now()),
-      members: await dashboard.causeMembers(cause.id, { after, limit: MEMBERS_SHOWN }),
+      members: await reads.causeMembers(cause.id, { after, limit: MEMBERS_SHOWN }),
       lookups: lookupNames(context, cause.source),
       tried: tried?.name === replayCause.name ? tried : null,
       hasRows: target !== null,
@@ -132,7 +132,7 @@ export function attentionRoutes(context: PageContext): Route[] {
   async function parts({ form, person }: WebRequest): Promise<WebAnswer> {
     const answer = form.get('present');
     if (answer !== 'yes' && answer !== 'no') throw badRequest('Choose whether the BOM items are at the platform.');
-    if (form.get(SHOWN) !== shownMark(runtime.views.unansweredParts())) {
+    if (form.get(SHOWN) !== shownMark(await runtime.reads.unansweredParts())) {
       const text = 'The question has changed since the page was loaded, so nothing was stored.';
       return { type: 'redirect', to: attentionPath(), notice: { text, tone: 'warn' } };
     }

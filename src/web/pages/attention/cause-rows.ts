@@ -47,11 +47,11 @@ async function firstPlace(cause: string, runtime: Reads, abort: AbortSignal) {
 /** The stored row of a member: the quarantined record, or the record that makes the stuck item. */
 async function rowOf(
   { record, item }: CauseMember,
-  { dashboard }: Reads,
+  { reads }: Reads,
 ): Promise<{ source: string; stream: string; key?: string; fields: JsonObject } | null> {
   if (record !== null) return record;
   if (item === null || item.kind === 'passport') return null;
-  return (await dashboard.itemDetail(item.kind, item.key))?.record ?? null;
+  return (await reads.itemDetail(item.kind, item.key))?.record ?? null;
 }
 
 /** The rows of a cause that belong to one stream, in bounded pages. */

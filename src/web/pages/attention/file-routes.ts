@@ -25,11 +25,11 @@ const UPLOAD_BYTES_MAX = 16 * 1024 * 1024;
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
 /** The routes for downloading the rows of a cause and for uploading the corrected file. */
-export function fileRoutes({ runtime, dashboard, tasks, clock, log }: PageContext): Route[] {
+export function fileRoutes({ runtime, reads, tasks, clock, log }: PageContext): Route[] {
   const uploads = createUploads(clock);
 
   async function causeOf({ params }: WebRequest): Promise<Cause> {
-    const cause = await dashboard.cause(params['id'] ?? '');
+    const cause = await reads.cause(params['id'] ?? '');
     if (cause === null) throw notFound('Nothing is stuck for this cause any more.');
     return cause;
   }

@@ -61,10 +61,10 @@ function mappedAgain(records: number): string {
 
 /** The routes for values that people add to lookup tables: the list, adding and removing. */
 export function lookupRoutes(context: PageContext): Route[] {
-  const { dashboard, people, runtime } = context;
+  const { reads, people, runtime } = context;
 
   async function list(request: WebRequest): Promise<WebAnswer> {
-    const view = { values: await dashboard.lookupValues(), names: lookupNames(context, null) };
+    const view = { values: await reads.lookupValues(), names: lookupNames(context, null) };
     return { type: 'page', title: 'Values of lookup tables', at: '/attention', body: valuesPage(view, request) };
   }
 

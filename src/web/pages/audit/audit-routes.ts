@@ -6,9 +6,9 @@ import { timeOf } from '../../shown-values.ts';
 const PAGE_ROWS = 100;
 
 /** The page of the audit log. */
-export function auditRoutes({ dashboard }: PageContext): Route[] {
+export function auditRoutes({ reads }: PageContext): Route[] {
   async function page({ query }: WebRequest): Promise<WebAnswer> {
-    const listed = await dashboard.actions({ limit: PAGE_ROWS, after: query.get('after') ?? undefined });
+    const listed = await reads.actions({ limit: PAGE_ROWS, after: query.get('after') ?? undefined });
     const rows = listed.rows.map(({ at, who, via, action, detail, outcome }) => [
       timeOf(at),
       who,

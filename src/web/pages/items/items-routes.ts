@@ -27,14 +27,14 @@ const LIST_FIELDS = { names: ['kind', 'state', 'source', 'search', 'cause', 'run
 
 /** The routes for the list of items, and for the page of each item. */
 export function itemsRoutes(context: PageContext): Route[] {
-  const { runtime, dashboard } = context;
+  const { runtime, reads } = context;
 
   async function list({ query }: WebRequest): Promise<WebAnswer> {
     const filter = itemFilterOf(query);
     const { search, source } = filter;
     const [listed, quarantined] = await Promise.all([
-      dashboard.items(filter, { after: query.get('after') ?? undefined, limit: PAGE_ROWS }),
-      search === undefined ? [] : dashboard.searchQuarantined({ search, source }),
+      reads.items(filter, { after: query.get('after') ?? undefined, limit: PAGE_ROWS }),
+      search === undefined ? [] : reads.searchQuarantined({ search, source }),
     ]);
     const sources = runtime.config.sources.map(({ id }) => id);
     return { type: 'page', title: 'Items', body: itemsPage({ listed, quarantined, query, sources }), at: '/items' };
@@ -46,19 +46,19 @@ export function itemsRoutes(context: PageContext): Route[] {
     const ofProduct = kind === 'product' || kind === 'passport';
     // The three questions are asked at once, because each wait for the thread that reads the ledger is long while a sync runs.
     const [item, why, actions] = await Promise.all([
-      dashboard.itemDetail(kind, key),
-      ofProduct ? dashboard.why(key) : null,
-      dashboard.actions({ limit: ACTIONS_MAX }),
+      reads.itemDetail(kind, key),
+      ofProduct ? reads.why(key) : null,
+      reads.actions({ limit: ACTIONS_MAX }),
     ]);
     const records = why === null ? [] : recordsOf(why);
-    const quarantined = records.length === 0 ? [] : await dashboard.quarantinedRows(records);
+    const quarantined = records.length === 0 ? [] : await reads.quarantinedRows(records);
     if (item === null) {
       if (why === null) throw notFound(`The ledger has no ${kindWord(kind)} with the key ${key}.`);
       const title = `${KINDS.product.one} ${key}`;
-      const body = rowsPage(withoutDeadLinks(why), quarantined, sendingHold(runtime));
+      const body = rowsPage(await withoutDeadLinks(why), quarantined, sendingHold(runtime));
       return { type: 'page', title, body, at: '/items' };
     }
-    const passport = ofProduct ? runtime.views.passport(item.key) : null;
+    const passport = ofProduct ? await runtime.reads.passport(item.key) : null;
     const forms =
       passport === null
         ? null
@@ -67,7 +67,9 @@ export function itemsRoutes(context: PageContext): Route[] {
               product: item.key,
               naturalKey: item.naturalKey,
               remoteId:
-                kind === 'product' ? item.remoteId : (runtime.views.item('product', item.key)?.remoteId ?? null),
+                kind === 'product'
+                  ? item.remoteId
+                  : ((await runtime.reads.item('product', item.key))?.remoteId ?? null),
               acknowledged: passport.acknowledged,
             },
             {
@@ -79,7 +81,7 @@ export function itemsRoutes(context: PageContext): Route[] {
     const body = itemPage({
       item,
       passport,
-      why: why === null ? null : withoutDeadLinks(why),
+      why: why === null ? null : await withoutDeadLinks(why),
       quarantined,
       hold: sendingHold(runtime),
       actions: actionsAbout(item, actions.rows),
@@ -89,12 +91,12 @@ export function itemsRoutes(context: PageContext): Route[] {
   }
 
   /** Removes links to items that no source gives, because they have no page. */
-  function withoutDeadLinks(why: Why): Why {
-    const exists = ({ kind, key }: NonNullable<WhyStep['item']>) => runtime.views.item(kind, key) !== null;
-    return {
-      ...why,
-      steps: why.steps.map((step) => (step.item === null || exists(step.item) ? step : { ...step, item: null })),
-    };
+  async function withoutDeadLinks(why: Why): Promise<Why> {
+    const exists = async ({ kind, key }: NonNullable<WhyStep['item']>) => (await reads.item(kind, key)) !== null;
+    const steps = why.steps.map(async (step) =>
+      step.item === null || (await exists(step.item)) ? step : { ...step, item: null },
+    );
+    return { ...why, steps: await Promise.all(steps) };
   }
 
   return [

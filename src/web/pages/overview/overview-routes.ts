@@ -21,7 +21,7 @@ export function overviewRoutes(context: PageContext): Route[] {
 }
 
 async function overviewOf(context: PageContext, person: Person): Promise<OverviewView> {
-  const { runtime, health, clock, version, startedAt, dashboard, log } = context;
+  const { runtime, health, clock, version, startedAt, reads, log } = context;
   const { activity } = context;
   const authorization = runtime.api.authorization();
   const lost = runtime.ledgerLost();
@@ -30,7 +30,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
   const causesRead =
     lost !== null
       ? null
-      : dashboard.causes({}).catch((error: unknown) => {
+      : reads.causes({}).catch((error: unknown) => {
           log.error({ err: error }, 'The causes of what is stuck could not be read.');
           return null;
         });
@@ -56,12 +56,12 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     refusedOperations: Array.from(runtime.api.refused())
       .filter(([access]) => !runtime.api.refusedScopes().has(scopeOf(access)))
       .map(([access, { message }]) => operationSentence(access, message)),
-    passportBlocker: lost === null ? (runtime.views.passportBlockers()[0] ?? null) : null,
-    unproven: lost === null ? runtime.views.unproven() : [],
-    unmapped: lost === null ? unmappedOf(context) : [],
+    passportBlocker: lost === null ? ((await runtime.reads.passportBlockers())[0] ?? null) : null,
+    unproven: lost === null ? await runtime.reads.unproven() : [],
+    unmapped: lost === null ? await unmappedOf(context) : [],
     causes: causes?.slice(0, CAUSES_SHOWN) ?? null,
     inQuarantine: causes === null ? null : quarantinedOf(causes),
-    stuck: lost === null ? runtime.views.stuck(STUCK_SHOWN) : [],
+    stuck: lost === null ? await runtime.reads.stuck(STUCK_SHOWN) : [],
     causeCount: causes?.length ?? 0,
     rate: {
       now: activity.requestsPerSecond(),
@@ -88,8 +88,8 @@ function quarantinedOf(causes: readonly Cause[]): Map<string, number> {
   return counts;
 }
 
-function unmappedOf({ runtime }: PageContext): string[] {
-  const unmapped = runtime.views.unmappedSources();
+async function unmappedOf({ runtime }: PageContext): Promise<string[]> {
+  const unmapped = await runtime.reads.unmappedSources();
   return runtime.config.sources.flatMap(({ id }) => (unmapped.includes(id) ? [id] : []));
 }
 
@@ -103,10 +103,10 @@ function pausesOf({ runtime, care }: PageContext): Map<string, number> {
 }
 
 /** How many rows the lists of these states have, up to the bound of counting; null if the counts could not be read. */
-async function listedLeft({ dashboard, log }: PageContext): Promise<Record<LeftState, number | null> | null> {
+async function listedLeft({ reads, log }: PageContext): Promise<Record<LeftState, number | null> | null> {
   try {
     const counts = LEFT_STATES.map(async (state) => {
-      const { count, atLeast } = (await dashboard.items({ state }, { limit: 1 })).total;
+      const { count, atLeast } = (await reads.items({ state }, { limit: 1 })).total;
       return [state, atLeast ? null : count] as const;
     });
     return Object.fromEntries(await Promise.all(counts)) as Record<LeftState, number | null>;

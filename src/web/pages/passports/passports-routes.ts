@@ -29,22 +29,22 @@ const BODY_BYTES_MAX = 512 * 1024;
 
 /** The routes for the list of passports, their PDFs, and publishing and withdrawing selected passports. */
 export function passportsRoutes(context: PageContext): Route[] {
-  const { runtime, dashboard, tasks, clock } = context;
+  const { runtime, reads, tasks, clock } = context;
 
   async function list({ query, person, csrf }: WebRequest): Promise<WebAnswer> {
     const filter = filterOf(query);
     const { state: _, ...ofAllStates } = filter;
     const { search, source } = filter;
     const [listed, counts, quarantined] = await Promise.all([
-      dashboard.passports(filter, { after: query.get('after') ?? undefined, limit: PAGE_ROWS }),
-      dashboard.passportCounts(ofAllStates),
-      search === undefined ? [] : dashboard.searchQuarantined({ search, source }),
+      reads.passports(filter, { after: query.get('after') ?? undefined, limit: PAGE_ROWS }),
+      reads.passportCounts(ofAllStates),
+      search === undefined ? [] : reads.searchQuarantined({ search, source }),
     ]);
     const body = passportsPage({
       listed,
       counts,
       quarantined,
-      warning: listed.rows.some(({ state }) => state === 'initialized') ? commonBlocker() : null,
+      warning: listed.rows.some(({ state }) => state === 'initialized') ? await commonBlocker() : null,
       query,
       sources: runtime.config.sources.map(({ id }) => id),
       template: runtime.config.passports?.publicUrl ?? null,
@@ -58,7 +58,7 @@ export function passportsRoutes(context: PageContext): Route[] {
     // The time is read before the counts, so that it is never later than what the page shows.
     const selection = { ...selectionOf(form), until: clock.now() };
     const { status, products, filter } = selection;
-    const view = products === null ? await ofFilter(filter) : ofProducts(products, status);
+    const view = products === null ? await ofFilter(filter) : await ofProducts(products, status);
     const body = confirmPage({ ...view, hold: sendingHold(runtime), status, fields: fieldsOf(selection), csrf });
     const title = status === 'published' ? 'Publish passports' : 'Withdraw passports';
     return { type: 'page', title, body, at: '/passports' };
@@ -69,22 +69,22 @@ export function passportsRoutes(context: PageContext): Route[] {
   async function ofFilter(filter: PassportFilter): Promise<Found> {
     const mayLack = filter.state === undefined || filter.state === 'incomplete';
     const [counts, incomplete] = await Promise.all([
-      dashboard.passportCounts(filter),
-      mayLack ? dashboard.passports({ ...filter, state: 'incomplete' }, { limit: EXAMPLES_SHOWN }) : null,
+      reads.passportCounts(filter),
+      mayLack ? reads.passports({ ...filter, state: 'incomplete' }, { limit: EXAMPLES_SHOWN }) : null,
     ]);
-    const warning = (counts.initialized ?? 0) > 0 ? commonBlocker() : null;
+    const warning = (counts.initialized ?? 0) > 0 ? await commonBlocker() : null;
     return { counts, examples: incomplete?.rows ?? [], warning };
   }
 
   /** A reason why no passport can be published. Then even complete products wait. */
-  function commonBlocker(): string | null {
-    return runtime.views.passportBlockers()[0] ?? null;
+  async function commonBlocker(): Promise<string | null> {
+    return (await reads.passportBlockers())[0] ?? null;
   }
 
-  function ofProducts(products: readonly string[], status: WantedStatus): Found {
+  async function ofProducts(products: readonly string[], status: WantedStatus): Promise<Found> {
     const counts: PassportCounts = {};
     const examples: ConfirmView['examples'][number][] = [];
-    const passports = runtime.views.passports(products);
+    const passports = await reads.passportsOf(products);
     for (const product of products) {
       const passport = passports.get(product);
       if (passport === undefined)
@@ -180,7 +180,7 @@ const BYTES_MAX = 32 * 1024 * 1024;
  * @throws WebFault if the platform has no such product or gives no PDF
  */
 async function passportPdfAnswer(key: string, abort: AbortSignal, { runtime }: PageContext): Promise<WebAnswer> {
-  const product = runtime.views.item('product', key);
+  const product = await runtime.reads.item('product', key);
   const id = product?.remoteId ?? null;
   if (product === null || (typeof id !== 'string' && typeof id !== 'number')) {
     throw notFound('The platform does not have this product.');

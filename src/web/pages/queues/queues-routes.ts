@@ -76,7 +76,7 @@ export function queuesRoutes({ runtime, tasks }: PageContext): Route[] {
     const { name } = queueOf(request);
     const asked = request.form.get('delivery');
     if (name === 'deliver' && asked !== null) {
-      const delivery = runtime.views.delivery(Number(asked));
+      const delivery = await runtime.reads.delivery(Number(asked));
       if (delivery?.needsPerson !== true) return nothingToRetry('The delivery no longer needs a person.');
       const { id, operation, naturalKey, key } = delivery;
       return retryDelivery(request, [id], `${operation} ${naturalKey ?? key}`);

@@ -1,4 +1,4 @@
-import type { Listed, RunRow } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
 import { runWarnings } from '../../../domain/run-warnings.ts';
 import { type Html, html } from '../../html.ts';
@@ -9,7 +9,7 @@ import { acceptPath, attentionPath, itemsPath, runPath, runsPath } from '../link
 export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'interrupted', 'running'] as const;
 
 export interface RunsView {
-  listed: Listed<RunRow>;
+  listed: Listed<RunView>;
   query: URLSearchParams;
   /** The sources of the config with their streams. */
   sources: readonly { id: string; streams: readonly string[] }[];
@@ -98,7 +98,7 @@ function table({ listed, running, now }: RunsView): Html {
 }
 
 export interface RunPageView {
-  run: RunRow;
+  run: RunView;
   isRunning: boolean;
   /** How many items were last changed by this run. */
   changedItems: Listed<unknown>['total'];
@@ -140,7 +140,7 @@ ${card(null, [
 ${card('What it read', [accounts(run), changed(view)])}</div>`;
 }
 
-function accounts(run: RunRow): Html {
+function accounts(run: RunView): Html {
   const rows = run.streams.map((stream) => [stream.stream, ...RUN_COUNTS.map((count) => runCount(stream[count]))]);
   const sum = ['all streams', ...RUN_COUNTS.map((count) => runCount(sumOf(run.streams, count)))];
   return html`${dataTable({

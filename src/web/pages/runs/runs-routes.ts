@@ -24,7 +24,7 @@ const WAIT_MS = 60_000;
 
 /** The routes for the list of runs, the page of each run, and the actions of operators. */
 export function runsRoutes(context: PageContext): Route[] {
-  const { runtime, dashboard, tasks, clock } = context;
+  const { runtime, reads, tasks, clock } = context;
   const configured = (source: string) => runtime.config.sources.find(({ id }) => id === source) ?? null;
 
   /** @throws WebFault for a source that the config does not have */
@@ -35,15 +35,17 @@ export function runsRoutes(context: PageContext): Route[] {
   }
 
   /** The run of a source that has not ended; null if there is none. */
-  function presentRun(source: string): number | null {
-    const [run] = runtime.views.runs({ source, limit: 1 });
+  async function presentRun(source: string): Promise<number | null> {
+    const [run] = await reads.lastRuns({ source, limit: 1 });
     return run !== undefined && run.endedAt === null ? run.id : null;
   }
 
   async function list({ query, person, csrf }: WebRequest): Promise<WebAnswer> {
-    const listed = await dashboard.runs(filterOf(query), { after: query.get('after') ?? undefined, limit: PAGE_ROWS });
+    const listed = await reads.runs(filterOf(query), { after: query.get('after') ?? undefined, limit: PAGE_ROWS });
     const sources = runtime.config.sources.map(({ id, streams }) => ({ id, streams: streams.map(({ name }) => name) }));
-    const running = new Map(context.running().map((source) => [source, presentRun(source)]));
+    const running = new Map(
+      await Promise.all(context.running().map(async (source) => [source, await presentRun(source)] as const)),
+    );
     const view = { listed, query, sources, running, now: clock.now() };
     const body = runsPage({ ...view, operates: person.role === 'operator', csrf });
     return { type: 'page', title: 'Runs', body, at: '/runs' };
@@ -51,14 +53,14 @@ export function runsRoutes(context: PageContext): Route[] {
 
   async function one({ params, person, csrf }: WebRequest): Promise<WebAnswer> {
     const id = /^\d{1,15}$/.test(params['id'] ?? '') ? Number(params['id']) : null;
-    const run = id === null ? null : await dashboard.run(id);
+    const run = id === null ? null : await reads.run(id);
     if (run === null) throw notFound('There is no run with this number. dpp-sync deletes old runs after a time.');
-    const { total: changedItems } = await dashboard.items({ run: run.id }, { limit: 1 });
+    const { total: changedItems } = await reads.items({ run: run.id }, { limit: 1 });
     const body = runPage({
       run,
       changedItems,
       isRunning: run.endedAt === null && context.running().includes(run.source),
-      isHeld: runtime.views.guardedReads([run.source]).some(({ runId }) => runId === run.id),
+      isHeld: (await runtime.reads.guardedReads([run.source])).some(({ runId }) => runId === run.id),
       isConfigured: configured(run.source) !== null,
       operates: person.role === 'operator',
       csrf,
@@ -68,16 +70,15 @@ export function runsRoutes(context: PageContext): Route[] {
   }
 
   /** What of a source waits for the person's decision. */
-  function waiting(source: string): Pick<AcceptView, 'guarded' | 'adopted'> {
-    const { views } = runtime;
-    return { guarded: views.guardedReads([source]), adopted: views.adoptedChanges([source]) };
+  async function waiting(source: string): Promise<Pick<AcceptView, 'guarded' | 'adopted'>> {
+    return { guarded: await reads.guardedReads([source]), adopted: await reads.adoptedChanges([source]) };
   }
 
   async function acceptForm(request: WebRequest): Promise<WebAnswer> {
     const source = sourceOf(request);
     const body = acceptPage({
       source,
-      ...waiting(source),
+      ...(await waiting(source)),
       onMissing: configured(source)?.onMissing ?? 'flag',
       csrf: request.csrf,
     });
@@ -87,8 +88,9 @@ export function runsRoutes(context: PageContext): Route[] {
   async function start(request: WebRequest, { accept }: { accept: boolean }): Promise<WebAnswer> {
     const source = sourceOf(request);
     const title = accept ? `Acceptance of the export of ${source}.` : `Run of ${source}.`;
-    const same = accept ? undefined : tasks.list().find((one) => one.title === title && stillReads(one, source));
-    if (same !== undefined) return { type: 'redirect', to: `/tasks/${same.id}` };
+    for (const one of accept ? [] : tasks.list()) {
+      if (one.title === title && (await stillReads(one, source))) return { type: 'redirect', to: `/tasks/${one.id}` };
+    }
     const asked = { sources: [source], accept: accept ? [source] : [], waitMs: WAIT_MS };
     return startTask(tasks, syncSources, asked, { person: request.person, title });
   }
@@ -97,15 +99,15 @@ export function runsRoutes(context: PageContext): Route[] {
    * True if the task runs and has not read the source to its end yet. A second run at the same time would find the same
    * rows, so a button that is pressed twice leads to the first run.
    */
-  function stillReads({ startedAt, endedAt }: Task, source: string): boolean {
-    const [run] = runtime.views.runs({ source, limit: 1 });
+  async function stillReads({ startedAt, endedAt }: Task, source: string): Promise<boolean> {
+    const [run] = await reads.lastRuns({ source, limit: 1 });
     const wasRead = run !== undefined && run.startedAt >= startedAt && run.endedAt !== null;
     return endedAt === null && !wasRead;
   }
 
   async function acceptShown(request: WebRequest): Promise<WebAnswer> {
     const source = sourceOf(request);
-    if (request.form.get(SHOWN) === waitingMark(waiting(source))) return start(request, { accept: true });
+    if (request.form.get(SHOWN) === waitingMark(await waiting(source))) return start(request, { accept: true });
     const text = 'What waits for your decision has changed since the page was loaded, so nothing was accepted.';
     return { type: 'redirect', to: acceptPath(source), notice: { text, tone: 'warn' } };
   }
@@ -113,7 +115,7 @@ export function runsRoutes(context: PageContext): Route[] {
   async function stop(request: WebRequest): Promise<WebAnswer> {
     const source = sourceOf(request);
     const run = numberOf(request.form, 'run');
-    const isMeant = run === undefined || presentRun(source) === run;
+    const isMeant = run === undefined || (await presentRun(source)) === run;
     const what =
       run === undefined ? `No run of ${source} is in progress.` : `Run ${run} of ${source} has already ended.`;
     const notice: Notice =

@@ -29,7 +29,7 @@ export function checkSettings({
       const { config, secrets } = runtime;
       const options = { config, secrets, clock, log, version, signal: abort };
       const streams: SettingsChecked['streams'] = [];
-      const storedOf = (source: string, stream: string) => runtime.views.streamIdentity(source, stream);
+      const storedOf = (source: string, stream: string) => runtime.reads.streamIdentity(source, stream);
       for await (const { problem, ...found } of checkStreams(options, { mappers: runtime.mappers, storedOf })) {
         streams.push({ ...found, problem: problem === null ? null : failureOf(problem) });
       }

@@ -51,8 +51,8 @@ export function settingsRoutes(context: PageContext): Route[] {
       versions: [
         ['dpp-sync', version],
         ['Node', process.version],
-        ['Format of the ledger', runtime.views.versions().ledger],
-        ['SQLite', runtime.views.versions().sqlite],
+        ['Format of the ledger', (await runtime.reads.versions()).ledger],
+        ['SQLite', (await runtime.reads.versions()).sqlite],
         ['Queue', config.queue.kind === 'embedded' ? 'embedded' : 'Redis (its version is part of the check)'],
       ] as [string, string][],
       startedAt,

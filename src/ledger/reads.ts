@@ -1,0 +1,89 @@
+import type { DashboardViews } from '../domain/ports/ledger/dashboard-views.ts';
+import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
+import type { Questions, Reads } from '../domain/ports/ledger/reads.ts';
+import { inOneMoment, type ViewReads } from './views/view-reads.ts';
+import { createViews } from './views/views.ts';
+
+const OF_LEDGER: Record<keyof LedgerViews, true> = {
+  itemCounts: true,
+  standing: true,
+  sourceRuns: true,
+  attention: true,
+  openDeliveries: true,
+  versions: true,
+  lastRuns: true,
+  run: true,
+  guardedReads: true,
+  unmappedSources: true,
+  quarantinedCount: true,
+  quarantined: true,
+  quarantinedRow: true,
+  itemsAfter: true,
+  item: true,
+  passport: true,
+  passportsOf: true,
+  passportBlockers: true,
+  stuck: true,
+  stuckCauses: true,
+  deferred: true,
+  delivery: true,
+  waitingFor: true,
+  suspended: true,
+  adoptedChanges: true,
+  otherForms: true,
+  streamIdentity: true,
+  unansweredParts: true,
+  unproven: true,
+  accessRefusal: true,
+  apiWait: true,
+  daemonNote: true,
+  importProofs: true,
+  bomCycles: true,
+};
+
+const OF_DASHBOARD: Record<keyof DashboardViews, true> = {
+  sourceCounts: true,
+  items: true,
+  itemDetail: true,
+  why: true,
+  quarantinedRows: true,
+  searchQuarantined: true,
+  causes: true,
+  cause: true,
+  causeMembers: true,
+  passports: true,
+  passportCounts: true,
+  runs: true,
+  actions: true,
+  lookupValues: true,
+};
+
+/** The questions, each asked by its name. */
+export function readsBy(ask: (question: keyof Questions, args: unknown[]) => Promise<unknown>): Reads {
+  const names = Object.keys({ ...OF_LEDGER, ...OF_DASHBOARD }) as (keyof Questions)[];
+  return Object.fromEntries(names.map((name) => [name, (...args: unknown[]) => ask(name, args)])) as unknown as Reads;
+}
+
+/** Answers the questions in this process, over one connection. The dashboard's files are loaded at the first question that needs them. */
+export function readsHere(reads: ViewReads): Reads {
+  const views = createViews(reads);
+  let dashboard: Promise<DashboardViews> | null = null;
+  async function loadDashboard(): Promise<DashboardViews> {
+    const { createDashboard } = await import('./dashboard/dashboard-views.ts');
+    return createDashboard(reads.db, reads.passportRules, reads.wireForms).views;
+  }
+  return readsBy(async (question, args) => {
+    return answerOf(question in views ? views : await (dashboard ??= loadDashboard()), question, args, reads);
+  });
+}
+
+/** Answers a question with data of one moment. */
+export function answerOf(
+  views: LedgerViews | DashboardViews,
+  question: keyof Questions,
+  args: unknown[],
+  reads: ViewReads,
+): unknown {
+  const answer = views[question as never] as (...given: unknown[]) => unknown;
+  return inOneMoment(reads, () => answer(...args));
+}
