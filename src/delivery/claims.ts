@@ -5,9 +5,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { DeadLetter } from './dead-letter.ts';
-import type { Dispatcher } from './dispatcher.ts';
+import type { DeliveryWindow } from './delivery-window.ts';
 import type { BulkImports } from './imports/bulk-imports.ts';
-import type { ReceivedQueue } from './received-queue.ts';
 
 /** A claimed request, and the admission that it belongs to. */
 interface Claimed {
@@ -17,9 +16,8 @@ interface Claimed {
 
 interface ClaimsOptions {
   ledger: DeliveryLedger;
-  queue: ReceivedQueue;
   health: ApiHealth;
-  dispatcher: Dispatcher;
+  window: Pick<DeliveryWindow, 'putBack' | 'claim' | 'end'>;
   bulk: BulkImports;
   deadLetter: DeadLetter;
   clock: Clock;
@@ -30,7 +28,7 @@ const AGAIN_MS = 1000;
 
 /** Claims the admitted deliveries, and gives back those that cannot be claimed. */
 export function createClaims(options: ClaimsOptions) {
-  const { ledger, queue, health, dispatcher, bulk, deadLetter, clock } = options;
+  const { ledger, health, window, bulk, deadLetter, clock } = options;
   let trouble: Error | null = null;
 
   /** Gives back the slot of an admitted request that is not sent. */
@@ -54,18 +52,13 @@ export function createClaims(options: ClaimsOptions) {
       const others = from.deliveries.filter(({ id }) => !requestOf.has(id));
       if (request === undefined) {
         giveBack(from);
-        dispatcher.done(others.map(({ id }) => id));
+        window.end(others.map(({ id }) => id));
         continue;
       }
-      queue.putBack(others);
-      dispatcher.claimed(request.members);
+      window.putBack(others);
+      window.claim(request.members);
       claimed.push({ request, from });
     }
-    // An import that is sent again unchanged may have members that no job has named. They must leave the queue, or they
-    // would be sent a second time.
-    const named = new Set(admitted.flatMap(({ deliveries }) => deliveries.map(({ id }) => id)));
-    const unnamed = [...requestOf.keys()].filter((id) => !named.has(id));
-    if (unnamed.length > 0) queue.removeAll(new Set(unnamed));
     return claimed;
   }
 
@@ -84,7 +77,7 @@ export function createClaims(options: ClaimsOptions) {
     // It is unknown which member of an import is at fault, so the ledger tries each member alone.
     const unstored = await deadLetter(only.deliveries, error);
     if (unstored !== null) await waitForLedger(unstored, abort);
-    dispatcher.done(only.deliveries.map(({ id }) => id));
+    window.end(only.deliveries.map(({ id }) => id));
     return [];
   }
 
@@ -111,7 +104,7 @@ export function createClaims(options: ClaimsOptions) {
     } catch (error) {
       if (!isLedgerFault(error)) return claimApart(admitted, error, abort);
       for (const one of admitted) giveBack(one);
-      queue.putBack(admitted.flatMap(({ deliveries }) => deliveries));
+      window.putBack(admitted.flatMap(({ deliveries }) => deliveries));
       await waitForLedger(error, abort);
       return [];
     }

@@ -19,6 +19,7 @@ import { createLoneWrites, createScopeProbe } from './admission/sent-alone.ts';
 import { createClaims } from './claims.ts';
 import { createDeadLetter } from './dead-letter.ts';
 import { createDeliveryPath } from './delivery-path.ts';
+import { createDeliveryWindow } from './delivery-window.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createEchoes } from './echoes.ts';
 import { createEngine } from './engine.ts';
@@ -28,7 +29,6 @@ import { createFailedJobs, type FailedJobsOptions } from './job-intake.ts';
 import { createPassports } from './passports.ts';
 import { createPlatformRequests } from './platform-requests.ts';
 import type { RequestGate } from './rate/request-gate.ts';
-import { createReceivedQueue } from './received-queue.ts';
 import { createRecheck } from './recheck.ts';
 import { createCreatePause } from './unconfirmed/list-read-back.ts';
 import { createUnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
@@ -105,19 +105,16 @@ export function createDelivery(options: DeliveryOptions) {
   const contact = createFirstContact(parts);
   const failedJobs = options.failedJobs && createFailedJobs({ queues, ...options.failedJobs });
 
-  const queue = createReceivedQueue();
   const slots = createSlots(options.connections);
-  const dispatcher = createDispatcher({
-    ...parts,
-    queue,
-    suspended,
-    importMax: profile.imports.membersMax,
-    importsMax: () => (bulk.sizeMax('product.create') > 1 ? IMPORTS_AT_ONCE : 1),
+  const window = createDeliveryWindow({
+    importMembers: () => (bulk.sizeMax('product.create') > 1 ? IMPORTS_AT_ONCE : 1) * profile.imports.membersMax,
     onReceived: () => admission.wake(),
     onRoom: () => engine.wake(),
+    clock,
   });
+  const dispatcher = createDispatcher({ ...parts, window, suspended });
   const admission = createAdmission({
-    queue,
+    window,
     slots,
     health,
     probe: createScopeProbe({ authorization: health, ledger }),
@@ -125,22 +122,22 @@ export function createDelivery(options: DeliveryOptions) {
     ledger,
     paused,
     bulk,
-    onDropped: (deliveries) => dispatcher.done(deliveries.map(({ id }) => id)),
     clock,
   });
   const deadLetter = createDeadLetter({ ledger, reads: options.reads, log, scrub });
-  const claims = createClaims({ ledger, queue, health, dispatcher, bulk, deadLetter, clock });
-  const path = createDeliveryPath({ ...parts, readable, admission, claims, dispatcher, deadLetter });
+  const claims = createClaims({ ledger, health, window, bulk, deadLetter, clock });
+  const path = createDeliveryPath({ ...parts, readable, admission, claims, window, deadLetter });
 
   async function eachRound(): Promise<void> {
     await options.eachRound();
     if ((await recheck.stageNext()) > 0) engine.wake();
-    const atRest = !options.isStaging() && dispatcher.outstanding() === 0;
+    const atRest = !options.isStaging() && window.size() === 0;
     if ((await passports.evaluateAtRest(atRest)) > 0) engine.wake();
   }
 
   const engine = createEngine({
     ...parts,
+    window,
     dispatcher,
     path,
     claims,
@@ -155,7 +152,7 @@ export function createDelivery(options: DeliveryOptions) {
   return {
     engine,
     health,
-    dispatcher,
+    window,
     path,
     unconfirmed,
     contact,

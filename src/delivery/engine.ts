@@ -8,6 +8,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { Claims } from './claims.ts';
 import type { DeliveryPath } from './delivery-path.ts';
+import type { DeliveryWindow } from './delivery-window.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { FirstContact } from './first-contact.ts';
 import { createJobIntake, type FailedJobs } from './job-intake.ts';
@@ -16,6 +17,7 @@ import type { UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts'
 interface EngineOptions {
   ledger: DeliveryLedger;
   queues: Queues;
+  window: DeliveryWindow;
   dispatcher: Dispatcher;
   path: DeliveryPath;
   claims: Pick<Claims, 'trouble'>;
@@ -36,7 +38,7 @@ interface EngineOptions {
 
 /** The state of the engine. */
 interface EngineStatus {
-  /** The number of deliveries that are enqueued, received or in flight. */
+  /** The number of deliveries in the window. */
   outstanding: number;
   /** When the next delivery becomes due, without suspended ones; 0 means at once, null that none is scheduled. */
   nextDueAt: number | null;
@@ -55,10 +57,10 @@ const AGAIN_MS = 1000;
 
 /** Moves deliveries from the ledger through the queue to the API, and their outcomes back. */
 export function createEngine(options: EngineOptions) {
-  const { ledger, queues, dispatcher, path, claims, health, suspended, failedJobs, clock, log } = options;
+  const { ledger, queues, window, dispatcher, path, claims, health, suspended, failedJobs, clock, log } = options;
   const abort = new AbortController();
   const troubleLog = createTroubleLog(log, clock);
-  const intake = createJobIntake({ queues, dispatcher, failedJobs, clock, log, abort: abort.signal, onChanged: wake });
+  const intake = createJobIntake({ ...options, abort: abort.signal, onChanged: wake });
   let consumer: Consumer | null = null;
   let running: Promise<void> = Promise.resolve();
   let alarm = new AbortController();
@@ -134,6 +136,8 @@ export function createEngine(options: EngineOptions) {
 
   return {
     wake,
+    /** How many deliveries are in each stage now. */
+    stages: () => window.stages(),
     async start() {
       // Jobs of an earlier process are dropped. Their deliveries are enqueued again from the ledger if they are still
       // due.
@@ -152,7 +156,7 @@ export function createEngine(options: EngineOptions) {
       const unclaimed = nextDueAt === null ? null : claims.trouble();
       const present =
         trouble ?? intake.trouble() ?? unconfirmed.trouble() ?? contact.trouble() ?? path.trouble() ?? unclaimed;
-      const outstanding = of === undefined ? dispatcher.outstanding() : await ledger.countSending(of);
+      const outstanding = of === undefined ? window.size() : await ledger.countSending(of);
       return { outstanding, nextDueAt, isListing, trouble: present };
     },
     /** Receives nothing new, waits for the requests in flight, and stops. */
@@ -160,13 +164,13 @@ export function createEngine(options: EngineOptions) {
       abort.abort();
       const sent = path.stop();
       wake();
-      dispatcher.stop();
+      window.stop();
       await running;
       await unconfirmed.ended();
       await contact.ended();
       await consumer?.close();
       await sent;
-      dispatcher.stop();
+      window.stop();
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { dueNamesOf, isStuckJob, shows, stuckDeliveryOf, stuckJob } from './delivery-jobs.ts';
+import type { DeliveryWindow } from './delivery-window.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
 /**
@@ -16,7 +17,8 @@ const UNPROCESSED_MS = 5000;
 /** Processes the jobs of the `deliver` queue, and notices when the queue has lost them. */
 export function createJobIntake(options: {
   queues: Queues;
-  dispatcher: Dispatcher;
+  window: Pick<DeliveryWindow, 'receiveNamed' | 'count'>;
+  dispatcher: Pick<Dispatcher, 'lost'>;
   /** Null in a process that does not show failed jobs. */
   failedJobs: FailedJobs | null;
   clock: Clock;
@@ -25,7 +27,7 @@ export function createJobIntake(options: {
   /** Called when something may have become due, or has to be enqueued again. */
   onChanged: () => void;
 }) {
-  const { queues, dispatcher, failedJobs, clock, log, abort, onChanged } = options;
+  const { queues, window, dispatcher, failedJobs, clock, log, abort, onChanged } = options;
   let processing = 0;
   /** How often the jobs were lost since the last one was processed. */
   let losses = 0;
@@ -42,7 +44,7 @@ export function createJobIntake(options: {
     const names = dueNamesOf(job);
     processing += 1;
     try {
-      const count = await dispatcher.receive(names, abort);
+      const count = await window.receiveNamed(names, abort);
       return { status: 'done', note: `${count} of ${names.length} received` };
     } finally {
       processing -= 1;
@@ -52,7 +54,7 @@ export function createJobIntake(options: {
 
   /** The number of jobs that were enqueued and not received. */
   function awaited(): number {
-    return dispatcher.enqueued() + (failedJobs?.outstanding() ?? 0);
+    return window.count('enqueued') + (failedJobs?.outstanding() ?? 0);
   }
 
   /** The fault of a queue that loses its jobs again and again; null while it keeps them. */

@@ -18,20 +18,19 @@ export interface Received extends Pick<DueDelivery, 'id' | 'revision' | 'operati
 }
 
 /** The operations that a bulk import can carry: changed products, and new ones. */
-type Importable = 'product.import' | 'product.create';
+export type Importable = 'product.import' | 'product.create';
 
 /**
- * The priority queue of received deliveries: urgent ones first. New products and all other deliveries take turns, each in the order in
- * which they were received, so that a BOM item does not wait until all new products are sent.
+ * The order of the received deliveries, as a priority queue: urgent ones first. New products and all other deliveries take turns, each in
+ * the order in which they were received, so that a BOM item does not wait until all new products are sent.
  *
- * The cost of each method but `clear` depends only on the deliveries that it returns or changes, not on the number of
- * waiting ones. For this, changed products are in a second list too.
+ * The cost of each method depends only on the deliveries that it returns or changes, not on the number of waiting ones.
+ * For this, changed products are in a second list too.
  */
 export function createReceivedQueue() {
   const urgent = createLane();
   const bulk = createLane();
   const lanes = [urgent, bulk];
-  const byId = new Map<number, Received>();
   const counts = new Map<Operation, number>();
 
   function counted({ operation }: Received, by: 1 | -1): void {
@@ -39,72 +38,43 @@ export function createReceivedQueue() {
   }
   const laneOf = (one: Received): Lane => (one.urgent ? urgent : bulk);
 
-  function enter(one: Received, end: 'append' | 'prepend'): void {
+  function add(one: Received, end: 'append' | 'prepend'): void {
     const lane = laneOf(one);
     lane[partOf(one)][end](one);
     if (one.operation === 'product.import') lane.changes[end](one);
-    byId.set(one.id, one);
     counted(one, 1);
-  }
-
-  function remove(one: Received): void {
-    const lane = laneOf(one);
-    const part = partOf(one);
-    if (!lane[part].remove(one)) return;
-    if (one.operation === 'product.import') lane.changes.remove(one);
-    lane.turn = part === 'creates' ? 'others' : 'creates';
-    if (byId.get(one.id) === one) byId.delete(one.id);
-    counted(one, -1);
   }
 
   const listOf = (lane: Lane, operation: Importable): LinkedList<Received> =>
     operation === 'product.create' ? lane.creates : lane.changes;
-  const firstOf = (operation: Importable): Received | undefined =>
+  const first = (operation: Importable): Received | undefined =>
     listOf(urgent, operation).first() ?? listOf(bulk, operation).first();
 
   return {
-    add: (one: Received) => enter(one, 'append'),
-    /** Puts deliveries back to the front of their priority. */
-    putBack(ones: readonly Received[]) {
-      for (const one of ones.toReversed()) enter(one, 'prepend');
-    },
-    remove,
-    /** Removes the deliveries with these ids. */
-    removeAll(ids: ReadonlySet<number>) {
-      for (const id of ids) {
-        const one = byId.get(id);
-        if (one !== undefined) remove(one);
-      }
+    append: (one: Received) => add(one, 'append'),
+    /** Puts a delivery to the front of its priority. */
+    prepend: (one: Received) => add(one, 'prepend'),
+    remove(one: Received) {
+      const lane = laneOf(one);
+      const part = partOf(one);
+      if (!lane[part].remove(one)) return;
+      if (one.operation === 'product.import') lane.changes.remove(one);
+      lane.turn = part === 'creates' ? 'others' : 'creates';
+      counted(one, -1);
     },
     /** All deliveries in their order. The caller may remove the current delivery during the iteration. */
     *inOrder(): Iterable<Received> {
       for (const lane of lanes) yield* inTurns(lane);
     },
+    /** The first delivery with an operation that imports can carry. */
+    first,
     /** For an operation that imports can carry: how many deliveries wait, and since when the first one has waited. */
     waiting: (operation: Importable): { count: number; since: number } => ({
       count: counts.get(operation) ?? 0,
-      since: firstOf(operation)?.receivedAt ?? 0,
+      since: first(operation)?.receivedAt ?? 0,
     }),
-    /** Takes out at most `countMax` deliveries of this operation. */
-    take(operation: Importable, countMax: number): Received[] {
-      const taken: Received[] = [];
-      while (taken.length < countMax) {
-        const one = firstOf(operation);
-        if (one === undefined) break;
-        remove(one);
-        taken.push(one);
-      }
-      return taken;
-    },
-    count: () => lanes.reduce((sum, { creates, others }) => sum + creates.size() + others.size(), 0),
     /** True if a delivery of this operation waits. */
     has: (operation: Operation) => (counts.get(operation) ?? 0) > 0,
-    /** Takes out all deliveries. */
-    clear(): Received[] {
-      const ones = lanes.flatMap(({ creates, others }) => [...creates, ...others]);
-      for (const one of ones) remove(one);
-      return ones;
-    },
   };
 }
 

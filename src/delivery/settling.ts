@@ -15,7 +15,7 @@ import type { Slot } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { RetryBudget } from './admission/retry-budget.ts';
 import type { DeadLetter } from './dead-letter.ts';
-import type { Dispatcher } from './dispatcher.ts';
+import type { DeliveryWindow } from './delivery-window.ts';
 import type { Echoes } from './echoes.ts';
 import type { BulkImports } from './imports/bulk-imports.ts';
 import { DECISION_STATES, decide } from './outcome/decide.ts';
@@ -111,7 +111,7 @@ export function createAnswers({ underWay, clock }: { underWay: () => number; clo
 
 export interface SettlingOptions {
   ledger: Pick<DeliveryLedger, 'settle'>;
-  dispatcher: Pick<Dispatcher, 'done'>;
+  window: Pick<DeliveryWindow, 'end'>;
   health: Pick<ApiHealth, 'isWell' | 'hasTakenSince'>;
   retries: RetryBudget;
   bulk: Pick<BulkImports, 'isProof' | 'isTaken'>;
@@ -138,7 +138,7 @@ const AGAIN_MS = 1000;
 
 /** Decides the next states of answered deliveries, and stores the decisions. */
 export function createSettling(options: SettlingOptions) {
-  const { ledger, dispatcher, deadLetter, clock, emit, abort } = options;
+  const { ledger, window, deadLetter, clock, emit, abort } = options;
   let trouble: Fault | null = null;
   /** Requests whose deliveries cannot be dead-lettered now, with the reason. */
   const unstored = new Map<ClaimedRequest, Fault>();
@@ -178,7 +178,7 @@ export function createSettling(options: SettlingOptions) {
       failure = await deadLetter(request.members, error, true);
     }
     unstored.delete(request);
-    dispatcher.done(idsOf(request));
+    window.end(idsOf(request));
   }
 
   /** Settles answers in one commit. Never rejects. If one answer throws, the others are settled without it. */
@@ -189,10 +189,10 @@ export function createSettling(options: SettlingOptions) {
     try {
       const settled = await untilStored(group.map(({ settlement }) => settlement));
       report(group, settled);
-      dispatcher.done(ids);
+      window.end(ids);
     } catch (error) {
       // The process stops while the ledger cannot be written. The next process finds these deliveries unconfirmed.
-      if (isLedgerFault(error)) dispatcher.done(ids);
+      if (isLedgerFault(error)) window.end(ids);
       else if (group.length === 1) void abandon(first.answered.request, error);
       else for (const one of group) await settleGroup([one]);
     }

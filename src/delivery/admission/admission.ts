@@ -8,8 +8,9 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { DeliveryWindow } from '../delivery-window.ts';
 import type { BulkImports } from '../imports/bulk-imports.ts';
-import { isImportable, LOOKED_UP_AT_ONCE, type Received, type ReceivedQueue } from '../received-queue.ts';
+import { isImportable, LOOKED_UP_AT_ONCE, type Received } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { LoneWrites, ScopeProbe } from './sent-alone.ts';
 
@@ -26,7 +27,7 @@ export interface Admitted {
 }
 
 interface AdmissionOptions {
-  queue: ReceivedQueue;
+  window: Pick<DeliveryWindow, 'received' | 'count' | 'admit' | 'admitFirst' | 'end'>;
   slots: Slots;
   health: ApiHealth;
   probe: ScopeProbe;
@@ -36,10 +37,6 @@ interface AdmissionOptions {
   paused: () => readonly Operation[];
   /** Decides whether products are sent in imports, and how large the imports are. */
   bulk: Pick<BulkImports, 'prepare' | 'sizeMax' | 'fewest' | 'begin'>;
-  /**
-   * Called for deliveries that left the queue without being sent: they are still due in the ledger, or have changed.
-   */
-  onDropped: (deliveries: readonly Received[]) => void;
   clock: Clock;
 }
 
@@ -53,8 +50,9 @@ const POLL_MS = 1000;
 const LOOK_AGAIN_MS = 250;
 
 export function createAdmission(options: AdmissionOptions) {
-  const { queue, slots, health, probe, alone, ledger, paused, bulk, onDropped, clock } = options;
-  const members = createImportMembers({ queue, bulk });
+  const { window, slots, health, probe, alone, ledger, paused, bulk, clock } = options;
+  const queue = window.received;
+  const members = createImportMembers({ window, bulk });
   let isWoken = false;
   let timer: AbortController | null = null;
 
@@ -70,7 +68,7 @@ export function createAdmission(options: AdmissionOptions) {
     timer = new AbortController();
     // Timers count whole milliseconds, so a fraction of one is rounded up.
     const waitMs = Number.isFinite(ms) ? Math.ceil(ms) : POLL_MS;
-    if (queue.count() > 0) await clock.sleep(waitMs, timer.signal);
+    if (window.count('received') > 0) await clock.sleep(waitMs, timer.signal);
     else await aborted(timer.signal);
     timer = null;
   }
@@ -80,8 +78,7 @@ export function createAdmission(options: AdmissionOptions) {
    * runs again at once and chooses another probe.
    */
   function drop(one: Received): void {
-    queue.remove(one);
-    onDropped([one]);
+    window.end([one.id]);
     wake();
   }
 
@@ -125,12 +122,12 @@ export function createAdmission(options: AdmissionOptions) {
     }
   }
 
-  /** Takes a delivery and the other members of its import out of the queue. */
+  /** Admits a delivery and the other members of its import. */
   function take(one: Received): Admitted {
     const now = clock.ticks();
     const endAlone = alone.begin(one.operation);
     const endProbe = probe.begin(one.operation, now);
-    queue.remove(one);
+    window.admit(one);
     const others = members.takeWith(one);
     const wasTried = health.isTried(others === null ? one.operation : 'product.import');
     return {
@@ -178,8 +175,7 @@ export function createAdmission(options: AdmissionOptions) {
   return {
     wake,
     /**
-     * Waits until requests may be sent, and takes their deliveries out of the queue. The result is empty only after an
-     * abort.
+     * Waits until requests may be sent, and admits their deliveries. The result is empty only after an abort.
      */
     async next(abort: AbortSignal): Promise<Admitted[]> {
       while (!abort.aborted) {
@@ -212,13 +208,9 @@ const LINGER_MS = 2;
 const SPLIT_LINGER_MS = 100;
 
 /** Gathers the members of bulk imports from the received deliveries. */
-function createImportMembers({
-  queue,
-  bulk,
-}: {
-  queue: Pick<ReceivedQueue, 'waiting' | 'take'>;
-  bulk: Pick<BulkImports, 'sizeMax' | 'fewest' | 'begin'>;
-}) {
+function createImportMembers({ window, bulk }: Pick<AdmissionOptions, 'window' | 'bulk'>) {
+  const { waiting } = window.received;
+
   /** How many deliveries one request with this operation may have; null if it is not sent as an import. */
   function countMax(operation: Operation): number | null {
     const max = isImportable(operation) ? bulk.sizeMax(operation) : 0;
@@ -230,18 +222,18 @@ function createImportMembers({
     waitMs({ operation }: Received, now: number): number {
       const max = countMax(operation);
       if (max === null || !isImportable(operation)) return 0;
-      const { count, since } = queue.waiting(operation);
+      const { count, since } = waiting(operation);
       const lingerMs = operation === 'product.create' && bulk.fewest() > 1 ? SPLIT_LINGER_MS : LINGER_MS;
       return count >= max ? 0 : Math.max(0, since + lingerMs - now);
     },
-    /** Takes the other members of the delivery's import out of the queue; null if the delivery is sent alone. */
+    /** Admits the other members of the delivery's import; null if the delivery is sent alone. */
     takeWith(one: Received): Received[] | null {
       const { operation } = one;
       const max = countMax(operation);
       if (max === null || !isImportable(operation)) return null;
-      const isTooSmall = max > 1 && queue.waiting(operation).count + 1 < bulk.fewest();
+      const isTooSmall = max > 1 && waiting(operation).count + 1 < bulk.fewest();
       if (operation === 'product.create' && isTooSmall) return null;
-      const others = queue.take(operation, max - 1);
+      const others = window.admitFirst(operation, max - 1);
       bulk.begin([one, ...others]);
       return others;
     },

@@ -62,7 +62,7 @@ export function createScopeProbe(options: {
 
   return {
     /** Chooses the next probe of each operation that no answer has shown to be granted. Reads the ledger for this. */
-    async prepare(queue: ReceivedQueue, now: number) {
+    async prepare(queue: Pick<ReceivedQueue, 'has' | 'inOrder'>, now: number) {
       if (chosen.size > 0) chosen = new Map();
       if (!OPERATIONS.some((operation) => isUntried(operation) && queue.has(operation))) {
         steppingBack.clear();

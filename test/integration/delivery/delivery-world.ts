@@ -161,9 +161,9 @@ export async function createDeliveryWorld(options: {
       });
     },
     async send(due) {
-      const { dispatcher } = parts.delivery;
-      dispatcher.receiveNow(due, false);
-      while (dispatcher.outstanding() > 0) await systemClock.sleep(1, never);
+      const { window } = parts.delivery;
+      window.receive(due, false);
+      while (window.size() > 0) await systemClock.sleep(1, never);
     },
     async drain() {
       for (;;) {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
+import { createDeliveryWindow, type DeliveryWindow } from '../../../src/delivery/delivery-window.ts';
 import { createDispatcher, type Dispatcher } from '../../../src/delivery/dispatcher.ts';
-import { createReceivedQueue, type ReceivedQueue } from '../../../src/delivery/received-queue.ts';
 import type { WakeUpJob } from '../../../src/domain/ports/queues.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
@@ -13,7 +13,7 @@ const BULK = 2500;
 
 const fixture = useLedger();
 let enqueued: WakeUpJob[];
-let queue: ReceivedQueue;
+let window: DeliveryWindow;
 let dispatcher: Dispatcher;
 
 const keys = (from: number, count: number) => Array.from({ length: count }, (_, at) => `P${from + at}`);
@@ -21,18 +21,18 @@ const keys = (from: number, count: number) => Array.from({ length: count }, (_, 
 beforeEach(async () => {
   enqueued = [];
   const enqueue = async (_queue: string, bells: readonly WakeUpJob[]) => void enqueued.push(...bells);
-  queue = createReceivedQueue();
-  dispatcher = createDispatcher({
-    ledger: fixture.ledger,
-    queues: { enqueue },
-    queue,
-    suspended: () => ({ operations: [], unconfirmed: { operations: [], kinds: [], reasons: [] } }),
-    health: { needsSample: () => false, failedLately: () => false },
-    importMax: 100,
-    importsMax: () => 8,
+  window = createDeliveryWindow({
+    importMembers: () => 800,
     onReceived: () => undefined,
     onRoom: () => undefined,
     clock: fixture.clock,
+  });
+  dispatcher = createDispatcher({
+    ledger: fixture.ledger,
+    queues: { enqueue },
+    window,
+    suspended: () => ({ operations: [], unconfirmed: { operations: [], kinds: [], reasons: [] } }),
+    health: { needsSample: () => false, failedLately: () => false },
     random: () => 0,
   });
   const pull = async (all: readonly string[]) => {
@@ -47,7 +47,7 @@ beforeEach(async () => {
   await pull(keys(0, DELIVERED + BULK));
 });
 
-const received = () => [...queue.inOrder()].map(({ id, operation, urgent }) => ({ id, operation, urgent }));
+const received = () => [...window.received.inOrder()].map(({ id, operation, urgent }) => ({ id, operation, urgent }));
 
 it('an urgent passport is sent beside thousands of deliveries that were due before, and again only once that attempt is over', async () => {
   await fixture.ledger.askForPassports({ products: ['P0'], status: 'published' });
@@ -60,8 +60,7 @@ it('an urgent passport is sent beside thousands of deliveries that were due befo
   expect([first, others]).toMatchObject([{ operation: 'passport.init', urgent: true }, []]);
   await dispatcher.fillAtOnce();
   expect(received()).toHaveLength(1);
-  queue.clear();
-  dispatcher.done([first?.id ?? 0]);
+  window.end([first?.id ?? 0]);
   await dispatcher.fillAtOnce();
   expect(received()).toEqual([first]);
 });
@@ -73,8 +72,8 @@ it('a bounded number of urgent deliveries is in flight beside the bulk', async (
   expect(first).toHaveLength(64);
   await dispatcher.fillAtOnce();
   expect(received()).toHaveLength(64);
-  queue.clear();
-  dispatcher.done(first.slice(0, 2).map(({ id }) => id));
+  for (const one of window.received.inOrder()) window.admit(one);
+  window.end(first.slice(0, 2).map(({ id }) => id));
   await dispatcher.fillAtOnce();
   expect(received()).toHaveLength(2);
 });

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { type Admitted, createAdmission, createSlots } from '../../../src/delivery/admission/admission.ts';
 import { type ApiHealth, createApiHealth } from '../../../src/delivery/admission/api-health.ts';
 import { createLoneWrites, createScopeProbe } from '../../../src/delivery/admission/sent-alone.ts';
+import { createDeliveryWindow } from '../../../src/delivery/delivery-window.ts';
 import { createLearntRate, type LearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
-import { createReceivedQueue } from '../../../src/delivery/received-queue.ts';
 import { OPERATIONS, type Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 
@@ -72,7 +72,12 @@ function given({
   asked?: (readonly number[])[];
   tried?: readonly Operation[];
 }) {
-  const queue = createReceivedQueue();
+  const window = createDeliveryWindow({
+    importMembers: () => importMax,
+    onReceived: () => admission.wake(),
+    onRoom: () => undefined,
+    clock,
+  });
   const slots = createSlots(connections);
   const target = { ping };
   const health = createApiHealth({ target, rate, ownPublishKey: false, clock, random: () => 0, emit: () => undefined });
@@ -80,7 +85,13 @@ function given({
   const dropped: number[] = [];
   const paused: Operation[] = [];
   const admission = createAdmission({
-    queue,
+    window: {
+      ...window,
+      end(ids) {
+        dropped.push(...ids);
+        window.end(ids);
+      },
+    },
     slots,
     health,
     probe: createScopeProbe({ authorization: health, ledger: { denialsOf: () => unasked() as never } }),
@@ -100,16 +111,13 @@ function given({
       sizeMax: (operation) => (operation === 'product.create' && form === 'alone' ? 0 : importMax),
       begin: () => undefined,
     },
-    onDropped: (deliveries) => void dropped.push(...deliveries.map(({ id }) => id)),
     clock,
   });
   const abort = new AbortController();
   const out: number[][] = [];
 
   function receive(id: number, { operation = 'product.create' as Operation, urgent = false } = {}): void {
-    const now = clock.ticks();
-    queue.add({ id, revision: 1, operation, urgent, receivedAt: now, lookedAt: now });
-    admission.wake();
+    window.receive([{ id, revision: 1, operation }], urgent);
   }
   function end(one: Admitted, outcome: Outcome): void {
     one.slot.free();
@@ -133,7 +141,7 @@ function given({
     admission.wake();
     await settled();
   }
-  return { admission, health, rate, queue, slots, abort, out, dropped, paused, receive, end, run, stop };
+  return { admission, health, rate, window, slots, abort, out, dropped, paused, receive, end, run, stop };
 }
 
 describe('the admission', () => {
@@ -142,7 +150,7 @@ describe('the admission', () => {
     for (const id of [1, 2, 3]) world.receive(id);
     const admitted = await world.admission.next(world.abort.signal);
     expect(admitted.map(({ deliveries }) => deliveries.map(({ id }) => id))).toEqual([[1], [2], [3]]);
-    expect([world.queue.count(), world.slots.count()]).toEqual([0, 3]);
+    expect([world.window.count('received'), world.slots.count()]).toEqual([0, 3]);
   });
 
   it('the admission admits no more than can be handed to a connection at once', async () => {
@@ -151,7 +159,7 @@ describe('the admission', () => {
     expect(await world.admission.next(world.abort.signal)).toHaveLength(2);
     const next = world.admission.next(world.abort.signal);
     await settled();
-    expect(world.queue.count()).toBe(1);
+    expect(world.window.count('received')).toBe(1);
     await world.stop();
     expect(await next).toEqual([]);
   });
@@ -272,7 +280,7 @@ describe('the admission', () => {
   it('the admission admits nothing that left the queue while the ledger was asked whether it is due', async () => {
     const clock = createManualClock();
     const stop = async () => {
-      world.queue.clear();
+      world.window.stop();
       return true;
     };
     const world = given({ clock, rate: freely(100), isDue: stop });
@@ -314,7 +322,7 @@ describe('the admission', () => {
     await clock.sleepers(1);
     clock.advance(1);
     await settled();
-    expect(world.queue.count()).toBe(2);
+    expect(world.window.count('received')).toBe(2);
     clock.advance(1);
     expect((await first).map(({ deliveries }) => deliveries.map(({ id }) => id))).toEqual([[1, 2]]);
     for (const id of [3, 4, 5, 6]) world.receive(id, { operation });
@@ -330,7 +338,7 @@ describe('the admission', () => {
     expect(world.slots.count()).toBe(2);
     const next = world.admission.next(world.abort.signal);
     await settled();
-    expect(world.queue.count()).toBe(3);
+    expect(world.window.count('received')).toBe(3);
     world.end(first, ACCEPTED);
     expect((await next).map(({ deliveries }) => deliveries[0].id)).toEqual([3]);
   });

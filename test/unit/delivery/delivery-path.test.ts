@@ -136,7 +136,7 @@ describe('the way of deliveries', () => {
 
   it('the delivery path claims and settles many deliveries in one call each', async () => {
     const { claims, settled, sent } = given({});
-    delivery.dispatcher.receiveNow(
+    delivery.window.receive(
       [1, 2, 3].map((id) => due(id)),
       false,
     );
@@ -144,22 +144,22 @@ describe('the way of deliveries', () => {
     expect(claims).toEqual([[[1], [2], [3]]]);
     expect(sent).toEqual(['1', '2', '3']);
     expect(settled).toEqual([[1, 2, 3].map((id) => ({ id, kind: 'delivered' }))]);
-    expect(delivery.dispatcher.outstanding()).toBe(0);
+    expect(delivery.window.size()).toBe(0);
   });
 
   it('the delivery path reports nothing of a delivery that has changed since it was claimed', async () => {
     const { events } = given({ isApplied: (id) => id !== 1 });
-    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    delivery.window.receive([due(1), due(2)], false);
     await turns();
     expect(events.flatMap((event) => (event.type === 'settled' ? event.key : []))).toEqual(['P2']);
-    expect(delivery.dispatcher.outstanding()).toBe(0);
+    expect(delivery.window.size()).toBe(0);
   });
 
   it('the delivery path claims no more than can be handed to a connection at once', async () => {
     const answers: (() => void)[] = [];
     const send = () => new Promise<Outcome>((resolve) => answers.push(() => resolve(ACCEPTED)));
     const { claims, sent } = given({ send, connections: 5 });
-    delivery.dispatcher.receiveNow(
+    delivery.window.receive(
       Array.from({ length: 30 }, (_, id) => due(id)),
       false,
     );
@@ -180,13 +180,13 @@ describe('the way of deliveries', () => {
       send: () => new Promise<Outcome>((resolve) => answers.push(() => resolve(ACCEPTED))),
       connections: 2,
     });
-    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    delivery.window.receive([due(1), due(2)], false);
     await turns();
     answers.shift()?.();
     // The answer waits for others, and a delivery that is received meanwhile makes the admission look again.
     for (let step = 0; step < 20; step += 1) {
       await Promise.resolve();
-      if (step === 10) delivery.dispatcher.receiveNow([due(3)], false);
+      if (step === 10) delivery.window.receive([due(3)], false);
     }
     expect([claims.flat(2), settled]).toEqual([[1, 2], []]);
     await turns();
@@ -211,7 +211,7 @@ describe('the way of deliveries', () => {
     };
     const profile = Profile.parse({ imports: { membersMax: 2 } });
     const { sent, settled } = given({ claim, profile });
-    delivery.dispatcher.receiveNow(
+    delivery.window.receive(
       [1, 2, 3, 4].map((id) => due(id, 'product.import')),
       false,
     );
@@ -223,7 +223,7 @@ describe('the way of deliveries', () => {
         .map(({ id }) => id)
         .toSorted((a, b) => a - b),
     ).toEqual([1, 2, 3, 4]);
-    expect(delivery.dispatcher.outstanding()).toBe(0);
+    expect(delivery.window.size()).toBe(0);
   });
 
   it('the delivery path sends the members of an import that did not fit with the next one', async () => {
@@ -232,7 +232,7 @@ describe('the way of deliveries', () => {
     const accepted = { kind: 'accepted', effect: 'updated', remoteId: null } as const;
     const members = [accepted, accepted];
     const { clock, claims, settled } = given({ claim, send: async () => ({ ...ACCEPTED, remoteId: null, members }) });
-    delivery.dispatcher.receiveNow(
+    delivery.window.receive(
       [1, 2, 3].map((id) => due(id, 'product.import')),
       false,
     );
@@ -250,13 +250,13 @@ describe('the way of deliveries', () => {
       return lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create'));
     };
     const { sent, deadLettered } = given({ claim });
-    delivery.dispatcher.receiveNow(
+    delivery.window.receive(
       [1, 2, 3].map((id) => due(id)),
       false,
     );
     await turns();
     expect([sent, deadLettered]).toEqual([['1', '3'], [2]]);
-    expect(delivery.dispatcher.outstanding()).toBe(0);
+    expect(delivery.window.size()).toBe(0);
   });
 
   it('the delivery path dead-letters a delivery whose settling throws, and settles the others', async () => {
@@ -264,13 +264,13 @@ describe('the way of deliveries', () => {
       if (groups.some(({ settlements }) => settlements.some(({ id }) => id === 2))) throw new Error('A defect.');
     };
     const { settled, deadLettered } = given({ settle });
-    delivery.dispatcher.receiveNow(
+    delivery.window.receive(
       [1, 2, 3].map((id) => due(id)),
       false,
     );
     await turns();
     expect([settled.flat().map(({ id }) => id), deadLettered]).toEqual([[1, 3], [2]]);
-    expect(delivery.dispatcher.outstanding()).toBe(0);
+    expect(delivery.window.size()).toBe(0);
   });
 
   it('the delivery path dead-letters a delivery once the ledger can store that, and settles the others meanwhile', async () => {
@@ -282,14 +282,14 @@ describe('the way of deliveries', () => {
       if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
     };
     const { clock, settled, deadLettered } = given({ settle, deadLetter });
-    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    delivery.window.receive([due(1), due(2)], false);
     await turns();
     expect([settled.flat().map(({ id }) => id), deadLettered]).toEqual([[2], []]);
-    expect([delivery.path.trouble()?.code, delivery.dispatcher.outstanding()]).toEqual(['ledger.unwritable', 1]);
+    expect([delivery.path.trouble()?.code, delivery.window.size()]).toEqual(['ledger.unwritable', 1]);
     isFull = false;
     clock.advance(1000);
     await turns();
-    expect([deadLettered, delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([[1], null, 0]);
+    expect([deadLettered, delivery.path.trouble(), delivery.window.size()]).toEqual([[1], null, 0]);
   });
 
   it('the delivery path shows why a delivery cannot be dead-lettered while another one is', async () => {
@@ -301,12 +301,12 @@ describe('the way of deliveries', () => {
       if (blocked.has(id)) throw fault('ledger.unwritable', 'The disk is full.');
     };
     const { clock, deadLettered } = given({ settle, deadLetter });
-    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    delivery.window.receive([due(1), due(2)], false);
     await turns();
     blocked.delete(1);
     clock.advance(1000);
     await turns();
-    expect([deadLettered, delivery.path.trouble()?.code, delivery.dispatcher.outstanding()]).toEqual([
+    expect([deadLettered, delivery.path.trouble()?.code, delivery.window.size()]).toEqual([
       [1],
       'ledger.unwritable',
       1,
@@ -314,7 +314,7 @@ describe('the way of deliveries', () => {
     blocked.clear();
     clock.advance(1000);
     await turns();
-    expect([delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([null, 0]);
+    expect([delivery.path.trouble(), delivery.window.size()]).toEqual([null, 0]);
   });
 
   it('the delivery path leaves a delivery that the ledger refuses to dead-letter to the next process', async () => {
@@ -322,9 +322,9 @@ describe('the way of deliveries', () => {
       throw new Error('A defect.');
     };
     given({ settle: defect, deadLetter: defect });
-    delivery.dispatcher.receiveNow([due(1)], false);
+    delivery.window.receive([due(1)], false);
     await turns();
-    expect([delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([null, 0]);
+    expect([delivery.path.trouble(), delivery.window.size()]).toEqual([null, 0]);
   });
 
   it('the delivery path waits at its end until a delivery is dead-lettered that nothing could be decided about', async () => {
@@ -339,7 +339,7 @@ describe('the way of deliveries', () => {
       return ACCEPTED;
     };
     const { deadLettered } = given({ send, random, deadLetter: () => stored.promise });
-    delivery.dispatcher.receiveNow([due(1)], false);
+    delivery.window.receive([due(1)], false);
     await turns();
     let hasStopped = false;
     const stopped = delivery.path.stop().then(() => {
@@ -358,7 +358,7 @@ describe('the way of deliveries', () => {
       if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
     };
     const { clock, settled } = given({ settle });
-    delivery.dispatcher.receiveNow([due(1)], false);
+    delivery.window.receive([due(1)], false);
     await turns();
     expect([delivery.path.trouble()?.code, settled]).toEqual(['ledger.unwritable', []]);
     isFull = false;
@@ -374,7 +374,7 @@ describe('the way of deliveries', () => {
       return lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create'));
     };
     const { clock, claims, sent } = given({ claim });
-    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    delivery.window.receive([due(1), due(2)], false);
     await turns();
     expect([claims.length, sent]).toEqual([1, []]);
     isFull = false;
@@ -386,10 +386,10 @@ describe('the way of deliveries', () => {
   it('the delivery path that is stopped settles what is in flight, and sends nothing more', async () => {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     const { settled, sent } = given({ send: () => promise });
-    delivery.dispatcher.receiveNow([due(1)], false);
+    delivery.window.receive([due(1)], false);
     await turns();
     const stopped = delivery.path.stop();
-    delivery.dispatcher.receiveNow([due(2)], false);
+    delivery.window.receive([due(2)], false);
     await turns();
     resolve(ACCEPTED);
     await stopped;
@@ -405,9 +405,9 @@ describe('the way of deliveries', () => {
       return requests;
     };
     const { settled, sent } = given({ claim, send: async ({ body }) => (body === '1' ? second.promise : ACCEPTED) });
-    delivery.dispatcher.receiveNow([due(1)], false);
+    delivery.window.receive([due(1)], false);
     await turns();
-    delivery.dispatcher.receiveNow([due(2)], false);
+    delivery.window.receive([due(2)], false);
     await turns();
     const stopped = delivery.path.stop();
     second.resolve(ACCEPTED);

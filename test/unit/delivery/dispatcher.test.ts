@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { dueNamesOf } from '../../../src/delivery/delivery-jobs.ts';
+import { createDeliveryWindow, type DeliveryWindow } from '../../../src/delivery/delivery-window.ts';
 import { createDispatcher, type Dispatcher } from '../../../src/delivery/dispatcher.ts';
-import { createReceivedQueue, type ReceivedQueue } from '../../../src/delivery/received-queue.ts';
 import type { DueDelivery } from '../../../src/domain/ports/due.ts';
 import type { WakeUpJob } from '../../../src/domain/ports/queues.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
@@ -21,10 +21,9 @@ describe('the dispatcher', () => {
   let stored: DueDelivery[];
   let byHand: DueDelivery[];
   let jobs: WakeUpJob[];
-  let queue: ReceivedQueue;
+  let window: DeliveryWindow;
   let dispatcher: Dispatcher;
   let needsSample: boolean;
-  let asked: number;
   /** Where the next sample is drawn, in [0, 1). */
   let place: number;
 
@@ -32,10 +31,14 @@ describe('the dispatcher', () => {
     stored = [];
     byHand = [];
     jobs = [];
-    asked = 0;
     place = 0.5;
     needsSample = false;
-    queue = createReceivedQueue();
+    window = createDeliveryWindow({
+      importMembers: () => 10,
+      onReceived: () => undefined,
+      onRoom: () => undefined,
+      clock: createManualClock(),
+    });
     dispatcher = createDispatcher({
       ledger: {
         dueDeliveries: async ({ afterId, limit, suspended }) =>
@@ -46,30 +49,22 @@ describe('the dispatcher', () => {
         someDueDelivery: async ({ place }) => stored[Math.floor(place * stored.length)] ?? null,
       },
       queues: { enqueue: async (_name, added) => void jobs.push(...added) },
-      queue,
+      window,
       suspended: () => ({ operations: [], unconfirmed: { operations: [], kinds: [], reasons: [] } }),
       health: { needsSample: () => needsSample, failedLately: (id) => id <= 10 },
-      importMax: 10,
-      importsMax: () => 1,
-      onReceived: () => undefined,
-      onRoom: () => {
-        asked += 1;
-      },
-      clock: createManualClock(),
       random: () => place,
     });
   });
-  const received = () => [...queue.inOrder()].map(({ id }) => id);
-  const clearQueue = () => void queue.clear();
+  const received = () => [...window.received.inOrder()].map(({ id }) => id);
 
   it('the dispatcher enqueues a bounded number of due deliveries, and more once there is room', async () => {
     stored = range(3000);
     expect(await dispatcher.fill()).toBe(1500);
-    expect([jobs.length, dispatcher.outstanding(), dispatcher.enqueued()]).toEqual([6, 1500, 1500]);
+    expect([jobs.length, window.size(), window.count('enqueued')]).toEqual([6, 1500, 1500]);
     expect(await dispatcher.fill()).toBe(0);
-    dispatcher.done(range(499).map(({ id }) => id));
+    window.end(range(499).map(({ id }) => id));
     expect(await dispatcher.fill()).toBe(0);
-    dispatcher.done([500]);
+    window.end([500]);
     stored = stored.slice(500);
     expect(await dispatcher.fill()).toBe(500);
   });
@@ -80,16 +75,16 @@ describe('the dispatcher', () => {
     stored = [...creates, ...parts.map((one) => ({ ...one, operation: 'bom_item.create' as const }))];
     expect(await dispatcher.fill()).toBe(2000);
     expect(jobs.flatMap(dueNamesOf).filter(({ id }) => id <= 3000)).toHaveLength(1500);
-    dispatcher.done(range(1500).map(({ id }) => id));
+    window.end(range(1500).map(({ id }) => id));
     stored = stored.filter(({ id }) => id > 3000);
     expect(await dispatcher.fill()).toBe(1000);
-    expect(dispatcher.outstanding()).toBe(1500);
+    expect(window.size()).toBe(1500);
   });
 
   it('the dispatcher begins with the first deliveries again once it has come to the end', async () => {
     stored = range(3);
     expect(await dispatcher.fill()).toBe(3);
-    dispatcher.done([1]);
+    window.end([1]);
     expect(await dispatcher.fill()).toBe(1);
   });
 
@@ -103,63 +98,19 @@ describe('the dispatcher', () => {
         someDueDelivery: async () => null,
       },
       queues: { enqueue: () => Promise.reject(new Error('The queue is away.')) },
-      queue,
+      window,
       suspended: () => ({ operations: [], unconfirmed: { operations: [], kinds: [], reasons: [] } }),
       health: { needsSample: () => false, failedLately: () => false },
-      importMax: 10,
-      importsMax: () => 1,
-      onReceived: () => undefined,
-      onRoom: () => undefined,
-      clock: createManualClock(),
       random: () => 0,
     });
     await expect(failing.fill()).rejects.toThrow('The queue is away.');
-    expect(failing.outstanding()).toBe(0);
-  });
-
-  it('the dispatcher receives the deliveries that a job names, in its revision, and only once', async () => {
-    stored = range(3);
-    await dispatcher.fill();
-    const names = [due(1), due(2, 7), due(9)];
-    expect(await dispatcher.receive(names, never)).toBe(1);
-    expect(await dispatcher.receive(names, never)).toBe(0);
-    expect(received()).toEqual([1]);
-    expect(dispatcher.enqueued()).toBe(2);
-  });
-
-  it('the dispatcher receives a bounded number, and continues a job as deliveries end', async () => {
-    stored = range(400);
-    await dispatcher.fill();
-    const job = dispatcher.receive(stored, never);
-    await Promise.resolve();
-    expect(received()).toHaveLength(320);
-    dispatcher.done([1, 2, 3]);
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(received()).toHaveLength(323);
-    const stopping = new AbortController();
-    const other = dispatcher.receive(stored.slice(390), stopping.signal);
-    stopping.abort();
-    dispatcher.done(range(100).map(({ id }) => id));
-    expect(await other).toBe(0);
-    expect(await job).toBe(400);
-  });
-
-  it('the dispatcher asks for more once none is in flight, and now and then before', async () => {
-    stored = range(300);
-    await dispatcher.fill();
-    await dispatcher.receive(stored, never);
-    dispatcher.done(range(199).map(({ id }) => id));
-    expect(asked).toBe(0);
-    dispatcher.done([200]);
-    expect(asked).toBe(1);
-    dispatcher.done(range(100, 201).map(({ id }) => id));
-    expect(asked).toBe(2);
+    expect(window.size()).toBe(0);
   });
 
   it('the dispatcher receives by-hand deliveries at once and first, while there is no room for others', async () => {
     stored = range(330);
     await dispatcher.fill();
-    void dispatcher.receive(stored, never);
+    void window.receiveNamed(stored, never);
     byHand = range(2, 1001);
     await dispatcher.fillAtOnce();
     await dispatcher.fillAtOnce();
@@ -172,7 +123,7 @@ describe('the dispatcher', () => {
     await dispatcher.fill();
     byHand = [due(2)];
     await dispatcher.fillAtOnce();
-    expect(await dispatcher.receive(stored, never)).toBe(1);
+    expect(await window.receiveNamed(stored, never)).toBe(1);
     expect(received()).toEqual([2, 1]);
   });
 
@@ -180,10 +131,10 @@ describe('the dispatcher', () => {
     byHand = range(100);
     await dispatcher.fillAtOnce();
     expect(received()).toHaveLength(64);
-    dispatcher.done([1, 2]);
+    window.end([1, 2]);
     byHand = byHand.slice(2);
     await dispatcher.fillAtOnce();
-    expect(received()).toHaveLength(66);
+    expect(received().slice(-3)).toEqual([64, 65, 66]);
   });
 
   it('the dispatcher receives one sample at a time, which has not failed', async () => {
@@ -193,8 +144,7 @@ describe('the dispatcher', () => {
     place = 0.7;
     await dispatcher.fillAtOnce();
     expect(received()).toEqual([51]);
-    dispatcher.done([51]);
-    clearQueue();
+    window.end([51]);
     stored = range(10);
     await dispatcher.fillAtOnce();
     expect(received()).toEqual([]);
@@ -203,44 +153,21 @@ describe('the dispatcher', () => {
   it('the dispatcher enqueues again what the queue has lost, and nothing that it has received', async () => {
     stored = range(3);
     await dispatcher.fill();
-    await dispatcher.receive([due(1)], never);
+    await window.receiveNamed([due(1)], never);
     dispatcher.lost();
-    expect([dispatcher.enqueued(), dispatcher.outstanding()]).toEqual([0, 1]);
+    expect([window.count('enqueued'), window.size()]).toEqual([0, 1]);
     expect(await dispatcher.fill()).toBe(2);
   });
 
   it('the dispatcher knows what is claimed, also members of an import that no job named', async () => {
     stored = range(2);
     await dispatcher.fill();
-    await dispatcher.receive(stored, never);
-    dispatcher.claimed([due(1), due(2), due(7)]);
-    expect(dispatcher.outstanding()).toBe(3);
+    await window.receiveNamed(stored, never);
+    window.claim([due(1), due(2), due(7)]);
+    expect(window.size()).toBe(3);
     stored = [due(7)];
     expect(await dispatcher.fill()).toBe(0);
-    dispatcher.done([1, 2, 7]);
-    expect(dispatcher.outstanding()).toBe(0);
-  });
-
-  it('the dispatcher that is stopped forgets what was enqueued or received and not sent', async () => {
-    stored = range(330);
-    await dispatcher.fill();
-    const stopping = new AbortController();
-    const job = dispatcher.receive(stored.slice(0, 325), stopping.signal);
-    stopping.abort();
-    dispatcher.stop();
-    expect(await job).toBe(320);
-    expect([received(), dispatcher.outstanding()]).toEqual([[], 0]);
-  });
-
-  it('the dispatcher forgets the deliveries of a job that is stopped before they found room', async () => {
-    stored = range(330);
-    await dispatcher.fill();
-    const stopping = new AbortController();
-    const job = dispatcher.receive(stored.slice(0, 325), stopping.signal);
-    stopping.abort();
-    dispatcher.done([1]);
-    expect(await job).toBe(320);
-    // The received deliveries without the ended one, and the deliveries of other jobs.
-    expect([dispatcher.enqueued(), dispatcher.outstanding()]).toEqual([5, 324]);
+    window.end([1, 2, 7]);
+    expect(window.size()).toBe(0);
   });
 });

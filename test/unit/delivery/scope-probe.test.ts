@@ -27,7 +27,7 @@ describe('a scope probe', () => {
   });
 
   function receive(ids: readonly number[], operation: Operation = 'passport.publish'): void {
-    for (const id of ids) queue.add({ id, revision: 1, operation, urgent: false, receivedAt: now, lookedAt: now });
+    for (const id of ids) queue.append({ id, revision: 1, operation, urgent: false, receivedAt: now, lookedAt: now });
   }
   async function free(): Promise<number[]> {
     await probe.prepare(queue, now);
@@ -92,7 +92,7 @@ describe('a scope probe', () => {
     denials = new Map([[1, 7]]);
     receive([1, 2]);
     expect(await free()).toEqual([2]);
-    queue.clear();
+    for (const one of queue.inOrder()) queue.remove(one);
     denials = new Map([
       [1, 9],
       [2, 7],

@@ -1,0 +1,248 @@
+// The window has every delivery that this process has taken up and not ended, each in one stage:
+//
+//        ┌─────────receive, without a job──────────┐
+//        │                                         ▼
+//       due ──enqueue──► enqueued ──receive──► received ──admit──► admitted ──claim──► in flight
+//        ▲                   │                     ▲                   │
+//        └───────lose────────┘                     └──────putBack──────┘
+//
+//   each stage ──end──► due, or no longer due: the ledger has the state
+//
+//   stage      the delivery                                                   bound
+//   due        is due in the ledger, and not in the window                    none: it takes no memory
+//   enqueued   is named by a job of the queue `deliver`                       DEPTH_MAX with all later stages
+//   received   waits for its admission, in the order of `received-queue.ts`   RECEIVED_MAX with all later stages
+//   admitted   has a slot, and the ledger is asked to claim it                the slots of `admission.ts`
+//   in flight  is claimed: it is being sent, or its outcome is being stored   the slots of `admission.ts`
+//
+//   move       who makes it
+//   enqueue    dispatcher: a job names the delivery.
+//   receive    job intake: the job has come, and there is room. Dispatcher, without a job: a person waits for the
+//              delivery, or it is a sample.
+//   admit      admission: the request may be sent at once.
+//   putBack    claims: the ledger cannot be written, or the import takes fewer deliveries. They become the first again.
+//   claim      claims: the claim is durable. From each stage, because an import that is sent again brings its members.
+//   lose       job intake: the queue has lost the job. Dispatcher: the job could not be enqueued.
+//   end        settling: the outcome is stored. Admission: it must not be sent now, or is not due any more. Claims: it
+//              cannot be claimed. Stop: it is not sent by this process.
+//
+// The window is in memory only. After a restart it is empty, and the dispatcher enqueues what is due. A job is only a
+// wake-up: the delivery of a lost job is due again, and a job that comes twice finds its delivery in a later stage and
+// changes nothing. No stage prevents a second send: the claim in the ledger does (I2, I3).
+
+import type { DeliveryName } from '../domain/ports/claim.ts';
+import type { DueDelivery } from '../domain/ports/due.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createReceivedQueue, type Importable, type Received, type ReceivedQueue } from './received-queue.ts';
+
+export type Stage = 'due' | 'enqueued' | 'received' | 'admitted' | 'inFlight';
+
+/** The stage after each move. From any other stage the move changes nothing. */
+const MOVES = {
+  enqueue: { due: 'enqueued' },
+  receive: { due: 'received', enqueued: 'received' },
+  admit: { received: 'admitted' },
+  putBack: { admitted: 'received' },
+  claim: { due: 'inFlight', enqueued: 'inFlight', received: 'inFlight', admitted: 'inFlight', inFlight: 'inFlight' },
+  lose: { enqueued: 'due' },
+  end: { enqueued: 'due', received: 'due', admitted: 'due', inFlight: 'due' },
+} satisfies Record<string, Partial<Record<Stage, Stage>>>;
+type Move = keyof typeof MOVES;
+
+/** The most deliveries in the window, besides those without a job (I9): a million due ones never become a million jobs. */
+const DEPTH_MAX = 2000;
+/**
+ * The most places that new products may take, and also the most that all other deliveries may take together. So
+ * materials and BOM items are sent beside the new products, and a BOM item does not wait until all new products are
+ * sent.
+ */
+const SHARE_MAX = 1500;
+/**
+ * The most deliveries that may be received, admitted or in flight. Most of them wait, so that a free slot always finds
+ * the next one.
+ */
+const RECEIVED_MAX = 320;
+/**
+ * The number of extra places for received deliveries that are not new products, so that waiting new products cannot
+ * take all places.
+ */
+const PLACES_BESIDE = 80;
+/** The most deliveries asked for by hand that are received without a job at the same time. */
+const BY_HAND_MAX = 64;
+/** `onRoom` is called after this many deliveries have ended, and when no delivery is left. */
+const LOOK_AFTER = 200;
+
+type Named = Pick<DueDelivery, 'id' | 'revision' | 'operation'>;
+
+interface Entry extends Received {
+  stage: Stage;
+  /** When the delivery came into its stage, in milliseconds since the epoch. */
+  since: number;
+}
+
+/** How many deliveries are in each stage of the window. */
+export interface StageCounts extends Record<Exclude<Stage, 'due'>, number> {
+  /** Since when the first delivery is in flight, in milliseconds since the epoch; null if none is. */
+  inFlightSince: number | null;
+}
+
+export function createDeliveryWindow(options: {
+  /** How many members the imports have that may be received or in flight at present. They must fit into the window. */
+  importMembers: () => number;
+  /** Called when deliveries were received. */
+  onReceived: () => void;
+  /** Called when there may be room for more. */
+  onRoom: () => void;
+  clock: Pick<Clock, 'ticks' | 'now'>;
+}) {
+  const { importMembers, onReceived, onRoom, clock } = options;
+  const entries = new Map<number, Entry>();
+  const counts: Record<Stage, number> = { due: 0, enqueued: 0, received: 0, admitted: 0, inFlight: 0 };
+  const received = createReceivedQueue();
+  let newProducts = 0;
+  let urgent = 0;
+  let ended = 0;
+  let room = Promise.withResolvers<void>();
+
+  const stageOf = (id: number): Stage => entries.get(id)?.stage ?? 'due';
+  const underWay = (): number => counts.received + counts.admitted + counts.inFlight;
+
+  function count(entry: Entry, by: 1 | -1): void {
+    counts[entry.stage] += by;
+    if (entry.operation === 'product.create') newProducts += by;
+    if (entry.urgent) urgent += by;
+  }
+
+  /** Makes a move, and keeps the counts and the order of the received deliveries. False if the move changes nothing. */
+  function move(by: Move, one: Named | undefined, isUrgent = false): boolean {
+    if (one === undefined) return false;
+    const { id, revision, operation } = one;
+    const former = entries.get(id);
+    const moves: Partial<Record<Stage, Stage>> = MOVES[by];
+    const stage = moves[former?.stage ?? 'due'];
+    if (stage === undefined) return false;
+    if (former !== undefined) {
+      count(former, -1);
+      if (former.stage === 'received') received.remove(former);
+    }
+    if (stage === 'due') return entries.delete(id);
+    const now = clock.ticks();
+    const entry = former ?? { id, revision, operation, stage, since: 0, urgent: false, receivedAt: now, lookedAt: now };
+    Object.assign(entry, { revision, operation, stage, since: clock.now(), urgent: entry.urgent || isUrgent });
+    entries.set(id, entry);
+    count(entry, 1);
+    if (by === 'putBack') received.prepend(entry);
+    else if (stage === 'received') received.append(Object.assign(entry, { receivedAt: now, lookedAt: now }));
+    return true;
+  }
+
+  /** Makes room for deliveries that wait for it. */
+  function freeRoom(): void {
+    room.resolve();
+    room = Promise.withResolvers();
+  }
+
+  /** The enqueued delivery with this name. */
+  function enqueuedOne({ id, revision }: DeliveryName): Entry | undefined {
+    const one = entries.get(id);
+    return one?.stage === 'enqueued' && one.revision === revision ? one : undefined;
+  }
+
+  /** False while there is no room for a received delivery with this operation. */
+  function hasRoom({ operation }: Named): boolean {
+    const beside = operation === 'product.create' ? 0 : PLACES_BESIDE;
+    return underWay() < Math.min(DEPTH_MAX, Math.max(RECEIVED_MAX, importMembers())) + beside;
+  }
+
+  return {
+    stageOf,
+    /** True if the delivery is received or in a later stage. */
+    isUnderWay: (id: number) => !['due', 'enqueued'].includes(stageOf(id)),
+    /** The received deliveries in their order. */
+    received: received as Pick<ReceivedQueue, 'inOrder' | 'waiting' | 'has'>,
+    /** The number of deliveries in the window. */
+    size: () => entries.size,
+    count: (stage: Exclude<Stage, 'due'>) => counts[stage],
+    /** The stages as `status` shows them. */
+    stages(): StageCounts {
+      const { due: _, ...stages } = counts;
+      const times = [...entries.values()].flatMap(({ stage, since }) => (stage === 'inFlight' ? since : []));
+      return { ...stages, inFlightSince: times.length === 0 ? null : Math.min(...times) };
+    },
+
+    /** How many more new products, or how many more other deliveries, may be enqueued. */
+    placesFor(share: 'newProducts' | 'others'): number {
+      const taken = share === 'newProducts' ? newProducts : entries.size - newProducts;
+      return Math.min(SHARE_MAX - taken, DEPTH_MAX - entries.size);
+    },
+    /** How many more deliveries may be received by hand. */
+    placesByHand: () => BY_HAND_MAX - urgent,
+
+    enqueue(due: readonly Named[]) {
+      for (const one of due) move('enqueue', one);
+    },
+    /** Receives due deliveries without a job, even if there is no room. They are sent first if they are urgent. */
+    receive(due: readonly Named[], isUrgent: boolean) {
+      for (const one of due) move('receive', one, isUrgent);
+      if (due.length > 0) onReceived();
+    },
+    /**
+     * Receives the deliveries that a job names. Resolves when all of them have found room, or after an abort. After an
+     * abort the deliveries without room are due again, because no job names them any more. A name with another revision
+     * changes nothing. Returns how many deliveries it received.
+     */
+    async receiveNamed(names: readonly DeliveryName[], abort: AbortSignal): Promise<number> {
+      let count = 0;
+      for (const name of names) {
+        let one = enqueuedOne(name);
+        while (one !== undefined && !hasRoom(one) && !abort.aborted) {
+          onReceived();
+          await room.promise;
+          one = enqueuedOne(name);
+        }
+        if (abort.aborted) break;
+        if (move('receive', one)) count += 1;
+      }
+      for (const name of abort.aborted ? names : []) move('lose', enqueuedOne(name));
+      if (count > 0) onReceived();
+      return count;
+    },
+    admit: (one: Named) => void move('admit', one),
+    /** Admits the first received deliveries with this operation, at most `countMax`. */
+    admitFirst(operation: Importable, countMax: number): Received[] {
+      const admitted: Received[] = [];
+      while (admitted.length < countMax) {
+        const one = received.first(operation);
+        if (one === undefined) break;
+        move('admit', one);
+        admitted.push(one);
+      }
+      return admitted;
+    },
+    putBack(ones: readonly Named[]) {
+      for (const one of ones.toReversed()) move('putBack', one);
+    },
+    claim(members: readonly Named[]) {
+      for (const one of members) move('claim', one);
+    },
+    /** Call it for deliveries whose jobs were lost. Later stages are kept. */
+    lose(ids: Iterable<number> = entries.keys()) {
+      for (const id of ids) move('lose', entries.get(id));
+    },
+    /** Call it when these deliveries have ended or are not sent. If they are still due, they are enqueued again. */
+    end(ids: readonly number[]) {
+      const before = ended;
+      for (const id of ids) if (move('end', entries.get(id))) ended += 1;
+      freeRoom();
+      const isRound = Math.floor(ended / LOOK_AFTER) > Math.floor(before / LOOK_AFTER);
+      if (isRound || (ended > before && underWay() === 0)) onRoom();
+    },
+    /** Empties the stages in which nothing is sent. These deliveries stay due in the ledger. */
+    stop() {
+      for (const one of entries.values()) if (one.stage === 'enqueued' || one.stage === 'received') move('end', one);
+      freeRoom();
+    },
+  };
+}
+
+export type DeliveryWindow = ReturnType<typeof createDeliveryWindow>;
