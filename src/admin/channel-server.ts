@@ -177,7 +177,8 @@ function createAnswer(
       },
     };
     let name = 'unknown';
-    let watching: { stop(): Promise<void> } | null = null;
+      let level: 'info' | 'debug' = 'info';
+      let watching: { stop(): Promise<void> } | null = null;
     let beat: NodeJS.Timeout | undefined;
     let last: Frame;
     try {
@@ -186,7 +187,8 @@ function createAnswer(
       name = handler.name;
       const parsed = handler.request.safeParse(envelope.request);
       if (!parsed.success) throw fault('usage', `The daemon cannot read the request: ${parsed.error.message}`);
-      log.info({ command: name }, `A person has started the command ${name}.`);
+      if (handler.isLook === true) level = 'debug';
+      log[level]({ command: name }, `A person has started the command ${name}.`);
       send({ type: 'begun', configChanged: envelope.config !== config.digest });
       // A slow client misses progress frames, so that they need no memory.
       beat = setInterval(() => {
@@ -197,13 +199,13 @@ function createAnswer(
           if (!response.writableNeedDrain) send({ type: 'progress', progress });
         });
       }
-      await askRefused();
+      if (handler.isLook !== true) await askRefused();
       const { who } = envelope;
       const result = await auditCommand({ handler, request: parsed.data, who }, runtime, () =>
         handler.handle(parsed.data, { runtime, clock, abort, who, bytes, goesOn: true }),
       );
       last = { type: 'result', result };
-      log.info({ command: name }, `The command ${name} is done.`);
+      log[level]({ command: name }, `The command ${name} is done.`);
     } catch (error) {
       const failure = failed(error, { name, gone: gone.signal });
       last = { type: 'error', failure };

@@ -32,6 +32,8 @@ export interface Handler<Request, Result, Context = HandlerContext> {
   name: string;
   /** True for a handler that only reads: the audit log has no entry of it. */
   isRead?: true;
+  /** True for a handler that only looks at the memory of the process: it is not logged, and the API is asked nothing. */
+  isLook?: true;
   /** Checks a request that comes from another process. */
   request: z.ZodType<Request>;
   /** The values of a request that the audit log keeps; all of them without this function. */

@@ -1,6 +1,6 @@
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Admin, PlatformContext } from '../admin/handler.ts';
+import type { Admin, Handler, PlatformContext } from '../admin/handler.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { Needs } from '../config/unread-settings.ts';
@@ -51,6 +51,8 @@ export interface CommandContext {
     command: string,
     use: (admin: Admin<PlatformContext>) => Promise<T>,
   ): Promise<T>;
+  /** Asks the daemon for what its memory has. Null if no daemon of this version and target answers soon. */
+  lookAtDaemon<Result>(config: RuntimeConfig, handler: Handler<Record<string, never>, Result>): Promise<Result | null>;
   /** Reads the ledger while another process may write it. `look` gets null if there is no ledger yet. */
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Sends requests to the API while another process may hold the ledger. */
@@ -77,6 +79,8 @@ export type LoadedProgram = () => Promise<Command>;
 
 /** Shorter than the half minute that supervisors commonly allow, and longer than the daemon's own limit. */
 const DRAIN_MS = 28_000;
+/** A daemon that does not answer a look within this time, such as a stopped process, counts as none. */
+const LOOK_MS = 2000;
 const SHOW_CURSOR = '\u001b[?25h';
 
 /** Returns the fault if another process holds the ledger. */
@@ -177,6 +181,15 @@ export function createContext(options: {
       return context.withClient(config, ({ target, reader }) =>
         use(createPlatformAdmin({ platform: { ...reader, list: (...request) => target.list(...request) }, abort })),
       );
+    },
+    async lookAtDaemon(config, handler) {
+      const { socketPlace } = await import('../admin/wire.ts');
+      if (!existsSync(config.ledger) || !existsSync(socketPlace(config).path)) return null;
+      const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
+      if (!(await reachDaemon(config)).reachable) return null;
+      const asked = { config, version: options.package.version, command: 'status', onOtherConfig: () => undefined };
+      const client = createChannelClient({ ...asked, signal: new AbortController().signal, silentMs: LOOK_MS });
+      return client.run(handler, {}).catch(() => null);
     },
     async withViews(config, look) {
       const opened = openViews(config);

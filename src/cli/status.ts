@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { deliveryStages } from '../admin/handlers/daemon.ts';
 import { createSourcePauses } from '../daemon/schedules/source-pauses.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { nextRunsOf } from '../daemon/views/next-runs.ts';
@@ -32,12 +33,15 @@ import { missedLines } from './text/row-lines.ts';
 import {
   careLines,
   contactDocument,
+  type Deliveries,
+  deliveriesLine,
   guardWarnings,
   itemLines,
   noLedgerText,
   passportLines,
   refusedLines,
   unpublishedLines,
+  withDue,
 } from './text/standing.ts';
 import { formatBytes, formatCount, formatDuration, formatTime, plural, printable } from './text/style.ts';
 import { formatTable } from './text/table.ts';
@@ -92,6 +96,8 @@ interface Found {
   notes: { reload: ReloadStatus | null; backup: BackupStatus | null; dueRuns: string[] };
   sources: SourceStatus[];
   queue: Queue;
+  /** The deliveries by stage; null if no daemon answers. */
+  deliveries: Deliveries | null;
 }
 
 async function status(context: CommandContext): Promise<number> {
@@ -108,6 +114,7 @@ async function status(context: CommandContext): Promise<number> {
       nextRunAt: next.get(source) ?? null,
       pausedUntil: pausedUntil(source, now),
     }));
+  const stages = await context.lookAtDaemon(config, deliveryStages);
   const opened = await context.withViews(config, async (ledger) => ledger && look(ledger));
 
   async function look(ledger: OpenedViews): Promise<Found> {
@@ -128,6 +135,7 @@ async function status(context: CommandContext): Promise<number> {
         dueRuns: Object.keys((await reads.daemonNote('dueRuns')) ?? {}),
       },
       queue: await queueOf(ledger, context, config),
+      deliveries: stages && withDue(stages, views.openDeliveries().left),
     };
   }
 
@@ -148,6 +156,7 @@ async function status(context: CommandContext): Promise<number> {
     sources: sourcesWith(() => null),
     notes: { reload: null, backup: null, dueRuns: [] },
     queue: { kind: config.queue.kind, counts: null, paused: [], problem: null },
+    deliveries: null,
   };
   const causes = causesOf(atRest(found));
   const exitCode = exitCodeOf(found.queue, causes);
@@ -253,6 +262,10 @@ function statusDocument(
     deferred: found.deferred && { ...found.deferred, since: isoOrNull(found.deferred.since) },
     imports: importDocuments(found.importProofs, config),
     queue: { kind: queue.kind, counts: queue.counts, paused: queue.paused, problem: queue.problem },
+    deliveries: found.deliveries && {
+      ...found.deliveries,
+      inFlightSince: isoOrNull(found.deliveries.inFlightSince),
+    },
     ...careDocument(found.notes),
     sources: sources.map(({ source, lastRun, nextRunAt, pausedUntil }) => ({
       source,
@@ -313,6 +326,7 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   const isScheduled = found.sources.some(({ nextRunAt }) => nextRunAt !== null);
   const zoneLine = `times are in ${zone}${isScheduled ? '; next runs start while a daemon runs' : ''}`;
   output.print(`  ${paint('dim', zoneLine)}`, '', queueLine(found.queue));
+  if (found.deliveries !== null) output.print(deliveriesLine(found.deliveries));
   if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
   const care = careLines(found.notes, found.sources, config.backups !== null);
   if (care.length > 0) output.print('', ...care);

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { Reloaded } from '../../daemon/reload/reload-status.ts';
 import type { Runtime } from '../../daemon/runtime.ts';
+import type { StageCounts } from '../../delivery/delivery-window.ts';
 import { fault } from '../../domain/faults.ts';
 import type { BackupFile } from '../../domain/ports/daemon-notes.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
@@ -37,6 +38,15 @@ export const reloadConfig: Handler<Record<string, never>, Reloaded> = {
       suggestion: 'Every command reads the config when it begins. `dpp-sync start` starts a daemon.',
     });
   },
+};
+
+/** Reads how many deliveries are in each stage. Only the memory of the process that sends them has the stages. */
+export const deliveryStages: Handler<Record<string, never>, StageCounts> = {
+  name: 'delivery-stages',
+  isRead: true,
+  isLook: true,
+  request: z.strictObject({}),
+  handle: async (_request, { runtime }) => runtime.engine.stages(),
 };
 
 /** The longest mute. To stop the notices of an alert for ever, turn it off in the config. */

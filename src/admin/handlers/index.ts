@@ -2,7 +2,7 @@ import type { Handler } from '../handler.ts';
 import { replayCause, settleCause } from './causes.ts';
 import { changeSelected } from './change-passports.ts';
 import { correctRows } from './correct-rows.ts';
-import { backUp, muteAlert, reloadConfig } from './daemon.ts';
+import { backUp, deliveryStages, muteAlert, reloadConfig } from './daemon.ts';
 import { passportPdf, publicationList, reportCreate, reportList } from './platform.ts';
 import { publishComplete, publishPassports, unpublishPassports } from './publish.ts';
 import { replayInPresentForm, replayRecords } from './replay.ts';
@@ -16,6 +16,7 @@ export const handlers: readonly Handler<unknown, unknown>[] = [
   backUp,
   changeSelected,
   correctRows,
+  deliveryStages,
   muteAlert,
   passportPdf,
   publicationList,

@@ -2,6 +2,7 @@
 
 import { WITHOUT_IMPORT } from '../../daemon/faults/refused-scope-fault.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
+import type { StageCounts } from '../../delivery/delivery-window.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { BackupStatus, ReloadStatus } from '../../domain/ports/daemon-notes.ts';
@@ -142,4 +143,24 @@ export function refusedLines(refused: readonly RefusedWork[], paint: Paint): str
     '  Correct the key or its rights: dpp-sync check shows them. Then the daemon or the next sync sends all due deliveries.',
     ...(isImport ? [`  ${WITHOUT_IMPORT}`] : []),
   ];
+}
+
+/** The deliveries of a daemon by stage. */
+export type Deliveries = StageCounts & { due: number };
+
+/**
+ * Adds the deliveries that are in no later stage. Some may have ended between the answer of the daemon and the read of the ledger.
+ *
+ * @param left how many deliveries are due or being sent in the ledger
+ */
+export function withDue(stages: StageCounts, left: number): Deliveries {
+  const { enqueued, received, admitted, inFlight } = stages;
+  return { due: Math.max(0, left - enqueued - received - admitted - inFlight), ...stages };
+}
+
+export function deliveriesLine({ inFlightSince, ...counts }: Deliveries): string {
+  const shown = Object.entries(counts).map(
+    ([stage, n]) => `${formatCount(n)} ${stage === 'inFlight' ? 'in flight' : stage}`,
+  );
+  return `Deliveries: ${shown.join(', ')}${inFlightSince === null ? '' : `, the first since ${formatTime(inFlightSince)}`}`;
 }
