@@ -177,8 +177,8 @@ function createAnswer(
       },
     };
     let name = 'unknown';
-      let level: 'info' | 'debug' = 'info';
-      let watching: { stop(): Promise<void> } | null = null;
+    let level: 'info' | 'debug' = 'info';
+    let watching: { stop(): Promise<void> } | null = null;
     let beat: NodeJS.Timeout | undefined;
     let last: Frame;
     try {

@@ -184,7 +184,7 @@ export function createContext(options: {
     },
     async lookAtDaemon(config, handler) {
       const { socketPlace } = await import('../admin/wire.ts');
-      if (!existsSync(config.ledger) || !existsSync(socketPlace(config).path)) return null;
+      if (!existsSync(socketPlace(config).path)) return null;
       const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
       if (!(await reachDaemon(config)).reachable) return null;
       const asked = { config, version: options.package.version, command: 'status', onOtherConfig: () => undefined };

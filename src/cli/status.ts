@@ -114,12 +114,12 @@ async function status(context: CommandContext): Promise<number> {
       nextRunAt: next.get(source) ?? null,
       pausedUntil: pausedUntil(source, now),
     }));
-  const stages = await context.lookAtDaemon(config, deliveryStages);
   const opened = await context.withViews(config, async (ledger) => ledger && look(ledger));
 
   async function look(ledger: OpenedViews): Promise<Found> {
     const { reads } = ledger;
     const runs = await reads.sourceRuns(ids);
+    const stages = await context.lookAtDaemon(config, deliveryStages);
     return {
       now,
       freeBytes: freeBytesBeside(config.ledger),
@@ -135,7 +135,7 @@ async function status(context: CommandContext): Promise<number> {
         dueRuns: Object.keys((await reads.daemonNote('dueRuns')) ?? {}),
       },
       queue: await queueOf(ledger, context, config),
-      deliveries: stages && withDue(stages, views.openDeliveries().left),
+      deliveries: stages && withDue(stages, (await reads.openDeliveries()).left),
     };
   }
 

@@ -11,7 +11,8 @@ import type { Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { createAdmission, createSlots } from './admission/admission.ts';
+import { createWake } from '../lib/wake.ts';
+import { createAdmission } from './admission/admission.ts';
 import { createApiHealth } from './admission/api-health.ts';
 import { suspendedBy } from './admission/authorization.ts';
 import { createRetryBudget } from './admission/retry-budget.ts';
@@ -23,9 +24,9 @@ import { createDeliveryWindow } from './delivery-window.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createEchoes } from './echoes.ts';
 import { createEngine } from './engine.ts';
+import { createFailedJobs, type FailedJobsOptions } from './failed-jobs.ts';
 import { createFirstContact } from './first-contact.ts';
 import { createBulkImports } from './imports/bulk-imports.ts';
-import { createFailedJobs, type FailedJobsOptions } from './job-intake.ts';
 import { createPassports } from './passports.ts';
 import { createPlatformRequests } from './platform-requests.ts';
 import type { RequestGate } from './rate/request-gate.ts';
@@ -77,7 +78,7 @@ const IMPORTS_AT_ONCE = 8;
  * Builds the parts and connects them. Nothing is sent before the engine is started.
  */
 export function createDelivery(options: DeliveryOptions) {
-  const { ledger, queues, profile, gate, clock, log, scrub } = options;
+  const { ledger, queues, profile, gate, clock } = options;
   const passports = createPassports({ ledger, now: () => clock.ticks() });
   const recheck = createRecheck({ ledger, now: () => clock.ticks() });
   const emit = (event: ProgressEvent): void => {
@@ -99,54 +100,28 @@ export function createDelivery(options: DeliveryOptions) {
   const paused = () => [...pause.operations(), ...bulk.paused()];
   const suspended = () => suspendedBy(health.refused().keys(), profile, paused());
   const echoes = createEchoes(ledger);
-  const parts = { ...options, emit, health, retries, pause, bulk, echoes };
+  const wakes = { engine: createWake(clock), admission: createWake(clock) };
+  const parts = { ...options, emit, wakes, health, retries, pause, bulk, echoes };
   const unconfirmed = createUnconfirmedResolver(parts);
   const { readable } = unconfirmed;
   const contact = createFirstContact(parts);
   const failedJobs = options.failedJobs && createFailedJobs({ queues, ...options.failedJobs });
 
-  const slots = createSlots(options.connections);
   const window = createDeliveryWindow({
     importMembers: () => (bulk.sizeMax('product.create') > 1 ? IMPORTS_AT_ONCE : 1) * profile.imports.membersMax,
-    onReceived: () => admission.wake(),
-    onRoom: () => engine.wake(),
+    wakes,
     clock,
   });
-  const dispatcher = createDispatcher({ ...parts, window, suspended });
-  const admission = createAdmission({
-    window,
-    slots,
-    health,
-    probe: createScopeProbe({ authorization: health, ledger }),
-    alone: createLoneWrites({ health, profile }),
-    ledger,
-    paused,
-    bulk,
-    clock,
-  });
-  const deadLetter = createDeadLetter({ ledger, reads: options.reads, log, scrub });
-  const claims = createClaims({ ledger, health, window, bulk, deadLetter, clock });
-  const path = createDeliveryPath({ ...parts, readable, admission, claims, window, deadLetter });
-
-  async function eachRound(): Promise<void> {
-    await options.eachRound();
-    if ((await recheck.stageNext()) > 0) engine.wake();
-    const atRest = !options.isStaging() && window.size() === 0;
-    if ((await passports.evaluateAtRest(atRest)) > 0) engine.wake();
-  }
-
+  const dispatcher = createDispatcher({ ...parts, window, failedJobs, suspended });
+  const probe = createScopeProbe({ authorization: health, ledger });
+  const admission = createAdmission({ ...parts, window, probe, alone: createLoneWrites(parts), paused });
+  const deadLetter = createDeadLetter(options);
+  const claims = createClaims({ ...parts, window, deadLetter });
+  const path = createDeliveryPath({ ...parts, readable, window, dispatcher, admission, claims, deadLetter });
   const engine = createEngine({
-    ...parts,
-    window,
-    dispatcher,
-    path,
-    claims,
-    unconfirmed,
-    contact,
+    ...{ ...parts, window, dispatcher, claims, path, unconfirmed, contact, recheck, passports },
     suspended,
     failedJobs,
-    wakeAdmission: () => admission.wake(),
-    eachRound,
   });
 
   return {
@@ -165,7 +140,7 @@ export function createDelivery(options: DeliveryOptions) {
     /** Replaces the configured ceiling in requests per second; null for none. */
     setMaxRate(maxRate: number | null) {
       gate.setCeiling(maxRate);
-      admission.wake();
+      wakes.admission.wake();
     },
     /** Call it after items were mapped: deliveries may be due, and passports need evaluation. */
     itemsMapped() {

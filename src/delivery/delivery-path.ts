@@ -1,22 +1,26 @@
-// Sends deliveries to the platform, many at a time:
+// The way of a delivery, from due to settled. `delivery-window.ts` has the stages.
 //
-//   admit n → claim n in one commit → send → classify → decide → settle in one commit
+//   takeUp      due → enqueued: as a job of the queue `deliver`. Due → received, without a job, if a person waits for it.
+//   receive     enqueued → received: the job has come.
+//   sendLoop    received → admitted → in flight: admits n deliveries, claims them in one commit, and sends each request.
+//   settleLoop  in flight → no longer in the window: decides about the answers, and settles them in one commit.
 //
-// `sendLoop` does the first half, from the admission to the request. `settleLoop` does the second half, from the
-// answers to the ledger. A claim is committed before its first byte is sent (I2), and only when the request may be sent
-// at once: a crash leaves no waiting delivery unconfirmed. A claimed request runs to its end, even when the process is
-// stopping.
+// A claim is committed before its first byte is sent (I2), and only when the request may be sent at once: a crash leaves
+// no waiting delivery unconfirmed. A claimed request runs to its end, even when the process is stopping.
 
 import type { Outcome } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
+import type { JobResult, ReceivedJob } from '../domain/ports/queues.ts';
 import type { SentWrite, Target } from '../domain/ports/target.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Admission, Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import { denialSubjectOf, isScopeDenied } from './admission/authorization.ts';
 import type { Claims } from './claims.ts';
+import type { Wakes } from './delivery-window.ts';
+import type { Dispatcher } from './dispatcher.ts';
 import type { BulkImports } from './imports/bulk-imports.ts';
 import { createAnswers, createSettling, type SettlingOptions } from './settling.ts';
 
@@ -24,34 +28,49 @@ interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
   ledger: Pick<DeliveryLedger, 'settle' | 'denialsOf'>;
   target: Pick<Target, 'send'>;
   health: ApiHealth;
+  dispatcher: Pick<Dispatcher, 'fill' | 'fillAtOnce' | 'receive'>;
   admission: Admission;
   claims: Claims;
   bulk: Pick<BulkImports, 'isProof' | 'isTaken' | 'answered'>;
+  wakes: Wakes;
 }
 
 /** After a round that failed, sending is tried again after this time. */
 const AGAIN_MS = 1000;
 
 export function createDeliveryPath(options: DeliveryPathOptions) {
-  const { ledger, target, health, admission, claims, bulk, retries, clock, emit } = options;
+  const { ledger, target, health, dispatcher, admission, claims, bulk, retries, wakes, clock, emit } = options;
   const abort = new AbortController();
-  const answers = createAnswers({ underWay: () => onTheWire, clock });
+  /** The claimed requests that have no answer yet. */
+  const sending = new Set<Promise<void>>();
+  const answers = createAnswers({ underWay: () => sending.size, clock });
   const settling = createSettling({ ...options, abort: abort.signal });
-  /** How many claimed requests have no answer yet. */
-  let onTheWire = 0;
-  /** True once nothing more may be claimed. */
-  let hasStopped = false;
   let running: Promise<unknown> = Promise.resolve();
   /** Why the last round of `sendLoop` failed. */
   let loopTrouble: Fault | null = null;
   /** Why this machine could not send the last request. */
   let localTrouble: Fault | null = null;
 
+  /** Takes due deliveries into the window. */
+  async function takeUp(): Promise<void> {
+    await dispatcher.fillAtOnce();
+    await dispatcher.fill();
+  }
+
+  /** Receives the deliveries of a job. */
+  function receive(job: ReceivedJob): Promise<JobResult> {
+    return dispatcher.receive(job, abort.signal);
+  }
+
   async function sendLoop(): Promise<void> {
     while (!abort.signal.aborted) {
       try {
         const admitted = await admission.next(abort.signal);
-        for (const { request, from } of await claims.claim(admitted, abort.signal)) void send(request, from);
+        for (const { request, from } of await claims.claim(admitted, abort.signal)) {
+          const sent = send(request, from);
+          sending.add(sent);
+          void sent.then(() => sending.delete(sent));
+        }
         loopTrouble = null;
       } catch (error) {
         // A defect in one round must not end the loop. All deliveries stay due.
@@ -59,10 +78,11 @@ export function createDeliveryPath(options: DeliveryPathOptions) {
         await clock.sleep(AGAIN_MS, abort.signal);
       }
     }
-    hasStopped = true;
-    closeIfDone();
+    await Promise.all(sending);
+    answers.close();
   }
 
+  /** Settles what was answered. Ends with the last answers, when nothing more is sent. */
   async function settleLoop(): Promise<void> {
     for (;;) {
       const answered = await answers.next();
@@ -71,14 +91,13 @@ export function createDeliveryPath(options: DeliveryPathOptions) {
       // A slot is freed only when its answer is on the way to the ledger. The next claims are then committed together with that
       // answer, or after it. So the ledger never shows more deliveries as being sent than there are slots, whenever the process dies.
       for (const { slot } of answered) slot.free();
-      admission.wake();
+      wakes.admission.wake();
       await settled;
     }
   }
 
-  /** Sends one claimed request. Never rejects. */
+  /** Sends one claimed request, and hands its answer to `settleLoop`. Never rejects. */
   async function send(request: ClaimedRequest, from: Admitted): Promise<void> {
-    onTheWire += 1;
     retries.sent(clock.ticks());
     const sentAt = clock.now();
     try {
@@ -104,17 +123,9 @@ export function createDeliveryPath(options: DeliveryPathOptions) {
       const abandoned = settling.abandon(request, error);
       // As after an answer, the slot is freed when the outcome is on its way to the ledger.
       claims.giveBack(from);
-      admission.wake();
+      wakes.admission.wake();
       await abandoned;
-    } finally {
-      onTheWire -= 1;
-      closeIfDone();
     }
-  }
-
-  /** Closes the answers when nothing more is sent, so that `settleLoop` settles the last ones and ends. */
-  function closeIfDone(): void {
-    if (hasStopped && onTheWire === 0) answers.close();
   }
 
   function noteLocal(outcome: Outcome): void {
@@ -123,6 +134,8 @@ export function createDeliveryPath(options: DeliveryPathOptions) {
   }
 
   return {
+    takeUp,
+    receive,
     start() {
       running = Promise.all([sendLoop(), settleLoop()]);
     },
@@ -131,7 +144,7 @@ export function createDeliveryPath(options: DeliveryPathOptions) {
     /** Sends nothing more, waits for the requests in flight, and settles them. */
     async stop() {
       abort.abort();
-      admission.wake();
+      wakes.admission.wake();
       await running;
       await settling.ended();
     },

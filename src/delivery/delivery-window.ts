@@ -33,6 +33,7 @@
 import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Wake } from '../lib/wake.ts';
 import { createReceivedQueue, type Importable, type Received, type ReceivedQueue } from './received-queue.ts';
 
 export type Stage = 'due' | 'enqueued' | 'received' | 'admitted' | 'inFlight';
@@ -69,7 +70,7 @@ const RECEIVED_MAX = 320;
 const PLACES_BESIDE = 80;
 /** The most deliveries asked for by hand that are received without a job at the same time. */
 const BY_HAND_MAX = 64;
-/** `onRoom` is called after this many deliveries have ended, and when no delivery is left. */
+/** The engine is woken after this many deliveries have ended, and when no delivery is left. */
 const LOOK_AFTER = 200;
 
 type Named = Pick<DueDelivery, 'id' | 'revision' | 'operation'>;
@@ -86,16 +87,21 @@ export interface StageCounts extends Record<Exclude<Stage, 'due'>, number> {
   inFlightSince: number | null;
 }
 
+/** The rests of the two loops that move deliveries. */
+export interface Wakes {
+  /** Woken when something may have become due, or when the window may have room for more. */
+  engine: Wake;
+  /** Woken when deliveries were received, when a slot is free, or when more may be allowed. */
+  admission: Wake;
+}
+
 export function createDeliveryWindow(options: {
   /** How many members the imports have that may be received or in flight at present. They must fit into the window. */
   importMembers: () => number;
-  /** Called when deliveries were received. */
-  onReceived: () => void;
-  /** Called when there may be room for more. */
-  onRoom: () => void;
+  wakes: Wakes;
   clock: Pick<Clock, 'ticks' | 'now'>;
 }) {
-  const { importMembers, onReceived, onRoom, clock } = options;
+  const { importMembers, wakes, clock } = options;
   const entries = new Map<number, Entry>();
   const counts: Record<Stage, number> = { due: 0, enqueued: 0, received: 0, admitted: 0, inFlight: 0 };
   const received = createReceivedQueue();
@@ -184,7 +190,7 @@ export function createDeliveryWindow(options: {
     /** Receives due deliveries without a job, even if there is no room. They are sent first if they are urgent. */
     receive(due: readonly Named[], isUrgent: boolean) {
       for (const one of due) move('receive', one, isUrgent);
-      if (due.length > 0) onReceived();
+      if (due.length > 0) wakes.admission.wake();
     },
     /**
      * Receives the deliveries that a job names. Resolves when all of them have found room, or after an abort. After an
@@ -196,7 +202,7 @@ export function createDeliveryWindow(options: {
       for (const name of names) {
         let one = enqueuedOne(name);
         while (one !== undefined && !hasRoom(one) && !abort.aborted) {
-          onReceived();
+          wakes.admission.wake();
           await room.promise;
           one = enqueuedOne(name);
         }
@@ -204,7 +210,7 @@ export function createDeliveryWindow(options: {
         if (move('receive', one)) count += 1;
       }
       for (const name of abort.aborted ? names : []) move('lose', enqueuedOne(name));
-      if (count > 0) onReceived();
+      if (count > 0) wakes.admission.wake();
       return count;
     },
     admit: (one: Named) => void move('admit', one),
@@ -235,7 +241,7 @@ export function createDeliveryWindow(options: {
       for (const id of ids) if (move('end', entries.get(id))) ended += 1;
       freeRoom();
       const isRound = Math.floor(ended / LOOK_AFTER) > Math.floor(before / LOOK_AFTER);
-      if (isRound || (ended > before && underWay() === 0)) onRoom();
+      if (isRound || (ended > before && underWay() === 0)) wakes.engine.wake();
     },
     /** Empties the stages in which nothing is sent. These deliveries stay due in the ledger. */
     stop() {

@@ -8,17 +8,19 @@ import type { Logger } from '../lib/logging/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { Claims } from './claims.ts';
 import type { DeliveryPath } from './delivery-path.ts';
-import type { DeliveryWindow } from './delivery-window.ts';
+import type { DeliveryWindow, Wakes } from './delivery-window.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import type { FailedJobs } from './failed-jobs.ts';
 import type { FirstContact } from './first-contact.ts';
-import { createJobIntake, type FailedJobs } from './job-intake.ts';
+import type { Passports } from './passports.ts';
+import type { Recheck } from './recheck.ts';
 import type { UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
 
 interface EngineOptions {
   ledger: DeliveryLedger;
   queues: Queues;
   window: DeliveryWindow;
-  dispatcher: Dispatcher;
+  dispatcher: Pick<Dispatcher, 'noticeLostJobs' | 'trouble'>;
   path: DeliveryPath;
   claims: Pick<Claims, 'trouble'>;
   unconfirmed: Pick<UnconfirmedResolver, 'resolve'>;
@@ -28,12 +30,15 @@ interface EngineOptions {
   suspended: () => SuspendedWork;
   /** Null in a process that does not show failed jobs. */
   failedJobs: FailedJobs | null;
-  /** Makes the admission check again which deliveries may be sent. */
-  wakeAdmission: () => void;
+  wakes: Wakes;
   clock: Clock;
   log: Logger;
+  recheck: Pick<Recheck, 'stageNext'>;
+  passports: Pick<Passports, 'evaluateAtRest'>;
   /** Called at intervals for work that has to continue beside the engine. */
   eachRound: () => Promise<void>;
+  /** True while a source is read or mapped, so that more deliveries may be staged soon. */
+  isStaging: () => boolean;
 }
 
 /** The state of the engine. */
@@ -57,13 +62,12 @@ const AGAIN_MS = 1000;
 
 /** Moves deliveries from the ledger through the queue to the API, and their outcomes back. */
 export function createEngine(options: EngineOptions) {
-  const { ledger, queues, window, dispatcher, path, claims, health, suspended, failedJobs, clock, log } = options;
+  const { ledger, queues, window, dispatcher, path, claims, recheck, passports } = options;
+  const { health, suspended, failedJobs, wakes, clock, log } = options;
   const abort = new AbortController();
   const troubleLog = createTroubleLog(log, clock);
-  const intake = createJobIntake({ ...options, abort: abort.signal, onChanged: wake });
   let consumer: Consumer | null = null;
   let running: Promise<void> = Promise.resolve();
-  let alarm = new AbortController();
   let trouble: Error | null = null;
   let reconcileAt = Number.NEGATIVE_INFINITY;
 
@@ -86,16 +90,18 @@ export function createEngine(options: EngineOptions) {
     if (health.authorization().open) {
       unconfirmed.begin();
       contact.begin();
-      await dispatcher.fillAtOnce();
-      if ((await dispatcher.fill()) > 0) intake.enqueued();
+      await path.takeUp();
     }
-    await intake.noticeLostQueue();
+    if (await dispatcher.noticeLostJobs()) wake();
     if (clock.ticks() < reconcileAt) return;
     reconcileAt = clock.ticks() + RECONCILE_MS;
     // The engine enqueues nothing while every due delivery is enqueued, so `touch` checks that the queue can be
     // reached.
     await queues.touch();
     await options.eachRound();
+    if ((await recheck.stageNext()) > 0) wake();
+    const isAtRest = !options.isStaging() && window.size() === 0;
+    if ((await passports.evaluateAtRest(isAtRest)) > 0) wake();
     await failedJobs?.reconcile();
   }
 
@@ -111,14 +117,13 @@ export function createEngine(options: EngineOptions) {
 
   async function loop(): Promise<void> {
     while (!abort.signal.aborted) {
-      const current = new AbortController();
-      alarm = current;
+      wakes.engine.look();
       try {
         const begunAt = clock.now();
         await round();
         trouble = null;
         troubleLog.update(unconfirmed.trouble() ?? path.trouble());
-        await clock.sleep(await restMs(begunAt), current.signal);
+        await wakes.engine.rest(await restMs(begunAt));
       } catch (error) {
         // The queue or the disk may come back. All deliveries stay due in the ledger.
         trouble = error instanceof Error ? error : new Error(messageOf(error));
@@ -130,8 +135,8 @@ export function createEngine(options: EngineOptions) {
 
   /** Call it when something may have become due. */
   function wake(): void {
-    alarm.abort('woken');
-    options.wakeAdmission();
+    wakes.engine.wake();
+    wakes.admission.wake();
   }
 
   return {
@@ -143,7 +148,7 @@ export function createEngine(options: EngineOptions) {
       // due.
       await queues.clearWaiting('deliver');
       path.start();
-      consumer = await queues.consume('deliver', { concurrency: JOBS_MAX }, (job) => intake.process(job));
+      consumer = await queues.consume('deliver', { concurrency: JOBS_MAX }, path.receive);
       running = loop();
     },
     /** @param of the deliveries to report on; undefined for all deliveries */
@@ -155,7 +160,7 @@ export function createEngine(options: EngineOptions) {
       // If nothing is due, an earlier failed claim is not reported any more.
       const unclaimed = nextDueAt === null ? null : claims.trouble();
       const present =
-        trouble ?? intake.trouble() ?? unconfirmed.trouble() ?? contact.trouble() ?? path.trouble() ?? unclaimed;
+        trouble ?? dispatcher.trouble() ?? unconfirmed.trouble() ?? contact.trouble() ?? path.trouble() ?? unclaimed;
       const outstanding = of === undefined ? window.size() : await ledger.countSending(of);
       return { outstanding, nextDueAt, isListing, trouble: present };
     },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
-import { stuckJob } from '../../src/delivery/delivery-jobs.ts';
+import { stuckJob } from '../../src/delivery/failed-jobs.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { IS_FULL } from '../support/runner/chaos.ts';

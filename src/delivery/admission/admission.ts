@@ -8,7 +8,7 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { DeliveryWindow } from '../delivery-window.ts';
+import type { DeliveryWindow, Wakes } from '../delivery-window.ts';
 import type { BulkImports } from '../imports/bulk-imports.ts';
 import { isImportable, LOOKED_UP_AT_ONCE, type Received } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
@@ -28,7 +28,8 @@ export interface Admitted {
 
 interface AdmissionOptions {
   window: Pick<DeliveryWindow, 'received' | 'count' | 'admit' | 'admitFirst' | 'end'>;
-  slots: Slots;
+  /** How many requests the connections can carry at once, whatever the rate allows. */
+  connections: number;
   health: ApiHealth;
   probe: ScopeProbe;
   alone: LoneWrites;
@@ -37,11 +38,10 @@ interface AdmissionOptions {
   paused: () => readonly Operation[];
   /** Decides whether products are sent in imports, and how large the imports are. */
   bulk: Pick<BulkImports, 'prepare' | 'sizeMax' | 'fewest' | 'begin'>;
-  clock: Clock;
+  wakes: Pick<Wakes, 'admission'>;
+  clock: Pick<Clock, 'ticks'>;
 }
 
-/** The reason that ends a wait early. A text costs less than an error with its stack. */
-const WOKEN = 'woken';
 /**
  * If no wait is known, admission checks again after this time: a request that hangs frees its slot without an event.
  */
@@ -50,27 +50,16 @@ const POLL_MS = 1000;
 const LOOK_AGAIN_MS = 250;
 
 export function createAdmission(options: AdmissionOptions) {
-  const { window, slots, health, probe, alone, ledger, paused, bulk, clock } = options;
+  const { window, health, probe, alone, ledger, paused, bulk, clock } = options;
   const queue = window.received;
+  const { admission: wake } = options.wakes;
+  const slots = createSlots(options.connections);
   const members = createImportMembers({ window, bulk });
-  let isWoken = false;
-  let timer: AbortController | null = null;
 
-  /** Call it when something has changed: deliveries were received, a slot became free, or `abort` was triggered. */
-  function wake(): void {
-    isWoken = true;
-    timer?.abort(WOKEN);
-  }
-
-  /** Waits until `wake` is called, at most for this long. With an empty queue it waits for `wake` alone. */
+  /** Rests for a while, as a timer counts it: in whole milliseconds. Nothing is sent before the first delivery is received. */
   async function rest(ms: number): Promise<void> {
-    if (isWoken) return;
-    timer = new AbortController();
-    // Timers count whole milliseconds, so a fraction of one is rounded up.
-    const waitMs = Number.isFinite(ms) ? Math.ceil(ms) : POLL_MS;
-    if (window.count('received') > 0) await clock.sleep(waitMs, timer.signal);
-    else await aborted(timer.signal);
-    timer = null;
+    if (window.count('received') === 0) await wake.untilWoken();
+    else await wake.rest(Number.isFinite(ms) ? Math.ceil(ms) : POLL_MS);
   }
 
   /**
@@ -79,7 +68,7 @@ export function createAdmission(options: AdmissionOptions) {
    */
   function drop(one: Received): void {
     window.end([one.id]);
-    wake();
+    wake.wake();
   }
 
   const isAllowed = ({ operation }: Received): boolean => health.allows(operation) && !paused().includes(operation);
@@ -173,13 +162,12 @@ export function createAdmission(options: AdmissionOptions) {
   }
 
   return {
-    wake,
     /**
      * Waits until requests may be sent, and admits their deliveries. The result is empty only after an abort.
      */
     async next(abort: AbortSignal): Promise<Admitted[]> {
       while (!abort.aborted) {
-        isWoken = false;
+        wake.look();
         await probe.prepare(queue, clock.ticks());
         await bulk.prepare({
           creates: queue.waiting('product.create').count,
@@ -195,12 +183,6 @@ export function createAdmission(options: AdmissionOptions) {
 }
 
 export type Admission = ReturnType<typeof createAdmission>;
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
 
 /** A bulk import that is not full waits for more members for this long. */
 const LINGER_MS = 2;
@@ -254,7 +236,7 @@ const HANGS_MS = 1000;
  *
  * @param countMax how many requests the connections can carry at once, whatever the rate allows
  */
-export function createSlots(countMax: number) {
+function createSlots(countMax: number) {
   /** The taken slots, oldest first. */
   const taken = new Set<Slot>();
 
@@ -278,8 +260,5 @@ export function createSlots(countMax: number) {
     /** @param allowed how many requests may be in flight at the present rate */
     isFull: (allowed: number, now: number) =>
       taken.size >= countMax || (taken.size >= allowed && taken.size - hanging(now) >= allowed),
-    count: () => taken.size,
   };
 }
-
-type Slots = ReturnType<typeof createSlots>;

@@ -40,7 +40,7 @@ it('status shows how many deliveries of a daemon are in each stage, and since wh
   expect(
     served.log.lines.filter(({ level, message }) => level !== 'debug' && message.includes('delivery-stages')),
   ).toEqual([]);
-  expect((await served.daemon.runtime.dashboard.actions({ limit: 10 })).rows).toEqual([]);
+  expect((await served.daemon.runtime.reads.actions({ limit: 10 })).rows).toEqual([]);
 });
 
 it('status shows no stages of a daemon of another version', async () => {

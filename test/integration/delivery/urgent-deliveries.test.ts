@@ -2,10 +2,13 @@ import { beforeEach, expect, it } from 'vitest';
 import { createDeliveryWindow, type DeliveryWindow } from '../../../src/delivery/delivery-window.ts';
 import { createDispatcher, type Dispatcher } from '../../../src/delivery/dispatcher.ts';
 import type { WakeUpJob } from '../../../src/domain/ports/queues.ts';
+import { createWake } from '../../../src/lib/wake.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';
 import { pullAndMap, row } from '../../support/ledger/records.ts';
+import { createPlainQueues } from '../../support/time/plain-queues.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const DELIVERED = 70;
 /** More than the queue takes at once. */
@@ -21,19 +24,19 @@ const keys = (from: number, count: number) => Array.from({ length: count }, (_, 
 beforeEach(async () => {
   enqueued = [];
   const enqueue = async (_queue: string, bells: readonly WakeUpJob[]) => void enqueued.push(...bells);
-  window = createDeliveryWindow({
-    importMembers: () => 800,
-    onReceived: () => undefined,
-    onRoom: () => undefined,
-    clock: fixture.clock,
-  });
+  const { clock } = fixture;
+  const wakes = { engine: createWake(clock), admission: createWake(clock) };
+  window = createDeliveryWindow({ importMembers: () => 800, wakes, clock });
   dispatcher = createDispatcher({
     ledger: fixture.ledger,
-    queues: { enqueue },
+    queues: { ...createPlainQueues(), enqueue },
     window,
+    failedJobs: null,
     suspended: () => ({ operations: [], unconfirmed: { operations: [], kinds: [], reasons: [] } }),
     health: { needsSample: () => false, failedLately: () => false },
     random: () => 0,
+    clock,
+    log: createRecordingLog(),
   });
   const pull = async (all: readonly string[]) => {
     await pullAndMap(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Admitted, createAdmission, createSlots } from '../../../src/delivery/admission/admission.ts';
+import { type Admitted, createAdmission } from '../../../src/delivery/admission/admission.ts';
 import { type ApiHealth, createApiHealth } from '../../../src/delivery/admission/api-health.ts';
 import { createLoneWrites, createScopeProbe } from '../../../src/delivery/admission/sent-alone.ts';
 import { createDeliveryWindow } from '../../../src/delivery/delivery-window.ts';
@@ -10,6 +10,7 @@ import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 
 import type { Clock } from '../../../src/lib/clock.ts';
+import { createWake } from '../../../src/lib/wake.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';
 
@@ -72,13 +73,8 @@ function given({
   asked?: (readonly number[])[];
   tried?: readonly Operation[];
 }) {
-  const window = createDeliveryWindow({
-    importMembers: () => importMax,
-    onReceived: () => admission.wake(),
-    onRoom: () => undefined,
-    clock,
-  });
-  const slots = createSlots(connections);
+  const wakes = { engine: createWake(clock), admission: createWake(clock) };
+  const window = createDeliveryWindow({ importMembers: () => importMax, wakes, clock });
   const target = { ping };
   const health = createApiHealth({ target, rate, ownPublishKey: false, clock, random: () => 0, emit: () => undefined });
   for (const access of tried) health.observe({ outcome: ACCEPTED, access, subject: null }, null);
@@ -92,7 +88,8 @@ function given({
         window.end(ids);
       },
     },
-    slots,
+    connections,
+    wakes,
     health,
     probe: createScopeProbe({ authorization: health, ledger: { denialsOf: () => unasked() as never } }),
     alone: createLoneWrites({ health, profile: Profile.parse({}) }),
@@ -124,7 +121,7 @@ function given({
     const { id } = one.deliveries[0];
     health.observe({ outcome, access: 'product.create', subject: id }, clock.ticks() - one.slot.begunAt);
     one.end();
-    admission.wake();
+    wakes.admission.wake();
   }
   /** Admits deliveries until it is stopped; `answer` says how each request ends, or null for one that hangs. */
   async function run(answer: (id: number) => Outcome | null | Promise<Outcome | null>): Promise<void> {
@@ -138,10 +135,10 @@ function given({
   }
   async function stop(): Promise<void> {
     abort.abort();
-    admission.wake();
+    wakes.admission.wake();
     await settled();
   }
-  return { admission, health, rate, window, slots, abort, out, dropped, paused, receive, end, run, stop };
+  return { admission, health, rate, window, abort, out, dropped, paused, receive, end, run, stop };
 }
 
 describe('the admission', () => {
@@ -150,7 +147,7 @@ describe('the admission', () => {
     for (const id of [1, 2, 3]) world.receive(id);
     const admitted = await world.admission.next(world.abort.signal);
     expect(admitted.map(({ deliveries }) => deliveries.map(({ id }) => id))).toEqual([[1], [2], [3]]);
-    expect([world.window.count('received'), world.slots.count()]).toEqual([0, 3]);
+    expect([world.window.count('received'), world.window.count('admitted')]).toEqual([0, 3]);
   });
 
   it('the admission admits no more than can be handed to a connection at once', async () => {
@@ -335,7 +332,7 @@ describe('the admission', () => {
     for (const id of [1, 2, 3, 4, 5]) world.receive(id);
     const [first] = await world.admission.next(world.abort.signal);
     if (first === undefined) expect.unreachable();
-    expect(world.slots.count()).toBe(2);
+    expect(world.window.count('admitted')).toBe(2);
     const next = world.admission.next(world.abort.signal);
     await settled();
     expect(world.window.count('received')).toBe(3);

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDeliveryWindow, type DeliveryWindow, type Stage } from '../../../src/delivery/delivery-window.ts';
+import { createWake } from '../../../src/lib/wake.ts';
 import { createManualClock, type ManualClock } from '../../support/time/manual-clock.ts';
 
 const due = (id: number, revision = 1) => ({ id, revision, operation: 'product.create' as const });
@@ -13,14 +14,12 @@ describe('the window of deliveries', () => {
   beforeEach(() => {
     asked = 0;
     clock = createManualClock();
-    window = createDeliveryWindow({
-      importMembers: () => 10,
-      onReceived: () => undefined,
-      onRoom: () => {
-        asked += 1;
-      },
-      clock,
-    });
+    const engine = createWake(clock);
+    const wake = () => {
+      asked += 1;
+    };
+    const wakes = { engine: { ...engine, wake }, admission: createWake(clock) };
+    window = createDeliveryWindow({ importMembers: () => 10, wakes, clock });
   });
   const received = () => [...window.received.inOrder()].map(({ id }) => id);
 

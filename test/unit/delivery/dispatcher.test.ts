@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { dueNamesOf } from '../../../src/delivery/delivery-jobs.ts';
 import { createDeliveryWindow, type DeliveryWindow } from '../../../src/delivery/delivery-window.ts';
-import { createDispatcher, type Dispatcher } from '../../../src/delivery/dispatcher.ts';
+import { createDispatcher, type Dispatcher, dueNamesOf } from '../../../src/delivery/dispatcher.ts';
 import type { DueDelivery } from '../../../src/domain/ports/due.ts';
 import type { WakeUpJob } from '../../../src/domain/ports/queues.ts';
+import { createWake } from '../../../src/lib/wake.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
+import { createPlainQueues } from '../../support/time/plain-queues.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const due = (id: number, revision = 1): DueDelivery => ({
   id,
@@ -23,6 +25,7 @@ describe('the dispatcher', () => {
   let jobs: WakeUpJob[];
   let window: DeliveryWindow;
   let dispatcher: Dispatcher;
+  let parts: Omit<Parameters<typeof createDispatcher>[0], 'ledger' | 'queues'>;
   let needsSample: boolean;
   /** Where the next sample is drawn, in [0, 1). */
   let place: number;
@@ -33,13 +36,20 @@ describe('the dispatcher', () => {
     jobs = [];
     place = 0.5;
     needsSample = false;
-    window = createDeliveryWindow({
-      importMembers: () => 10,
-      onReceived: () => undefined,
-      onRoom: () => undefined,
-      clock: createManualClock(),
-    });
+    const clock = createManualClock();
+    const wakes = { engine: createWake(clock), admission: createWake(clock) };
+    window = createDeliveryWindow({ importMembers: () => 10, wakes, clock });
+    parts = {
+      window,
+      failedJobs: null,
+      suspended: () => ({ operations: [], unconfirmed: { operations: [], kinds: [], reasons: [] } }),
+      health: { needsSample: () => needsSample, failedLately: (id: number) => id <= 10 },
+      random: () => place,
+      clock,
+      log: createRecordingLog(),
+    };
     dispatcher = createDispatcher({
+      ...parts,
       ledger: {
         dueDeliveries: async ({ afterId, limit, suspended }) =>
           stored
@@ -48,11 +58,7 @@ describe('the dispatcher', () => {
         dueByHand: async ({ limit }) => byHand.slice(0, limit),
         someDueDelivery: async ({ place }) => stored[Math.floor(place * stored.length)] ?? null,
       },
-      queues: { enqueue: async (_name, added) => void jobs.push(...added) },
-      window,
-      suspended: () => ({ operations: [], unconfirmed: { operations: [], kinds: [], reasons: [] } }),
-      health: { needsSample: () => needsSample, failedLately: (id) => id <= 10 },
-      random: () => place,
+      queues: { ...createPlainQueues(), enqueue: async (_name, added) => void jobs.push(...added) },
     });
   });
   const received = () => [...window.received.inOrder()].map(({ id }) => id);
@@ -91,17 +97,14 @@ describe('the dispatcher', () => {
   it('the dispatcher forgets deliveries that it could not enqueue', async () => {
     stored = range(3);
     const failing = createDispatcher({
+      ...parts,
       ledger: {
         dueDeliveries: async ({ suspended }) =>
           stored.filter(({ operation }) => suspended?.operations.includes(operation) !== true),
         dueByHand: async () => [],
         someDueDelivery: async () => null,
       },
-      queues: { enqueue: () => Promise.reject(new Error('The queue is away.')) },
-      window,
-      suspended: () => ({ operations: [], unconfirmed: { operations: [], kinds: [], reasons: [] } }),
-      health: { needsSample: () => false, failedLately: () => false },
-      random: () => 0,
+      queues: { ...createPlainQueues(), enqueue: () => Promise.reject(new Error('The queue is away.')) },
     });
     await expect(failing.fill()).rejects.toThrow('The queue is away.');
     expect(window.size()).toBe(0);
@@ -154,7 +157,7 @@ describe('the dispatcher', () => {
     stored = range(3);
     await dispatcher.fill();
     await window.receiveNamed([due(1)], never);
-    dispatcher.lost();
+    expect(await dispatcher.noticeLostJobs()).toBe(true);
     expect([window.count('enqueued'), window.size()]).toEqual([0, 1]);
     expect(await dispatcher.fill()).toBe(2);
   });

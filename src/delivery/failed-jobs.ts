@@ -1,0 +1,116 @@
+import type { DueDelivery } from '../domain/ports/due.ts';
+import type { StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
+import type { JobResult, Queues, ReceivedJob, WakeUpJob } from '../domain/ports/queues.ts';
+import { stateWord } from '../domain/words.ts';
+import { isJsonObject } from '../lib/json.ts';
+
+/** At most this many failed jobs are shown. The ledger has the rest. */
+const SHOWN_MAX = 1000;
+
+export interface FailedJobsOptions {
+  queues: Queues;
+  reads: Reads;
+  /** Maps the stored record of a delivery again and stages it. `message` is a sentence about the result. */
+  replay: (deliveryId: number) => Promise<{ staged: number; message: string }>;
+}
+
+/**
+ * Shows deliveries that need a person as failed jobs of the `deliver` queue, so that Retry in a dashboard is a replay. The ledger
+ * decides which deliveries are shown. Jobs are added and dropped until they agree with the ledger.
+ */
+export function createFailedJobs({ queues, reads, replay }: FailedJobsOptions) {
+  /** Deliveries whose job was enqueued and may not be received yet. They are not among the failed jobs, and get no second job. */
+  const enqueued = new Set<number>();
+
+  return {
+    /** Makes the failed jobs agree with the ledger. */
+    async reconcile() {
+      const stuck = await reads.stuck(SHOWN_MAX);
+      const wanted = new Map(stuck.map((delivery) => [delivery.id, delivery]));
+      const shown = new Set<number>();
+      const outdated: string[] = [];
+      for (const job of await queues.failed('deliver')) {
+        if (!isStuckJob(job)) continue;
+        const delivery = wanted.get(stuckDeliveryOf(job) ?? Number.NaN);
+        if (delivery !== undefined && shows(job, delivery) && !shown.has(delivery.id)) shown.add(delivery.id);
+        else outdated.push(job.id);
+      }
+      if (outdated.length > 0) await queues.forget('deliver', outdated);
+      const missing = stuck.filter(({ id }) => !shown.has(id) && !enqueued.has(id));
+      for (const { id } of missing) enqueued.add(id);
+      try {
+        if (missing.length > 0) await queues.enqueue('deliver', missing.map(stuckJob));
+      } catch (error) {
+        for (const { id } of missing) enqueued.delete(id);
+        throw error;
+      }
+    },
+
+    /** How many jobs that show a delivery were enqueued and not received yet. */
+    outstanding: () => enqueued.size,
+    /** Forgets the enqueued jobs, because the queue has lost them. */
+    queueLost: () => enqueued.clear(),
+
+    /**
+     * Processes a job that shows a delivery. The first time, the job ends as failed with the reason. On Retry it replays
+     * the delivery.
+     */
+    async process(job: ReceivedJob): Promise<JobResult> {
+      const id = stuckDeliveryOf(job);
+      const delivery = id === null ? null : await reads.delivery(id);
+      if (id !== null) enqueued.delete(id);
+      // The ledger decides. If the delivery has changed its state since, the job has nothing to do.
+      if (!delivery?.needsPerson || !shows(job, delivery)) {
+        return { status: 'done', note: 'The delivery no longer needs a person.' };
+      }
+      const reason = `${delivery.state}: ${delivery.reason.message}`;
+      if (!job.retried) return { status: 'failed', reason };
+      const { staged, message } = await replay(delivery.id);
+      return staged > 0 ? { status: 'done', note: message } : { status: 'failed', reason: `${message} ${reason}` };
+    },
+  };
+}
+
+export type FailedJobs = ReturnType<typeof createFailedJobs>;
+
+/**
+ * The name of a delivery in a failed job: id, item and revision. After a restore an id can belong to another
+ * delivery. Then the item or the revision differs.
+ */
+type NamedDelivery = Pick<DueDelivery, 'id' | 'kind' | 'key' | 'revision'>;
+
+/** A job that ends as failed. It shows a person a delivery that needs attention. */
+export function stuckJob(stuck: StuckDelivery): WakeUpJob {
+  const { id: deliveryId, kind, key, revision, naturalKey, operation, source, state, reason } = stuck;
+  return {
+    name: `${operation} ${naturalKey ?? key}${source === null ? '' : ` (${source})`}: ${stateWord(state)}`,
+    data: {
+      type: 'failed',
+      deliveryId,
+      item: { kind, key },
+      revision,
+      naturalKey,
+      operation,
+      source,
+      state,
+      reason: reason.message,
+    },
+  };
+}
+
+export function isStuckJob({ data }: Pick<WakeUpJob, 'data'>): boolean {
+  return data['type'] === 'failed';
+}
+
+/** The delivery that a failed job shows; null if the job does not name it fully. */
+function stuckDeliveryOf({ data }: Pick<WakeUpJob, 'data'>): number | null {
+  return typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
+}
+
+/** True if a job shows this delivery, and not an earlier one with the same id. */
+function shows({ data }: Pick<WakeUpJob, 'data'>, { id, kind, key, revision }: NamedDelivery): boolean {
+  const { item } = data;
+  const isOfItem = isJsonObject(item) && item['kind'] === kind && item['key'] === key;
+  return isOfItem && data['deliveryId'] === id && data['revision'] === revision;
+}
