@@ -32,7 +32,7 @@ export interface Handler<Request, Result, Context = HandlerContext> {
   name: string;
   /** True for a handler that only reads: the audit log has no entry of it. */
   isRead?: true;
-  /** True for a handler that only looks at the memory of the process: it is not logged, and the API is asked nothing. */
+  /** True for a look at this process: it is not logged as the work of a person, and the API is asked nothing. */
   isLook?: true;
   /** Checks a request that comes from another process. */
   request: z.ZodType<Request>;

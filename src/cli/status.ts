@@ -6,6 +6,7 @@ import { nextRunsOf } from '../daemon/views/next-runs.ts';
 import type { OpenedViews } from '../daemon/views/open-views.ts';
 import { standingAsked } from '../daemon/views/standing.ts';
 import { describeWait } from '../daemon/watches.ts';
+import type { StageCounts } from '../delivery/delivery-window.ts';
 import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import { type ImportProofs, UNTRIED } from '../domain/delivery/import-proof.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
@@ -33,7 +34,6 @@ import { missedLines } from './text/row-lines.ts';
 import {
   careLines,
   contactDocument,
-  type Deliveries,
   deliveriesLine,
   guardWarnings,
   itemLines,
@@ -41,7 +41,6 @@ import {
   passportLines,
   refusedLines,
   unpublishedLines,
-  withDue,
 } from './text/standing.ts';
 import { formatBytes, formatCount, formatDuration, formatTime, plural, printable } from './text/style.ts';
 import { formatTable } from './text/table.ts';
@@ -97,7 +96,7 @@ interface Found {
   sources: SourceStatus[];
   queue: Queue;
   /** The deliveries by stage; null if no daemon answers. */
-  deliveries: Deliveries | null;
+  deliveries: StageCounts | null;
 }
 
 async function status(context: CommandContext): Promise<number> {
@@ -119,7 +118,6 @@ async function status(context: CommandContext): Promise<number> {
   async function look(ledger: OpenedViews): Promise<Found> {
     const { reads } = ledger;
     const runs = await reads.sourceRuns(ids);
-    const stages = await context.lookAtDaemon(config, deliveryStages);
     return {
       now,
       freeBytes: freeBytesBeside(config.ledger),
@@ -135,7 +133,7 @@ async function status(context: CommandContext): Promise<number> {
         dueRuns: Object.keys((await reads.daemonNote('dueRuns')) ?? {}),
       },
       queue: await queueOf(ledger, context, config),
-      deliveries: stages && withDue(stages, (await reads.openDeliveries()).left),
+      deliveries: await context.lookAtDaemon(config, deliveryStages),
     };
   }
 
@@ -233,7 +231,7 @@ function statusDocument(
   config: RuntimeConfig,
   facts: { exitCode: number; causes: Cause[]; exists: boolean },
 ): object {
-  const { standing, attention, sources, queue } = found;
+  const { standing, attention, sources, queue, deliveries } = found;
   return {
     ok: facts.exitCode === 0,
     ledger: { file: config.ledger, exists: facts.exists, freeBytes: found.freeBytes },
@@ -262,10 +260,7 @@ function statusDocument(
     deferred: found.deferred && { ...found.deferred, since: isoOrNull(found.deferred.since) },
     imports: importDocuments(found.importProofs, config),
     queue: { kind: queue.kind, counts: queue.counts, paused: queue.paused, problem: queue.problem },
-    deliveries: found.deliveries && {
-      ...found.deliveries,
-      inFlightSince: isoOrNull(found.deliveries.inFlightSince),
-    },
+    deliveries: deliveries && { ...deliveries, inFlightSince: isoOrNull(deliveries.inFlightSince) },
     ...careDocument(found.notes),
     sources: sources.map(({ source, lastRun, nextRunAt, pausedUntil }) => ({
       source,

@@ -1,5 +1,5 @@
 import { isLedgerFault } from '../domain/faults.ts';
-import type { ClaimedRequest } from '../domain/ports/claim.ts';
+import type { ClaimedRequest, NewClaim } from '../domain/ports/claim.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Admitted } from './admission/admission.ts';
@@ -40,16 +40,15 @@ export function createClaims(options: ClaimsOptions) {
   }
 
   /**
-   * Assigns the claimed requests to their admissions. A bulk import may take fewer deliveries than were admitted; the
+   * Brings each admitted delivery into its next stage. A bulk import may take fewer deliveries than were admitted; the
    * others are admitted again.
    */
-  function sort(admitted: readonly Admitted[], requests: readonly ClaimedRequest[]): Claimed[] {
-    const requestOf = new Map(requests.flatMap((request) => request.members.map(({ id }) => [id, request] as const)));
-    const assigned = assignRequests(admitted, requests, requestOf);
+  function sort(admitted: readonly Admitted[], requests: readonly NewClaim[]): Claimed[] {
+    const taken = new Set(requests.flatMap(({ members }) => members.map(({ id }) => id)));
     const claimed: Claimed[] = [];
-    for (const from of admitted) {
-      const request = assigned.get(from);
-      const others = from.deliveries.filter(({ id }) => !requestOf.has(id));
+    for (const [list, from] of admitted.entries()) {
+      const request = requests.find((one) => one.list === list);
+      const others = from.deliveries.filter(({ id }) => !taken.has(id));
       if (request === undefined) {
         giveBack(from);
         window.end(others.map(({ id }) => id));
@@ -93,7 +92,7 @@ export function createClaims(options: ClaimsOptions) {
   /** Claims all these deliveries in one commit, and returns the requests to send now. Never rejects. */
   async function claim(admitted: readonly Admitted[], abort: AbortSignal): Promise<Claimed[]> {
     if (admitted.length === 0) return [];
-    let requests: ClaimedRequest[];
+    let requests: NewClaim[];
     try {
       requests = await ledger.claim(
         admitted.map(({ deliveries, asImport }) => ({
@@ -121,45 +120,3 @@ export function createClaims(options: ClaimsOptions) {
 }
 
 export type Claims = ReturnType<typeof createClaims>;
-
-/**
- * Assigns each claimed request to one of the admitted lists. An import that is sent again unchanged may have members
- * from several lists. So each request whose members are all in one list is assigned to that list first. Each other
- * request is assigned to any list of its operation.
- */
-function assignRequests(
-  admitted: readonly Admitted[],
-  requests: readonly ClaimedRequest[],
-  requestOf: ReadonlyMap<number, ClaimedRequest>,
-): Map<Admitted, ClaimedRequest> {
-  const left = new Set(requests);
-  const assigned = new Map<Admitted, ClaimedRequest>();
-  for (const from of admitted) {
-    const own = ownRequest(from, requestOf);
-    // Two lists may hold members of one import.
-    if (own === undefined || !left.delete(own)) continue;
-    assigned.set(from, own);
-  }
-  for (const request of left) {
-    const from = admitted.find(
-      (one) => !assigned.has(one) && one.deliveries[0].operation === request.members[0]?.operation,
-    );
-    if (from !== undefined) assigned.set(from, request);
-  }
-  return assigned;
-}
-
-/** The request whose members were all admitted together; undefined if no request has such members. */
-function ownRequest(
-  { deliveries }: Admitted,
-  requestOf: ReadonlyMap<number, ClaimedRequest>,
-): ClaimedRequest | undefined {
-  const [first] = deliveries;
-  if (deliveries.length === 1) {
-    const request = requestOf.get(first.id);
-    return request?.members.length === 1 ? request : undefined;
-  }
-  const named = new Set(deliveries.map(({ id }) => id));
-  const found = new Set(deliveries.flatMap(({ id }) => requestOf.get(id) ?? []));
-  return [...found].find((request) => request.members.every(({ id }) => named.has(id)));
-}

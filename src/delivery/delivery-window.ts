@@ -81,8 +81,8 @@ interface Entry extends Received {
   since: number;
 }
 
-/** How many deliveries are in each stage of the window. */
-export interface StageCounts extends Record<Exclude<Stage, 'due'>, number> {
+/** How many deliveries are in each stage. */
+export interface StageCounts extends Record<Stage, number> {
   /** Since when the first delivery is in flight, in milliseconds since the epoch; null if none is. */
   inFlightSince: number | null;
 }
@@ -169,11 +169,15 @@ export function createDeliveryWindow(options: {
     /** The number of deliveries in the window. */
     size: () => entries.size,
     count: (stage: Exclude<Stage, 'due'>) => counts[stage],
-    /** The stages as `status` shows them. */
-    stages(): StageCounts {
-      const { due: _, ...stages } = counts;
+    /**
+     * The stages as `status` shows them. Some deliveries may have ended after the ledger was read.
+     *
+     * @param left how many deliveries are due or being sent in the ledger
+     */
+    stages(left: number): StageCounts {
       const times = [...entries.values()].flatMap(({ stage, since }) => (stage === 'inFlight' ? since : []));
-      return { ...stages, inFlightSince: times.length === 0 ? null : Math.min(...times) };
+      const inFlightSince = times.length === 0 ? null : Math.min(...times);
+      return { ...counts, due: Math.max(0, left - entries.size), inFlightSince };
     },
 
     /** How many more new products, or how many more other deliveries, may be enqueued. */

@@ -141,8 +141,8 @@ export function createEngine(options: EngineOptions) {
 
   return {
     wake,
-    /** How many deliveries are in each stage now. */
-    stages: () => window.stages(),
+    /** The number of deliveries in each stage. See the window. */
+    stages: (left: number) => window.stages(left),
     async start() {
       // Jobs of an earlier process are dropped. Their deliveries are enqueued again from the ledger if they are still
       // due.

@@ -11,6 +11,7 @@ import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
+import { createWake } from '../lib/wake.ts';
 import type { Slot } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { RetryBudget } from './admission/retry-budget.ts';
@@ -48,24 +49,16 @@ const GROUP_MAX = 48;
  * @param options.underWay how many requests have no answer yet
  */
 export function createAnswers({ underWay, clock }: { underWay: () => number; clock: Clock }) {
+  const wake = createWake(clock);
   let gathered: Answered[] = [];
   let isClosed = false;
   let isLingering = false;
-  /** Wakes `next` from its wait. */
-  let notify: () => void = () => undefined;
   /** How long the requests of the last group took. */
   let usualMs = Number.POSITIVE_INFINITY;
 
   function isWorthWaiting(): boolean {
     const expected = (underWay() * LINGER_MS) / Math.max(LINGER_MS, usualMs);
     return gathered.length < GROUP_MAX && expected >= EXPECTED_MIN;
-  }
-
-  /** Resolves at the next answer. */
-  function changed(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    notify = resolve;
-    return promise;
   }
 
   /**
@@ -75,27 +68,23 @@ export function createAnswers({ underWay, clock }: { underWay: () => number; clo
   async function linger(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     if (!isWorthWaiting()) return;
-    const timer = new AbortController();
-    const late = clock.sleep(LINGER_MS, timer.signal);
     isLingering = true;
-    let isLate = false;
-    void late.then(() => {
-      isLate = true;
-      notify();
-    });
-    while (!isLate && isWorthWaiting()) await changed();
+    wake.look();
+    await wake.rest(LINGER_MS);
     isLingering = false;
-    timer.abort('ended');
   }
 
   return {
     add(one: Answered) {
       gathered.push(one);
-      if (!isLingering || !isWorthWaiting()) notify();
+      if (!isLingering || !isWorthWaiting()) wake.wake();
     },
     /** Resolves to the next group of answers, after a short wait for more. Resolves to an empty group after `close`. */
     async next(): Promise<Answered[]> {
-      while (gathered.length === 0 && !isClosed) await changed();
+      while (gathered.length === 0 && !isClosed) {
+        wake.look();
+        await wake.rest(null);
+      }
       if (gathered.length > 0) await linger();
       const group = gathered;
       gathered = [];
@@ -104,7 +93,7 @@ export function createAnswers({ underWay, clock }: { underWay: () => number; clo
     },
     close() {
       isClosed = true;
-      notify();
+      wake.wake();
     },
   };
 }

@@ -17,19 +17,13 @@ export function createWake(clock: Pick<Clock, 'sleep'>) {
     look(): void {
       isWoken = false;
     },
-    /** Resolves after `ms` milliseconds, or as soon as `wake` was called since `look`. */
-    async rest(ms: number): Promise<void> {
-      if (isWoken) return;
-      timer = new AbortController();
-      await clock.sleep(ms, timer.signal);
-      timer = null;
-    },
-    /** Resolves as soon as `wake` was called since `look`, however long that takes. */
-    async untilWoken(): Promise<void> {
+    /** Resolves as soon as `wake` was called since `look`, and after `ms` milliseconds at the latest; null for no limit. */
+    async rest(ms: number | null): Promise<void> {
       if (isWoken) return;
       timer = new AbortController();
       const { signal } = timer;
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      if (ms === null) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      else await clock.sleep(ms, signal);
       timer = null;
     },
   };

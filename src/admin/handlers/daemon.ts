@@ -46,7 +46,7 @@ export const deliveryStages: Handler<Record<string, never>, StageCounts> = {
   isRead: true,
   isLook: true,
   request: z.strictObject({}),
-  handle: async (_request, { runtime }) => runtime.engine.stages(),
+  handle: async (_request, { runtime }) => runtime.engine.stages((await runtime.reads.openDeliveries()).left),
 };
 
 /** The longest mute. To stop the notices of an alert for ever, turn it off in the config. */

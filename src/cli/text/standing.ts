@@ -146,19 +146,7 @@ export function refusedLines(refused: readonly RefusedWork[], paint: Paint): str
 }
 
 /** The deliveries of a daemon by stage. */
-export type Deliveries = StageCounts & { due: number };
-
-/**
- * Adds the deliveries that are in no later stage. Some may have ended between the answer of the daemon and the read of the ledger.
- *
- * @param left how many deliveries are due or being sent in the ledger
- */
-export function withDue(stages: StageCounts, left: number): Deliveries {
-  const { enqueued, received, admitted, inFlight } = stages;
-  return { due: Math.max(0, left - enqueued - received - admitted - inFlight), ...stages };
-}
-
-export function deliveriesLine({ inFlightSince, ...counts }: Deliveries): string {
+export function deliveriesLine({ inFlightSince, ...counts }: StageCounts): string {
   const shown = Object.entries(counts).map(
     ([stage, n]) => `${formatCount(n)} ${stage === 'inFlight' ? 'in flight' : stage}`,
   );

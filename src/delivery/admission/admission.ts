@@ -56,12 +56,6 @@ export function createAdmission(options: AdmissionOptions) {
   const slots = createSlots(options.connections);
   const members = createImportMembers({ window, bulk });
 
-  /** Rests for a while, as a timer counts it: in whole milliseconds. Nothing is sent before the first delivery is received. */
-  async function rest(ms: number): Promise<void> {
-    if (window.count('received') === 0) await wake.untilWoken();
-    else await wake.rest(Number.isFinite(ms) ? Math.ceil(ms) : POLL_MS);
-  }
-
   /**
    * Removes a delivery from the queue without sending it. It may have been the next probe of its scope, so admission
    * runs again at once and chooses another probe.
@@ -175,7 +169,10 @@ export function createAdmission(options: AdmissionOptions) {
         });
         const { admitted, waitMs } = await admitNow(abort);
         if (admitted.length > 0) return admitted;
-        if (waitMs > 0 && !abort.aborted) await rest(waitMs);
+        if (waitMs === 0 || abort.aborted) continue;
+        // Timers count whole milliseconds, so a fraction of one is rounded up.
+        const restMs = Number.isFinite(waitMs) ? Math.ceil(waitMs) : POLL_MS;
+        await wake.rest(window.count('received') > 0 ? restMs : null);
       }
       return [];
     },

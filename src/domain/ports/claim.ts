@@ -40,6 +40,12 @@ export interface ClaimedRequest extends ClaimName, EncodedWrite {
   members: ClaimedDelivery[];
 }
 
+/** A claimed request, as the ledger returns it. */
+export interface NewClaim extends ClaimedRequest {
+  /** The index of the list that the claim has made the request for. */
+  list: number;
+}
+
 export interface ClaimedDelivery extends DueDelivery {
   /** The natural key that is sent; null if there is none. */
   naturalKey: string | null;

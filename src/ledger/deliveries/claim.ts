@@ -5,7 +5,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import { changedFields, wholePayload } from '../../domain/delivery/reconcile.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { hasRefs, type RefRole } from '../../domain/item.ts';
-import type { ClaimedRequest, ToClaim } from '../../domain/ports/claim.ts';
+import type { NewClaim, ToClaim } from '../../domain/ports/claim.ts';
 import type { EncodedWrite, Write } from '../../domain/ports/target.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { suspendedCreates } from '../contact/contact.ts';
@@ -37,10 +37,10 @@ const SQL = {
   refs: statement<[string], RefRow>(SELECT_LISTED_REFS),
 };
 
-export function claim(tx: Tx, lists: readonly ToClaim[]): ClaimedRequest[] {
+export function claim(tx: Tx, lists: readonly ToClaim[]): NewClaim[] {
   const due = claimable(tx, lists);
   const refs = readRefs(tx, due.flat());
-  const claimed: ClaimedRequest[] = [];
+  const claimed: NewClaim[] = [];
   const fresh: RequestRow[] = [];
   const kept: number[] = [];
   const waiting: DeliveryRow[] = [];
@@ -48,6 +48,8 @@ export function claim(tx: Tx, lists: readonly ToClaim[]): ClaimedRequest[] {
   const imports = keptImports(tx, importsOf(due));
   const inImports = new Set<number>();
   const firstId = nextRequestId(tx);
+  /** The index of the list whose requests are made now. */
+  let at = 0;
 
   const add = (request: RequestRow, isKept: boolean, rows: readonly DeliveryRow[]): void => {
     const { id, operation, idempotencyKey: key, path, body } = request;
@@ -61,7 +63,7 @@ export function claim(tx: Tx, lists: readonly ToClaim[]): ClaimedRequest[] {
       members.push({ id: row.id, state: row.state, request: id, place: isImport ? place : null, form });
     });
     const taken = rows.map((row) => (isImport ? claimedMember(tx, row, isKept) : claimedDelivery(row)));
-    claimed.push({ request: id, sends, operation, path, body, idempotencyKey: key, members: taken });
+    claimed.push({ list: at, request: id, sends, operation, path, body, idempotencyKey: key, members: taken });
   };
 
   const addSingle = (row: DeliveryRow): void => {
@@ -92,7 +94,8 @@ export function claim(tx: Tx, lists: readonly ToClaim[]): ClaimedRequest[] {
     else add(gathered.request, false, gathered.rows);
   };
 
-  due.forEach((list, at) => {
+  due.forEach((list, index) => {
+    at = index;
     const [first, ...others] = list;
     if (first === undefined) return;
     const same = others.filter(({ operation }) => operation === first.operation);

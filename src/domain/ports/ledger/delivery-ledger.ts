@@ -1,6 +1,6 @@
 import type { Operation } from '../../delivery/operation.ts';
 import type { Reason } from '../../delivery/reason.ts';
-import type { ClaimedRequest, ToClaim } from '../claim.ts';
+import type { NewClaim, ToClaim } from '../claim.ts';
 import type { RequestSettlement, Settled } from '../decision.ts';
 import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../due.ts';
 
@@ -47,9 +47,10 @@ export interface DeliveryLedger {
   countSuspended(suspended: SuspendedWork): Promise<{ due: number; unconfirmed: number }>;
   /**
    * Marks deliveries as sending. A delivery that is not due under the named revision, or may not be sent now, is left out.
-   * A list without deliveries gives no request. Call it before any network I/O. Claims and settles share their fsyncs.
+   * A list without deliveries gives no request. The members of an import that is sent again may be in other lists, or in
+   * none. Call it before any network I/O. Claims and settles share their fsyncs.
    */
-  claim(requests: readonly ToClaim[]): Promise<ClaimedRequest[]>;
+  claim(lists: readonly ToClaim[]): Promise<NewClaim[]>;
   /**
    * Commits the new states of deliveries, stages newer payloads, and releases deliveries that waited for these items.
    * Returns one entry for each settlement, in the same order.
