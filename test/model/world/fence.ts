@@ -168,7 +168,7 @@ export function createFence({
 const AT_ONCE_MAX = 5_000;
 
 /** Calls that return no promise. */
-const SYNCHRONOUS: ReadonlySet<PropertyKey> = new Set(['now', 'ticks']);
+const SYNCHRONOUS: ReadonlySet<PropertyKey> = new Set(['now', 'ticks', 'pendingSources']);
 
 /** Calls that hand a change of the desired state to the ledger. */
 const CHANGES: ReadonlySet<string> = new Set(['stagePage', 'askForPassports']);
