@@ -17,12 +17,12 @@
 //
 //   move       who makes it
 //   enqueue    dispatcher: a job names the delivery.
-//   receive    job intake: the job has come, and there is room. Dispatcher, without a job: a person waits for the
-//              delivery, or it is a sample.
+//   receive    dispatcher: the job has come, and there is room. Without a job: a person waits for the delivery, or it is
+//              a sample.
 //   admit      admission: the request may be sent at once.
 //   putBack    claims: the ledger cannot be written, or the import takes fewer deliveries. They become the first again.
 //   claim      claims: the claim is durable. From each stage, because an import that is sent again brings its members.
-//   lose       job intake: the queue has lost the job. Dispatcher: the job could not be enqueued.
+//   lose       dispatcher: the queue has lost the job, or the job could not be enqueued.
 //   end        settling: the outcome is stored. Admission: it must not be sent now, or is not due any more. Claims: it
 //              cannot be claimed. Stop: it is not sent by this process.
 //

@@ -1,18 +1,29 @@
 // The life of a delivery, one intended write at the API:
 //
-//   staged ──► waiting ──► due ──► sending ──► delivered
-//                 ▲         ▲ │        │
-//                 └─────────┘ │        ├──► in_doubt ──► due | delivered | blocked | rejected | parked
-//                             │        ├──► blocked | rejected | parked
-//                             │        └──► due            (429, 503, never sent, denied, returned)
-// ├─ rejected, if the delivery cannot be attempted
-//                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
+//                 ┌────────┐ ┌───────────────┐ 429, 503, never sent, denied, returned
+//                 ▼        │ ▼               │
+//   staged ──► waiting ──► due ──► sending ──┼──► delivered
+//                                            ├──► blocked | rejected | parked
+//                                            └──► in_doubt ──► due | delivered | blocked | rejected | parked
+//
+// The picture shows what happens to a delivery that is sent. This list has every change of a state:
+//
+//   waiting ──► due | in_doubt | superseded
+//   due ──► waiting | sending | in_doubt | rejected | superseded
+//   sending ──► due | in_doubt | delivered | blocked | rejected | parked
+//   in_doubt ──► due | delivered | blocked | rejected | parked
+//   blocked ──► delivered | rejected | superseded
+//   rejected ──► in_doubt | delivered | superseded
+//   parked ──► delivered | rejected | superseded
 //
 // `waiting`: a ref has no remote id yet. `in_doubt`: unconfirmed, the request was sent, and no answer or list has confirmed
 // its effect.
 // `sending` is committed before the first byte is sent, so after a crash the request may have reached the API, and the
 // delivery is unconfirmed. An item has at most one open delivery (I3). While this delivery is sending or unconfirmed, a
 // change of the item is only stored. The next delivery is staged when this one is settled.
+//
+// A delivery that cannot be attempted is rejected before it is sent. A newer revision supersedes a delivery only if
+// nothing of it is in flight and nothing of it has arrived.
 //
 // A person may make a blocked, rejected or parked change by hand at the platform and settle the delivery as delivered. A
 // delivery that a person ends otherwise is superseded until the item's desired content changes.
