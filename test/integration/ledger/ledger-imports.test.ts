@@ -142,6 +142,18 @@ it('a kept import is sent again once the last of its members is due, and no memb
   expect(await claimDue()).toEqual([['1', '2', '3'], [['1', '2', '3']]]);
 });
 
+it('a claim names the list of each request, also of an import whose members are in several lists', async () => {
+  await stage('B');
+  const first = await claimFirst();
+  await settle(first, DOUBT, { keep: true });
+  await settle(first, RESEND, { keep: true });
+  const [one, two, three] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
+  if (one === undefined || two === undefined || three === undefined) expect.unreachable();
+  const lists = [together([{ ...one, revision: 9 }]), together([two]), together([three])];
+  const claimed = await fixture.ledger.claim(lists);
+  expect(claimed.map((request) => [request.list, keysOf(request)])).toEqual([[1, ['1', '2', '3']]]);
+});
+
 it('a kept import stays after the end of the process', async () => {
   await stage('B');
   const first = await claimFirst();
