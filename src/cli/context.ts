@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Admin, Handler, PlatformContext } from '../admin/handler.ts';
+import type { Admin, PlatformContext } from '../admin/handler.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { Needs } from '../config/unread-settings.ts';
@@ -8,6 +8,7 @@ import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { type OpenedViews, openViews } from '../daemon/views/open-views.ts';
+import type { StageCounts } from '../delivery/delivery-window.ts';
 import { fault } from '../domain/faults.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
@@ -51,8 +52,8 @@ export interface CommandContext {
     command: string,
     use: (admin: Admin<PlatformContext>) => Promise<T>,
   ): Promise<T>;
-  /** Asks the daemon for what its memory has. Null if no daemon of this version and target answers soon. */
-  lookAtDaemon<Result>(config: RuntimeConfig, handler: Handler<Record<string, never>, Result>): Promise<Result | null>;
+  /** Asks the daemon for its deliveries by stage. Null if no daemon of this version and target answers soon. */
+  deliveryStages(config: RuntimeConfig): Promise<StageCounts | null>;
   /** Reads the ledger while another process may write it. `look` gets null if there is no ledger yet. */
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Sends requests to the API while another process may hold the ledger. */
@@ -182,14 +183,15 @@ export function createContext(options: {
         use(createPlatformAdmin({ platform: { ...reader, list: (...request) => target.list(...request) }, abort })),
       );
     },
-    async lookAtDaemon(config, handler) {
+    async deliveryStages(config) {
       const { socketPlace } = await import('../admin/wire.ts');
       if (!existsSync(socketPlace(config).path)) return null;
       const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
+      const { deliveryStages } = await import('../admin/handlers/daemon.ts');
       if (!(await reachDaemon(config)).reachable) return null;
       const asked = { config, version: options.package.version, command: 'status', onOtherConfig: () => undefined };
       const client = createChannelClient({ ...asked, signal: new AbortController().signal, silentMs: LOOK_MS });
-      return client.run(handler, {}).catch(() => null);
+      return client.run(deliveryStages, {}).catch(() => null);
     },
     async withViews(config, look) {
       const opened = openViews(config);

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { deliveryStages } from '../admin/handlers/daemon.ts';
 import { createSourcePauses } from '../daemon/schedules/source-pauses.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { nextRunsOf } from '../daemon/views/next-runs.ts';
@@ -34,7 +33,7 @@ import { missedLines } from './text/row-lines.ts';
 import {
   careLines,
   contactDocument,
-  deliveriesLine,
+  deliveriesLines,
   guardWarnings,
   itemLines,
   noLedgerText,
@@ -133,7 +132,7 @@ async function status(context: CommandContext): Promise<number> {
         dueRuns: Object.keys((await reads.daemonNote('dueRuns')) ?? {}),
       },
       queue: await queueOf(ledger, context, config),
-      deliveries: await context.lookAtDaemon(config, deliveryStages),
+      deliveries: await context.deliveryStages(config),
     };
   }
 
@@ -320,8 +319,7 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const isScheduled = found.sources.some(({ nextRunAt }) => nextRunAt !== null);
   const zoneLine = `times are in ${zone}${isScheduled ? '; next runs start while a daemon runs' : ''}`;
-  output.print(`  ${paint('dim', zoneLine)}`, '', queueLine(found.queue));
-  if (found.deliveries !== null) output.print(deliveriesLine(found.deliveries));
+  output.print(`  ${paint('dim', zoneLine)}`, '', queueLine(found.queue), ...deliveriesLines(found.deliveries));
   if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
   const care = careLines(found.notes, found.sources, config.backups !== null);
   if (care.length > 0) output.print('', ...care);

@@ -146,9 +146,10 @@ export function refusedLines(refused: readonly RefusedWork[], paint: Paint): str
 }
 
 /** The deliveries of a daemon by stage. */
-export function deliveriesLine({ inFlightSince, ...counts }: StageCounts): string {
-  const shown = Object.entries(counts).map(
-    ([stage, n]) => `${formatCount(n)} ${stage === 'inFlight' ? 'in flight' : stage}`,
-  );
-  return `Deliveries: ${shown.join(', ')}${inFlightSince === null ? '' : `, the first since ${formatTime(inFlightSince)}`}`;
+export function deliveriesLines(deliveries: StageCounts | null): string[] {
+  if (deliveries === null) return [];
+  const { inFlightSince, inFlight, ...others } = deliveries;
+  const shown = Object.entries({ ...others, 'in flight': inFlight }).map(([stage, n]) => `${formatCount(n)} ${stage}`);
+  const since = inFlightSince === null ? '' : `, the first since ${formatTime(inFlightSince)}`;
+  return [`Deliveries: ${shown.join(', ')}${since}`];
 }
