@@ -118,11 +118,8 @@ export function createDelivery(options: DeliveryOptions) {
   const deadLetter = createDeadLetter(options);
   const claims = createClaims({ ...parts, window, deadLetter });
   const path = createDeliveryPath({ ...parts, readable, window, dispatcher, admission, claims, deadLetter });
-  const engine = createEngine({
-    ...{ ...parts, window, dispatcher, claims, path, unconfirmed, contact, recheck, passports },
-    suspended,
-    failedJobs,
-  });
+  const beside = { unconfirmed, contact, recheck, passports, failedJobs };
+  const engine = createEngine({ ...parts, ...beside, window, dispatcher, claims, path, suspended });
 
   return {
     engine,
