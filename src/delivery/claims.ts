@@ -17,7 +17,7 @@ interface Claimed {
 interface ClaimsOptions {
   ledger: DeliveryLedger;
   health: ApiHealth;
-  window: Pick<DeliveryWindow, 'putBack' | 'claim' | 'end'>;
+  window: DeliveryWindow;
   bulk: BulkImports;
   deadLetter: DeadLetter;
   clock: Clock;

@@ -11,27 +11,21 @@
 import type { Outcome } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
-import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { JobResult, ReceivedJob } from '../domain/ports/queues.ts';
 import type { SentWrite, Target } from '../domain/ports/target.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Admission, Admitted } from './admission/admission.ts';
-import type { ApiHealth } from './admission/api-health.ts';
 import { denialSubjectOf, isScopeDenied } from './admission/authorization.ts';
 import type { Claims } from './claims.ts';
 import type { Wakes } from './delivery-window.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { BulkImports } from './imports/bulk-imports.ts';
 import { createAnswers, createSettling, type SettlingOptions } from './settling.ts';
 
 interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
-  ledger: Pick<DeliveryLedger, 'settle' | 'denialsOf'>;
-  target: Pick<Target, 'send'>;
-  health: ApiHealth;
-  dispatcher: Pick<Dispatcher, 'fill' | 'fillAtOnce' | 'receive'>;
+  target: Target;
+  dispatcher: Dispatcher;
   admission: Admission;
   claims: Claims;
-  bulk: Pick<BulkImports, 'isProof' | 'isTaken' | 'answered'>;
   wakes: Wakes;
 }
 

@@ -20,11 +20,11 @@ interface EngineOptions {
   ledger: DeliveryLedger;
   queues: Queues;
   window: DeliveryWindow;
-  dispatcher: Pick<Dispatcher, 'noticeLostJobs' | 'trouble'>;
+  dispatcher: Dispatcher;
   path: DeliveryPath;
-  claims: Pick<Claims, 'trouble'>;
-  unconfirmed: Pick<UnconfirmedResolver, 'resolve'>;
-  contact: Pick<FirstContact, 'advance' | 'isAtRest'>;
+  claims: Claims;
+  unconfirmed: UnconfirmedResolver;
+  contact: FirstContact;
   health: ApiHealth;
   /** The work that is suspended while the API refuses a scope. */
   suspended: () => SuspendedWork;
@@ -33,8 +33,8 @@ interface EngineOptions {
   wakes: Wakes;
   clock: Clock;
   log: Logger;
-  recheck: Pick<Recheck, 'stageNext'>;
-  passports: Pick<Passports, 'evaluateAtRest'>;
+  recheck: Recheck;
+  passports: Passports;
   /** Called at intervals for work that has to continue beside the engine. */
   eachRound: () => Promise<void>;
   /** True while a source is read or mapped, so that more deliveries may be staged soon. */

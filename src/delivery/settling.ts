@@ -99,11 +99,11 @@ export function createAnswers({ underWay, clock }: { underWay: () => number; clo
 }
 
 export interface SettlingOptions {
-  ledger: Pick<DeliveryLedger, 'settle'>;
-  window: Pick<DeliveryWindow, 'end'>;
-  health: Pick<ApiHealth, 'isWell' | 'hasTakenSince'>;
+  ledger: DeliveryLedger;
+  window: DeliveryWindow;
+  health: ApiHealth;
   retries: RetryBudget;
-  bulk: Pick<BulkImports, 'isProof' | 'isTaken'>;
+  bulk: BulkImports;
   echoes: Echoes;
   /** Whether the list that shows the effect of an operation can be read. */
   readable: (operation: Operation) => Readable;

@@ -27,7 +27,7 @@ export interface Admitted {
 }
 
 interface AdmissionOptions {
-  window: Pick<DeliveryWindow, 'received' | 'count' | 'admit' | 'admitFirst' | 'end'>;
+  window: DeliveryWindow;
   /** How many requests the connections can carry at once, whatever the rate allows. */
   connections: number;
   health: ApiHealth;
@@ -38,7 +38,7 @@ interface AdmissionOptions {
   paused: () => readonly Operation[];
   /** Decides whether products are sent in imports, and how large the imports are. */
   bulk: Pick<BulkImports, 'prepare' | 'sizeMax' | 'fewest' | 'begin'>;
-  wakes: Pick<Wakes, 'admission'>;
+  wakes: Wakes;
   clock: Pick<Clock, 'ticks'>;
 }
 
