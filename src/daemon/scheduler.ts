@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { withAnySignal } from '../lib/with-any-signal.ts';
+import { createWake } from '../lib/wake.ts';
 import { type Cron, createCron } from './cron.ts';
 
 export interface Schedule {
@@ -37,8 +37,8 @@ export function createScheduler(options: {
   log: Logger;
 }) {
   const { startRun, pausedUntil = () => null, onDue = () => {}, clock, log } = options;
-  const abort = new AbortController();
-  let wake = new AbortController();
+  let hasStopped = false;
+  const wake = createWake(clock);
   let crons = cronsOf(options.schedules);
   const next = new Map<string, number | null>();
   /** Runs that are due outside of the schedule, because they waited for the end of a pause or were requested. */
@@ -98,7 +98,8 @@ export function createScheduler(options: {
 
   async function watch(): Promise<void> {
     let latest = clock.now();
-    while (!abort.signal.aborted) {
+    while (!hasStopped) {
+      wake.look();
       const now = clock.now();
       if (now < latest - CORRECTION_MS) {
         log.warn(
@@ -113,8 +114,7 @@ export function createScheduler(options: {
       startDue(now);
       const soonest = Math.min(...[...next.values(), ...due.values()].filter((at) => at !== null));
       const restMs = Math.min(LOOK_MS, Math.max(1, soonest - now));
-      await withAnySignal([abort.signal, wake.signal], (signal) => clock.sleep(restMs, signal));
-      if (wake.signal.aborted) wake = new AbortController();
+      await wake.rest(restMs);
     }
   }
 
@@ -130,13 +130,13 @@ export function createScheduler(options: {
       crons = cronsOf(schedules);
       next.clear();
       plan(clock.now());
-      wake.abort();
+      wake.wake();
     },
     /** Makes a run of the source due now: it begins at once, or when the source's pause ends. */
     request(source: string, why: 'schedule' | 'file' = 'schedule'): void {
       if (why === 'file') ofFiles.add(source);
       due.set(source, clock.now());
-      wake.abort();
+      wake.wake();
     },
     /**
      * When the next scheduled or requested run of the source begins, in milliseconds since the epoch; null if there is
@@ -156,7 +156,8 @@ export function createScheduler(options: {
       return at !== null && at <= startedAt;
     },
     async stop(): Promise<void> {
-      abort.abort();
+      hasStopped = true;
+      wake.wake();
       await running;
     },
   };

@@ -3,7 +3,7 @@ import { fault } from '../../domain/faults.ts';
 import type { AlertCondition, AlertNote, Alerts, ChannelTest } from '../../domain/ports/alerts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { withAnySignal } from '../../lib/with-any-signal.ts';
+import { createWake } from '../../lib/wake.ts';
 import { createAlertBook, type DueNotice } from './alert-book.ts';
 import { type Channel, reasonOf } from './channels.ts';
 import { type AlertFacts, holdingOf } from './conditions.ts';
@@ -52,10 +52,9 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
   const counts = new Map<string, { sent: number; failed: number }>();
   /** When the notices of each channel were sent, the oldest first. */
   const leftAt = new Map<string, number[]>();
-  let alarm = new AbortController();
+  const alarm = createWake(clock);
   let running: Promise<void> = Promise.resolve();
   let lastKept = '';
-  let woken = false;
 
   const ids = (): string[] => channels().map(({ id }) => id);
 
@@ -128,8 +127,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
 
   async function loop(): Promise<void> {
     while (!abort.signal.aborted) {
-      alarm = new AbortController();
-      woken = false;
+      alarm.look();
       try {
         await look();
         await keep();
@@ -142,16 +140,10 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
           'The conditions of the alerts could not be checked. dpp-sync checks them again.',
         );
       }
-      if (woken) continue;
       const nextAt = book.nextAt(ids(), clock.now());
       const restMs = nextAt === null ? LOOK_MS : Math.min(LOOK_MS, Math.max(50, nextAt - clock.now()));
-      await withAnySignal([abort.signal, alarm.signal], (signal) => clock.sleep(restMs, signal));
+      await alarm.rest(restMs);
     }
-  }
-
-  function wake(): void {
-    woken = true;
-    alarm.abort('woken');
   }
 
   async function changeMute(id: string, until: number | null): Promise<void> {
@@ -159,16 +151,17 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
       throw fault('usage', `There is no alert ${id}.`, { suggestion: 'See the alerts: dpp-sync alerts list' });
     }
     await keep();
-    wake();
+    alarm.wake();
   }
 
   return {
     start() {
       running = loop();
     },
-    wake,
+    wake: () => alarm.wake(),
     async stop() {
       abort.abort();
+      alarm.wake();
       await running;
     },
     sent: () => counts,
