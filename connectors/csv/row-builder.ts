@@ -2,8 +2,8 @@ import {
   createDecimalReader,
   decimalIssue,
   encodingIssues,
-  type Issue,
   type JsonObject,
+  type OwnIssue,
   RAW_FIELD,
   type SourceRow,
 } from '../../src/sdk/index.ts';
@@ -79,7 +79,7 @@ export function createRowBuilder(context: RowContext, scanner: RecordScanner): (
   };
 }
 
-function addIssues(row: SourceRow, issues: Issue[]): void {
+function addIssues(row: SourceRow, issues: OwnIssue[]): void {
   if (issues.length > 0) row.issues = [...(row.issues ?? []), ...issues];
 }
 
@@ -95,7 +95,7 @@ function countIssue(
   names: readonly string[],
   needed: number,
   line: number,
-): Issue | undefined {
+): OwnIssue | undefined {
   const nameless = values.findIndex((value, index) => value !== '' && (names[index] ?? '') === '');
   if (values.length >= needed && nameless === -1) return undefined;
   const found = `Line ${line} has ${values.length} ${values.length === 1 ? 'value' : 'values'}`;
@@ -105,11 +105,10 @@ function countIssue(
       values.length < needed || values.length > names.length
         ? `${found}, but ${names.length} ${names.length === 1 ? 'column is' : 'columns are'} expected.`
         : `${found}, and column ${nameless + 1} with a value has no name in the header.`,
-    cure: 'Put values that have a delimiter or a line end into quotes. Check the options delimiter and quote too.',
   };
 }
 
-function defectIssue(defect: Defect, line: number, column: string | undefined, dialect: Dialect): Issue {
+function defectIssue(defect: Defect, line: number, column: string | undefined, dialect: Dialect): OwnIssue {
   const field = column === undefined || column === '' ? {} : { field: column };
   const where = column === undefined || column === '' ? `line ${line}` : `column ${column} of the row at line ${line}`;
   switch (defect) {
@@ -118,7 +117,6 @@ function defectIssue(defect: Defect, line: number, column: string | undefined, d
         code: 'row.quote',
         message: `A value without quotes around it has a quote inside, in ${where}.`,
         ...field,
-        cure: 'Put the value in quotes and double the quote inside, or set `quote: null` if the file has no quoted values.',
       };
     case 'text-after-quote':
       return {

@@ -2,8 +2,8 @@ import {
   createDecimalReader,
   decimalIssue,
   encodingIssues,
-  type Issue,
   type JsonObject,
+  type OwnIssue,
   RAW_FIELD,
   type SourceRow,
   withoutTextFormula,
@@ -31,7 +31,7 @@ export function createRowBuilder({ file, encoding, layout }: RowContext): (recor
   const read = createReader(columns, layout);
   const readParent = parent === undefined ? undefined : createReader(parent.columns, layout);
   const end = Math.max(...columns.map(endOf));
-  let above: { fields: JsonObject; issues: Issue[] } | undefined;
+  let above: { fields: JsonObject; issues: OwnIssue[] } | undefined;
 
   return ({ text, line, isCutOff, isTooLong }) => {
     const place = { file, line };
@@ -68,7 +68,7 @@ function isLonger(prefix: string | undefined, other: string): boolean {
   return prefix !== undefined && prefix.length > other.length;
 }
 
-type Reader = (text: string) => { fields: JsonObject; issues: Issue[] };
+type Reader = (text: string) => { fields: JsonObject; issues: OwnIssue[] };
 
 function createReader(columns: readonly Column[], { trim, decimalMark }: Layout): Reader {
   const toDecimal = createDecimalReader(decimalMark);
@@ -78,7 +78,7 @@ function createReader(columns: readonly Column[], { trim, decimalMark }: Layout)
   const template = JSON.parse(`{${cuts.map(({ name }) => `${JSON.stringify(name)}:""`).join()}}`) as JsonObject;
   return (text) => {
     const fields: JsonObject = { ...template };
-    const issues: Issue[] = [];
+    const issues: OwnIssue[] = [];
     for (const { name, start, end, type, decimals } of cuts) {
       const value = trimmed(text.slice(start, end));
       if (type === 'date') fields[name] = /^0*$/.test(value.trim()) ? '' : value;
@@ -104,7 +104,7 @@ function withMark(number: string, decimals: number): string {
   return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
 
-function tooLong(line: number, max: number): Issue {
+function tooLong(line: number, max: number): OwnIssue {
   return {
     code: 'row.length',
     message: `The record at line ${line} is longer than ${max} characters.`,
@@ -112,18 +112,16 @@ function tooLong(line: number, max: number): Issue {
   };
 }
 
-function cutOff(line: number): Issue {
+function cutOff(line: number): OwnIssue {
   return {
     code: 'row.cut',
     message: `The record at line ${line} is the last record and is shorter than its columns, so the file may be cut off.`,
-    cure: 'Export the file again.',
   };
 }
 
-function noParent(line: number, prefix: string): Issue {
+function noParent(line: number, prefix: string): OwnIssue {
   return {
     code: 'row.parent',
     message: `No record that begins with ${JSON.stringify(prefix)} is above the record at line ${line}.`,
-    cure: 'Check the prefix of `parent`, and the order of the records in the export.',
   };
 }

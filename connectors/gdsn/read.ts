@@ -1,10 +1,10 @@
 import {
   type FileRequest,
-  type Issue,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   type OpenFile,
+  type OwnIssue,
   type Page,
   readXmlPages,
   type SourceRow,
@@ -41,10 +41,9 @@ export function readMessage(
   return readXmlPages(file, { ...reading, encoding, entities, maxRecordBytes }, signal, rowsOf);
 }
 
-const NO_ITEM: Issue = {
+const NO_ITEM: OwnIssue = {
   code: 'row.item',
   message: 'The document command has no trade item in a catalogue item notification.',
-  cure: 'Set the path of the stream to messages of catalogue items only, or write the message again.',
 };
 
 function itemRows(

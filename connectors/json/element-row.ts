@@ -1,9 +1,9 @@
 import {
   damagedFields,
   damageIssue,
-  type Issue,
   type JsonObject,
   type JsonValue,
+  type OwnIssue,
   type Place,
   parseExactly,
   RAW_FIELD,
@@ -77,7 +77,7 @@ export function* elementRows(element: Element, rules: ElementRules, search: Reco
   }
 }
 
-function limitIssue({ tooLong, deepest }: Element, { maxRecordBytes, inner }: ElementRules): Issue | undefined {
+function limitIssue({ tooLong, deepest }: Element, { maxRecordBytes, inner }: ElementRules): OwnIssue | undefined {
   if (tooLong) {
     return {
       code: 'row.length',
@@ -89,12 +89,11 @@ function limitIssue({ tooLong, deepest }: Element, { maxRecordBytes, inner }: El
   return {
     code: 'row.depth',
     message: `The element is nested ${deepest} levels deep; the limit is ${DEPTH_MAX}.`,
-    cure: 'Set `at` to the list of records that is deeper in the document, or export records with fewer levels.',
   };
 }
 
 /** The issues of an element as a whole. They apply to each record in it. */
-function textIssues(text: string, value: JsonValue, members: number): Issue[] {
+function textIssues(text: string, value: JsonValue, members: number): OwnIssue[] {
   if (countMembers(value) !== members) {
     const name = repeatedName(text);
     return [
@@ -102,7 +101,6 @@ function textIssues(text: string, value: JsonValue, members: number): Issue[] {
         code: 'row.duplicate',
         message: `An object in the element has the name ${JSON.stringify(name ?? '')} more than once, so the value of this name is not certain.`,
         ...(name === undefined ? {} : { field: name }),
-        cure: 'Change the export so that each object has each name only once.',
       },
     ];
   }
@@ -112,7 +110,7 @@ function textIssues(text: string, value: JsonValue, members: number): Issue[] {
 interface RecordContext {
   place: Place;
   text: string;
-  issues: readonly Issue[];
+  issues: readonly OwnIssue[];
   rules: ElementRules;
   search: RecordSearch | null;
 }
@@ -122,7 +120,6 @@ function recordRow(value: JsonValue, { place, text, issues, rules, search }: Rec
     return brokenRow(place, text, {
       code: 'row.object',
       message: `The element is ${kindOf(value)}, but an object is expected.`,
-      cure: 'Set `at` to a list of objects.',
     });
   }
   if (!matches(value, rules.where)) {
@@ -145,7 +142,6 @@ function nestedRow(record: NestedRecord, context: RecordContext): SourceRow | nu
     return brokenRow(place, context.text.slice(0, RAW_CHARACTERS_MAX), {
       code: 'row.list',
       message: `The value at ${place.path} is ${kindOf(record.value)}, but ${record.expected} is expected.`,
-      cure: 'Correct `at`, or let the source system write a list.',
     });
   }
   const row = recordRow(record.value, { ...context, place });
@@ -160,7 +156,7 @@ function nestedRow(record: NestedRecord, context: RecordContext): SourceRow | nu
   return row;
 }
 
-function tooLongIssue(name: string): Issue {
+function tooLongIssue(name: string): OwnIssue {
   return {
     code: 'row.parent',
     message: `The value for ${name} from outside the record is too long to be copied into every row.`,
@@ -169,21 +165,20 @@ function tooLongIssue(name: string): Issue {
   };
 }
 
-function takenIssue(name: string): Issue {
+function takenIssue(name: string): OwnIssue {
   return {
     code: 'row.duplicate',
     message: `The record has a member ${name}, but \`parent\` gives the same name to a value from outside the record.`,
     field: name,
-    cure: 'In `parent`, choose another name for the value from outside.',
   };
 }
 
 /** The row of an element that has no usable fields. */
-export function brokenRow(place: Place, raw: string, issue: Issue): SourceRow {
+export function brokenRow(place: Place, raw: string, issue: OwnIssue): SourceRow {
   return { fields: { [RAW_FIELD]: raw }, place, issues: [issue] };
 }
 
-function encodingIssues(value: JsonObject): Issue[] {
+function encodingIssues(value: JsonObject): OwnIssue[] {
   return damagedFields(value).map((field) =>
     damageIssue({
       field,

@@ -102,7 +102,6 @@ function brokenLine({ place, bytes }: Element, error: SyntaxError): SourceRow {
   return brokenRow(place, bytes.toString('utf8'), {
     code: 'row.json',
     message: `Line ${place.line ?? 0} is not valid JSON: ${error.message}.`,
-    cure: 'Each line must be one complete JSON value. For a document over several lines set `format: array`.',
   });
 }
 

@@ -1,10 +1,10 @@
 import {
   type FileRequest,
-  type Issue,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   type OpenFile,
+  type OwnIssue,
   type Page,
   readXmlPages,
   type SourceRow,
@@ -74,12 +74,11 @@ function rowOf(found: FoundSegment, idoc: JsonObject, { fields, parent }: Stream
   return taken.length === 0 ? { fields: row } : { fields: row, issues: taken.map(takenIssue) };
 }
 
-function takenIssue(name: string): Issue {
+function takenIssue(name: string): OwnIssue {
   return {
     code: 'row.duplicate',
     message: `The segment has a field ${name}, but \`parent\` gives the same name to a value from outside the segment.`,
     field: name,
-    cure: 'In `parent`, choose another name for the value from outside.',
   };
 }
 

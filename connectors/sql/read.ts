@@ -2,9 +2,9 @@ import {
   createPageBuffer,
   damagedFields,
   damageIssue,
-  type Issue,
   type JsonObject,
   type JsonValue,
+  type OwnIssue,
   PAGE_BYTES_MAX,
   PAGE_ROWS_MAX,
   type Page,
@@ -185,7 +185,7 @@ function orderedRow({ stream, plan }: Read, by: readonly Column[], values: reado
   return { row, at: placeOf(by), bytes };
 }
 
-function issueOf(field: string, fields: JsonObject): Issue {
+function issueOf(field: string, fields: JsonObject): OwnIssue {
   const message = `Column ${field} holds text that is not valid in the encoding of the database, or was damaged before it was stored.`;
   const cure = 'Correct the text in the database, or convert the column in the query.';
   return damageIssue({ field, message, cure }, textOf(fields[field]));

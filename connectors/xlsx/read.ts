@@ -5,9 +5,9 @@ import {
   damageIssue,
   type FoundColumns,
   type HeaderCandidate,
-  type Issue,
   type JsonObject,
   type OpenFile,
+  type OwnIssue,
   type Page,
   type SourceRow,
   type SpreadsheetContext,
@@ -255,7 +255,7 @@ function createRowBuilder(context: RowContext): (row: RawRow) => SourceRow | nul
 
   return ({ number, cells }) => {
     const fields: JsonObject = { ...template };
-    let issues: Issue[] | undefined;
+    let issues: OwnIssue[] | undefined;
     let isBlank = true;
     for (const cell of cells) {
       const { column } = cell;
@@ -286,7 +286,7 @@ function cellOf(column: number, row: number, sheet: string): string {
   return `Cell ${columnLettersOf(column)}${row} of the sheet ${sheet}`;
 }
 
-function encodingIssue(field: string, value: string, cell: string): Issue {
+function encodingIssue(field: string, value: string, cell: string): OwnIssue {
   const message = `${cell} holds text that is not valid, or was damaged before it was exported.`;
   return damageIssue({ field, message, cure: 'Export the file from the source system again.' }, value);
 }

@@ -8,7 +8,7 @@ import { ITEM_KINDS, type SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { writtenKey } from '../domain/record.ts';
-import { kindWord } from '../domain/words.ts';
+import { kindWord } from '../domain/words/names.ts';
 import type { Fault } from '../lib/errors.ts';
 import { shellWord } from '../lib/text/shell-word.ts';
 import { suggest } from '../lib/text/suggest.ts';

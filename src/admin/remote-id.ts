@@ -7,7 +7,7 @@ import type { SubjectKind } from '../domain/item.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
 import type { NamedDelivery } from '../domain/ports/unconfirmed.ts';
-import { kindWord } from '../domain/words.ts';
+import { kindWord } from '../domain/words/names.ts';
 import type { JsonValue } from '../lib/json.ts';
 
 type Opened = Runtime;

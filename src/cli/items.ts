@@ -5,14 +5,14 @@ import { standingAsked } from '../daemon/views/standing.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemFilter, ItemState, ItemSummary } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
-import { kindWord, stateWord } from '../domain/words.ts';
+import { kindWord, STATES_IN_ORDER, stateWord } from '../domain/words/names.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { itemDocument } from './text/documents.ts';
 import { decidedLines } from './text/item-lines.ts';
 import { noLedgerText } from './text/standing.ts';
 import { type Cell, type Column, formatTable, type TableStyle } from './text/table.ts';
-import { formatValue, STATE_COLOURS, STATES_IN_ORDER } from './text/words.ts';
+import { formatValue, STATE_COLOURS } from './text/words.ts';
 
 interface ItemsOptions {
   state?: NonNullable<ItemFilter['state']>;

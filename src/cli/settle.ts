@@ -11,7 +11,7 @@ import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { type Resolution, SETTLE_STATES, type SettleState } from '../domain/delivery/manual-resolution.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
-import { kindWord, stateWord } from '../domain/words.ts';
+import { kindWord, stateWord } from '../domain/words/names.ts';
 import { subjectKind } from './arguments.ts';
 import { confirmed } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';

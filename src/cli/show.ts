@@ -1,22 +1,16 @@
 import { Argument, type Command } from 'commander';
 import { findPastedItem, unknownItem } from '../admin/named.ts';
-import { passportRulesOf } from '../daemon/passport-rules.ts';
-import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
-import type { Reason } from '../domain/delivery/reason.ts';
-import { GUARDED_CHANGE, isGuardedChange } from '../domain/guard-advice.ts';
+import { adviceOnDelivery } from '../domain/advice.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger/ledger-views.ts';
-import type { Reads } from '../domain/ports/ledger/reads.ts';
-import { unmappedCure } from '../domain/unmapped-fields.ts';
-import { eventWord, kindWord, stateWord } from '../domain/words.ts';
+import { eventWord, kindWord, stateWord } from '../domain/words/names.ts';
 import { memberOf } from '../lib/json.ts';
-import { shellValue, shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/shell-word.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { isoTime, itemDocument, reasonDocument } from './text/documents.ts';
 import { fieldList } from './text/item-lines.ts';
-import { nextStepOf } from './text/next-steps.ts';
 import type { Output } from './text/output.ts';
 import { fieldLines } from './text/row-lines.ts';
 import { formatTime, printable } from './text/style.ts';
@@ -51,47 +45,15 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
     if (output.json) {
       const document = {
         ...itemDocument(item),
+        heldBy: reasonDocument(item.heldBy),
         timeline: item.timeline.map((entry) => ({ ...entry, at: isoTime(entry.at) })),
       };
       output.document({ ok: true, item: document, ...(ofProduct ? { passport: passportDocument(passport) } : {}) });
     } else {
-      const step = await ruleStep(item, reads, config);
-      const held = await heldBy(item, reads);
-      const isGuarded = isGuardedChange(item, await reads.guardedReads());
-      output.print(...itemLines(item, { passport, step, held, isGuarded }, output));
+      output.print(...itemLines(item, passport, output));
     }
     return 0;
   });
-}
-
-/** What keeps an item from its first attempt although it is due. */
-interface Held {
-  text: string;
-  reason: Reason;
-}
-
-async function heldBy(item: ItemView, reads: Pick<Reads, 'accessRefusal' | 'suspended'>): Promise<Held | null> {
-  const { kind, state, remoteId, source } = item;
-  if (state !== 'due' || item.reason !== null) return null;
-  const suspended = remoteId === null && source !== null ? await reads.suspended([source]) : [];
-  const unlisted = suspended.find((one) => one.kind === kind)?.reason ?? null;
-  if (unlisted !== null) return { text: unlisted.message, reason: unlisted };
-  const refusal = await reads.accessRefusal(item);
-  return refusal === null
-    ? null
-    : { text: `not sent, because the API refuses other items: ${refusal.message}`, reason: refusal };
-}
-
-/** What to do about a passport that a business rule refuses for a field that no mapping gives; null for all others. */
-async function ruleStep(
-  { kind, key, state, reason }: ItemView,
-  reads: Pick<Reads, 'item'>,
-  config: RuntimeConfig,
-): Promise<string | null> {
-  if (kind !== 'passport' || state !== 'blocked' || reason === null) return null;
-  const record = (await reads.item('product', key))?.record ?? null;
-  const cure = unmappedCure(reason, record, passportRulesOf(config).mappedFields);
-  return cure === null ? null : `${cure} Then run \`dpp-sync sync ${shellWord(record?.source ?? '')}\`.`;
 }
 
 function passportDocument(passport: PassportView | null): object | null {
@@ -100,22 +62,8 @@ function passportDocument(passport: PassportView | null): object | null {
   return { ...rest, reason: reasonDocument(reason), holds: blockers };
 }
 
-/**
- * @param known.step a next step that is more exact than the one for the state of the item, or null
- * @param known.held what keeps the item from its first attempt, or null
- * @param known.isGuarded whether the change may come from a read that the guard holds
- */
-function itemLines(
-  item: ItemView,
-  {
-    passport,
-    step,
-    held,
-    isGuarded,
-  }: { passport: PassportView | null; step: string | null; held: Held | null; isGuarded: boolean },
-  { paint }: Output,
-): string[] {
-  const { kind, key, naturalKey, name, state, missing, released, remoteId, reason, record } = item;
+function itemLines(item: ItemView, passport: PassportView | null, { paint }: Output): string[] {
+  const { kind, key, naturalKey, name, state, missing, released, remoteId, reason, record, heldBy, advice } = item;
   const title = [kindWord(kind), key, ...(naturalKey === null || naturalKey === key ? [] : [`(${naturalKey})`])].join(
     ' ',
   );
@@ -127,11 +75,14 @@ function itemLines(
   ];
   if (reason !== null) {
     const status = reason.status === undefined ? '' : ` (HTTP ${reason.status})`;
-    lines.push(`  reason     ${printable(isGuarded ? GUARDED_CHANGE.reason : reason.message)}${status}`);
+    lines.push(`  reason     ${printable(reason.message)}${status}`);
     for (const [field, message] of Object.entries(reason.fields ?? {}))
       lines.push(`             ${printable(`${field}: ${message}`)}`);
   }
-  if (held !== null) lines.push(`  reason     ${printable(held.text)}`);
+  if (heldBy !== null) {
+    const because = heldBy.code === 'unlisted' ? '' : 'not sent, because the API refuses other items: ';
+    lines.push(`  reason     ${printable(`${because}${heldBy.message}`)}`);
+  }
   if (item.inOtherForm.length > 0) {
     lines.push(
       `  form       ${paint('yellow', `sent in another form than the profile has now: ${fieldList(item.inOtherForm)}`)}`,
@@ -139,7 +90,9 @@ function itemLines(
   }
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
   lines.push(
-    `  next step  ${printable(withKey(isGuarded ? GUARDED_CHANGE.step : (step ?? nextStep({ ...item, reason: reason ?? held?.reason ?? null }, passport)), key))}`,
+    `  means      ${printable([advice.title, ...(advice.meaning === null ? [] : [advice.meaning])].join(' '))}`,
+    `  next step  ${printable(`${advice.cure}${formerWrite(item)}`)}`,
+    ...(advice.command === null ? [] : [`             ${paint('cyan', printable(advice.command))}`]),
   );
 
   if (passport !== null) lines.push('', ...passportLines(item, passport, paint));
@@ -214,23 +167,10 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
   return lines;
 }
 
-/** Puts the key into a step, so that its commands can be pasted into a shell. */
-function withKey(step: string, key: string): string {
-  return step.replaceAll(/(--key )?KEY/g, (_, option?: string) =>
-    option === undefined ? shellWord(key) : `${option}${shellValue(key)}`,
-  );
-}
-
 const MISSING_BECAUSE = {
   row_gone: 'missing from its source, whose row is gone',
   row_changed: 'missing from its source: no row makes it any more',
 } as const;
-
-/** What there is to do about a missing item that the platform never got. */
-function goneStep({ timeline }: ItemView): string {
-  const wasSent = timeline.some(({ what }) => what === 'sent');
-  return `Its row is gone, and ${wasSent ? 'no write of it has arrived' : 'nothing was ever sent'}: nothing has to be done. If its row comes back, dpp-sync sends the item.`;
-}
 
 const RELEASED = 'no row makes it any more, and the guard has not decided whether the item is missing';
 
@@ -243,44 +183,13 @@ function missingText({ kind, missingBecause, missingAccepted, missingDecided, ne
     : `${why}, and its passport is not public`;
 }
 
-const KEPT = 'The platform keeps it, since no write of the API deletes it.';
-const BACK = 'The item counts as present again when a row makes it.';
-const ACCEPT = `To accept that, run \`dpp-sync settle --ignore KEY\`. ${BACK}`;
-
-/** What a person can do about an item that the platform has and its source does not. */
-const MISSING_STEPS: Record<SubjectKind, string> = {
-  product: `${KEPT} ${ACCEPT}`,
-  material: `${KEPT} ${ACCEPT}`,
-  bom_item: `${KEPT} Remove it at the platform by hand if the passport must not show it. ${ACCEPT}`,
-  passport: `${KEPT} To withdraw it, run \`dpp-sync unpublish KEY\`.`,
-};
-
-const MISSING_PUBLIC_STEP = `${KEPT} One command is enough. To withdraw its passport, run \`dpp-sync unpublish KEY\`, or set \`onMissing: unpublish\`. To leave its passport public, run \`dpp-sync settle --ignore KEY\`. ${BACK}`;
-const DECIDED_STEP = `Nothing: the platform keeps it, since no write of the API deletes it. ${BACK}`;
-
-/** What a person can do about an item about which the guard has not decided. */
-const RELEASED_STEP =
-  'The item counts as present until the guard has decided about the items that no row makes any more. `dpp-sync status` shows why the guard holds them, and what to do.';
-
-/**
- * The next step for a person. An item with a quarantined row keeps its former state, so its next step begins with the
- * row.
- */
-function nextStep(item: ItemView, passport: PassportView | null): string {
-  const { kind, state, missing, missingDecided, neverArrived, released, record } = item;
-  if (neverArrived) return goneStep(item);
-  const step = nextStepOf(item);
-  const isDone = state === 'delivered' || state === 'superseded';
-  if (released && isDone) return RELEASED_STEP;
-  if (missing && isDone) {
-    if (missingDecided) return DECIDED_STEP;
-    return kind === 'product' && passport?.acknowledged === 'published' ? MISSING_PUBLIC_STEP : MISSING_STEPS[kind];
-  }
-  if (missing || (record?.quarantined ?? null) === null) return step;
-  const cure =
-    'Its row is quarantined. Correct the row in the source, or the mapping: the next sync maps the row again.';
-  if (state === 'delivered') return `${cure} Until then the platform keeps what it has.`;
-  return `${cure} For the write from before the quarantine: ${step}`;
+/** What to do about the write from before the row was quarantined; empty if no row of the item is quarantined. */
+function formerWrite(item: ItemView): string {
+  if (item.missing || (item.record?.quarantined ?? null) === null) return '';
+  if (item.state === 'delivered')
+    return ' Its row is quarantined. Until the next sync maps the row again, the platform keeps what it has.';
+  const { cure, command } = adviceOnDelivery({ ...item, reason: item.reason ?? item.heldBy });
+  return ` For the write from before the quarantine: ${cure}${command === null ? '' : ` \`${command}\``}`;
 }
 
 /** Lines with each field: one value if desired and baseline are equal, both values if they differ. */

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Operation } from '../domain/delivery/operation.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
-import { kindWord } from '../domain/words.ts';
+import { kindWord } from '../domain/words/names.ts';
 import { freeBytesBeside } from '../ledger/file/file.ts';
 import type { Clock } from '../lib/clock.ts';
 import { keptAnswer } from '../lib/collections/kept.ts';

@@ -2,7 +2,7 @@ import type { DueDelivery } from '../domain/ports/due.ts';
 import type { StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { JobResult, Queues, ReceivedJob, WakeUpJob } from '../domain/ports/queues.ts';
-import { stateWord } from '../domain/words.ts';
+import { stateWord } from '../domain/words/names.ts';
 import { isJsonObject } from '../lib/json.ts';
 
 /** At most this many failed jobs are shown. The ledger has the rest. */

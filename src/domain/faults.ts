@@ -1,60 +1,12 @@
 import { Fault, type FaultDetails } from '../lib/errors.ts';
 import type { QueueName } from './ports/queues.ts';
+import { FAULTS } from './words/faults.ts';
 
-/**
- * Every code that a `Fault` can carry, with the exit code it ends a command with: 1 failed while running, 2 bad usage or
- * config, 3 the environment is out of reach or refuses, 4 records need a person.
- */
-export const FAULT_EXIT_CODES = {
-  usage: 2,
-  'config.missing': 2,
-  'config.invalid': 2,
-  'mapping.invalid': 2,
-  'ledger.target': 2,
-  'ledger.held': 3,
-  'ledger.lock_lost': 3,
-  'ledger.lost': 3,
-  'ledger.reader_lost': 3,
-  'ledger.linked': 3,
-  'ledger.network': 2,
-  'ledger.sqlite': 3,
-  'ledger.unreadable': 3,
-  'ledger.newer': 3,
-  'ledger.older': 3,
-  'ledger.restored': 3,
-  'ledger.unwritable': 3,
-  'daemon.lost': 3,
-  'daemon.stopped': 3,
-  'daemon.busy': 3,
-  'daemon.version': 3,
-  'queue.unreachable': 3,
-  'queue.paused': 3,
-  'queue.unsupported': 2,
-  'source.unreadable': 3,
-  'source.refused': 4,
-  'machine.limit': 3,
-  'api.unreachable': 3,
-  'api.key': 3,
-  'api.plan': 3,
-  'api.token': 3,
-  'api.refused': 1,
-  'api.answer': 1,
-  'api.doubt': 1,
-  'item.unknown': 2,
-  'lookup.unknown': 2,
-  'alerts.channel': 3,
-  'sandbox.control': 3,
-  'sandbox.refused': 2,
-  'item.changed': 1,
-  interrupted: 1,
-  internal: 1,
-} as const satisfies Record<string, 1 | 2 | 3 | 4>;
-
-export type FaultCode = keyof typeof FAULT_EXIT_CODES;
+export type FaultCode = keyof typeof FAULTS;
 
 /** Makes a registered error. The caller throws it. */
 export function fault(code: FaultCode, message: string, details: FaultDetails = {}): Fault {
-  return new Fault(code, FAULT_EXIT_CODES[code], message, details);
+  return new Fault(code, FAULTS[code].exit, message, details);
 }
 
 /** True if the ledger cannot be written or read for now. Any other error of a ledger is a defect. */

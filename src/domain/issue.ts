@@ -1,10 +1,17 @@
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
 import type { Place } from './place.ts';
+import type { IssueCode } from './words/issues.ts';
+
+/** A code of a connector or a mapping module of somebody else. No literal has this type, so our own code needs an entry for each code. */
+export type ForeignCode = string & { readonly foreign: true };
+
+/** An issue as a connector reports it, with a code of its own or one of ours. */
+export type ReportedIssue = Omit<Issue, 'code'> & { code: string };
 
 /** Why a record or an item cannot be used, so that the person who owns the data can correct it. */
 export interface Issue {
   /** The rule that was broken, such as `country.unknown` or `row.columns`. Codes are stable, for filters and tests. */
-  code: string;
+  code: IssueCode | ForeignCode;
   /** A full sentence that names what was found and what was expected. */
   message: string;
   /** The field of the item (`country_of_origin`) or the column of the source (`HERKL`). */
@@ -32,7 +39,10 @@ export interface Issue {
  *
  * @param used the columns that are used; null if any column may be used
  */
-export function holdingIssues(issues: readonly Issue[], used: ReadonlySet<string> | null): readonly Issue[] {
+export function holdingIssues<One extends Pick<Issue, 'field' | 'onlyField'>>(
+  issues: readonly One[],
+  used: ReadonlySet<string> | null,
+): readonly One[] {
   if (issues.length === 0 || used === null) return issues;
   return issues.filter(({ onlyField, field }) => onlyField !== true || field === undefined || used.has(field));
 }

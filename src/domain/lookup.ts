@@ -2,7 +2,7 @@ import { normalizeDecimal } from '../lib/decimal.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { identifyingText } from './identifying-text.ts';
-import { holdingIssues, type Issue } from './issue.ts';
+import { holdingIssues, type ReportedIssue } from './issue.ts';
 
 /**
  * A table in which mappings look up values. The ledger stores its entries, and which records have used which entries.
@@ -90,7 +90,7 @@ export function lookupKey(parts: readonly (string | null)[]): string | null {
 export function lookupRow(
   fields: JsonObject,
   { key: columns, value }: Pick<LookupStream, 'key' | 'value'>,
-  issues: readonly Issue[] = [],
+  issues: readonly ReportedIssue[] = [],
 ): { key: string; value: JsonValue } | null {
   if (issues.length > 0 && holdingIssues(issues, new Set([...columns, ...[value].flat()])).length > 0) return null;
   const key = lookupKey(columns.map((column) => partText(valueOf(fields, column))));

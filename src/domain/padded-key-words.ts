@@ -1,5 +1,5 @@
 import type { PaddedKeys } from './ports/ledger/ledger-views.ts';
-import { kindWord } from './words.ts';
+import { kindWord } from './words/names.ts';
 
 /**
  * Describes items that the platform has under a key with padding, and what that means.

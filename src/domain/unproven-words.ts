@@ -1,6 +1,6 @@
 import type { UnprovenCause } from './delivery/evidence.ts';
 import type { SubjectKind } from './item.ts';
-import { kindWord } from './words.ts';
+import { kindWord } from './words/names.ts';
 
 /** Items or passports whose last acknowledged write was taken without proof. */
 export interface UnprovenWrites {

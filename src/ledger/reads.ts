@@ -34,7 +34,6 @@ const OF_LEDGER: Record<keyof LedgerViews, true> = {
   streamIdentity: true,
   unansweredParts: true,
   unproven: true,
-  accessRefusal: true,
   apiWait: true,
   daemonNote: true,
   importProofs: true,

@@ -1,5 +1,5 @@
 import { identifyingText } from '../domain/identifying-text.ts';
-import { holdingIssues, type Issue } from '../domain/issue.ts';
+import { type ForeignCode, holdingIssues, type Issue, type ReportedIssue } from '../domain/issue.ts';
 import { formatPlace, type Place } from '../domain/place.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type UnseenInKey,
 } from '../domain/record.ts';
 import type { KeyOf } from '../domain/stream-identity.ts';
+import { wordsOfIssue } from '../domain/words/issues.ts';
 import { isJsonObject, type JsonObject, type JsonValue, memberOf, setMember } from '../lib/json.ts';
 import { visibleText } from '../lib/text/odd-character.ts';
 
@@ -79,17 +80,21 @@ function withoutNul(fields: JsonObject): JsonObject {
  * are never stored.
  */
 function issueToStore(
-  { value, onlyField, ...issue }: Issue,
+  { value, onlyField, code, ...issue }: ReportedIssue,
   keyColumns: readonly string[],
   omitted: ReadonlySet<string>,
 ): Issue[] {
   const { field } = issue;
   const isKey = field !== undefined && keyColumns.includes(field);
   const isOmitted = field !== undefined && omitted.has(field);
+  const cure = issue.cure ?? wordsOfIssue(code)?.cure;
   if (isOmitted && !isKey && onlyField === true) return [];
   return [
     {
+      // The connector may be somebody else's.
+      code: code as ForeignCode,
       ...issue,
+      ...(cure === undefined ? {} : { cure }),
       ...(value === undefined || isOmitted ? {} : { value }),
       ...(onlyField === undefined || isKey ? {} : { onlyField }),
     },
@@ -185,7 +190,7 @@ export function createIgnoredIssues(
   { key, omitted }: { key: readonly string[]; omitted: ReadonlySet<string> },
 ) {
   const needed = used === null ? null : new Set([...used, ...key]);
-  const isStored = ({ field, onlyField }: Issue): boolean =>
+  const isStored = ({ field, onlyField }: ReportedIssue): boolean =>
     onlyField !== true || field === undefined || key.includes(field) || !omitted.has(field);
 
   const columns = new Set<string>();

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
-import { Fault, messageOf } from '../lib/errors.ts';
+import { type Fault, messageOf } from '../lib/errors.ts';
 import { createAdmission } from './access/admission.ts';
 import { createKeyStore } from './access/keys.ts';
 import { createSessionStore } from './access/sessions.ts';
@@ -22,6 +22,7 @@ import { type Lies, type SandboxOptions, SandboxSettings } from './settings/sett
 import { lockStorage, type StorageLock } from './storage/database.ts';
 import { createIdempotencyStore } from './storage/idempotency.ts';
 import { createJournal } from './storage/journal.ts';
+import { sandboxFault } from './storage/sandbox-faults.ts';
 import { openStorage, type Storage } from './storage/storage.ts';
 
 /** A server of the Enterprise Passport Integration API, to develop, try and test against. */
@@ -187,7 +188,7 @@ function lockOrClose({ database }: Storage, { storage }: SandboxSettings): Stora
 }
 
 function listenFault(address: string, option: '--port' | '--control-port', error: unknown): Fault {
-  return new Fault('sandbox.listen', 3, `The sandbox cannot listen on ${address}: ${messageOf(error)}.`, {
+  return sandboxFault('sandbox.listen', `The sandbox cannot listen on ${address}: ${messageOf(error)}.`, {
     suggestion: `Choose another port with \`${option}\`; 0 takes a free one.`,
     cause: error,
   });

@@ -2,7 +2,7 @@
 // re-exports other files.
 export { z } from 'zod';
 export { comparableName } from '../domain/identifying-text.ts';
-export type { Issue } from '../domain/issue.ts';
+export type { Issue as OwnIssue, ReportedIssue as Issue } from '../domain/issue.ts';
 export type { Item, ItemKind, ItemRef } from '../domain/item.ts';
 export type { Place } from '../domain/place.ts';
 export { RAW_FIELD } from '../domain/record.ts';

@@ -21,6 +21,16 @@ export function card(title: string | Html | null, body: Html | readonly (Html | 
   return html`<section class="card">${title === null ? null : html`<h2>${title}</h2>`}${body}</section>`;
 }
 
+/** Marks the parts of a text between backticks as code, because a person types them. */
+export function withCode(text: string): Html {
+  return html`${text.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
+}
+
+/** A command for a person, on a line of its own; null if there is none. */
+export function commandLine(command: string | null): Html | null {
+  return command === null ? null : html`<br /><span class="quiet">On the terminal:</span> <code>${command}</code>`;
+}
+
 /** The hidden field that each form with `method="post"` needs. */
 export function csrfField({ csrf }: { csrf: string }): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}" />`;

@@ -8,7 +8,7 @@ import { connectorPages } from './connector-pages.ts';
 import { metricsPage } from './metrics-page.ts';
 import { reliabilityMatrix } from './reliability-matrix.ts';
 import { sandboxCoverage } from './sandbox-coverage.ts';
-import { troubleshootingPage } from './troubleshooting/troubleshooting-page.ts';
+import { troubleshootingPage } from './troubleshooting-page.ts';
 
 const connectors = await loadBuiltIn();
 

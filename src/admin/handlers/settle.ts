@@ -11,7 +11,7 @@ import type { ItemState, ItemView } from '../../domain/ports/ledger/ledger-views
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
-import { kindWord, stateWord } from '../../domain/words.ts';
+import { kindWord, stateWord } from '../../domain/words/names.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import type { Handler, HandlerContext } from '../handler.ts';

@@ -3,7 +3,7 @@ import { ITEM_KINDS, type ItemKind, REF_ROLES, type RefRole } from '../../domain
 import type { ListableKind, SentWrite } from '../../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import type { RequestTemplate } from '../../domain/request-template.ts';
-import { kindWord } from '../../domain/words.ts';
+import { kindWord } from '../../domain/words/names.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { templateOf, wireNameOf } from '../encode.ts';
 import type { SentField, SentId, SentIdentity, SentKind } from './echo.ts';

@@ -90,7 +90,7 @@ export function asText(column: Column): CheckedExpression {
 }
 
 function requireText(value: Scalar): void {
-  if (typeof value !== 'string') argumentText('text', value);
+  if (typeof value !== 'string') argumentText('printable', value);
 }
 
 /** Converts numbers in percent to fractions. `double` fails for null. */

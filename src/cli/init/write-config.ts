@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { fieldNamesOf, type ItemKind } from '../../domain/item.ts';
-import { kindWord } from '../../domain/words.ts';
+import { kindWord } from '../../domain/words/names.ts';
 import { visibleText } from '../../lib/text/odd-character.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import { DEFAULT_CONFIG, withOwnCommands } from '../text/own-hints.ts';

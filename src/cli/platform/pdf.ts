@@ -8,7 +8,7 @@ import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { ByteSink, RemoteId } from '../../domain/ports/platform.ts';
-import { stateWord } from '../../domain/words.ts';
+import { stateWord } from '../../domain/words/names.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { writeWholeFile } from '../files.ts';

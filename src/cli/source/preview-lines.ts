@@ -3,7 +3,7 @@ import type { PreviewCounts } from '../../daemon/preview/preview-counts.ts';
 import { ITEM_KINDS, type ItemRef } from '../../domain/item.ts';
 import type { MappingDefinition } from '../../domain/mapping.ts';
 import { formatPlace } from '../../domain/place.ts';
-import { kindWord } from '../../domain/words.ts';
+import { kindWord } from '../../domain/words/names.ts';
 import type { Output } from '../text/output.ts';
 import { fieldLines, repeatedRows } from '../text/row-lines.ts';
 import { formatCount, plural, printable, shorten, wrap } from '../text/style.ts';

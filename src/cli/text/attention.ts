@@ -1,10 +1,11 @@
-import { GUARDED_CHANGE, guardSteps, isGuardedChange } from '../../domain/guard-advice.ts';
+import { guardSteps, isGuardedChange } from '../../domain/guard-advice.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { MissingOutcome } from '../../domain/missing-items.ts';
 import { describePaddedKeys } from '../../domain/padded-key-words.ts';
 import { formatPlace } from '../../domain/place.ts';
 import type { Attention, ItemCounts, LedgerStanding } from '../../domain/ports/ledger/ledger-views.ts';
-import { kindWord, stateWord } from '../../domain/words.ts';
+import { kindWord, stateWord } from '../../domain/words/names.ts';
+import { GONE } from '../../domain/words/states.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import { contactLines, formLines, undecidedLines } from './item-lines.ts';
 import { repeatedRows } from './row-lines.ts';
@@ -16,7 +17,7 @@ export type Standing = LedgerStanding;
 /** States that need a person. */
 const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
 const SHOWN_MAX = 5;
-const GUARDED = `${GUARDED_CHANGE.reason} ${GUARDED_CHANGE.step}`;
+const GUARDED = `${GONE.guarded.meaning} ${GONE.guarded.cure}`;
 
 /**
  * Lines about failed and guarded reads, first contact, waiting deliveries, deliveries and passports that need a person, and
@@ -55,7 +56,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     lines.push(paint('red', `${parts.join(' and ')} ${verb} a person:`));
     for (const stuck of attention.stuck) {
       const { kind, key, naturalKey, state } = stuck;
-      const message = isGuardedChange(stuck, standing.guarded) ? GUARDED : stuck.reason.message;
+      const message = isGuardedChange(stuck, () => standing.guarded) ? GUARDED : stuck.reason.message;
       const name = naturalKey === null || naturalKey === key ? key : `${key} (${naturalKey})`;
       const others = stuck.count - 1;
       lines.push(`  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(message), 300)}`);

@@ -15,11 +15,11 @@ import {
   type PassportCounts,
   type RefusedWork,
 } from '../../domain/ports/ledger/ledger-views.ts';
-import { kindWord, stateWord } from '../../domain/words.ts';
+import { kindWord, STATES_IN_ORDER, stateWord } from '../../domain/words/names.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import { formatBytes, formatCount, formatTime, type Paint, plural, printable } from './style.ts';
 import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
-import { PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
+import { PASSPORT_COLOURS, STATE_COLOURS } from './words.ts';
 
 /** What people read before the first sync. */
 export function noLedgerText({ ledger }: RuntimeConfig): string {

@@ -4,7 +4,7 @@ import { columnsAtFault } from '../../daemon/views/columns-at-fault.ts';
 import { foundText, type Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { ItemState, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
-import { kindWord } from '../../domain/words.ts';
+import { kindWord } from '../../domain/words/names.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { type Colour, plural, printable, shorten } from './style.ts';
 
@@ -12,19 +12,6 @@ import { type Colour, plural, printable, shorten } from './style.ts';
 export function countKind(count: number, kind: SubjectKind): string {
   return plural(count, kindWord(kind));
 }
-
-/** The states in the order in which people want to read them. */
-export const STATES_IN_ORDER: readonly ItemState[] = [
-  'delivered',
-  'superseded',
-  'due',
-  'sending',
-  'waiting',
-  'in_doubt',
-  'blocked',
-  'rejected',
-  'parked',
-];
 
 export const PASSPORT_COLOURS: Record<PassportState, Colour> = {
   published: 'green',

@@ -1,4 +1,4 @@
-import type { Issue } from '../../domain/issue.ts';
+import type { ReportedIssue } from '../../domain/issue.ts';
 import type { Mapper, MapResult } from '../../domain/mapping.ts';
 import type { Correction, StoredRecord } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
@@ -181,7 +181,7 @@ function fateOf({ status }: MapResult): CorrectionFate {
   return status === 'excluded' ? 'excluded' : 'fails';
 }
 
-function issueText({ message, cure }: Issue): string {
+function issueText({ message, cure }: ReportedIssue): string {
   return cure === undefined ? message : `${message} ${cure}`;
 }
 

@@ -9,7 +9,7 @@ import { showsInPublications } from '../../domain/delivery/unconfirmed-policy.ts
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { remoteIdText } from '../../domain/remote-id.ts';
-import { kindWord } from '../../domain/words.ts';
+import { kindWord } from '../../domain/words/names.ts';
 import type { AttemptContext, ProofContext } from './decide-context.ts';
 import { REST_MAX_MS, resendDelayMs } from './decide-context.ts';
 

@@ -34,20 +34,11 @@
 
 import { sha256Url } from '../../lib/hash.ts';
 import { fault } from '../faults.ts';
+import { STATES } from '../words/states.ts';
 import type { Operation } from './operation.ts';
 
-export const DELIVERY_STATES = [
-  'waiting',
-  'due',
-  'sending',
-  'in_doubt',
-  'delivered',
-  'blocked',
-  'rejected',
-  'parked',
-  'superseded',
-] as const;
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
+export type DeliveryState = keyof typeof STATES;
+export const DELIVERY_STATES = Object.keys(STATES) as DeliveryState[];
 
 export const DELIVERY_EVENTS = [
   /** Every ref has a remote id now. */

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Issue } from '../issue.ts';
+import type { ReportedIssue } from '../issue.ts';
 import type { Place } from '../place.ts';
 
 /** One row of a source. */
@@ -14,7 +14,7 @@ export interface SourceRow {
    * Why this row cannot be used, if the connector itself has found the problem (a wrong number of columns, text that is
    * not in the declared encoding). The row is quarantined with these issues; the rows after it are read.
    */
-  issues?: Issue[];
+  issues?: ReportedIssue[];
 }
 
 /**

@@ -1,8 +1,11 @@
 // What is stuck, grouped by cause, with the members of each group.
 
+import { adviceOnDelivery, adviceOnFailedRun, adviceOnIssue, type Delivered } from '../../domain/advice.ts';
 import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
-import { foundText, type Issue } from '../../domain/issue.ts';
+import { isGuardedChange } from '../../domain/guard-advice.ts';
+import { type ForeignCode, foundText, type Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
+import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type {
   Cause,
   CauseMember,
@@ -13,6 +16,7 @@ import type {
   RowInQuarantine,
 } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
+import { type MappedFields, unmappedCure } from '../../domain/unmapped-fields.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import { itemState } from '../items/missing.ts';
 import {
@@ -31,11 +35,10 @@ import {
 } from '../items/stuck-groups.ts';
 import { perDatabase, statement } from '../store/statement.ts';
 import { parseJsonOrNull } from '../store/tx.ts';
-import { type QuarantineRow, quarantinedRecord } from '../views/record-views.ts';
+import { guardedReads, type QuarantineRow, quarantinedRecord } from '../views/record-views.ts';
 import { runsOf } from '../views/run-views.ts';
-import { type Db } from '../views/view-reads.ts';
+import type { Db } from '../views/view-reads.ts';
 import type { DashboardReads } from './catalog.ts';
-import { cureOfReason, titleOfIssue, titleOfReason } from './cause-text.ts';
 import { limitOf, pageOfRows, placeOf } from './lists.ts';
 
 /** A cause without what people and passports add to it. */
@@ -43,12 +46,24 @@ type Found = Omit<Cause, 'note' | 'passportsHeld'>;
 
 const EXAMPLE_MAX = 200;
 
+/** The first item of a group. */
+interface FirstItem extends Omit<Delivered, 'reason'> {
+  id: number;
+  reason: string | null;
+  rowSource: string | null;
+  rowStream: string | null;
+}
+
 const CAUSES = {
   issues: statement<[string], { id: number; issues: string | null }>(
     'SELECT r.id, r.issues FROM json_each(?) e CROSS JOIN records r ON r.id = e.value',
   ),
-  items: statement<[string], { id: number; reason: string | null; key: string }>(
-    'SELECT i.id, i.reason, i.key FROM json_each(?) e CROSS JOIN items i ON i.id = e.value',
+  // The row of the product says which fields the mapping gives to the passport.
+  items: statement<[string], FirstItem>(
+    `SELECT i.id, i.reason, i.kind, i.key, i.natural_key AS naturalKey, i.source, i.state, s.source AS rowSource, s.name AS rowStream
+     FROM json_each(?) e CROSS JOIN items i ON i.id = e.value
+     LEFT JOIN items p ON i.kind = 'passport' AND p.kind = 'product' AND p.key = i.key
+     LEFT JOIN records r ON r.id = p.record_id LEFT JOIN streams s ON s.id = r.stream_id`,
   ),
   notes: statement<[], CauseNote & { cause: string }>(
     'SELECT cause, text, owner, noted_by AS by, noted_at AS at FROM cause_notes',
@@ -87,7 +102,8 @@ function allCauses(reads: DashboardReads): Cause[] {
 }
 
 /** Makes each cause from the first member of its group. */
-function causesOfGroups(reads: Db, groups: readonly StuckGroup[]): Found[] {
+function causesOfGroups(reads: DashboardReads, groups: readonly StuckGroup[]): Found[] {
+  const held = guardedReads(reads);
   const firsts = (isOfRecords: boolean) =>
     JSON.stringify(groups.filter(({ type }) => (type === 'quarantine') === isOfRecords).map(({ firstId }) => firstId));
   const records = new Map(
@@ -103,36 +119,45 @@ function causesOfGroups(reads: Db, groups: readonly StuckGroup[]): Found[] {
   return groups.map((group) =>
     group.type === 'quarantine'
       ? causeOfRows(group, records.get(group.firstId) ?? null)
-      : causeOfItems(group, items.get(group.firstId)),
+      : causeOfItems(group, items.get(group.firstId), { held, mappedFields: reads.passportRules.mappedFields }),
   );
 }
 
 function causeOfRows(group: RecordGroup, issues: string | null): Found {
   const { id, type, source, stream, count, since, until } = group;
-  const code = group.code ?? 'unknown';
+  const code = (group.code ?? 'unknown') as ForeignCode;
   const [first] = parseJsonOrNull<Issue[]>(issues) ?? [];
   const issue: Issue = first ?? { code, message: 'No reason was kept.' };
   const value = issue.value === undefined ? null : shown(foundText(issue));
   const common = { id, type, source, stream, code, field: group.field, count };
   const seen = { firstSeenAt: since, lastSeenAt: until };
-  return { ...common, ...seen, title: titleOfIssue(issue), cure: issue.cure ?? null, example: value };
+  return { ...common, ...seen, ...adviceOnIssue(issue, source), example: value };
 }
 
-function causeOfItems(group: ItemGroup, first: { reason: string | null; key: string } | undefined): Found {
+function causeOfItems(
+  group: ItemGroup,
+  first: FirstItem | undefined,
+  { held, mappedFields }: { held: readonly GuardedRead[]; mappedFields: readonly MappedFields[] },
+): Found {
   const { id, type, source, count, since, until } = group;
   const reason = storedReason(first?.reason ?? null) ?? { ...NO_REASON, message: 'No reason was kept.' };
   const [field = null] = Object.keys(reason.fields ?? {});
   const common = { id, type, source, stream: null, code: reason.code, field, count };
   const seen = { firstSeenAt: since, lastSeenAt: until };
-  return { ...common, ...seen, title: titleOfReason(reason), cure: cureOfReason(reason), example: first?.key ?? null };
+  const item = { kind: 'product' as const, key: '', naturalKey: null, source, state: group.state, ...first, reason };
+  const { rowSource = null, rowStream = null } = first ?? {};
+  const from = rowSource === null || rowStream === null ? null : { source: rowSource, stream: rowStream };
+  const advice = adviceOnDelivery(item, {
+    isGuarded: isGuardedChange(item, () => held),
+    unmapped: item.kind === 'passport' ? unmappedCure(reason, from, mappedFields) : null,
+  });
+  return { ...common, ...seen, ...advice, example: first?.key ?? null };
 }
 
 function causeOfRuns({ id, source, error, count, since, until }: FailedRuns): Found {
-  const title = `The last run of ${source} failed.`;
   const common = { id, type: 'run' as const, source, stream: null, code: 'run.failed', field: null };
-  const cure = 'Correct the cause that the error names, and run the source again.';
   const example = error === null ? null : shown(sentence(error));
-  return { ...common, firstSeenAt: since, lastSeenAt: until, title, cure, count, example };
+  return { ...common, ...adviceOnFailedRun(source), firstSeenAt: since, lastSeenAt: until, count, example };
 }
 
 function shown(text: string): string {
@@ -366,6 +391,7 @@ export function searchQuarantined(
 
 function rowInQuarantine(row: StoredRow): RowInQuarantine {
   const record = quarantinedRecord(row);
-  const title = titleOfIssue(record.issues[0] ?? { code: 'unknown', message: 'No reason was kept.' });
+  const issue = record.issues[0] ?? { code: 'unknown' as ForeignCode, message: 'No reason was kept.' };
+  const { title } = adviceOnIssue(issue, record.source);
   return { record, cause: { id: causeOfRecords(row), title }, product: row.product };
 }

@@ -1,12 +1,13 @@
 // The steps that explain why an item is not delivered. Each state of a delivery has its own explanation.
 
+import { adviceOnDelivery } from '../../domain/advice.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { hasTrait, NO_REASON, type Reason, type ReasonCode, storedReason } from '../../domain/delivery/reason.ts';
-import { GUARDED_CHANGE, isGuardedChange } from '../../domain/guard-advice.ts';
+import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import { isGuardedChange } from '../../domain/guard-advice.ts';
 import type { ItemKind, SubjectKind } from '../../domain/item.ts';
 import type { WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState, ItemSummary, ItemView } from '../../domain/ports/ledger/ledger-views.ts';
-import { kindWord } from '../../domain/words.ts';
+import { kindWord } from '../../domain/words/names.ts';
 import { shellValue, shellWord } from '../../lib/text/shell-word.ts';
 import { readApiWait } from '../deliveries/api-notes.ts';
 import { isStuck } from '../items/item-row.ts';
@@ -23,21 +24,23 @@ export interface Step extends WhyStep {
 }
 
 /** The optional parts of a step. */
-type Rest = Partial<Pick<Step, 'command' | 'item' | 'record' | 'isGuard'>> & {
-  /** What to do, in full sentences. */
+type Rest = Partial<Pick<Step, 'command' | 'item' | 'record' | 'isGuard' | 'advice'>> & {
+  /** What to do, in full sentences. Without it, the step has the cure of its advice. */
   cure?: string;
 };
 
 /** @param clause the fact without a full stop, so that it can follow `because` */
-export function step(standing: WhyStep['standing'], clause: string, { cure, ...rest }: Rest = {}): Step {
+export function step(standing: WhyStep['standing'], clause: string, { advice = null, ...given }: Rest = {}): Step {
+  const { cure = advice?.cure, command = advice?.command ?? null, ...rest } = given;
   const because = clause.replace(/[\s.]+$/, '');
   const said = `${because.slice(0, 1).toUpperCase()}${because.slice(1)}${/[!?…]$/.test(because) ? '' : '.'}`;
   return {
     standing,
     text: cure === undefined ? said : `${said} ${cure}`,
-    command: null,
+    command,
     item: null,
     record: null,
+    advice,
     ...rest,
     because: firstSentence(because),
   };
@@ -85,24 +88,19 @@ export type Delivered = Pick<
  * The step that shows the state of an item.
  *
  * @param what the name of the item in the text, such as `its BOM item 10`
- * @param known what to do if the platform has refused the item and more is known than the reason says
+ * @param unmapped the advice about fields that no mapping gives; null if there are none
  */
-export function deliveryStep(reads: AnswerReads, item: Delivered, what: string, known?: Cure): Step {
+export function deliveryStep(reads: AnswerReads, item: Delivered, what: string, unmapped: string | null = null): Step {
   const { kind, key, state, reason, dueAt, remoteId } = item;
   const rest = about(kind, key);
-  const message = reason === null || reason.message === '' ? '' : `: ${reason.message}`;
   switch (state) {
     case 'delivered':
       return deliveredStep(item, what);
     case 'superseded': {
       const clause = `a person has ended the last write of ${what}`;
-      const command = `dpp-sync replay --key ${shellValue(key)}`;
-      if (remoteId !== null) return step('ok', `${clause}, and the platform keeps what it has`, { ...rest, command });
-      return step('stop', `${clause}, and the platform does not have it`, {
-        ...rest,
-        cure: 'Send the item again, or change its row.',
-        command,
-      });
+      const advice = adviceOnDelivery(item);
+      if (remoteId !== null) return step('ok', `${clause}, and the platform keeps what it has`, { ...rest, advice });
+      return step('stop', `${clause}, and the platform does not have it`, { ...rest, advice });
     }
     case 'due':
       return dueStep(reads, item, what);
@@ -110,24 +108,22 @@ export function deliveryStep(reads: AnswerReads, item: Delivered, what: string, 
       return step('waits', `${what} is being sent`, rest);
     case 'waiting':
       if (reason?.code === 'guarded')
-        return step('waits', `${what} is new, and ${WAITS_FOR_GUARD}`, { ...rest, ...GUARD_CURE });
+        return step('waits', `${what} is new, and ${WAITS_FOR_GUARD}`, { ...rest, advice: adviceOnDelivery(item) });
       return step('waits', `${what} waits for an item that it refers to`, rest);
     case 'in_doubt':
-      return unconfirmedStep(item, what, message);
+      return unconfirmedStep(item, what);
     case 'blocked':
     case 'rejected':
     case 'parked': {
-      if (item.source !== null && isGuardedChange(item, guarded(reads, item.source))) {
+      const isGuarded = isGuardedChange(item, (source) => guarded(reads, source));
+      const advice = adviceOnDelivery(item, { isGuarded, unmapped });
+      if (isGuarded) {
         const clause = `${what} has changed, and the guard holds a read of its source, from which the change may come`;
-        return step('stop', clause, { ...rest, cure: GUARDED_CHANGE.step, command: 'dpp-sync status' });
+        return step('stop', clause, { ...rest, advice });
       }
-      const { cure, command } = known ?? CURES[reason?.code ?? 'unknown'] ?? CURES_OF_STATES[state];
       const again = state === 'blocked' && dueAt !== null ? ` dpp-sync sends the write again at ${utc(dueAt)}.` : '';
-      return step('stop', refusedClause(state, what, reason), {
-        ...rest,
-        cure: `${cure}${again}`,
-        command: filled(command, item),
-      });
+      const cure = `${advice.cure}${again}`;
+      return step('stop', refusedClause(state, what, reason), { ...rest, advice, cure });
     }
   }
 }
@@ -139,15 +135,13 @@ function dueStep(reads: AnswerReads, item: Delivered, what: string): Step {
   if (contact !== null) {
     const clause = `${what} is created only after the platform's list of ${kind}s was read`;
     if (contact.failure === null) return step('waits', clause, rest);
-    return step('stop', `${clause}, and that has failed: ${contact.failure.message}`, rest);
+    const advice = adviceOnDelivery({ ...item, reason: contact.failure });
+    return step('stop', `${clause}, and that has failed: ${contact.failure.message}`, { ...rest, advice });
   }
   const refused = reason === null ? refusal(reads, item) : hasTrait(reason, 'access_denied') ? reason : null;
   if (refused !== null) {
-    return step('stop', `the API refuses ${what}: ${refused.message}`, {
-      ...rest,
-      cure: 'Correct the key or its rights. Then dpp-sync sends all due deliveries.',
-      command: 'dpp-sync check',
-    });
+    const advice = adviceOnDelivery({ ...item, reason: refused });
+    return step('stop', `the API refuses ${what}: ${refused.message}`, { ...rest, advice });
   }
   const proof = kind === 'product' && remoteId !== null ? awaitedProof(reads) : null;
   if (proof !== null) {
@@ -227,16 +221,13 @@ function deliveredStep({ kind, key, inOtherForm: fields = [] }: Delivered, what:
   });
 }
 
-function unconfirmedStep({ kind, key, dueAt }: Delivered, what: string, message: string): Step {
+function unconfirmedStep(item: Delivered, what: string): Step {
+  const { kind, key, reason, dueAt } = item;
+  const message = reason === null || reason.message === '' ? '' : `: ${reason.message}`;
   const clause = `${what} was sent, and nothing has confirmed that it arrived${message}`;
-  if (dueAt !== null) {
-    return step('waits', clause, { ...about(kind, key), cure: `At ${utc(dueAt)}, dpp-sync looks the write up.` });
-  }
-  return step('stop', clause, {
-    ...about(kind, key),
-    cure: 'dpp-sync cannot look up more. Look at the platform, and record whether the write arrived.',
-    command: `dpp-sync settle --delivered ${shellWord(key)}`,
-  });
+  const rest = { ...about(kind, key), advice: adviceOnDelivery(item) };
+  if (dueAt === null) return step('stop', clause, rest);
+  return step('waits', clause, { ...rest, cure: `At ${utc(dueAt)}, dpp-sync looks the write up.`, command: null });
 }
 
 type Refused = Extract<ItemState, 'blocked' | 'rejected' | 'parked'>;
@@ -258,59 +249,9 @@ function refusedClause(state: Refused, what: string, reason: Reason | null): str
   return `${what} is blocked: ${said}`;
 }
 
-/** The advice for a person. KEY, SKU and SOURCE stand for the values of the item. */
-export interface Cure {
-  cure: string;
-  command: string;
-}
-
-const CURES: Partial<Record<ReasonCode, Cure>> = {
-  adopted: {
-    cure: 'The platform had the item before. Compare the item with its row, then accept the changes, or correct the source.',
-    command: 'dpp-sync sync --accept SOURCE',
-  },
-  adopted_bom: {
-    cure: 'Look at the platform, and record whether the BOM items of this product are there.',
-    command: 'dpp-sync settle --bom present SKU',
-  },
-  unsupported: {
-    cure: 'Make the change at the platform by hand, and record that you have made it.',
-    command: 'dpp-sync settle --delivered KEY',
-  },
-  ambiguous_key: {
-    cure: 'Several items at the platform may be this item. Name the right item.',
-    command: 'dpp-sync settle --delivered --id ID KEY',
-  },
-};
-
-const CURES_OF_STATES: Record<Refused, Cure> = {
-  blocked: {
-    cure: 'Correct the cause in the source or the mapping. The next sync then sends the item. If the cause is at the platform, correct it there, then send the item again.',
-    command: 'dpp-sync replay --key =KEY',
-  },
-  rejected: {
-    cure: 'Correct the row in the source, or the mapping. The next sync maps the row again.',
-    command: 'dpp-sync sync SOURCE',
-  },
-  parked: { cure: 'Look at the reason, then send the item again.', command: 'dpp-sync replay --key =KEY' },
-};
-
-function filled(command: string, { key, naturalKey, source }: Delivered): string {
-  return command
-    .replace(/=KEY\b/, () => shellValue(key))
-    .replace(/\bKEY\b/, () => shellWord(key))
-    .replace(/\bSKU\b/, () => shellWord(naturalKey ?? key))
-    .replace(/\bSOURCE\b/, () => shellWord(source ?? ''))
-    .trimEnd();
-}
-
 /** Names an item in a sentence: `its BOM item 10`, `the material M1`. */
 export function namedItem({ kind, key }: Pick<ItemSummary, 'kind' | 'key'>): string {
   return kind === 'bom_item' ? `its BOM item ${key}` : `the ${kindWord(kind)} ${key}`;
 }
 
 const WAITS_FOR_GUARD = 'it is not created before the guard has decided about its stream';
-const GUARD_CURE = {
-  cure: 'Write the whole export again, or accept the read that the guard holds.',
-  command: 'dpp-sync status',
-};

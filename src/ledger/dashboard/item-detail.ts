@@ -3,7 +3,7 @@ import type { BomNode, ItemDetail } from '../../domain/ports/ledger/dashboard-vi
 import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import { itemState } from '../items/missing.ts';
 import { column, statement } from '../store/statement.ts';
-import { itemOf } from '../views/item-views.ts';
+import { advisedItem } from '../views/advice-views.ts';
 import type { ViewReads } from '../views/view-reads.ts';
 import { SINCE } from './item-lists.ts';
 
@@ -35,7 +35,7 @@ const SQL = {
 
 /** Everything about one item, by its key or natural key. */
 export function itemDetail(reads: ViewReads, kind: SubjectKind, key: string): ItemDetail | null {
-  const item = itemOf(reads, kind, key);
+  const item = advisedItem(reads, kind, key);
   const own = item === null ? undefined : SQL.own(reads).get(kind, item.key);
   if (item === null || own === undefined) return null;
   const rows = SQL.users(reads)

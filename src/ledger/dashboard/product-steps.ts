@@ -1,19 +1,20 @@
 // The steps that explain why a product is not at the platform with the content that its sources have: the reads of its
 // sources, its row, the rows that belong to it, and the items that it waits for.
 
+import { adviceOnFailedRun, adviceOnIssue } from '../../domain/advice.ts';
 import { guardSteps } from '../../domain/guard-advice.ts';
 import { foundText, type Issue } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
-import type { ItemView, RefStanding } from '../../domain/ports/ledger/ledger-views.ts';
-import { kindWord } from '../../domain/words.ts';
+import type { RefStanding } from '../../domain/ports/ledger/ledger-views.ts';
+import { kindWord } from '../../domain/words/names.ts';
 import { isOpen } from '../items/item-row.ts';
 import { needsNothing } from '../items/missing.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { HAS_UNMAPPED } from '../records/streams.ts';
 import { statement } from '../store/statement.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
-import { itemOf, ROW_COLUMNS, rowsNaming, type StoredRow } from '../views/item-views.ts';
+import { itemOf, ROW_COLUMNS, rowsNaming, type StoredItem, type StoredRow } from '../views/item-views.ts';
 import type { ViewReads } from '../views/view-reads.ts';
 import { type AnswerReads, about, deliveryStep, namedItem, type Step, step, utc } from './delivery-steps.ts';
 
@@ -58,11 +59,8 @@ export function sourceStep(reads: ViewReads, source: string, own: boolean): Step
   if (run.result === null) return step(gives ? 'waits' : 'ok', `${name} is being read, since ${utc(run.startedAt)}`);
   const at = utc(run.endedAt ?? run.startedAt);
   if (run.result === 'failed') {
-    const cure = 'Correct the cause that the message names, and read the source again.';
-    return step(held, `the last read of ${name} failed at ${at}: ${run.error ?? 'no message was kept'}`, {
-      cure,
-      command: sync,
-    });
+    const clause = `the last read of ${name} failed at ${at}: ${run.error ?? 'no message was kept'}`;
+    return step(held, clause, { advice: adviceOnFailedRun(source) });
   }
   if (run.result !== 'complete') {
     const cure = 'Read the source again.';
@@ -195,14 +193,12 @@ function readSteps(row: StoredRow, what: string): Step[] {
 
 function quarantineSteps(row: StoredRow, what: string, place: string): Step[] {
   const issues = parseJsonOrNull<Issue[]>(row.issues) ?? [];
-  const steps = issues.slice(0, ISSUES_MAX).map((issue) => {
-    const correct = issue.cure ?? 'Correct the row in the source, or the mapping. The next sync maps the row again.';
-    return step('stop', `${what} is in quarantine (${place}): ${issueText(issue)}`, {
+  const steps = issues.slice(0, ISSUES_MAX).map((issue) =>
+    step('stop', `${what} is in quarantine (${place}): ${issueText(issue)}`, {
       record: row.id,
-      cure: correct,
-      command: `dpp-sync sync ${row.source}`,
-    });
-  });
+      advice: adviceOnIssue(issue, row.source),
+    }),
+  );
   if (steps.length > 0) return steps;
   return [step('stop', `${what} is in quarantine (${place})`, { record: row.id, command: 'dpp-sync quarantine' })];
 }
@@ -227,11 +223,11 @@ const STEPS_MAX = 20;
  * Makes the step of an item, and the steps of the items that it waits for. Each item is shown once, so that a circle of
  * refs ends.
  */
-export function refSteps(reads: AnswerReads, of: ItemView, what: string, seen: Set<string>): Step[] {
+export function refSteps(reads: AnswerReads, of: StoredItem, what: string, seen: Set<string>): Step[] {
   return walk(reads, of, what, seen, DEPTH_MAX);
 }
 
-function walk(reads: AnswerReads, of: ItemView, what: string, seen: Set<string>, depth: number): Step[] {
+function walk(reads: AnswerReads, of: StoredItem, what: string, seen: Set<string>, depth: number): Step[] {
   seen.add(nameOf(of.kind, of.key));
   const own = deliveryStep(reads, of, what);
   if (of.state !== 'waiting') return [own];
@@ -249,17 +245,17 @@ function walk(reads: AnswerReads, of: ItemView, what: string, seen: Set<string>,
 }
 
 /** The item to which a ref points. If the ref may be a material or a component, it is the one that has the key. */
-function itemOfRef(reads: ViewReads, { kind, key, either }: RefStanding): ItemView | null {
+function itemOfRef(reads: ViewReads, { kind, key, either }: RefStanding): StoredItem | null {
   return itemByKey(reads, kind, key) ?? (either === true ? itemByKey(reads, 'material', key) : null);
 }
 
 /** The item with this key; null if there is only another one with this natural key. A ref always names a key. */
-function itemByKey(reads: ViewReads, kind: ItemKind, key: string): ItemView | null {
+function itemByKey(reads: ViewReads, kind: ItemKind, key: string): StoredItem | null {
   const view = itemOf(reads, kind, key);
   return view?.key === key ? view : null;
 }
 
-function unknownSteps(reads: AnswerReads, { kind, key, either }: RefStanding, { record }: ItemView): Step[] {
+function unknownSteps(reads: AnswerReads, { kind, key, either }: RefStanding, { record }: StoredItem): Step[] {
   const what = either === true ? 'product or material' : kindWord(kind);
   const [row] = rowsNaming(reads, key);
   const from =
@@ -276,7 +272,7 @@ function unknownSteps(reads: AnswerReads, { kind, key, either }: RefStanding, { 
 }
 
 /** The steps for an item whose own row is in quarantine: that row has to be corrected. */
-function quarantinedSteps({ kind, key, record }: ItemView): Step[] {
+function quarantinedSteps({ kind, key, record }: StoredItem): Step[] {
   if ((record?.quarantined ?? null) === null) return [];
   return [step('unknown', `the row of the ${kindWord(kind)} ${key} is in quarantine now`, about(kind, key))];
 }

@@ -1,15 +1,16 @@
 // Explains why a product's passport is published or not. The steps lead from the source's row to the passport, in the
 // order of cause and effect.
 
+import { adviceOnGone } from '../../domain/advice.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { Why, WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { ItemView, PassportView } from '../../domain/ports/ledger/ledger-views.ts';
+import type { PassportView } from '../../domain/ports/ledger/ledger-views.ts';
 import { unmappedCure } from '../../domain/unmapped-fields.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import { isOpen } from '../items/item-row.ts';
 import { column } from '../store/statement.ts';
-import { itemOf, rowsNaming } from '../views/item-views.ts';
+import { itemOf, rowsNaming, type StoredItem } from '../views/item-views.ts';
 import { passportOf } from '../views/passport-views.ts';
 import { inOneMoment, type ViewReads } from '../views/view-reads.ts';
 import {
@@ -58,7 +59,7 @@ export function why(reads: ViewReads, name: string): Why | null {
 
 /** A passport with its product, as far as the last steps depend on them. */
 export interface PassportCase {
-  product: Pick<ItemView, 'key' | 'naturalKey' | 'missing' | 'released' | 'record'>;
+  product: Pick<StoredItem, 'key' | 'naturalKey' | 'missing' | 'released' | 'record'>;
   passport: Pick<PassportView, 'acknowledged' | 'desired'>;
   /** The open delivery of the passport; null if it has none. */
   delivery: (Delivered & { operation: Operation }) | null;
@@ -75,19 +76,19 @@ export function passportWait(reads: AnswerReads, of: PassportCase): string | nul
 /** The steps of a product up to its passport, and the first of its own steps that needs a person. */
 function productSteps(
   reads: AnswerReads,
-  product: ItemView,
+  product: StoredItem,
   passport: PassportView,
 ): { steps: Step[]; cause: Step | null } {
   const { key, source, missing, missingBecause, released } = product;
   const row = rowOfProduct(reads, key);
   const own: Step[] = [];
   if (missing) {
-    const cure = missingCure(product, passport);
-    own.push(step('stop', MISSING[missingBecause ?? 'row_gone'], { ...about('product', key), cure }));
+    const advice = adviceOnGone(product, { isPublic: passport.acknowledged === 'published' });
+    own.push(step('stop', MISSING[missingBecause ?? 'row_gone'], { ...about('product', key), advice }));
   } else if (released) {
     const clause =
       'no row of its source makes the product any more, and the guard has not decided whether the product is missing';
-    own.push(step('stop', clause, { ...about('product', key), command: 'dpp-sync status' }));
+    own.push(step('stop', clause, { ...about('product', key), advice: adviceOnGone(product, {}) }));
   } else if (row !== undefined) own.push(...rowSteps(reads, row, 'its row'));
   const held = heldSteps(reads, key, row?.id ?? null);
   const seen = new Set<string>();
@@ -97,7 +98,7 @@ function productSteps(
   return { steps, cause: [...own, ...held, ...items].find(({ standing }) => standing === 'stop') ?? null };
 }
 
-function whyOf(reads: AnswerReads, product: ItemView, passport: PassportView): Why {
+function whyOf(reads: AnswerReads, product: StoredItem, passport: PassportView): Why {
   const { steps, cause } = productSteps(reads, product, passport);
   const isHeld = steps.some(({ standing }) => standing === 'stop' || standing === 'waits');
   // The check of completeness decides. Its blockers are added if the steps above show none.
@@ -148,33 +149,15 @@ function answered(
   return { ...why, answer, steps: steps.map(shownStep) };
 }
 
-/** What to do about a product that its source no longer has. */
-function missingCure(
-  { key, naturalKey, missingAccepted, missingDecided, neverArrived }: ItemView,
-  { acknowledged }: PassportView,
-): string {
-  const wrongly = 'If the row should be there, correct the export. The next sync reads the row.';
-  const settle = `\`dpp-sync settle --ignore ${shellWord(key)}\``;
-  if (neverArrived)
-    return `${wrongly} If the row is rightly gone, nothing has to be done: the platform never got the product.`;
-  if (missingDecided) {
-    const why = missingAccepted ? 'a person has accepted that' : 'its passport is not public';
-    return `${wrongly} If the row is rightly gone, nothing has to be done: ${why}.`;
-  }
-  if (acknowledged !== 'published') return `${wrongly} If the row is rightly gone, accept that: ${settle}.`;
-  const unpublish = `\`dpp-sync unpublish ${shellWord(naturalKey ?? key)}\``;
-  return `${wrongly} If the row is rightly gone, one command is enough: ${unpublish} withdraws its passport, and ${settle} leaves its passport public.`;
-}
-
 /** A platform that refuses the passport may say that something is missing, so this step says what dpp-sync knows. */
-function completeStep({ key }: ItemView, { state }: PassportView): Step {
+function completeStep({ key }: StoredItem, { state }: PassportView): Step {
   const isRefused = state === 'blocked';
   const clause = isRefused ? 'the platform has all that the sources have of the product' : 'the product is complete';
   return step('ok', clause, about('product', key));
 }
 
-function shownStep({ standing, text, command, item, record }: Step): WhyStep {
-  return { standing, text, command, item, record };
+function shownStep({ standing, text, command, item, record, advice }: Step): WhyStep {
+  return { standing, text, command, item, record, advice };
 }
 
 /** The part of the answer with the cause. While a passport is published, a cause may stop its next write. */
@@ -208,9 +191,8 @@ function lastSteps(reads: AnswerReads, { product, passport, delivery }: Passport
   if (withdrawn !== null) steps.push(withdrawn);
   if (delivery !== null) {
     const { reason, operation } = delivery;
-    const cure = reason === null ? null : unmappedCure(reason, product.record, rules.mappedFields);
-    const known = cure === null ? undefined : { cure, command: 'dpp-sync sync SOURCE' };
-    return [...steps, deliveryStep(reads, delivery, WRITES[operation] ?? 'the write of its passport', known)];
+    const unmapped = reason === null ? null : unmappedCure(reason, product.record, rules.mappedFields);
+    return [...steps, deliveryStep(reads, delivery, WRITES[operation] ?? 'the write of its passport', unmapped)];
   }
   if (acknowledged === 'published' || withdrawn !== null) return steps;
   if (wanted !== 'published') {

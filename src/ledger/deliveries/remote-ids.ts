@@ -4,7 +4,7 @@
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import { isIdOfAllKinds } from '../../domain/remote-id.ts';
-import { kindWord } from '../../domain/words.ts';
+import { kindWord } from '../../domain/words/names.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { noteEvents } from '../items/events.ts';
 import { gaveIdAway } from '../items/item-row.ts';

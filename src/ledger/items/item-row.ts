@@ -3,17 +3,11 @@
 
 import { type DeliveryState, IN_FLIGHT_STATES } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import {
-  codesWith,
-  hasTrait,
-  type Reason,
-  type ReasonTrait,
-  reasonShape,
-  storedReason,
-} from '../../domain/delivery/reason.ts';
+import { codesWith, hasTrait, type Reason, reasonShape, storedReason } from '../../domain/delivery/reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { statusAfter, statusText } from '../../domain/passport.ts';
+import type { ReasonTrait } from '../../domain/words/reasons.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import { statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';

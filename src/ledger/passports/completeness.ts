@@ -8,7 +8,7 @@ import { guardAdvice } from '../../domain/guard-advice.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
-import { kindWord } from '../../domain/words.ts';
+import { kindWord } from '../../domain/words/names.ts';
 import { idsOf, isOpen } from '../items/item-row.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { column, statement } from '../store/statement.ts';

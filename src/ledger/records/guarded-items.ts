@@ -6,7 +6,7 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { CreatesAfter, HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
-import { kindWord } from '../../domain/words.ts';
+import { kindWord } from '../../domain/words/names.ts';
 import { addCreates, type CreateCounts, countCreates, kindCreatedBy } from '../contact/contact.ts';
 import { clearHeldReasons, setReleasedMissing } from '../items/item-writes.ts';
 import { countHeldCreates, heldKeysOf, makeDue } from '../items/refs.ts';

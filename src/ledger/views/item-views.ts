@@ -181,8 +181,11 @@ interface EventRow extends Pick<TimelineEntry, 'at' | 'operation' | 'revision' |
   type: string;
 }
 
+/** An item without what is said about it. */
+export type StoredItem = Omit<ItemView, 'advice' | 'heldBy'>;
+
 /** An item, by its key or natural key. */
-export function itemOf(reads: ViewReads, kind: SubjectKind, key: string): ItemView | null {
+export function itemOf(reads: ViewReads, kind: SubjectKind, key: string): StoredItem | null {
   const named = { kind, name: key, ...withdrawing(reads) };
   const row = ITEM.byKey(reads).get(named) ?? ITEM.byNaturalKey(reads).get(named);
   if (!row) return null;

@@ -8,14 +8,14 @@ import { sqliteVersion, versionOf } from '../store/database.ts';
 import { readDaemonNote } from '../store/meta.ts';
 import { column, statement } from '../store/statement.ts';
 import { parseJson, parseJsonOrNull } from '../store/tx.ts';
+import { advisedItem } from './advice-views.ts';
 import { type ItemTotals, itemCounts } from './counts.ts';
-import { itemOf, itemsInOtherForm, listItems, rowsNaming } from './item-views.ts';
+import { itemsInOtherForm, listItems, rowsNaming } from './item-views.ts';
 import { passportBlockers, passportOf, passportsOf } from './passport-views.ts';
 import { guardedReads, quarantined, quarantinedCount } from './record-views.ts';
 import { lastRuns, runsOf } from './run-views.ts';
 import { attention, sourceRuns, standing } from './standing.ts';
 import {
-  accessRefusal,
   adoptedChanges,
   deferredDeliveries,
   deliveryOf,
@@ -40,7 +40,7 @@ export function createViews(reads: ViewReads, totals?: () => ItemTotals): Ledger
     sourceRuns: (sources) => sourceRuns(reads, sources),
     attention: (sources) => attention(reads, sources),
     itemsAfter: (request) => listItems(reads, request),
-    item: (kind, key) => itemOf(reads, kind, key),
+    item: (kind, key) => advisedItem(reads, kind, key),
     itemCounts: (sources) => itemCounts(reads, sources),
     otherForms: () => itemsInOtherForm(reads),
     passport: (product) => passportOf(reads, product),
@@ -53,7 +53,6 @@ export function createViews(reads: ViewReads, totals?: () => ItemTotals): Ledger
     unproven: (sources) => unprovenWrites(reads, sources),
     deferred: () => deferredDeliveries(reads),
     waitingFor: (limit, sources) => waitingFor(reads, limit, sources),
-    accessRefusal: (item) => accessRefusal(reads, item),
     suspended: (sources) => suspendedKinds(reads, sources),
     adoptedChanges: (sources) => adoptedChanges(reads, sources),
     unansweredParts: (sources) => unansweredParts(reads, sources),

@@ -1,6 +1,7 @@
 // Finds the conditions that are true now, with texts about what happened and what to do. Pure: the daemon collects the
 // facts.
 
+import { adviceOnFailedRun } from '../../domain/advice.ts';
 import type { AlertRules } from '../../domain/alert-settings.ts';
 import { guardAdvice } from '../../domain/guard-advice.ts';
 import type { AlertCondition } from '../../domain/ports/alerts.ts';
@@ -67,11 +68,8 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
   };
   if (rules.runFailed) {
     for (const { source, error } of failedRuns) {
-      add(
-        'run_failed',
-        { source },
-        `The last run of ${source} failed: ${error} Correct the cause, and run the source again: dpp-sync sync ${source}`,
-      );
+      const { title, cure, command } = adviceOnFailedRun(source);
+      add('run_failed', { source }, `${title.replace(/\.$/, ':')} ${error} ${cure.replace(/\.$/, ':')} ${command}`);
     }
   }
   if (rules.guardHeld) {

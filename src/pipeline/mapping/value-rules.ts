@@ -1,5 +1,6 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { ValueRule } from '../../domain/mapping.ts';
+import type { IssueCode } from '../../domain/words/issues.ts';
 import { compareDecimals, normalizeDecimal } from '../../lib/decimal.ts';
 import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { compileLinearPattern, type LinearPattern } from './expressions/linear-pattern.ts';
@@ -81,7 +82,7 @@ function requiredIssue({ name }: FieldRule): Issue {
 
 function checkValue(rule: FieldRule, value: JsonValue, matches: (rule: FieldRule, text: string) => boolean): Issue[] {
   const { name, min, max, pattern } = rule;
-  const issue = (code: string, message: string): Issue[] => [{ code, field: name, value, message, cure: CURE }];
+  const issue = (code: IssueCode, message: string): Issue[] => [{ code, field: name, value, message, cure: CURE }];
   const text = typeof value === 'number' ? numberText(value) : value;
   if (min !== undefined || max !== undefined) {
     const number = typeof text === 'string' ? normalizeDecimal(text) : null;

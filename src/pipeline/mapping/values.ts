@@ -1,4 +1,5 @@
 import { identifyingText } from '../../domain/identifying-text.ts';
+import type { CheckedFunction } from '../../domain/words/issues.ts';
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { findOddCharacter, visibleText } from '../../lib/text/odd-character.ts';
@@ -37,7 +38,7 @@ export function requireNumberText(value: number | bigint): string {
  *
  * @throws MappingError for a value that is neither text nor a number, and for a very long text
  */
-export function argumentText(name: string, value: unknown): string | null {
+export function argumentText(name: CheckedFunction, value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string') {
     const text = value.trim();

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { Fault } from '../../lib/errors.ts';
+import { type Fault } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { SCOPES, type Scope } from '../api/endpoints.ts';
 import { Label } from '../items/fields.ts';
 import type { IdScheme, ResourceId } from '../items/ids.ts';
 import type { OrganizationStore, Plan } from '../storage/organizations.ts';
+import { sandboxFault } from '../storage/sandbox-faults.ts';
 
 /** The last time that the API can show, because an ISO 8601 date has four digits for the year. */
 const LAST_INSTANT = Date.UTC(10_000, 0) - 1;
@@ -189,5 +190,5 @@ export function createKeyStore(database: Database, organizations: OrganizationSt
 export type KeyStore = ReturnType<typeof createKeyStore>;
 
 function keyFault(message: string): Fault {
-  return new Fault('sandbox.key', 2, message, { suggestion: 'Choose another key, or let the sandbox issue one.' });
+  return sandboxFault('sandbox.key', message, { suggestion: 'Choose another key, or let the sandbox issue one.' });
 }

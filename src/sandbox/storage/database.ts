@@ -2,6 +2,7 @@ import { closeSync, openSync, realpathSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
+import { sandboxFault } from './sandbox-faults.ts';
 
 /** Columns that every listed resource has. `ordinal` counts an organisation's rows from 1 without a gap. */
 const COMMON = `
@@ -189,7 +190,7 @@ function storageFault(
   storage: string,
   { reason, suggestion, cause }: { reason: string; suggestion: string; cause?: unknown },
 ): Fault {
-  return new Fault('sandbox.storage', 3, `The sandbox cannot use ${storage}: ${reason}.`, { suggestion, cause });
+  return sandboxFault('sandbox.storage', `The sandbox cannot use ${storage}: ${reason}.`, { suggestion, cause });
 }
 
 /** A lock that a sandbox holds while it uses its file. */
@@ -220,7 +221,7 @@ export function lockStorage(storage: string): StorageLock {
     database?.close();
     const isBusy = systemCodeOf(error)?.startsWith('SQLITE_BUSY') === true;
     const reason = isBusy ? 'another sandbox uses this file' : `${file} cannot be locked (${messageOf(error)})`;
-    throw new Fault('sandbox.storage', 3, `The sandbox cannot use ${storage}: ${reason}.`, {
+    throw sandboxFault('sandbox.storage', `The sandbox cannot use ${storage}: ${reason}.`, {
       suggestion: isBusy
         ? 'Stop the other sandbox, or name another file.'
         : 'Name a file in a folder that can be written to.',

@@ -1,3 +1,4 @@
+import { ISSUES, type IssueCode } from '../../domain/words/issues.ts';
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import { type NumberFormat, padNumber } from './number-format.ts';
 
@@ -17,7 +18,7 @@ export interface SpreadsheetCell {
 
 /** A problem of a cell: an issue without its field. */
 export interface CellProblem {
-  code: string;
+  code: IssueCode;
   /** The part of the message that follows the name of the cell, such as `Cell C3 of the sheet Parts`. */
   message: string;
   value: string;
@@ -118,67 +119,42 @@ function asTyped(exact: string): string {
   return normalizeDecimal(Number(exact).toPrecision(DIGITS_MAX)) ?? exact;
 }
 
+function problem(code: keyof typeof ISSUES, message: string, value: string): CellProblem {
+  return { code, message, value: value.slice(0, 200), cure: ISSUES[code].cure };
+}
+
 function noResult(): CellProblem {
-  return {
-    code: 'cell.formula',
-    message: 'holds a formula, and its result is not stored.',
-    value: '',
-    cure: 'Open the file in a spreadsheet program, let it calculate, and save it; or export values instead of formulas.',
-  };
+  return problem('cell.formula', 'holds a formula, and its result is not stored.', '');
 }
 
 function errorValue(text: string): CellProblem {
-  return {
-    code: 'cell.error',
-    message: `holds the error value ${text}.`,
-    value: text,
-    cure: 'Correct the formula; or name the error value in `emptyErrors` if it means an empty cell.',
-  };
+  return problem('cell.error', `holds the error value ${text}.`, text);
 }
 
 function noSharedText(text: string): CellProblem {
-  return {
-    code: 'cell.text',
-    message: `refers to the shared text ${text.slice(0, 20)}, which the workbook does not have.`,
-    value: text.slice(0, 200),
-    cure: 'Export the file again.',
-  };
+  const name = text.slice(0, 20);
+  return problem('cell.text', `refers to the shared text ${name}, which the workbook does not have.`, text);
 }
 
 function shortened(text: string): CellProblem {
-  return {
-    code: 'cell.shortened',
-    message: `holds ${text}, which has lost the last digits of a longer number.`,
-    value: text,
-    cure: 'Format the column as text, and then enter or import the numbers again.',
-  };
+  return problem('cell.shortened', `holds ${text}, which has lost the last digits of a longer number.`, text);
 }
 
 function tooLong(text: string): CellProblem {
-  return {
-    code: 'cell.shortened',
-    message: `holds the number ${text}, of which a spreadsheet keeps ${DIGITS_MAX} digits only.`,
-    value: text,
-    cure: 'Format the column as text, and then enter or import the numbers again.',
-  };
+  return problem(
+    'cell.shortened',
+    `holds the number ${text}, of which a spreadsheet keeps ${DIGITS_MAX} digits only.`,
+    text,
+  );
 }
 
 function noNumber(text: string): CellProblem {
-  return {
-    code: 'cell.number',
-    message: `is marked as a number and holds ${JSON.stringify(text.slice(0, 200))}.`,
-    value: text.slice(0, 200),
-    cure: 'Export the file again.',
-  };
+  return problem('cell.number', `is marked as a number and holds ${JSON.stringify(text.slice(0, 200))}.`, text);
 }
 
 function noDate(text: string): CellProblem {
-  return {
-    code: 'cell.date',
-    message: `is formatted as a date, but its number ${text.slice(0, 40)} is not a valid day.`,
-    value: text.slice(0, 200),
-    cure: 'Correct the date, or format the cell as a number.',
-  };
+  const number = text.slice(0, 40);
+  return problem('cell.date', `is formatted as a date, but its number ${number} is not a valid day.`, text);
 }
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,7 @@
 import type { SaxesParser, SaxesTagPlain } from 'saxes';
 import type { Issue } from '../../domain/issue.ts';
 import type { Place } from '../../domain/place.ts';
+import type { IssueCode } from '../../domain/words/issues.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../faults.ts';
 import { AncestorValues, VALUE_CHARACTERS_MAX } from './ancestor-values.ts';
@@ -324,7 +325,7 @@ export class RecordScanner {
   }
 
   /** Reports the open records as rows that cannot be used, and continues after them. */
-  private giveUp(code: string, message: string, cure?: string): void {
+  private giveUp(code: IssueCode, message: string, cure?: string): void {
     for (const record of this.open) {
       const element = this.elements[record.index];
       if (element === undefined) continue;

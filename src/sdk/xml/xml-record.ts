@@ -128,6 +128,5 @@ export function takenIssue(member: string): Issue {
     code: 'row.duplicate',
     message: `The record has an element ${member}, but \`parent\` gives the same name to a value from outside the record.`,
     field: member,
-    cure: 'In `parent`, choose another name for the value from outside the record.',
   };
 }

@@ -102,6 +102,13 @@ const Ref = z.strictObject({
   either: z.literal(true).optional(),
 });
 
+const Advice = z.strictObject({
+  title: z.string(),
+  meaning: z.string().nullable(),
+  cure: z.string(),
+  command: z.string().nullable(),
+});
+
 const BomNode = z.strictObject({
   bomItem: z
     .strictObject({
@@ -158,6 +165,8 @@ export const ItemDetail = z.strictObject({
     count: Count,
   }),
   bom: BomNode.nullable(),
+  heldBy: Reason.nullable(),
+  advice: Advice,
 });
 
 export const Why = z.strictObject({
@@ -173,6 +182,7 @@ export const Why = z.strictObject({
       command: z.string().nullable(),
       item: z.strictObject({ kind: Kind, key: z.string() }).nullable(),
       record: z.number().int().nullable(),
+      advice: Advice.nullable(),
     }),
   ),
 });
@@ -184,8 +194,7 @@ export const Cause = z.strictObject({
   type: z.enum(CAUSE_TYPES),
   source: z.string().nullable(),
   stream: z.string().nullable(),
-  title: z.string(),
-  cure: z.string().nullable(),
+  ...Advice.shape,
   code: z.string(),
   field: z.string().nullable(),
   count: Count,

@@ -126,12 +126,12 @@ describe('an item whose row has become unusable', () => {
     const show = ['show', 'product', '1', '-c', world.configFile];
     await world.sync();
     const sound = (await runHere(show)).stdout;
-    expect(sound).toContain('next step  Nothing: the platform has the item as the source has it.');
+    expect(sound).toContain('next step  Nothing: the platform has it as the source has it.');
     world.write('products.csv', GOOD_FILES['products.csv'].replace('Pump,DE', 'Better pump,XX'));
     expect((await world.sync()).quarantined).toBe(1);
     const { stdout } = await runHere(show);
     expect(stdout).toMatch(/state +delivered/);
-    expect(stdout).toMatch(/next step +Its row is quarantined\. Correct the row in the source, or the mapping/);
+    expect(stdout).toMatch(/next step +Correct it in the source, .* Its row is quarantined\. Until the next sync/);
     expect(stdout).not.toContain('as the source has it');
     expect(stdout).toContain('Better pump');
 

@@ -122,7 +122,7 @@ describe('publish with a key that the API refuses', () => {
       expect(`${stdout}${stderr}`.match(/The API key is invalid/g)).toHaveLength(1);
       expect(stderr).toContain('The variable DPP_UNSET_KEY is not set, so the key is the default that the config has');
       const shown = await runHere(['show', 'passport', 'P1', '-c', refused.configFile]);
-      expect(shown.stdout).toMatch(/next step {2}Correct the key or its rights: `.* check` shows them/);
+      expect(shown.stdout).toMatch(/next step {2}Replace the key\. .*\n .* check\n/);
       const check = await cli(['check', '-c', refused.configFile]);
       expect(check.stdout + check.stderr).toContain('The variable DPP_UNSET_KEY is not set');
     } finally {

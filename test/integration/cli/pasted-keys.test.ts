@@ -36,7 +36,7 @@ async function find(pasted: string): Promise<string> {
 const stage = () =>
   stageRows(fixture.ledger, {
     ...Object.fromEntries(ITEMS.map((item, n) => [`row-${n}`, items(item)])),
-    'P1\u001f10': { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: [] },
+    'P1\u001f10': { status: 'quarantined', issues: [{ code: 'row.value', message: 'wrong' }], blockedProducts: [] },
   });
 
 describe('a key as a command prints it', () => {

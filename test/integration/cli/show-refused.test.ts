@@ -33,7 +33,7 @@ describe('`show` of an item that is due and was never sent', () => {
     expect((await run('sync', '--wait', '0')).exitCode).toBe(3);
     const { stdout } = await run('show', 'product', 'C2');
     expect(stdout).toContain("reason     The platform's list of products could not be read: The API key is invalid.");
-    expect(stdout).toMatch(/next step .* check` shows whether the API accepts the key/);
+    expect(stdout).toMatch(/next step {2}Correct the cause that the message names\. .*\n .* status\n/);
   });
 
   it('says that the API refuses the key, also where another item has met that', async () => {
@@ -43,7 +43,7 @@ describe('`show` of an item that is due and was never sent', () => {
     world.write('cups.csv', 'SKU\nC1\nC2\nC3\nC4\nC5\n');
     expect((await run('sync', '--wait', '0')).exitCode).toBe(3);
     const shown = await Promise.all(['C4', 'C5'].map((sku) => run('show', 'product', sku)));
-    for (const { stdout } of shown) expect(stdout).toContain('next step  Correct the key or its rights');
+    for (const { stdout } of shown) expect(stdout).toContain('next step  Replace the key.');
     const texts = shown.map(({ stdout }) => /reason {5}(.*)/.exec(stdout)?.[1]);
     expect(new Set(texts)).toEqual(
       new Set([

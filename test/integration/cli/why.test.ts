@@ -160,7 +160,7 @@ describe('why a passport is not published', () => {
     await deliverAll(fixture.ledger);
     await stageRows(fixture.ledger, others);
     expect(open()[0]).toBe(
-      'stop: Its source no longer has the product: its row is gone. If the row should be there, correct the export. The next sync reads the row. If the row is rightly gone, accept that: `dpp-sync settle --ignore P1`.',
+      'stop: Its source no longer has the product: its row is gone. If the row should be there, correct the export: the next sync reads the row. If it is rightly gone, accept that. [dpp-sync settle --ignore P1]',
     );
   });
 
@@ -190,7 +190,7 @@ describe('why a passport is not published', () => {
     await settleNext('material', { kind: 'rejected', reason: { code: 'refused', message: 'The name is taken.' } });
     expect(open()).toEqual([
       'waits: Its BOM item B1 waits for an item that it refers to.',
-      'stop: The material M1 is rejected: The name is taken. Correct the row in the source, or the mapping. The next sync maps the row again. [dpp-sync sync erp]',
+      'stop: The material M1 is rejected: The name is taken. Correct the row, the mapping or a lookup table: the next sync sends the item again. To send it as it is now: `dpp-sync replay --key M1`. To leave the platform as it is: `dpp-sync settle --ignore M1`. [dpp-sync sync erp]',
     ]);
     expect(why('P1')?.answer).toBe(
       'The passport of SKU-P1 is not published, because the material M1 is rejected: The name is taken.',
@@ -242,7 +242,7 @@ describe('why a delivery keeps a passport back', () => {
     [
       'blocked by a business rule',
       { kind: 'blocked', reason: reason('gate', { status: 409 }) },
-      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Correct the cause in the source or the mapping\. The next sync then sends the item\. If the cause is at the platform, correct it there, then send the item again\. \[dpp-sync replay --key P1]$/,
+      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Fulfil the rule, in the source, .* \[dpp-sync replay --key P1]$/,
     ],
     [
       'blocked, because the API has no such write',
@@ -272,7 +272,7 @@ describe('why a delivery keeps a passport back', () => {
     [
       'due, while the API refuses the key',
       { kind: 'retry', dueAt: LATER, spend: false, reason: reason('denied_key') },
-      /^stop: The API refuses the product: The API says so\. Correct the key .* \[dpp-sync check]$/,
+      /^stop: The API refuses the product: The API says so\. Replace the key\. .* \[dpp-sync check]$/,
     ],
   ])('the answer to why explains a delivery that is %s', async (_, decision, expected) => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
@@ -286,7 +286,7 @@ describe('why a delivery keeps a passport back', () => {
     await settleNext('product', { kind: 'retry', dueAt: LATER, spend: false, reason: reason('denied_scope') });
     const [other = ''] = ['P1', 'P2'].filter((key) => fixture.ledger.views.item('product', key)?.reason === null);
     expect(open(other)).toEqual([
-      expect.stringMatching(/^stop: The API refuses the product: The API says so\. Correct the key /),
+      expect.stringMatching(/^stop: The API refuses the product: The API says so\. Grant the scope, /),
     ]);
   });
 
@@ -336,7 +336,9 @@ describe('why nothing is created before the first contact', () => {
       reason: { code: 'unlisted', message: 'The list has no ids.' },
       fromStart: true,
     });
-    expect(openThere()).toEqual([`stop: ${clause}, and that has failed: The list has no ids.`]);
+    expect(openThere()).toEqual([
+      `stop: ${clause}, and that has failed: The list has no ids. Correct the cause that the message names. Then dpp-sync reads the list again.`,
+    ]);
   });
 });
 

@@ -314,7 +314,7 @@ describe('a replay by cause', () => {
   };
 
   it('a replay by cause maps the quarantined records of the cause again, and no other record', async () => {
-    const other = { code: 'gtin.check', message: 'Wrong.' };
+    const other = { code: 'gtin.check' as const, message: 'Wrong.' };
     await stageRows(fixture.ledger, { ...GIVEN, 5: { status: 'quarantined', issues: [other], blockedProducts: [] } });
     const cause =
       views()

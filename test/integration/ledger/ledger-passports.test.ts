@@ -98,7 +98,7 @@ describe('the judgement of passports', () => {
   it('a passport waits while a row of its product is in quarantine, and continues when the row is mapped', async () => {
     const wrong: MapResult = {
       status: 'quarantined',
-      issues: [{ code: 'x', message: 'wrong' }],
+      issues: [{ code: 'row.value', message: 'wrong' }],
       blockedProducts: ['P1'],
     };
     await stageRows(fixture.ledger, { ...ROWS, B2: wrong });
@@ -113,7 +113,7 @@ describe('the judgement of passports', () => {
   it('a passport continues when a row in quarantine no longer belongs to its product', async () => {
     const wrong = (product: string): MapResult => ({
       status: 'quarantined',
-      issues: [{ code: 'x', message: 'wrong' }],
+      issues: [{ code: 'row.value', message: 'wrong' }],
       blockedProducts: [product],
     });
     await stageRows(fixture.ledger, { ...ROWS, B2: wrong('P1') });
@@ -250,7 +250,7 @@ describe('a manual resolution of passports', () => {
 describe('what was staged for a passport', () => {
   const WRONG: MapResult = {
     status: 'quarantined',
-    issues: [{ code: 'x', message: 'wrong' }],
+    issues: [{ code: 'row.value', message: 'wrong' }],
     blockedProducts: ['P1'],
   };
   const BROKEN = { ...ROWS, B2: WRONG };
@@ -352,7 +352,7 @@ describe('a passport whose product comes and goes', () => {
   it('a passport does not wait for a row of a source that the config no longer has', async () => {
     await stageRows(fixture.ledger, {
       ...ROWS,
-      B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1', null] },
+      B2: { status: 'quarantined', issues: [{ code: 'row.value', message: 'wrong' }], blockedProducts: ['P1', null] },
     });
     expect(await deliverAndEvaluate()).toEqual([]);
     await fixture.reopen(undefined, { sources: ['other'], partSources: [], bomSources: [] });
@@ -371,7 +371,7 @@ it('an initialised passport that is wanted in public is shown as incomplete unti
   await deliverAndEvaluate();
   await stageRows(fixture.ledger, {
     ...ROWS,
-    B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1'] },
+    B2: { status: 'quarantined', issues: [{ code: 'row.value', message: 'wrong' }], blockedProducts: ['P1'] },
   });
   await fixture.reopen(undefined, { publish: 'auto' });
   await deliverAndEvaluate();
@@ -385,7 +385,7 @@ it('a replay of passports reports which ones it leaves alone', async () => {
   await withBlockedP1();
   await stageRows(fixture.ledger, {
     ...ROWS,
-    B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1'] },
+    B2: { status: 'quarantined', issues: [{ code: 'row.value', message: 'wrong' }], blockedProducts: ['P1'] },
   });
   const selection = { states: ['blocked', 'in_doubt'] as const, sources: [], keys: ['SKU-P1'], deliveryIds: [] };
   expect(await fixture.ledger.replayPassports({ selection, dryRun: true })).toEqual({

@@ -84,7 +84,7 @@ describe('a run', () => {
 
 describe('a record in quarantine', () => {
   const fixture = useLedger();
-  const issue = { code: 'country.unknown', message: 'No.', field: 'country_of_origin', value: 'Narnia' };
+  const issue = { code: 'country.unknown' as const, message: 'No.', field: 'country_of_origin', value: 'Narnia' };
   const bad = { status: 'quarantined' as const, issues: [issue], blockedProducts: ['1'] };
   const since = () => rowsOf(fixture.file, 'SELECT quarantined_at AS at FROM records');
 

@@ -23,7 +23,7 @@ const without =
   (...ids: string[]) =>
   ({ id }: JsonObject): MapResult =>
     ids.includes(text(id))
-      ? { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: [] }
+      ? { status: 'quarantined', issues: [{ code: 'row.value', message: 'wrong' }], blockedProducts: [] }
       : asProduct({ id: text(id) });
 
 /** Stores and maps the rows, and gives a function that stages further pages of a later run, two rows each. */

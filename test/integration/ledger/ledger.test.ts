@@ -47,7 +47,7 @@ describe('intake', () => {
     const result: Record<string, MapResult> = {
       2: items(product('2', 'new name')),
       3: { status: 'excluded' },
-      4: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: [] },
+      4: { status: 'quarantined', issues: [{ code: 'row.value', message: 'wrong' }], blockedProducts: [] },
     };
     const { runId } = await sync(
       [row('1'), row('2', { name: 'new' }), row('3'), row('4')],
@@ -482,7 +482,7 @@ describe('items', () => {
     await sync([row('1')]);
     await sync([row('1', { name: '' })], () => ({
       status: 'quarantined',
-      issues: [{ code: 'x', message: 'wrong' }],
+      issues: [{ code: 'row.value' as const, message: 'wrong' }],
       blockedProducts: [],
     }));
     const item = fixture.ledger.views.item('product', '1');

@@ -20,7 +20,7 @@ function rowsOf(count: number): Record<string, MapResult> {
   const products = numbers.map((at) => [`p${at}`, items(product(`P${at}`), bomItem(`B${at}`, `P${at}`, 'M'))] as const);
   const parts = numbers.slice(1).map((at) => [`b${at}`, items(bomItem(`P0-${at}`, 'P0', `P${at}`))] as const);
   const refused = numbers.map((at): [string, MapResult] => {
-    const issues = [{ code: 'field.required', message: 'No.', field: `field_${at}` }];
+    const issues = [{ code: 'field.required' as const, message: 'No.', field: `field_${at}` }];
     return [`q${at}`, { status: 'quarantined', issues, blockedProducts: [`P${at}`] }];
   });
   const alike = numbers.map((at): [string, MapResult] => {

@@ -93,7 +93,7 @@ const VERBS: Record<string, (fixture: LedgerFixture, count: number) => Promise<S
     await page(ledger, rowsOf(count, 'a'), resultsOf(count, partsNamed('1')));
     const refuse = (key: string): MapResult => ({
       status: 'quarantined',
-      issues: [{ code: 'x', message: 'No.' }],
+      issues: [{ code: 'row.value', message: 'No.' }],
       blockedProducts: [key],
     });
     return page(ledger, rowsOf(count, 'b'), resultsOf(count, refuse));

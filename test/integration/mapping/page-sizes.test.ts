@@ -61,7 +61,11 @@ function mapped({ flavour, key, natural, name, material }: JsonObject): MapResul
   };
   if (flavour === 'excluded') return { status: 'excluded' };
   if (flavour === 'bad') {
-    return { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: [text(key), null] };
+    return {
+      status: 'quarantined',
+      issues: [{ code: 'row.value', message: 'wrong' }],
+      blockedProducts: [text(key), null],
+    };
   }
   if (flavour === 'material') return items(part);
   if (flavour === 'both') return items(product, part);

@@ -25,7 +25,7 @@ const rows = (prefix: string, count: number, name = 'A') =>
   Array.from({ length: count }, (_, at) => sourceRow({ id: `${prefix}${at}`, name }, at + 2));
 const refused: MapResult = {
   status: 'quarantined',
-  issues: [{ code: 'required', message: 'The name is missing.' }],
+  issues: [{ code: 'field.required', message: 'The name is missing.' }],
   blockedProducts: [],
 };
 const mapper = mapperOf('r1', ({ id, name }) => (name === '' ? refused : items(product(text(id), text(name)))));

@@ -63,7 +63,7 @@ export async function listStatements(constants: ReadonlySet<string>): Promise<Al
 
 /** So that lists have something to continue after, and causes have members. */
 async function fillALittle(fixture: LedgerFixture): Promise<void> {
-  const issues = [{ code: 'country.unknown', message: 'No.', field: 'country_of_origin' }];
+  const issues = [{ code: 'country.unknown' as const, message: 'No.', field: 'country_of_origin' }];
   await stageRows(fixture.ledger, {
     1: items(product('1'), product('2')),
     2: { status: 'quarantined', issues, blockedProducts: ['1'] },

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { csv } from '../../../connectors/csv/index.ts';
 import { Config, type SourceConfig } from '../../../src/config/config.ts';
+import type { Issue } from '../../../src/domain/issue.ts';
 import { itemHash } from '../../../src/domain/item.ts';
 import type { MappedItem, Mapper } from '../../../src/domain/mapping.ts';
 import { formatPlace, type Place } from '../../../src/domain/place.ts';
@@ -194,7 +195,7 @@ async function mapExport(source: SourceConfig): Promise<Outcome> {
     const rows = await readRows(csv, { folder: FOLDER, options: source.options, stream: options });
     const counts = { rows: rows.length, items: 0, excluded: 0, quarantined: 0, repeated: 0 };
     for (const { fields, place, issues = [] } of rows) {
-      const mapped = mapper.map({ source: source.id, stream, fields, place, issues });
+      const mapped = mapper.map({ source: source.id, stream, fields, place, issues: issues as Issue[] });
       if (mapped.status === 'excluded') counts.excluded++;
       else if (mapped.status === 'quarantined') {
         counts.quarantined++;

@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
 import type { PreviewedRecord } from '../../../src/daemon/preview/preview.ts';
 import { createPreviewCounter } from '../../../src/daemon/preview/preview-counts.ts';
-import type { Issue } from '../../../src/domain/issue.ts';
+import type { ForeignCode, Issue } from '../../../src/domain/issue.ts';
 import type { Item, ItemKind } from '../../../src/domain/item.ts';
 
 function quarantined(line: number, ...codes: string[]): PreviewedRecord {
-  const issues = codes.map((code): Issue => ({ code, field: 'name', message: `${code} at ${line}` }));
+  const issues = codes.map(
+    (code): Issue => ({ code: code as ForeignCode, field: 'name', message: `${code} at ${line}` }),
+  );
   return { place: { line }, key: String(line), fields: {}, status: 'quarantined', items: [], issues };
 }
 

@@ -158,7 +158,6 @@ describe('elements that cannot be used', () => {
       '{"a":1,"a":2}\n{"b":[{"c":{"x":1,"y":{},"x":2}}]}\n{"a":{"a":{"a":"a\\": \\"a"}},"b":{"a":1}}\n{"a":1,"\\u0061":2}',
     );
     expect(codes(rows)).toEqual(['row.duplicate', 'row.duplicate', 'ok', 'row.duplicate']);
-    expect(rows[0]?.issues?.[0]?.cure).toContain('each name');
     expect(rows.map((row) => row.issues?.[0]?.field)).toEqual(['a', 'x', undefined, 'a']);
   });
 
@@ -166,7 +165,6 @@ describe('elements that cannot be used', () => {
     const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
     const rows = await read(`[${nested(100)},${nested(101)},${nested(200_000)},{}]`);
     expect(codes(rows)).toEqual(['ok', 'row.depth', 'row.depth', 'ok']);
-    expect(rows[1]?.issues?.[0]?.cure).toContain('Set `at`');
   });
 
   it('JSON elements are reported when they are too long, and reading continues', async () => {

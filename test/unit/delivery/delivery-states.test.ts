@@ -22,12 +22,11 @@ import {
   REASON_CODES,
   type Reason,
   type ReasonCode,
-  type ReasonTrait,
   storedReason,
-  type WhenAbsent,
   wasThereBefore,
   whenAbsent,
 } from '../../../src/domain/delivery/reason.ts';
+import type { ReasonTrait, WhenAbsent } from '../../../src/domain/words/reasons.ts';
 
 /** Every transition that there is, written a second time; all other cells of the table have to refuse. */
 const KNOWN: [DeliveryState, DeliveryEvent, DeliveryState][] = [

@@ -1,49 +1,60 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { REASON_CODES } from '../../../src/domain/delivery/reason.ts';
-import { FAULT_EXIT_CODES } from '../../../src/domain/faults.ts';
-import { issueCodes } from '../../generate/issue-codes.ts';
-import { FAULT_TEXTS, SANDBOX_FAULT_TEXTS } from '../../generate/troubleshooting/fault-texts.ts';
-import { ISSUE_GROUPS } from '../../generate/troubleshooting/issue-texts.ts';
-import { REASON_TEXTS } from '../../generate/troubleshooting/reason-texts.ts';
+import { FAULTS } from '../../../src/domain/words/faults.ts';
+import { ISSUES } from '../../../src/domain/words/issues.ts';
+import { REASONS } from '../../../src/domain/words/reasons.ts';
+import { GONE, STATES } from '../../../src/domain/words/states.ts';
+import type { Words } from '../../../src/domain/words/word.ts';
+import { SANDBOX_FAULTS } from '../../../src/sandbox/storage/sandbox-faults.ts';
+import { cellsOf } from '../../generate/troubleshooting-page.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const page = readFileSync(join(ROOT, 'docs/troubleshooting.md'), 'utf8');
-const described = ISSUE_GROUPS.flatMap(({ codes }) => Object.keys(codes));
+const TABLES = { FAULTS, SANDBOX_FAULTS, REASONS, ISSUES, STATES, GONE };
+const ENTRIES = Object.entries(TABLES).flatMap(([table, words]) =>
+  Object.entries<Words>(words).map(([code, entry]) => ({ table, code, entry })),
+);
+
+/** Where an issue may be made: the codes of other texts have no such place. */
+const MAKERS = [
+  'src/pipeline',
+  'src/sdk',
+  'src/domain/*.ts',
+  'src/daemon/sources',
+  'src/ledger/records',
+  'src/ledger/items',
+  'connectors',
+];
 
 describe('docs/troubleshooting.md', () => {
-  it('docs/troubleshooting.md has each code of an error and of a delivery', () => {
-    const codes = [...Object.keys(FAULT_EXIT_CODES), ...REASON_CODES];
+  it('docs/troubleshooting.md has the words of each code', () => {
+    expect(ENTRIES.length).toBeGreaterThan(180);
+    const shown = ENTRIES.filter(({ entry }) => page.includes(`| ${cellsOf(entry).join(' | ')} |`));
+    expect(shown.length).toBe(ENTRIES.length);
+    const codes = ENTRIES.filter(({ table }) => table !== 'STATES' && table !== 'GONE').map(({ code }) => code);
     expect(codes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([]);
   });
 
-  it('docs/troubleshooting.md has each code of the sandbox, with its exit code', () => {
-    const found = globSync('src/sandbox/**/*.ts', { cwd: ROOT }).flatMap((file) => [
-      ...readFileSync(join(ROOT, file), 'utf8').matchAll(/new Fault\(\s*'([a-z.]+)', (\d)/g),
-    ]);
-    const exitCodes = Object.fromEntries(found.map(([, code = '', exitCode]) => [code, Number(exitCode)]));
-    const documented = Object.entries(SANDBOX_FAULT_TEXTS).map(([code, { exitCode }]) => [code, exitCode]);
-    expect(Object.fromEntries(documented)).toEqual(exitCodes);
-  });
-
-  it('docs/troubleshooting.md has each issue that the code can report once, and no other', () => {
-    const found = issueCodes();
-    expect(found.length).toBeGreaterThan(60);
-    expect(described.toSorted()).toEqual(found);
-  });
-
   it('docs/troubleshooting.md says in full sentences what each code means and what to do', () => {
-    const issues = ISSUE_GROUPS.flatMap(({ codes }) => Object.values(codes));
-    const texts = [
-      ...Object.values(FAULT_TEXTS),
-      ...Object.values(SANDBOX_FAULT_TEXTS),
-      ...Object.values(REASON_TEXTS),
-      ...issues,
-    ];
-    for (const { means, cure } of texts) {
-      expect(means).toMatch(/^(?:[A-Z`]|dpp-sync ).*\.$/s);
-      expect(cure).toMatch(/^[A-Z`[].*\.$/s);
+    for (const { table, code, entry } of ENTRIES) {
+      const { title, meaning, cure } = entry;
+      expect(title, code).toMatch(table === 'ISSUES' ? /^[A-Z]/ : /^(?:[A-Z`]|dpp-sync ).*\.$/s);
+      if (meaning !== undefined) expect(meaning, code).toMatch(/^(?:[A-Z`]|dpp-sync ).*\.$/s);
+      expect(cure, code).toMatch(/^(?:[A-Z`]|dpp-sync ).*\.$/s);
     }
+  });
+
+  it('docs/troubleshooting.md has only codes of issues that the code can report', () => {
+    const files = MAKERS.flatMap((part) => globSync(part.endsWith('.ts') ? part : `${part}/**/*.ts`, { cwd: ROOT }));
+    const text = files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n');
+    expect(Object.keys(ISSUES).filter((code) => !text.includes(`'${code}'`))).toEqual([]);
+  });
+
+  it('docs/troubleshooting.md is complete, because our connectors only report issues with an entry', () => {
+    const open = globSync('connectors/**/*.ts', { cwd: ROOT }).filter((file) =>
+      /\b(?:type )?Issue\b/.test(readFileSync(join(ROOT, file), 'utf8')),
+    );
+    expect(open).toEqual([]);
   });
 });

@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function holdsOf(stream: string, fields: JsonObject, broken = false) {
-  const issues = broken ? [{ code: 'csv.columns', message: 'too many' }] : [];
+  const issues = broken ? [{ code: 'row.columns' as const, message: 'too many' }] : [];
   const result = mapper.map({ source: 'erp', stream, fields, place: { file: 'x.csv', line: 2 }, issues });
   return result.status === 'quarantined' ? result.blockedProducts : result.status;
 }

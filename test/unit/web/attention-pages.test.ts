@@ -16,7 +16,9 @@ const CAUSE: Cause = {
   source: 'erp',
   stream: 'products',
   title: 'Unknown country in country_of_origin.',
+  meaning: 'The text is not the name or the code of a country.',
   cure: 'Correct the column HERKL.',
+  command: 'dpp-sync sync erp',
   code: 'country.unknown',
   field: 'country_of_origin',
   count: 9,
@@ -118,7 +120,7 @@ describe('a cause', () => {
 
 describe('the cell at fault', () => {
   const fields = { SKU: 'A-1', HERKL: 'Untan', LAND: 'Untan', NAME: '' };
-  const of = (issue: Partial<Issue>) => columnsAtFault(fields, { code: 'x', message: 'x', ...issue });
+  const of = (issue: Partial<Issue>) => columnsAtFault(fields, { code: 'row.value', message: 'x', ...issue });
 
   it('the cell at fault is the column that the issue names', () => {
     expect(of({ field: 'HERKL' })).toEqual(['HERKL']);

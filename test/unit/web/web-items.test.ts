@@ -46,6 +46,8 @@ const ITEM: ItemDetail = {
   timeline: [],
   usedBy: { rows: [], count: 0 },
   bom: null,
+  heldBy: null,
+  advice: { title: 'Unknown country.', meaning: 'It is none.', cure: 'Correct it.', command: null },
 };
 
 describe('the address of an item', () => {
@@ -75,7 +77,7 @@ describe('the sides of an item', () => {
   it('the sides of an item name the column of the file, not the field of the mapping that reads it', () => {
     const quarantined = [
       {
-        code: 'country.unknown',
+        code: 'country.unknown' as const,
         message: 'No such country.',
         field: 'country_of_origin',
         expression: 'country(row.LAND)',
@@ -199,6 +201,7 @@ describe('the answer to why', () => {
           command: 'dpp-sync why P-1',
           item: { kind: 'bom_item', key: 'a/b' },
           record: 3,
+          advice: null,
         },
       ],
     };
@@ -211,7 +214,14 @@ describe('the answer to why', () => {
   });
 
   it('the answer to why links a row in quarantine to its cause', () => {
-    const step = { standing: 'stop', text: 'It is wrong.', command: null, item: null, record: 3 } as const;
+    const step = {
+      standing: 'stop',
+      text: 'It is wrong.',
+      command: null,
+      item: null,
+      record: 3,
+      advice: null,
+    } as const;
     const why = { key: 'P-1', naturalKey: null, name: null, answer: 'No.', published: false, steps: [step] };
     const record = { id: 3, source: 'erp', stream: 'products', key: 'P-1', place: {}, fields: {}, issues: [] };
     const row = { record, cause: { id: 'c0ffee', title: 'Unknown country.' }, product: 'P-1' };

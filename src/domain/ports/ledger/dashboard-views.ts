@@ -3,6 +3,7 @@
 // with a million items.
 
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import type { Advice } from '../../advice.ts';
 import type { Reason } from '../../delivery/reason.ts';
 import type { ItemKind, SubjectKind } from '../../item.ts';
 import type {
@@ -90,6 +91,8 @@ export interface WhyStep {
   item: { kind: SubjectKind; key: string } | null;
   /** The quarantined record that the step is about. */
   record: number | null;
+  /** The words for the cause of the step; null if a person has nothing to do, or if the step is about no single cause. */
+  advice: Advice | null;
 }
 
 /** Why a product's passport is published or not: the steps from the source's row to the passport. */
@@ -106,8 +109,8 @@ export interface Why {
 /** What kind of work a cause stops. */
 export type CauseType = 'quarantine' | 'blocked' | 'rejected' | 'parked' | 'unconfirmed' | 'run';
 
-/** Rows or items that are stuck for one reason. */
-export interface Cause {
+/** Rows or items that are stuck for one reason, with what to do about the first of them. */
+export interface Cause extends Advice {
   /**
    * Lower-case hexadecimal. The id is stable over restarts, because it is made from type, rule, field and source, and
    * never from a count or a time.
@@ -116,10 +119,6 @@ export interface Cause {
   type: CauseType;
   source: string | null;
   stream: string | null;
-  /** A short plain sentence without a count: `Unknown country in country_of_origin.` */
-  title: string;
-  /** What to do about the cause. */
-  cure: string | null;
   /** The code of the issue or of the reason. */
   code: string;
   field: string | null;

@@ -1,6 +1,7 @@
 // The read side of the ledger, for people: the CLI, the dashboard, metrics. It never waits for a writer.
 
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import type { Advice } from '../../advice.ts';
 import type { ApiWait } from '../../delivery/api-wait.ts';
 import type { DeliveryState } from '../../delivery/delivery.ts';
 import type { ImportProofs } from '../../delivery/import-proof.ts';
@@ -13,6 +14,7 @@ import type { PassportDesire, PassportStatus } from '../../passport.ts';
 import type { Place } from '../../place.ts';
 import type { StreamIdentity } from '../../stream-identity.ts';
 import type { UnprovenWrites } from '../../unproven-words.ts';
+import { PASSPORTS } from '../../words/states.ts';
 import type { DaemonNotes } from '../daemon-notes.ts';
 import type { AdoptedChanges, Suspended } from '../first-contact.ts';
 import type { GuardedRead } from '../guarded-read.ts';
@@ -32,8 +34,8 @@ export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
  * it was published. `none`: the passport is not wanted, or its first write is not
  * acknowledged yet. `blocked`: the passport needs a person.
  */
-export const PASSPORT_STATES = ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const;
-export type PassportState = (typeof PASSPORT_STATES)[number];
+export type PassportState = keyof typeof PASSPORTS;
+export const PASSPORT_STATES = Object.keys(PASSPORTS) as PassportState[];
 
 export type PassportCounts = Partial<Record<PassportState, number>>;
 
@@ -160,6 +162,10 @@ export interface ItemView extends ItemSummary {
   revision: number;
   attempts: number;
   timeline: TimelineEntry[];
+  /** What keeps a due item without a reason from its first attempt; null if nothing does. */
+  heldBy: Reason | null;
+  /** What the state of the item means, and what to do about it. */
+  advice: Advice;
 }
 
 /** Deliveries that are due again after the API was away at their last attempt. */
@@ -369,8 +375,6 @@ export interface LedgerViews {
   unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
   /** Items and passports of these sources whose last acknowledged write was taken without proof, by kind and cause. */
   unproven(sources?: readonly string[]): UnprovenWrites[];
-  /** Why the API refuses other deliveries of the same kind, so that this item is not sent; null where it refuses none. */
-  accessRefusal(item: Pick<ItemSummary, 'kind' | 'key'>): Reason | null;
   /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
   apiWait(): ApiWait | null;
   /** A note of the last daemon; null if it left none. */

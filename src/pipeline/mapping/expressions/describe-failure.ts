@@ -1,5 +1,6 @@
 import type { TypeError as CelTypeError, EvaluationError, ParseError } from '@marcbachmann/cel-js';
 import type { Issue } from '../../../domain/issue.ts';
+import { wordsOfIssue } from '../../../domain/words/issues.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { suggest } from '../../../lib/text/suggest.ts';
@@ -15,8 +16,8 @@ const VALUE_LENGTH_MAX = 1000;
 
 /** The issue of an expression that could not compute a field (or `key`, `when`, `refs.product`). */
 export function describeFailure(error: unknown, field: string, expression: Expression, scope: Scope): Issue {
-  const { cure, ...rest } = describe(error, scope);
-  return withSource({ ...rest, field, ...(cure === undefined ? {} : { cure }) }, expression, scope);
+  const { code, message, cure = wordsOfIssue(code)?.cure } = describe(error, scope);
+  return withSource({ code, message, field, ...(cure === undefined ? {} : { cure }) }, expression, scope);
 }
 
 /** Adds the expression to an issue, and the values of its columns if the issue has no value yet. */
@@ -47,7 +48,7 @@ function lookedUpAtFault({ code, message }: Issue, expression: Expression, scope
 }
 
 interface Described {
-  code: string;
+  code: Issue['code'];
   message: string;
   cure?: string | undefined;
 }

@@ -1,4 +1,5 @@
 import { Environment } from '@marcbachmann/cel-js';
+import type { CheckedFunction } from '../../../domain/words/issues.ts';
 import { country } from '../functions/country.ts';
 import { date } from '../functions/date.ts';
 import { decimal } from '../functions/decimal.ts';
@@ -80,7 +81,7 @@ function registerLists(environment: Environment, meter: Meter): void {
     return read(value);
   };
   /** A search may compare each character of the text with each character of the separator. */
-  const separated = (value: unknown, separator: unknown, name: string): string => {
+  const separated = (value: unknown, separator: unknown, name: CheckedFunction): string => {
     const text = separatorOf(separator, name);
     if (typeof value === 'string') meter.spend(value.length * text.length * STEPS_PER_CHARACTER);
     return text;

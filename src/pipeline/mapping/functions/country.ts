@@ -133,7 +133,6 @@ export function country(value: unknown): string | null {
   throw new MappingError(
     'country.unknown',
     `"${shown(text)}" is not a country code of ISO 3166-1 or the name of a country in a language of the EU.`,
-    'Correct it in the source, or translate it in the mapping with lookup().',
   );
 }
 

@@ -65,18 +65,13 @@ export function date(value: unknown, format?: unknown): string | null {
   if (parts === null) {
     const expected =
       format === undefined ? 'as YYYY-MM-DD or YYYYMMDD' : `as ${typeof format === 'string' ? format : 'YYYY-MM-DD'}`;
-    const cure = format === undefined ? 'Name the form of the date, for example date(x, "DD.MM.YYYY").' : undefined;
-    throw new MappingError('date.format', `"${shown(text)}" is not a date ${expected}.`, cure);
+    throw new MappingError('date.format', `"${shown(text)}" is not a date ${expected}.`);
   }
   const [year, month, day] = parts;
   const iso = `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`;
   if (NO_DATE.has(iso)) return null;
   if (year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) {
-    throw new MappingError(
-      'date.invalid',
-      `"${shown(text)}" is not a day of the calendar.`,
-      'Correct the date in the source.',
-    );
+    throw new MappingError('date.invalid', `"${shown(text)}" is not a day of the calendar.`);
   }
   return iso;
 }

@@ -17,16 +17,11 @@ export function gtin(value: unknown): string | null {
     throw new MappingError(
       'gtin.rounded',
       `"${shown(text)}" is a GTIN that a spreadsheet has rounded; its last digits are lost.`,
-      'Format the column as text in the spreadsheet and enter the number again.',
     );
   }
   const digits = text.replace(/[\s\u2010-\u2015-]/g, '');
   if (!/^\d+$/.test(digits) || !LENGTHS.has(digits.length) || /^0+$/.test(digits)) {
-    throw new MappingError(
-      'gtin.format',
-      `"${shown(text)}" is not a GTIN: it has 8, 12, 13 or 14 digits.`,
-      'Check whether leading zeros were lost in the export, or whether the column has another kind of number.',
-    );
+    throw new MappingError('gtin.format', `"${shown(text)}" is not a GTIN: it has 8, 12, 13 or 14 digits.`);
   }
   const padded = digits.padStart(14, '0');
   const expected = checkDigitOf(padded.slice(0, 13));
@@ -34,7 +29,6 @@ export function gtin(value: unknown): string | null {
   throw new MappingError(
     'gtin.check',
     `The check digit of GTIN ${digits} is ${digits.slice(-1)} and should be ${expected}.`,
-    'Correct the number in the source; at least one digit is wrong.',
   );
 }
 

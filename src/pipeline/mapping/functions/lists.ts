@@ -1,3 +1,4 @@
+import type { CheckedFunction } from '../../../domain/words/issues.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, shown } from '../values.ts';
 import { textOf } from './plain-text.ts';
@@ -56,7 +57,7 @@ export function asList(value: unknown): unknown[] {
 }
 
 /** Checks and returns the text of a separator. */
-export function separatorOf(value: unknown, name: string): string {
+export function separatorOf(value: unknown, name: CheckedFunction): string {
   if (typeof value === 'string') return value;
   throw new MappingError(`${name}.separator`, `The separator of ${name}() is a text, not ${kindOf(value)}.`);
 }

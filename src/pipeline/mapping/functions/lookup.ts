@@ -27,7 +27,6 @@ export function lookup(tables: LookupTables, name: unknown, key: unknown, ...fal
     throw new MappingError(
       'lookup.ambiguous',
       `The ${named.title} has ${differing.length + 1} rows with different values for "${shownKey(text)}".`,
-      'Use more columns for the key, or read all values with lookup_all().',
     );
   }
   if (fallback.length > 0) return fallback[0];
@@ -62,7 +61,6 @@ function tableNamed(tables: LookupTables, name: unknown): NamedTable {
   throw new MappingError(
     'lookup.table',
     `The lookup table ${typeof name === 'string' ? `"${shown(name)}"` : kindOf(name)} was not loaded.`,
-    'Write the name of the table as a literal text in the call, so that dpp-sync can load the table before it reads any row.',
   );
 }
 
@@ -77,15 +75,10 @@ function valuesOf(tables: LookupTables, { table, title }: NamedTable, key: strin
     throw new MappingError(
       'lookup.unread',
       `The ${title} has not been read to its end yet, so it is unknown whether it has "${shownKey(key)}".`,
-      'If a later run reads the table, dpp-sync maps the row again. Otherwise sync the source of the table.',
     );
   }
   if (entry.values.length <= LOOKUP_VALUES_MAX) return entry.values;
-  throw new MappingError(
-    'lookup.many',
-    `The ${title} has more than ${LOOKUP_VALUES_MAX} rows for "${shownKey(key)}".`,
-    'Use more columns for the key.',
-  );
+  throw new MappingError('lookup.many', `The ${title} has more than ${LOOKUP_VALUES_MAX} rows for "${shownKey(key)}".`);
 }
 
 function shownKey(key: string): string {

@@ -1,4 +1,5 @@
 import { decodeHTML } from 'entities/decode';
+import type { CheckedFunction } from '../../../domain/words/issues.ts';
 import { withoutOddCharacters } from '../../../lib/text/odd-character.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, requireNumberText } from '../values.ts';
@@ -53,7 +54,7 @@ export function printable(value: unknown): string | null {
 }
 
 /** The text of an argument of any length; null for null and for blank text. */
-export function textOf(name: string, value: unknown): string | null {
+export function textOf(name: CheckedFunction, value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number' || typeof value === 'bigint') return requireNumberText(value);
   if (typeof value !== 'string') throw new MappingError(`${name}.type`, `${name}() takes text, not ${kindOf(value)}.`);

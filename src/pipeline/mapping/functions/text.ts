@@ -73,9 +73,5 @@ const DURATION = /^[+-]?(?:(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(?:ns|us|µs|ms
  */
 export function requireDurationText(text: string): string {
   if (DURATION.test(text)) return text;
-  throw new MappingError(
-    'duration.format',
-    `"${shown(text)}" is not a duration such as 1h30m.`,
-    'Correct the value in the source. A duration is made of numbers with the units h, m, s, ms, us and ns.',
-  );
+  throw new MappingError('duration.format', `"${shown(text)}" is not a duration such as 1h30m.`);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Issue } from '../../../domain/issue.ts';
+import type { ForeignCode, Issue } from '../../../domain/issue.ts';
 import { ITEM_KINDS, type Item, REF_KINDS, REF_ROLES, wordsOfProblem } from '../../../domain/item.ts';
 import type { MappingModule, MappingTools } from '../../../domain/mapping.ts';
 import { type BlockedProducts, type MappableRecord, productsOf } from '../../../domain/mapping.ts';
@@ -155,7 +155,7 @@ function nameOf({ kind, key }: Item, drafts: readonly unknown[]): string {
 
 function toIssue({ code, message, field, value, cure }: z.infer<typeof RefusedRow>['issues'][number]): Issue {
   return {
-    code,
+    code: code as ForeignCode,
     message,
     ...(field === undefined ? {} : { field }),
     ...(value === undefined ? {} : { value }),

@@ -1,7 +1,7 @@
 import type { CauseReplayed } from '../../../admin/handlers/causes.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
-import { card, confirmForm, csrfField, pageHead, pager } from '../../parts.ts';
+import { card, commandLine, confirmForm, csrfField, pageHead, pager, withCode } from '../../parts.ts';
 import { counted, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
 import { causePath } from '../links.ts';
@@ -31,14 +31,14 @@ export interface CauseView {
 /** The page of one cause, with its members and all actions for it. */
 export function causePage(view: CauseView, request: { csrf: string }): Html {
   const { cause, members, mayEdit, mayDecide, query } = view;
-  const { title, type, firstSeenAt, cure } = cause;
+  const { title, meaning, type, firstSeenAt, cure, command } = cause;
   const place = placeText(cause);
   const path = causePath(cause.id);
   const controls = (item: NonNullable<CauseMember['item']>) => (mayDecide ? settleForm(cause, request, item) : null);
   return html`${pageHead(title, { actions: stateBadge(CAUSE_TYPES[type].badge) })}
 <p class="lead"><b>${effectText(cause)}</b>${place === '' ? null : html` of <span class="mono">${place}</span>`}.${
     firstSeenAt === null ? null : html` First seen ${timeOf(firstSeenAt)}.`
-  } ${cure}</p>
+  } ${meaning} ${withCode(cure)}${commandLine(command)}</p>
 <div class="columns four">${replayCard(view, request)}${mayEdit ? lookupCard(view, request) : null}${settleCard(view, request)}${fileCard(view, request)}${noteCard(view, request)}</div>
 ${card(membersTitle(cause), [
   memberTable(members, cause, controls),

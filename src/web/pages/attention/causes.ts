@@ -3,6 +3,7 @@
 import { formatPlace } from '../../../domain/place.ts';
 import type { Cause, CauseType, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { readableKey } from '../../../domain/record.ts';
+import { STATES } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { counted } from '../../shown-values.ts';
 import { attentionPath, causePath, itemPath } from '../links.ts';
@@ -18,13 +19,13 @@ const NOUNS: Record<CauseType, string> = {
 
 export const CAUSE_TYPES: Record<CauseType, { name: string; badge: string; means: string }> = {
   quarantine: { name: 'Quarantine', badge: 'quarantined', means: 'Rows that the mapping or a rule does not accept.' },
-  blocked: { name: 'Blocked', badge: 'blocked', means: 'A business rule of the platform refuses these writes.' },
-  rejected: { name: 'Rejected', badge: 'rejected', means: 'The platform does not accept the data of these items.' },
-  parked: { name: 'Parked', badge: 'parked', means: 'These writes failed too often.' },
+  blocked: { name: 'Blocked', badge: 'blocked', means: STATES.blocked.meaning },
+  rejected: { name: 'Rejected', badge: 'rejected', means: STATES.rejected.meaning },
+  parked: { name: 'Parked', badge: 'parked', means: STATES.parked.meaning },
   unconfirmed: {
     name: 'Unconfirmed',
     badge: 'unconfirmed',
-    means: 'The request was sent, and nothing has confirmed that it arrived.',
+    means: STATES.in_doubt.meaning,
   },
   run: { name: 'Failed runs', badge: 'failed', means: 'The source could not be read.' },
 };

@@ -8,7 +8,7 @@ import type {
 } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportView } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { card, keyValues, pageHead } from '../../parts.ts';
+import { card, commandLine, keyValues, pageHead, withCode } from '../../parts.ts';
 import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { recordTable } from '../attention/member-table.ts';
 import { causePath, itemPath, itemsPath } from '../links.ts';
@@ -68,8 +68,9 @@ function decidedText({ kind, missingAccepted, missingDecided, neverArrived }: It
 }
 
 function facts(item: ItemDetail): Html {
-  const { state, missing, missingBecause, released, reason, record } = item;
+  const { state, missing, missingBecause, released, reason, record, advice } = item;
   const gone = missing ? `${MISSING_BECAUSE[missingBecause ?? 'row_gone']}${decidedText(item)}` : null;
+  const isWell = state === 'delivered' && !missing && !released && (record?.quarantined ?? null) === null;
   const fields = Object.entries(reason?.fields ?? {});
   return html`${keyValues([
     ['state', html`${stateBadge(state)}${missing || released ? html` ${stateBadge('missing')}` : null}`],
@@ -86,6 +87,8 @@ function facts(item: ItemDetail): Html {
         ? null
         : html`<ul>${fields.map(([field, message]) => html`<li>${field}: ${message}</li>`)}</ul>`,
     ],
+    ['means', isWell ? null : html`${advice.title} ${advice.meaning}`],
+    ['what to do', isWell ? null : html`${withCode(advice.cure)}${commandLine(advice.command)}`],
     ['missing', gone],
     [
       'released',
@@ -161,11 +164,6 @@ const STANDINGS: Record<WhyStep['standing'], { name: string; tone: string }> = {
   unknown: { name: 'not known yet', tone: 'idle' },
 };
 
-/** Marks the parts of a text between backticks as code, because a person types them. */
-function withCode(text: string): Html {
-  return html`${text.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
-}
-
 /**
  * Why a passport is not published: the answer in one sentence, then the steps from the source's row to the passport.
  *
@@ -191,9 +189,7 @@ function stepOf({ standing, text, command, item, record }: WhyStep, causes: Read
     item === null ? null : html` <a href="${itemPath(item.kind, item.key)}">${KINDS[item.kind].one} ${item.key}</a>`;
   const cause = record === null ? undefined : causes.get(record);
   const quarantined = cause === undefined ? null : html` <a href="${causePath(cause)}">Quarantined row</a>`;
-  const cure =
-    command === null ? null : html`<br /><span class="quiet">On the terminal:</span> <code>${command}</code>`;
-  return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${withCode(text)}${link}${quarantined}${cure}</div></li>`;
+  return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${withCode(text)}${link}${quarantined}${commandLine(command)}</div></li>`;
 }
 
 /** How many levels are open when the page is loaded. */

@@ -1,7 +1,8 @@
 import type { ItemRow, Listed, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { STATES_IN_ORDER } from '../../../domain/words/names.ts';
 import { type Html, html } from '../../html.ts';
 import { addressWith, card, dataTable, filterForm, pageHead, pager } from '../../parts.ts';
-import { counted, ITEM_STATES, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
+import { counted, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
 import { quarantinedLine } from '../attention/causes.ts';
 import { causePath, itemPath, itemsPath, runPath } from '../links.ts';
 
@@ -26,7 +27,7 @@ export function itemsPage({ listed, quarantined, query, sources }: ItemsView): H
   const value = (name: string): string => query.get(name) ?? '';
   const states = [
     ...Object.entries(SELECTED).map(([state, name]) => ({ value: state, name })),
-    ...Object.keys(ITEM_STATES).map((state) => ({ value: state, name: stateName(state) })),
+    ...STATES_IN_ORDER.map((state) => ({ value: state, name: stateName(state) })),
   ];
   const filter = filterForm({
     action: '/items',

@@ -1,10 +1,9 @@
 import type { SubjectKind } from '../../../domain/item.ts';
 import type { ItemListFilter, Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
-import type { ItemState } from '../../../domain/ports/ledger/ledger-views.ts';
-import { kindWord } from '../../../domain/words.ts';
+import { kindWord, STATES_IN_ORDER } from '../../../domain/words/names.ts';
 import { filterValue, unknownFilter } from '../../server/fields.ts';
 import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
-import { ITEM_STATES, isSubjectKind, KINDS } from '../../shown-values.ts';
+import { isSubjectKind, KINDS } from '../../shown-values.ts';
 import { notFound } from '../../web-fault.ts';
 import { itemsPath } from '../links.ts';
 import { passportActions } from '../passports/passport-actions.ts';
@@ -19,7 +18,7 @@ const ACTIONS_MAX = 500;
 const ALL = { path: itemsPath(), name: 'All items' };
 const KIND_FILTER = { values: Object.keys(KINDS) as SubjectKind[], all: ALL };
 const STATE_FILTER = {
-  values: [...(Object.keys(ITEM_STATES) as ItemState[]), 'missing', 'incomplete', 'open', 'attention'] as const,
+  values: [...STATES_IN_ORDER, 'missing', 'incomplete', 'open', 'attention'] as const,
   all: ALL,
 };
 

@@ -3,7 +3,7 @@ import { MISSING_WORDS, type MissingOutcome } from '../../../domain/missing-item
 import { describePaddedKeys } from '../../../domain/padded-key-words.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { runWarnings } from '../../../domain/run-warnings.ts';
-import { kindWord } from '../../../domain/words.ts';
+import { kindWord } from '../../../domain/words/names.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { acceptPath, attentionPath, causePath, itemPath, itemsPath } from '../links.ts';

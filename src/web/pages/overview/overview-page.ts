@@ -1,22 +1,14 @@
 import { ITEM_KINDS, type ItemKind } from '../../../domain/item.ts';
 import {
   type ItemCounts,
-  type ItemState,
   PASSPORT_STATES,
   type PassportCounts,
   type RunView,
 } from '../../../domain/ports/ledger/ledger-views.ts';
+import { STATES_IN_ORDER } from '../../../domain/words/names.ts';
+import { PASSPORTS, STATES } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
-import {
-  countLink,
-  durationOf,
-  ITEM_STATES,
-  KINDS,
-  PASSPORT_MEANS,
-  stateBadge,
-  stateName,
-  timeOf,
-} from '../../shown-values.ts';
+import { countLink, durationOf, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
 import { attentionPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';
 import { RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/runs-pages.ts';
 import { activityChart } from './activity-chart.ts';
@@ -33,20 +25,18 @@ ${attentionCard(view)}${sourcesCard(view)}${standingCard(view)}${passportsCard(v
 <p class="quiet">Version ${view.version}, to ${view.baseUrl}, running for ${durationOf(view.now - view.startedAt)}.</p></div>`;
 }
 
-const STATES = Object.keys(ITEM_STATES) as ItemState[];
-
 /** How many items are in each state, by kind. Each figure links to its items. */
 function itemsCard(items: ItemCounts): Html {
-  const heads = STATES.map(
-    (state) => html`<th scope="col" class="number" title="${ITEM_STATES[state]}">${stateName(state)}</th>`,
+  const heads = STATES_IN_ORDER.map(
+    (state) => html`<th scope="col" class="number" title="${STATES[state].meaning}">${stateName(state)}</th>`,
   );
   const rows = ITEM_KINDS.map((kind) => itemRow(kind, items[kind]));
   return html`<section class="card" aria-labelledby="items"><h2 id="items">Items</h2><div class="scroll" tabindex="0" role="region" aria-labelledby="items"><table class="stacks"><thead><tr><th scope="col">kind</th><th scope="col" class="number">all</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
 function itemRow(kind: ItemKind, counts: ItemCounts[ItemKind]): Html {
-  const all = STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
-  const cells = STATES.map(
+  const all = STATES_IN_ORDER.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  const cells = STATES_IN_ORDER.map(
     (state) =>
       html`<td class="number" data-label="${stateName(state)}">${countLink(counts[state] ?? 0, itemsPath({ kind, state }))}</td>`,
   );
@@ -58,7 +48,7 @@ function passportsCard(passports: PassportCounts): Html | null {
   const states = PASSPORT_STATES.filter((state) => state !== 'none');
   if (states.every((state) => (passports[state] ?? 0) === 0)) return null;
   const heads = states.map(
-    (state) => html`<th scope="col" class="number" title="${PASSPORT_MEANS[state]}">${stateName(state)}</th>`,
+    (state) => html`<th scope="col" class="number" title="${PASSPORTS[state]}">${stateName(state)}</th>`,
   );
   const cells = states.map(
     (state) =>

@@ -1,8 +1,9 @@
 import type { Listed, PassportRow, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
+import { PASSPORTS } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { card, csrfField, dataTable, filterForm, pageHead, pager } from '../../parts.ts';
-import { countLink, formatCount, PASSPORT_MEANS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
+import { countLink, formatCount, stateBadge, stateName, timeOf } from '../../shown-values.ts';
 import { quarantinedLine } from '../attention/causes.ts';
 import { itemPath, passportsPath } from '../links.ts';
 import { pdfPath, publicLink, publicUrl } from './passport-actions.ts';
@@ -69,7 +70,7 @@ function countsLine(counts: PassportCounts, query: URLSearchParams): Html {
     return count === 0
       ? []
       : [
-          html`<span title="${PASSPORT_MEANS[state]}">${countLink(count, passportsPath({ ...kept, state }), stateName(state))}</span> `,
+          html`<span title="${PASSPORTS[state]}">${countLink(count, passportsPath({ ...kept, state }), stateName(state))}</span> `,
         ];
   });
   if (parts.length > 0) return html`<span class="counts">${parts}</span>`;

@@ -1,6 +1,7 @@
 // Names of kinds and states in messages.
 
-import type { SubjectKind } from './item.ts';
+import type { SubjectKind } from '../item.ts';
+import type { STATES } from './states.ts';
 
 /** The word for a kind in a text, such as `product` or `BOM item`. */
 export function kindWord(kind: SubjectKind): string {
@@ -16,3 +17,16 @@ export function eventWord(event: string): string {
 export function stateWord(state: string): string {
   return state === 'in_doubt' ? 'unconfirmed' : state.replaceAll('_', ' ');
 }
+
+/** The states of items in the order in which people want to read them. */
+export const STATES_IN_ORDER: readonly (keyof typeof STATES)[] = [
+  'delivered',
+  'superseded',
+  'due',
+  'sending',
+  'waiting',
+  'in_doubt',
+  'blocked',
+  'rejected',
+  'parked',
+];

@@ -1,0 +1,172 @@
+// What is said about an item or a row that does not go on by itself. `show`, `why`, the causes of the dashboard and the
+// admin API say it with these functions, and the page on troubleshooting has the same words, so all of them agree.
+
+import { sentence } from '../lib/text/sentence.ts';
+import { shellValue, shellWord } from '../lib/text/shell-word.ts';
+import type { DeliveryState } from './delivery/delivery.ts';
+import type { Reason, ReasonCode } from './delivery/reason.ts';
+import type { Issue } from './issue.ts';
+import type { SubjectKind } from './item.ts';
+import { wordsOfIssue } from './words/issues.ts';
+import { REASONS } from './words/reasons.ts';
+import { FAILED_RUN, GONE, PASSPORT_WRITES, STATES } from './words/states.ts';
+import type { Words } from './words/word.ts';
+
+/** The words for one case, with the values of its item or row. */
+export interface Advice extends Pick<Words, 'title' | 'cure'> {
+  /** What the title does not say; null if it says all. */
+  meaning: string | null;
+  /** What a person can run; null if there is no command. */
+  command: string | null;
+}
+
+/** The values that the words of an item name. */
+interface Named {
+  kind: SubjectKind;
+  key: string;
+  naturalKey: string | null;
+  source: string | null;
+}
+
+export interface Delivered extends Named {
+  state: DeliveryState;
+  reason: Reason | null;
+}
+
+/** What is known about a case besides the reason of its delivery. */
+export interface Known {
+  /** True if the guard holds a read from which the change may come. */
+  isGuarded?: boolean;
+  /** The advice about fields that no mapping gives; null if there are none. */
+  unmapped?: string | null;
+}
+
+/**
+ * The states in which a reason is shown with its own words, each reason in the first one that it may explain. In the other
+ * states, the delivery is sent again, looked up or given up, and the words of that state say what to do.
+ */
+const HOMES = ['blocked', 'rejected', 'in_doubt', 'parked', 'due', 'superseded'] as const;
+
+function isAtHome(code: ReasonCode, state: DeliveryState): boolean {
+  const { states } = REASONS[code];
+  const home = HOMES.find((one) => states.some((other) => other === one));
+  // No delivery has the reason `unlisted`: a due create waits because of it.
+  return state === (code === 'unlisted' ? 'due' : code === 'exhausted' ? 'parked' : home);
+}
+
+/** What to do about an item, by the reason and the state of its delivery. */
+export function adviceOnDelivery(item: Delivered, { isGuarded = false, unmapped = null }: Known = {}): Advice {
+  if (isGuarded) return filled(GONE.guarded, item);
+  const { kind, state, reason } = item;
+  const ofState = (kind === 'passport' ? PASSPORT_WRITES[state] : undefined) ?? STATES[state];
+  if (reason === null) return filled(ofState, item);
+  const title = titleOfReason(reason) ?? ofState.title;
+  if (unmapped !== null)
+    return filled({ ...REASONS.gate, title, cure: unmapped, command: 'dpp-sync sync SOURCE' }, item);
+  // The create of a new item waits for the guard before it is due.
+  const at = state === 'waiting' && reason.code === 'guarded' ? 'due' : state;
+  const isOfReason = isAtHome(reason.code, at) && !(kind === 'passport' && state === 'superseded');
+  return filled({ ...(isOfReason ? REASONS[reason.code] : ofState), title }, item);
+}
+
+/** An item with what the ledger knows about its rows. */
+export interface AdvisedItem extends Delivered {
+  missing: boolean;
+  missingDecided: boolean;
+  neverArrived: boolean;
+  released: boolean;
+  /** The row that makes the item. */
+  record: { source: string; quarantined: readonly Issue[] | null } | null;
+}
+
+/**
+ * What to do about an item, as far as its row or its delivery needs it.
+ *
+ * @param known.isPublic true if everybody can see the passport of the product
+ */
+export function adviceOnItem(item: AdvisedItem, known: Known & { isPublic?: boolean } = {}): Advice {
+  const { state, missing, neverArrived, released, record } = item;
+  const isDone = state === 'delivered' || state === 'superseded';
+  if (neverArrived || ((missing || released) && isDone)) return adviceOnGone(item, known);
+  const [issue] = missing ? [] : (record?.quarantined ?? []);
+  if (issue !== undefined && record !== null) return adviceOnIssue(issue, record.source);
+  return adviceOnDelivery(item, known);
+}
+
+/** What to do about an item that no row makes any more. */
+export function adviceOnGone(
+  item: Named & Pick<AdvisedItem, 'missing' | 'missingDecided' | 'neverArrived'>,
+  { isPublic = false }: { isPublic?: boolean },
+): Advice {
+  const { missing, missingDecided, neverArrived } = item;
+  if (neverArrived) return filled(GONE.never_arrived, item);
+  if (!missing) return filled(GONE.released, item);
+  if (missingDecided) return filled(GONE.decided, item);
+  return filled(isPublic ? GONE.public : GONE.kept, item);
+}
+
+/** What to do about an issue of a row. An issue may bring a more exact cure than the one for its code. */
+export function adviceOnIssue(issue: Issue, source: string): Advice {
+  const known = wordsOfIssue(issue.code);
+  return {
+    title: titleOfIssue(issue, known?.title),
+    meaning: known === null ? sentence(issue.message) : (known.meaning ?? null),
+    cure: issue.cure ?? known?.cure ?? 'Correct the row in the source, or the mapping.',
+    command: `dpp-sync sync ${shellWord(source)}`,
+  };
+}
+
+/** What to do about a source whose last run has failed. */
+export function adviceOnFailedRun(source: string): Advice {
+  const { title, cure, command } = FAILED_RUN;
+  const ofSource = command.replace('SOURCE', () => shellWord(source));
+  return { title: title.replace('SOURCE', () => source), meaning: null, cure, command: ofSource };
+}
+
+const TITLE_MAX = 160;
+/** Matches quoted values and numbers, which differ between the members of a cause. */
+const OF_ONE_MEMBER = /"[^"]*"|`[^`]*`|\b\d+\b/g;
+
+function firstSentence(message: string): string {
+  const [first = ''] = message.replace(OF_ONE_MEMBER, '…').split(/(?<=[.!?])\s/, 1);
+  return sentence(first.length > TITLE_MAX ? `${first.slice(0, TITLE_MAX - 1)}…` : first);
+}
+
+function titleOfIssue({ field, message }: Issue, known: string | undefined): string {
+  if (known === undefined) return firstSentence(message);
+  if (known.endsWith('.')) return known;
+  return field === undefined ? `${known}.` : `${known} in ${field}.`;
+}
+
+/** The platform's messages about single fields are more exact than a title for the code. Null if nothing is known. */
+function titleOfReason({ code, message, fields }: Reason): string | null {
+  const [field] = Object.entries(fields ?? {});
+  if (code === 'gate' && message !== '') return firstSentence(message);
+  if (code === 'unknown') return message === '' ? null : firstSentence(message);
+  if (field !== undefined) return firstSentence(`The platform refused ${field[0]}: ${field[1]}`);
+  return REASONS[code].title;
+}
+
+function filled({ title, meaning, cure, command }: Words, item: Named): Advice {
+  return {
+    title,
+    meaning: meaning ?? null,
+    cure: cure.replaceAll(/`dpp-sync [^`]*`/g, (one) => filledCommand(one, item)),
+    command: command === undefined ? null : filledCommand(command, item),
+  };
+}
+
+/** A passport has the key of its product, so a command for the passport names its kind. It cannot be ignored, but withdrawn. */
+function filledCommand(command: string, { kind, key, naturalKey, source }: Named): string {
+  const ofKind =
+    kind === 'passport'
+      ? command.replace('settle --ignore KEY', 'unpublish SKU').replace(/settle (?!--bom)/, 'settle --kind passport ')
+      : command;
+  return ofKind
+    .replace(/(--key )?\bKEY\b/, (_, option?: string) =>
+      option === undefined ? shellWord(key) : `${option}${shellValue(key)}`,
+    )
+    .replace(/\bSKU\b/, () => shellWord(naturalKey ?? key))
+    .replace(/\bSOURCE\b/, () => shellWord(source ?? ''))
+    .trimEnd();
+}
