@@ -103,6 +103,7 @@ describe('after a sync', () => {
       ...counts,
       ...ofContact,
       'queue',
+      'deliveries',
       'reload',
       'backup',
       'sources',
