@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { findPastedItem, unknownItem } from '../admin/named.ts';
-import { adviceOnDelivery } from '../domain/advice.ts';
+import { adviceOnDelivery, isOfGuard } from '../domain/advice.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger/ledger-views.ts';
@@ -73,7 +73,8 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
     `  remote id  ${formatValue(remoteId)}`,
     `  revision   ${item.revision}${item.attempts > 0 ? `, ${item.attempts} attempts` : ''}`,
   ];
-  if (reason !== null) {
+  // The platform's message may name a command that is wrong until a person has decided about the guard.
+  if (reason !== null && !isOfGuard(advice)) {
     const status = reason.status === undefined ? '' : ` (HTTP ${reason.status})`;
     lines.push(`  reason     ${printable(reason.message)}${status}`);
     for (const [field, message] of Object.entries(reason.fields ?? {}))

@@ -69,6 +69,11 @@ export function adviceOnDelivery(item: Delivered, { isGuarded = false, unmapped 
   return filled({ ...(isOfReason ? REASONS[reason.code] : ofState), title }, item);
 }
 
+/** True if the advice is to decide about a read that the guard holds. What else is known about the item has to wait for that. */
+export function isOfGuard({ title }: Advice): boolean {
+  return title === GONE.guarded.title;
+}
+
 /** An item with what the ledger knows about its rows. */
 export interface AdvisedItem extends Delivered {
   missing: boolean;

@@ -102,7 +102,8 @@ export const GONE = {
   },
   kept: {
     title: 'The source no longer has the item.',
-    meaning: 'The platform keeps it, since no write of the API deletes it.',
+    meaning:
+      'The platform keeps it, since no write of the API deletes it. If a passport must not show it, remove it there by hand.',
     cure: `${GONE_OR_NOT} If it is rightly gone, accept that.`,
     command: 'dpp-sync settle --ignore KEY',
   },
@@ -121,7 +122,7 @@ export const GONE = {
   },
   guarded: {
     title: 'The guard holds a read of the source.',
-    meaning: 'The guard holds a read of its source, and this change may come from that read.',
+    meaning: 'This change may come from that read.',
     cure: 'Decide about that read first. `dpp-sync status` shows why the guard holds it, and what to do.',
     command: 'dpp-sync status',
     guide: 'operations.md#a-guard-holds-a-run',

@@ -71,7 +71,7 @@ describe('the state of a ledger of which the API refuses an operation', () => {
       expect(stdout).not.toContain('or else the next sync does');
       for (const key of keys?.split(' ') ?? []) {
         expect((await look('show', kind, key)).stdout).toMatch(
-          /reason .*\n(.*\n)?.*next step .*Correct the key or its rights/,
+          /reason .*\n(.*\n)*?.*next step .*Grant the scope, or use another key/,
         );
       }
       const why = await look('why', 'P2');

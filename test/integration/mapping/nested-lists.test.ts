@@ -147,7 +147,7 @@ describe('what a record does not make any more, though it is still there', () =>
     expect(listed.stderr + listed.stdout).toContain(' settle --state missing --ignore');
     const { stdout } = await run('show', kind, key);
     expect(stdout).toContain('missing from its source: no row makes it any more');
-    expect(stdout).toMatch(new RegExp(`To accept that, run \`.* settle --ignore ${key}\``));
+    expect(stdout).toMatch(new RegExp(`If it is rightly gone, accept that\\.\n.* settle --ignore ${key}\n`));
     expect((await run('settle', '--ignore', key, '--kind', kind)).exitCode).toBe(0);
     expect((await run('status', '--json')).json()).toMatchObject({ missing: {} });
     expect((await world.sync()).missing).toEqual({});
