@@ -3,10 +3,10 @@ import type { PeopleLedger } from '../domain/ports/ledger/people-ledger.ts';
 import { messageOf } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
-import type { Handler } from './handler.ts';
+import type { Operation } from '../operations/operation.ts';
 
 interface AuditedCommand<Request> {
-  handler: Handler<Request, unknown>;
+  operation: Operation<Request, unknown>;
   request: Request;
   who: string;
 }
@@ -21,18 +21,18 @@ export function systemUser(): string {
 }
 
 /**
- * Does the work of a command, between two writes to the audit log. A handler that only reads has no entry.
+ * Does the work of a command, between two writes to the audit log. An operation that only reads has no entry.
  *
  * @throws the error of `work`, or the error of a ledger that cannot store the entry; then the work has not begun
  */
 export async function auditCommand<Request, Result>(
-  { handler, request, who }: AuditedCommand<Request>,
+  { operation, request, who }: AuditedCommand<Request>,
   { ledger, secrets }: { ledger: PeopleLedger; secrets: SecretStore },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (handler.isRead === true) return work();
-  const detail = detailOf(handler.detail?.(request) ?? request, secrets);
-  const id = await ledger.beginAction({ who, via: 'command', action: handler.name, detail });
+  if (operation.kind === 'look' || operation.kind === 'file') return work();
+  const detail = detailOf(operation.detail?.(request) ?? request, secrets);
+  const id = await ledger.beginAction({ who, via: 'command', action: operation.action ?? operation.name, detail });
   const end = (outcome: string) =>
     // The work is done, so a failure to end its entry is ignored. The next process that opens the ledger ends such an
     // entry.

@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
+import { faultOf } from '../operations/failure.ts';
 import { systemUser } from './audit.ts';
-import { faultOf } from './failure.ts';
-import type { Admin, Watch } from './handler.ts';
+import type { Admin, Watch } from './local-admin.ts';
 import { type Envelope, FRAME_CHARS_MAX, Frame, PATH, socketPlace } from './wire.ts';
 
 export interface ChannelOptions {
@@ -73,7 +73,7 @@ function distrust(path: string, ledger: string): string | null {
 
 const ROOT = 0;
 
-/** Asks the daemon that holds the ledger to run handlers. */
+/** Asks the daemon that holds the ledger to run operations. */
 export function createChannelClient(options: ChannelOptions): Admin {
   const { config, version, signal, onOtherConfig, silentMs = SILENT_MS } = options;
   const { path: socketPath } = socketPlace(config);
@@ -160,7 +160,7 @@ export function createChannelClient(options: ChannelOptions): Admin {
       // If the client stops receiving a document, the daemon stops reading it.
       const stopped = watch.onBytes === undefined ? STOPPED_WATCHING : STOPPED;
       const { result } = await watched(framesOf(asked, stopped), watch);
-      // Both sides have the same version, so the value has the type that the handler has returned.
+      // Both sides have the same version, so the value has the type that the operation has returned.
       return result as Result;
     },
   };

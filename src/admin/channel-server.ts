@@ -2,20 +2,21 @@ import { once } from 'node:events';
 import { lstatSync, unlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AdminContext, AdminServer } from '../daemon/daemon-servers.ts';
+import { operationContext } from '../daemon/operation-context.ts';
 import { fault } from '../domain/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { withAnySignal } from '../lib/with-any-signal.ts';
+import { type Failure, failureOf } from '../operations/failure.ts';
+import { OPERATIONS } from '../operations/list.ts';
+import type { AnyOperation } from '../operations/operation.ts';
 import { auditCommand } from './audit.ts';
-import { type Failure, failureOf } from './failure.ts';
-import type { Handler } from './handler.ts';
-import { handlers } from './handlers/index.ts';
 import { ALIVE_MS, Envelope, FRAME_CHARS_MAX, type Frame, PATH, REQUEST_BYTES_MAX, socketPlace } from './wire.ts';
 import { watchWork } from './work-progress.ts';
 
-/** How many handlers run at once, and how many connections are open. */
-const HANDLERS_MAX = 16;
+/** How many operations run at once, and how many connections are open. */
+const OPERATIONS_MAX = 16;
 const CONNECTIONS_MAX = 64;
 /** How long a request may take to arrive. */
 const REQUEST_MS = 10_000;
@@ -23,12 +24,12 @@ const REQUEST_MS = 10_000;
 const FLUSH_MS = 1000;
 
 /**
- * Opens the server through which commands beside a daemon run handlers in it. If the server cannot listen, the daemon
+ * Opens the server through which commands beside a daemon run operations in it. If the server cannot listen, the daemon
  * works without it, and the log says why and what to do.
  */
 export async function openAdminChannel(
   context: AdminContext,
-  served: readonly Handler<unknown, unknown>[] = handlers,
+  served: readonly AnyOperation[] = OPERATIONS,
 ): Promise<AdminServer> {
   const { runtime, log } = context;
   const { path, problem } = socketPlace(runtime.config);
@@ -36,7 +37,7 @@ export async function openAdminChannel(
   const running = new Set<Promise<void>>();
   const serve = createAnswer(context, served, abort.signal);
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    const answered = running.size < HANDLERS_MAX ? serve(request, response) : refuse(response);
+    const answered = running.size < OPERATIONS_MAX ? serve(request, response) : refuse(response);
     running.add(answered);
     void answered.finally(() => running.delete(answered));
   });
@@ -67,7 +68,7 @@ const STOPPED = fault('daemon.stopped', 'The daemon was stopped before the work 
     'Nothing is lost: the ledger has the finished work. Run the command again: it continues where the work stopped.',
 });
 const GONE = fault('interrupted', 'The command that waited for this answer has ended.');
-const BUSY = fault('daemon.busy', `The daemon runs ${HANDLERS_MAX} commands already.`, {
+const BUSY = fault('daemon.busy', `The daemon runs ${OPERATIONS_MAX} commands already.`, {
   suggestion: 'Run the command again when one of them is done.',
 });
 
@@ -106,13 +107,13 @@ function removeLeftover(path: string): void {
 
 /** Makes the function that answers one request, from its first byte to the last frame. It never rejects. */
 function createAnswer(
-  { runtime, clock, log, version, askRefused }: AdminContext,
-  served: readonly Handler<unknown, unknown>[],
+  { runtime, clock, log, version, askRefused, daemon }: AdminContext,
+  served: readonly AnyOperation[],
   abort: AbortSignal,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const { config } = runtime;
 
-  async function read(request: IncomingMessage): Promise<{ handler: Handler<unknown, unknown>; envelope: Envelope }> {
+  async function read(request: IncomingMessage): Promise<{ operation: AnyOperation; envelope: Envelope }> {
     const name = request.url?.startsWith(PATH) === true ? request.url.slice(PATH.length) : null;
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -133,9 +134,14 @@ function createAnswer(
       });
     }
     const envelope = Envelope.safeParse(parse(Buffer.concat(chunks).toString('utf8')));
-    const handler = served.find((one) => one.name === name);
+    const operation = served.find((one) => one.name === name);
     const theirs = envelope.success ? `dpp-sync ${envelope.data.version}` : 'a version with other requests';
-    if (!envelope.success || envelope.data.version !== version || handler === undefined || request.method !== 'POST') {
+    if (
+      !envelope.success ||
+      envelope.data.version !== version ||
+      operation === undefined ||
+      request.method !== 'POST'
+    ) {
       throw fault('daemon.version', `The daemon is dpp-sync ${version}, and this command is ${theirs}.`, {
         suggestion: 'Restart the daemon with the version that is installed, or use the version of the daemon.',
       });
@@ -147,7 +153,7 @@ function createAnswer(
         suggestion: 'Name the config of the daemon with -c FILE. Another platform needs a ledger of its own.',
       });
     }
-    return { handler, envelope: envelope.data };
+    return { operation, envelope: envelope.data };
   }
 
   function failed(error: unknown, { name, gone }: { name: string; gone: AbortSignal }): Failure {
@@ -183,11 +189,11 @@ function createAnswer(
     let last: Frame;
     try {
       abort.throwIfAborted();
-      const { handler, envelope } = await read(request);
-      name = handler.name;
-      const parsed = handler.request.safeParse(envelope.request);
+      const { operation, envelope } = await read(request);
+      name = operation.name;
+      const parsed = operation.request.safeParse(envelope.request);
       if (!parsed.success) throw fault('usage', `The daemon cannot read the request: ${parsed.error.message}`);
-      if (handler.isLook === true) level = 'debug';
+      if (operation.kind === 'look') level = 'debug';
       log[level]({ command: name }, `A person has started the command ${name}.`);
       send({ type: 'begun', configChanged: envelope.config !== config.digest });
       // A slow client misses progress frames, so that they need no memory.
@@ -199,10 +205,10 @@ function createAnswer(
           if (!response.writableNeedDrain) send({ type: 'progress', progress });
         });
       }
-      if (handler.isLook !== true) await askRefused();
+      if (operation.kind !== 'look') await askRefused();
       const { who } = envelope;
-      const result = await auditCommand({ handler, request: parsed.data, who }, runtime, () =>
-        handler.handle(parsed.data, { runtime, clock, abort, who, bytes, goesOn: true }),
+      const result = await auditCommand({ operation, request: parsed.data, who }, runtime, () =>
+        operation.run(parsed.data, operationContext({ runtime, clock, abort, who, bytes, goesOn: true, daemon })),
       );
       last = { type: 'result', result };
       log[level]({ command: name }, `The command ${name} is done.`);

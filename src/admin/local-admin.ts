@@ -1,21 +1,42 @@
+import { operationContext } from '../daemon/operation-context.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Operation } from '../operations/operation.ts';
+import type { OperationContext, PlatformContext } from '../operations/runtime.ts';
 import { auditCommand, systemUser } from './audit.ts';
-import type { Admin, PlatformContext } from './handler.ts';
-import { watchWork } from './work-progress.ts';
+import { type WorkProgress, watchWork } from './work-progress.ts';
 
-/** Runs handlers in this process, which holds the ledger. */
+/** Shows a caller the work of an operation while it runs. */
+export interface Watch {
+  /** Called a few times a second with the progress of the work. */
+  onProgress?: (progress: WorkProgress) => void;
+  /**
+   * Called with each piece of the document that the operation writes to `context.bytes`. The next piece comes when the
+   * promise is fulfilled.
+   */
+  onBytes?: (chunk: Uint8Array) => Promise<void>;
+}
+
+/** Runs operations in the process that holds the ledger: in this process or in the daemon. */
+export interface Admin<Context = OperationContext> {
+  /** True if a daemon runs the operations. It sends the deliveries that an operation makes due. */
+  daemon: boolean;
+  /** @throws Fault */
+  run<Asked, Result>(operation: Operation<Asked, Result, Context>, asked: Asked, watch?: Watch): Promise<Result>;
+}
+
+/** Runs operations in this process, which holds the ledger. */
 export function createLocalAdmin(context: { runtime: Runtime; clock: Clock; abort: AbortSignal }): Admin {
   const who = systemUser();
   return {
     daemon: false,
-    async run(handler, request, { onProgress, onBytes } = {}) {
+    async run(operation, request, { onProgress, onBytes } = {}) {
       const watching = onProgress ? watchWork(context, onProgress) : null;
       const bytes = { write: async (chunk: Uint8Array) => onBytes?.(chunk) };
       try {
-        return await auditCommand({ handler, request, who }, context.runtime, () =>
-          handler.handle(request, { ...context, who, bytes, goesOn: false }),
+        return await auditCommand({ operation, request, who }, context.runtime, () =>
+          operation.run(request, operationContext({ ...context, who, bytes, goesOn: false })),
         );
       } finally {
         await watching?.stop();
@@ -25,7 +46,7 @@ export function createLocalAdmin(context: { runtime: Runtime; clock: Clock; abor
 }
 
 /**
- * Runs handlers in this process that only send requests to the platform. This also works while another process holds
+ * Runs operations in this process that only send requests to the platform. This also works while another process holds
  * the ledger.
  */
 export function createPlatformAdmin({
@@ -37,9 +58,9 @@ export function createPlatformAdmin({
 }): Admin<PlatformContext> {
   return {
     daemon: false,
-    run(handler, request, { onBytes } = {}) {
+    run(operation, request, { onBytes } = {}) {
       const bytes = { write: async (chunk: Uint8Array) => onBytes?.(chunk) };
-      return handler.handle(request, { runtime: { platform }, abort, bytes });
+      return operation.run(request, { runtime: { platform }, abort, bytes });
     },
   };
 }

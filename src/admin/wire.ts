@@ -6,15 +6,15 @@ import { z } from 'zod';
 import { ledgerPath } from '../ledger/file/file.ts';
 import type { WorkProgress } from './work-progress.ts';
 
-/** The beginning of a request's path, before the handler's name. */
+/** The beginning of a request's path, before the operation's name. */
 export const PATH = '/v1/';
 export const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
-/** The longest frame. Handlers bound their results, which are far shorter. */
+/** The longest frame. Operations bound their results, which are far shorter. */
 export const FRAME_CHARS_MAX = 64 * 1024 * 1024;
 
 /** The request of a client. The daemon refuses it if version or target differ. */
 export const Envelope = z.strictObject({
-  /** The client's version of this package. Handlers change with it, so both have to be the same. */
+  /** The client's version of this package. Operations change with it, so both have to be the same. */
   version: z.string(),
   /** The base URL of the API in the client's config. It has to be the one that the daemon uses. */
   target: z.string(),
@@ -34,7 +34,7 @@ export type Envelope = z.infer<typeof Envelope>;
 export const ALIVE_MS = 5000;
 
 export const Frame = z.discriminatedUnion('type', [
-  /** The first frame: the handler has begun. */
+  /** The first frame: the operation has begun. */
   z.object({ type: z.literal('begun'), configChanged: z.boolean() }),
   /** Sent every few seconds, so that the client notices a daemon whose process is stopped. */
   z.object({ type: z.literal('alive') }),

@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
-import { muteAlert } from '../admin/handlers/daemon.ts';
 import { fault } from '../domain/faults.ts';
 import type { AlertView } from '../domain/ports/alerts.ts';
 import { parsePeriod } from '../lib/text/period.ts';
+import { muteAlert } from '../operations/alerts.ts';
+import { isoOrNull, isoTime } from '../operations/result-documents.ts';
+import { answered } from './answered.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { isoOrNull, isoTime } from './text/documents.ts';
 import { formatTime, plural, printable } from './text/style.ts';
 import { type Column, formatTable, type TableStyle } from './text/table.ts';
 
@@ -123,11 +124,15 @@ function failuresOf({ id, notices }: AlertView): string[] {
 async function mute(id: string, forMs: number | null, context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig();
-  const { mutedUntil } = await context.withAdmin(config, 'alerts', (admin) => admin.run(muteAlert, { id, forMs }));
-  if (output.json) output.document({ ok: true, id, mutedUntil: isoOrNull(mutedUntil) });
-  else if (mutedUntil === null) output.print(`Notices of ${printable(id)} are sent again.`);
-  else output.print(`No notices of ${printable(id)} are sent until ${formatTime(mutedUntil)}.`);
-  return 0;
+  const asked = { id, forMs };
+  const result = await context.withAdmin(config, 'alerts', (admin) => admin.run(muteAlert, asked));
+  const { mutedUntil } = result;
+  const name = printable(id);
+  return answered(output, { operation: muteAlert, asked, result }, [
+    mutedUntil === null
+      ? `Notices of ${name} are sent again.`
+      : `No notices of ${name} are sent until ${formatTime(mutedUntil)}.`,
+  ]);
 }
 
 async function test(context: CommandContext): Promise<number> {

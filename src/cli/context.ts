@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Admin, PlatformContext } from '../admin/handler.ts';
+import type { Admin } from '../admin/local-admin.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { Needs } from '../config/unread-settings.ts';
@@ -8,7 +8,6 @@ import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { type OpenedViews, openViews } from '../daemon/views/open-views.ts';
-import type { StageCounts } from '../delivery/delivery-window.ts';
 import { fault } from '../domain/faults.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
@@ -16,6 +15,8 @@ import type { LogLevel } from '../lib/logging/log-levels.ts';
 import { createLogger, type Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { Package } from '../lib/package.ts';
+import type { Operation } from '../operations/operation.ts';
+import type { PlatformContext } from '../operations/runtime.ts';
 import type { Output } from './text/output.ts';
 import { formatLogLine, printable } from './text/style.ts';
 
@@ -38,13 +39,13 @@ export interface CommandContext {
   /** Opens the ledger, the queue and the API client for writing. The caller closes them. */
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
   /**
-   * Runs handlers in the process that holds the ledger. Everything that it opens is closed at the end.
+   * Runs operations in the process that holds the ledger. Everything that it opens is closed at the end.
    *
    * @param command names the holder of the ledger to other processes
    */
   withAdmin<T>(config: RuntimeConfig, command: string, use: (admin: Admin) => Promise<T>): Promise<T>;
   /**
-   * Runs handlers that only send requests to the platform. If a daemon holds the ledger, they run in the daemon.
+   * Runs operations that only send requests to the platform. If a daemon holds the ledger, they run in the daemon.
    * Otherwise they run in this process, even if another process holds the ledger.
    */
   withPlatform<T>(
@@ -52,8 +53,12 @@ export interface CommandContext {
     command: string,
     use: (admin: Admin<PlatformContext>) => Promise<T>,
   ): Promise<T>;
-  /** Asks the daemon for its deliveries by stage. Null if no daemon of this version and target answers soon. */
-  deliveryStages(config: RuntimeConfig): Promise<StageCounts | null>;
+  /** Runs an operation that only reads in the daemon. Null if no daemon of this version and target answers soon. */
+  lookInDaemon<Asked, Result>(
+    config: RuntimeConfig,
+    operation: Operation<Asked, Result>,
+    asked: Asked,
+  ): Promise<Result | null>;
   /** Reads the ledger while another process may write it. `look` gets null if there is no ledger yet. */
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Sends requests to the API while another process may hold the ledger. */
@@ -120,7 +125,7 @@ export function createContext(options: {
     );
 
   /**
-   * Returns an `Admin` that runs handlers in the daemon of a config's ledger, or the reason why a daemon that may be there cannot
+   * Returns an `Admin` that runs operations in the daemon of a config's ledger, or the reason why a daemon that may be there cannot
    * be reached.
    */
   async function askDaemon(config: RuntimeConfig, command: string): Promise<{ admin: Admin } | { why: string | null }> {
@@ -183,15 +188,16 @@ export function createContext(options: {
         use(createPlatformAdmin({ platform: { ...reader, list: (...request) => target.list(...request) }, abort })),
       );
     },
-    async deliveryStages(config) {
+    async lookInDaemon(config, operation, asked) {
       const { socketPlace } = await import('../admin/wire.ts');
       if (!existsSync(socketPlace(config).path)) return null;
       const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
-      const { deliveryStages } = await import('../admin/handlers/daemon.ts');
       if (!(await reachDaemon(config)).reachable) return null;
-      const asked = { config, version: options.package.version, command: 'status', onOtherConfig: () => undefined };
-      const client = createChannelClient({ ...asked, signal: new AbortController().signal, silentMs: LOOK_MS });
-      return client.run(deliveryStages, {}).catch(() => null);
+      const { version } = options.package;
+      const { signal } = new AbortController();
+      const of = { config, version, command: operation.name, signal, onOtherConfig: () => undefined };
+      const client = createChannelClient({ ...of, silentMs: LOOK_MS });
+      return client.run(operation, asked).catch(() => null);
     },
     async withViews(config, look) {
       const opened = openViews(config);

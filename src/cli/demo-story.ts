@@ -1,8 +1,8 @@
 import type { ChangedValue } from '../daemon/demo/demo-changes.ts';
-import type { SyncReport } from '../daemon/sync.ts';
 import { formatPlace } from '../domain/place.ts';
 import type { QuarantinedRecord, StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
 import { shellValue } from '../lib/text/shell-word.ts';
+import type { SyncReport } from '../operations/runtime.ts';
 import { runLines } from './source/sync-report.ts';
 import type { Output } from './text/output.ts';
 import { itemLines, passportLines } from './text/standing.ts';

@@ -7,14 +7,15 @@ import { changeMaterial, fixBomLine } from '../daemon/demo/demo-changes.ts';
 import { type DemoFolder, openDemoFolder } from '../daemon/demo/demo-folder.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
-import { type SyncReport, sync } from '../daemon/sync.ts';
+import { sync } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
 import type { QuarantinedRecord } from '../domain/ports/ledger/ledger-views.ts';
+import { syncDocument } from '../operations/result-documents.ts';
+import type { SyncReport } from '../operations/runtime.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { createDemoStory, type DemoStory, type FinishedReport } from './demo-story.ts';
 import { commandHere } from './own-command.ts';
-import { syncDocument } from './source/sync-report.ts';
 import { serveDaemon } from './start.ts';
 import { createProgress } from './text/progress.ts';
 
@@ -65,7 +66,7 @@ async function demo({ serve = false, dir }: DemoOptions, context: CommandContext
     const [first] = syncs;
     if (output.json) {
       const steps = syncs.map(({ name, report }) => {
-        const { ok: _, ...rest } = syncDocument(report);
+        const rest = syncDocument(report);
         return { name, ...rest };
       });
       output.document({ ok: true, folder: demoFolder.folder, config: demoFolder.configFile, baseUrl, steps });

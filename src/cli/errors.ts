@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
-import { type Failure, failureOf as failureOfThrown } from '../admin/failure.ts';
 import { fault } from '../domain/faults.ts';
+import { type Failure, failureOf as failureOfThrown } from '../operations/failure.ts';
+import { type ErrorDocument, errorDocument } from '../operations/result-documents.ts';
 import { printable } from './text/style.ts';
 
 /**
@@ -18,16 +19,6 @@ export function failureDocument(failure: Failure): { ok: false; error: ErrorDocu
   return { ok: false, error: errorDocument(failure) };
 }
 
-export interface ErrorDocument {
-  code: string;
-  path: string | null;
-  message: string;
-}
-
-export function errorDocument({ code, path, message, suggestion }: Failure): ErrorDocument {
-  return { code, path, message: withSuggestion(message, suggestion) };
-}
-
 /** Lines for people: the problem, its place in the config, and what to do. */
 export function failureLines({ path, message, suggestion }: Failure): string[] {
   const [first = '', ...rest] = message.split('\n').map(printable);
@@ -41,10 +32,6 @@ export function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? '' : `\ncaused by: ${stackOf(error.cause)}`;
   return `${error.stack ?? error.message}${cause}`;
-}
-
-function withSuggestion(message: string, suggestion: string | null): string {
-  return suggestion === null || message.includes(suggestion) ? message : `${message} ${suggestion}`;
 }
 
 /** For a command, or a form of it, in which no person has to confirm anything. */

@@ -1,14 +1,14 @@
 import { type Command, Option } from 'commander';
-import { assertSources } from '../admin/named.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { standingAsked } from '../daemon/views/standing.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemFilter, ItemState, ItemSummary } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { kindWord, STATES_IN_ORDER, stateWord } from '../domain/words/names.ts';
+import { assertSources } from '../operations/named.ts';
+import { itemDocument } from '../operations/result-documents.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { itemDocument } from './text/documents.ts';
 import { decidedLines } from './text/item-lines.ts';
 import { noLedgerText } from './text/standing.ts';
 import { type Cell, type Column, formatTable, type TableStyle } from './text/table.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { reloadConfig } from '../admin/handlers/daemon.ts';
+import { reloadConfig } from '../operations/daemon.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { printable } from './text/style.ts';
 

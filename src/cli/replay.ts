@@ -1,19 +1,16 @@
 import { type Command, Option } from 'commander';
-import { type FormReplayAsked, replayInPresentForm, replayRecords, statesToReplay } from '../admin/handlers/replay.ts';
-import type { Synced } from '../admin/handlers/sync.ts';
-import { assertSources } from '../admin/named.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
-import { exitCodeOf } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
 import { type FormReplayOutcome, type KindCounts, REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
+import { assertSources } from '../operations/named.ts';
+import { type FormReplayAsked, replayInPresentForm, replayRecords, statesToReplay } from '../operations/replay.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
+import { answered } from './answered.ts';
 import { collect, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { showReport, WAIT_SECONDS } from './source/sync.ts';
-import { syncDocument } from './source/sync-report.ts';
 import { runShown } from './text/progress.ts';
-import { contactDocument } from './text/standing.ts';
 import { plural } from './text/style.ts';
 import { countKind } from './text/words.ts';
 
@@ -100,25 +97,15 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   const request = { states: [...state], sources, keys, dryRun, force, waitMs: wait * 1000 };
   const { replayed, synced } = dryRun
     ? await context.withAdmin(config, 'replay', (admin) => admin.run(replayRecords, request))
-    : await runShown(context, config, { command: 'replay', handler: replayRecords }, request);
-  if (synced === null) {
-    if (output.json) output.document({ ok: true, ...reportDocument(replayed, dryRun) });
-    output.print(...replayLines(replayed, true));
-    return 0;
-  }
-  if (output.json) output.document(replayDocument(replayed, synced));
-  if (!output.quiet) output.print(...replayLines(replayed, false), '');
-  showReport(context, config, synced);
-  return exitCodeOf(synced);
-}
-
-function reportDocument({ leftUnconfirmed, ...report }: ReplayReport, dryRun: boolean): object {
-  return { dryRun, ...report, heldInDoubt: leftUnconfirmed };
-}
-
-function replayDocument(replayed: ReplayReport, synced: Synced): object {
-  const { ok, runs: _, ...rest } = syncDocument(synced);
-  return { ok, ...reportDocument(replayed, false), ...rest, ...contactDocument(synced.attention) };
+    : await runShown(context, config, { command: 'replay', operation: replayRecords }, request);
+  const lines = replayLines(replayed, synced === null);
+  const exitCode = answered(
+    output,
+    { operation: replayRecords, asked: request, result: { replayed, synced } },
+    synced === null ? lines : output.quiet ? [] : [...lines, ''],
+  );
+  if (synced !== null) showReport(context, config, synced);
+  return exitCode;
 }
 
 function replayLines(
@@ -163,20 +150,15 @@ async function replayForm(
   const { dryRun } = request;
   const { form, synced } = dryRun
     ? await context.withAdmin(config, 'replay', (admin) => admin.run(replayInPresentForm, request))
-    : await runShown(context, config, { command: 'replay', handler: replayInPresentForm }, request);
+    : await runShown(context, config, { command: 'replay', operation: replayInPresentForm }, request);
   const lines = formLines(form, dryRun);
-  if (synced === null) {
-    if (output.json) output.document({ ok: true, dryRun, form });
-    output.print(...lines);
-    return 0;
-  }
-  if (output.json) {
-    const { ok, runs: _, ...rest } = syncDocument(synced);
-    output.document({ ok, dryRun, form, ...rest, ...contactDocument(synced.attention) });
-  }
-  if (!output.quiet) output.print(...lines, '');
-  showReport(context, config, synced);
-  return exitCodeOf(synced);
+  const exitCode = answered(
+    output,
+    { operation: replayInPresentForm, asked: request, result: { form, synced } },
+    synced === null ? lines : output.quiet ? [] : [...lines, ''],
+  );
+  if (synced !== null) showReport(context, config, synced);
+  return exitCode;
 }
 
 function formLines({ staged, unsupported, open }: FormReplayOutcome, dryRun: boolean): string[] {

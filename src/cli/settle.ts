@@ -1,17 +1,18 @@
 import { type Command, Option } from 'commander';
-import { type SettleRequest, type SettleResult, settle } from '../admin/handlers/settle.ts';
-import {
-  type SettlePartsRequest,
-  type SettleSelectedRequest,
-  settleParts,
-  settleSelected,
-} from '../admin/handlers/settle-selected.ts';
-import { assertSources } from '../admin/named.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { type Resolution, SETTLE_STATES, type SettleState } from '../domain/delivery/manual-resolution.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import { kindWord, stateWord } from '../domain/words/names.ts';
+import { assertSources } from '../operations/named.ts';
+import { type SettleRequest, type SettleResult, settle } from '../operations/settle.ts';
+import {
+  type SettlePartsRequest,
+  type SettleSelectedRequest,
+  settleParts,
+  settleSelected,
+} from '../operations/settle-selected.ts';
+import { answered } from './answered.ts';
 import { subjectKind } from './arguments.ts';
 import { confirmed } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -130,18 +131,8 @@ async function settleNamed(
   const { output } = context;
   return context.withAdmin(config, 'settle', async (admin) => {
     const result = await admin.run(settle, request);
-    if (output.json) output.document({ ok: true, ...documentOf(result) });
-    output.print(...namedLines(result, admin));
-    return 0;
+    return answered(output, { operation: settle, asked: request, result }, namedLines(result, admin));
   });
-}
-
-function documentOf(result: SettleResult): object {
-  if ('bound' in result) return result.bound;
-  const { settled, released } = result;
-  const [only] = settled;
-  if (only !== undefined && settled.length === 1) return { ...only, released };
-  return { settled: settled.length, left: 0, released, deliveries: settled };
 }
 
 function namedLines(result: SettleResult, where: { daemon: boolean }): string[] {
@@ -178,10 +169,10 @@ async function settleAll(
       const { selected } = await admin.run(settleSelected, { ...selection, dryRun: true });
       if (selected > 0) await ask(selected, selection, abort);
     }
-    const { settled, left, released } = await admin.run(settleSelected, { ...selection, dryRun: false });
-    if (output.json) output.document({ ok: left === 0, settled, left, released });
-    output.print(...selectedLines({ settled, left }), ...releasedLines(released, admin));
-    return left === 0 ? 0 : 4;
+    const asked = { ...selection, dryRun: false };
+    const result = await admin.run(settleSelected, asked);
+    const lines = [...selectedLines(result), ...releasedLines(result.released, admin)];
+    return answered(output, { operation: settleSelected, asked, result }, lines);
   });
 }
 
@@ -212,13 +203,11 @@ async function settleBom(request: SettlePartsRequest, context: CommandContext): 
   const config = await context.loadConfig();
   return context.withAdmin(config, 'settle', async (admin) => {
     const answer = await admin.run(settleParts, request);
-    if (output.json) output.document({ ok: true, ...answer });
     const created = admin.daemon ? 'are created by the daemon' : 'are created with the next sync';
-    output.print(
+    return answered(output, { operation: settleParts, asked: request, result: answer }, [
       `Noted for ${plural(answer.products, 'product')}: ${countKind(answer.bomItems, 'bom_item')} ${request.present ? 'count as delivered' : created}.`,
-    );
-    for (const name of answer.unknown) output.print(`No BOM items of ${printable(name)} wait for an answer.`);
-    return 0;
+      ...answer.unknown.map((name) => `No BOM items of ${printable(name)} wait for an answer.`),
+    ]);
   });
 }
 

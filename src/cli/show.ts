@@ -1,5 +1,4 @@
 import { Argument, type Command } from 'commander';
-import { findPastedItem, unknownItem } from '../admin/named.ts';
 import { adviceOnDelivery, isOfGuard } from '../domain/advice.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
@@ -7,9 +6,10 @@ import type { ItemView, PassportView } from '../domain/ports/ledger/ledger-views
 import { eventWord, kindWord, stateWord } from '../domain/words/names.ts';
 import { memberOf } from '../lib/json.ts';
 import { shellWord } from '../lib/text/shell-word.ts';
+import { findPastedItem, unknownItem } from '../operations/named.ts';
+import { isoTime, itemDocument, reasonDocument } from '../operations/result-documents.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { isoTime, itemDocument, reasonDocument } from './text/documents.ts';
 import { fieldList } from './text/item-lines.ts';
 import type { Output } from './text/output.ts';
 import { fieldLines } from './text/row-lines.ts';

@@ -23,18 +23,17 @@ import { runWarnings } from '../domain/run-warnings.ts';
 import { FULL_BYTES, freeBytesBeside } from '../ledger/file/file.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
+import { deliveryStages } from '../operations/daemon.ts';
+import { contactDocument, guardedDocument, guardWarnings, isoOrNull } from '../operations/result-documents.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { attentionLines, countOf, type Standing } from './text/attention.ts';
-import { guardedDocument, isoOrNull } from './text/documents.ts';
 import { importDocuments, importLines } from './text/import-lines.ts';
 import { decidedLines, NO_CONTACT_ATTENTION } from './text/item-lines.ts';
 import type { Output } from './text/output.ts';
 import { missedLines } from './text/row-lines.ts';
 import {
   careLines,
-  contactDocument,
   deliveriesLines,
-  guardWarnings,
   itemLines,
   noLedgerText,
   passportLines,
@@ -132,7 +131,7 @@ async function status(context: CommandContext): Promise<number> {
         dueRuns: Object.keys((await reads.daemonNote('dueRuns')) ?? {}),
       },
       queue: await queueOf(ledger, context, config),
-      deliveries: await context.deliveryStages(config),
+      deliveries: await context.lookInDaemon(config, deliveryStages, {}),
     };
   }
 

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
-import { readingsOf, unknownItem } from '../admin/named.ts';
 import type { Why, WhyStep } from '../domain/ports/ledger/dashboard-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
+import { why } from '../operations/items.ts';
+import { readingsOf, unknownItem } from '../operations/named.ts';
+import { answered } from './answered.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './text/output.ts';
 import { type Colour, printable } from './text/style.ts';
@@ -23,19 +25,16 @@ export function addWhyCommand(program: Command, run: RunAction): void {
     .command('why')
     .argument('<sku>', 'the SKU of a product, or its key')
     .addHelpText('after', EXAMPLES)
-    .action((sku: string) => run((context) => why(sku, context)));
+    .action((sku: string) => run((context) => answerWhy(sku, context)));
 }
 
-async function why(sku: string, context: CommandContext): Promise<number> {
+async function answerWhy(sku: string, context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig('ledger');
   return context.withViews(config, async (opened) => {
     const found = opened && (await whyOf(sku, opened.reads));
     if (found === null) throw await unknownItem('product', sku, opened?.reads ?? null);
-    const exitCode = found.published && found.steps.every(({ standing }) => standing !== 'stop') ? 0 : 4;
-    if (output.json) output.document({ ok: exitCode === 0, ...found });
-    else output.print(...whyLines(found, output.paint));
-    return exitCode;
+    return answered(output, { operation: why, asked: { product: sku }, result: found }, whyLines(found, output.paint));
   });
 }
 

@@ -2,8 +2,8 @@
 // and observes the pauses of its sources. The dashboard, the admin API, the metrics and the alerts show this work.
 
 import type { ReloadStatus } from '../domain/ports/daemon-notes.ts';
+import type { Reloaded } from '../operations/runtime.ts';
 import type { Backups } from './backups/backups.ts';
-import type { Reloaded } from './reload/reload-status.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** The cause of a reload. */

@@ -3,6 +3,7 @@
 
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
+import type { DaemonView } from '../operations/runtime.ts';
 import type { DaemonCare } from './care.ts';
 import type { Observed } from './observe-daemon.ts';
 import type { Runtime } from './runtime.ts';
@@ -55,6 +56,8 @@ export interface AdminContext {
    * command.
    */
   askRefused: () => Promise<void>;
+  /** What the daemon shows about itself; null for a daemon that is not observed. */
+  daemon: DaemonView | null;
 }
 
 /** Opens the admin channel, through which commands ask the daemon for work on its ledger. */

@@ -177,11 +177,11 @@ export async function createDaemon(options: DaemonOptions) {
     await runtime.startWorkers();
     await pulls.start();
     authorizationWatch.start();
+    const shown = { ...observation, startedAt, version, log };
     if (config.web !== null) {
-      const context = { ...observation, runtime, care, askRefused, startedAt, version, clock, log };
-      server = await options.openWeb(context, config.web);
+      server = await options.openWeb({ ...shown, runtime, care, askRefused, clock }, config.web);
     }
-    admin = await options.openAdmin({ runtime, clock, log, version, askRefused });
+    admin = await options.openAdmin({ runtime, clock, log, version, askRefused, daemon: shown });
     scheduler.start();
     backups.start();
     alerts.start();

@@ -1,65 +1,22 @@
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
-import type { ItemCounts, LedgerStanding, StreamAccount, WaitingGroup } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemCounts, StreamAccount } from '../domain/ports/ledger/ledger-views.ts';
 import { runWarnings } from '../domain/run-warnings.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { withAnySignal } from '../lib/with-any-signal.ts';
-import { causesOf, type Figured } from '../observe/causes.ts';
 import type { EventBus } from '../observe/event-bus.ts';
-import { createRequestCounts, type RequestCounts } from '../observe/event-counts.ts';
-import { type Acceptance, accept } from './accept.ts';
+import { createRequestCounts } from '../observe/event-counts.ts';
+import { keyAdvice } from '../operations/outcome-fault.ts';
+import type { Acceptance, SyncReport, SyncRequest } from '../operations/runtime.ts';
+import { accept } from './accept.ts';
 import { awayFault, leftAwayFault } from './faults/away-fault.ts';
-import { keyAdvice } from './faults/denied-fault.ts';
 import { refusedOperationWarnings, refusedScopeFault } from './faults/refused-scope-fault.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { standingAsked } from './views/standing.ts';
-
-export interface SyncRequest {
-  /** The ids of the sources; an empty list stands for all sources. */
-  sources: readonly string[];
-  /** How long the API, a list that is needed, or the queue may be out of reach before the sync ends. */
-  waitMs: number;
-  abort: AbortSignal;
-  /** False to read no source and to deliver only the work that is in the ledger, as after a replay. */
-  pull?: boolean;
-  /** The sources whose guarded reads and blocked changes a person accepts when the sync begins. */
-  accept?: readonly string[];
-  /**
-   * The sync waits for the deliveries of these sources or products; if undefined, for all deliveries. A daemon also sends
-   * other deliveries, and its schedules add new ones, so a sync that waited for all deliveries might never end.
-   */
-  of?: WorkOf | undefined;
-  /** Who has asked for the sync. */
-  askedBy?: string | undefined;
-}
-
-export interface SyncReport extends LedgerStanding {
-  runs: StreamAccount[];
-  items: ItemCounts;
-  /** The sources whose mapping has changed, with the number of stored rows that the sync has mapped again. */
-  remapped: { source: string; rows: number }[];
-  /** What a person has accepted; null if nothing was to be accepted. */
-  accepted: Acceptance | null;
-  requests: RequestCounts;
-  durationMs: number;
-  /** Why the sync did not finish: a source, the API, the queue, or a person who stopped it. */
-  fault: Fault | null;
-  /** Problems that a person should know and that did not stop the sync. */
-  warnings: string[];
-  waitingFor: WaitingGroup[];
-  /** Items that were not sent. */
-  left: number;
-}
-
-/** Returns 0 for success, 4 if something needs a person or still waits, and otherwise the exit code of the fault. */
-export function exitCodeOf(report: Figured & { fault: { exitCode: number } | null; left?: number }): number {
-  if (report.fault) return report.fault.exitCode;
-  return causesOf(report).length > 0 || (report.left ?? 0) > 0 ? 4 : 0;
-}
 
 /** How often requests in flight are counted when the sync ends early. */
 const LANDING_LOOK_MS = 40;

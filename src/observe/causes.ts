@@ -60,3 +60,9 @@ export function causesOf(standing: Figured): Cause[] {
   ];
   return causes.filter(({ count }) => count > 0);
 }
+
+/** Returns 0 for success, 4 if something needs a person or still waits, and otherwise the exit code of the fault. */
+export function exitCodeOf(report: Figured & { fault: { exitCode: number } | null; left?: number }): number {
+  if (report.fault) return report.fault.exitCode;
+  return causesOf(report).length > 0 || (report.left ?? 0) > 0 ? 4 : 0;
+}

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { detailOf } from '../admin/audit.ts';
-import { failureOf } from '../admin/failure.ts';
-import type { Handler } from '../admin/handler.ts';
 import { type WorkProgress, watchWork } from '../admin/work-progress.ts';
+import { operationContext } from '../daemon/operation-context.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { PeopleLedger } from '../domain/ports/ledger/people-ledger.ts';
@@ -10,6 +9,9 @@ import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
+import { failureOf } from '../operations/failure.ts';
+import { answerOf, type Operation } from '../operations/operation.ts';
+import type { DaemonView } from '../operations/runtime.ts';
 import { takeAction } from './audited.ts';
 
 // Work that a person has started from a page or by the admin API, and that may take longer than a request. There is one
@@ -18,7 +20,7 @@ import { takeAction } from './audited.ts';
 export interface Task {
   /** A random id in lower-case hexadecimal. */
   id: string;
-  /** The name of the handler. */
+  /** The name of the operation. */
   name: string;
   /** A description of the task for people: `Replay of 9 records.` */
   title: string;
@@ -27,11 +29,13 @@ export interface Task {
   endedAt: number | null;
   /** Null before the first progress. */
   progress: WorkProgress | null;
-  /** The end of the task; null while it runs. `result` is the result of the handler. */
+  /** The end of the task; null while it runs. `result` is the result of the operation. */
   outcome:
     | { ok: true; result: unknown }
     | { ok: false; code: string; message: string; suggestion: string | null }
     | null;
+  /** The document of a result, which the admin API answers. */
+  document(result: unknown): unknown;
 }
 
 /** How many tasks run at once, and how many ended tasks are kept (I9). */
@@ -55,6 +59,7 @@ interface Kept {
 
 export interface TasksOptions {
   runtime: Runtime;
+  daemon: DaemonView;
   people: PeopleLedger;
   clock: Clock;
   log: Logger;
@@ -79,7 +84,7 @@ export type Tasks = ReturnType<typeof createTasks>;
  * The tasks of one daemon. They are in memory, so a restart forgets them. The audit log keeps an entry for each task.
  */
 export function createTasks(options: TasksOptions) {
-  const { runtime, people, clock, log, askRefused, describe, onChange = () => undefined } = options;
+  const { runtime, daemon, people, clock, log, askRefused, describe, onChange = () => undefined } = options;
   // A map remembers the order in which its members came.
   const kept = new Map<string, Kept>();
   let closed = false;
@@ -131,11 +136,11 @@ export function createTasks(options: TasksOptions) {
 
   return {
     /**
-     * Starts a handler and writes the action to the audit log. The handler continues when the page is closed, and stops
+     * Starts an operation and writes the action to the audit log. The operation continues when the page is closed, and stops
      * with the daemon.
      */
     async start<Request, Result>(
-      handler: Handler<Request, Result>,
+      operation: Operation<Request, Result>,
       request: Request,
       { who, via, title }: { who: string; via: 'web' | 'api'; title: string },
     ): Promise<Task> {
@@ -145,27 +150,28 @@ export function createTasks(options: TasksOptions) {
           suggestion: 'Wait until one of the tasks has ended, or stop one.',
         });
       }
-      const parsed = handler.request.safeParse(request);
+      const parsed = operation.request.safeParse(request);
       if (!parsed.success) throw fault('usage', `The request cannot be read: ${parsed.error.message}`);
       const scrub = (text: string) => runtime.secrets.scrub(text);
-      const detail = { title, ...detailOf(handler.detail?.(parsed.data) ?? request, runtime.secrets) };
-      const actionId = takeAction() ?? (await people.beginAction({ who, via, action: handler.name, detail }));
+      const detail = { title, ...detailOf(operation.detail?.(parsed.data) ?? request, runtime.secrets) };
+      const actionId = takeAction() ?? (await people.beginAction({ who, via, action: operation.name, detail }));
       const id = randomBytes(16).toString('hex');
       const startedAt = clock.now();
       const task: Task = {
         id,
-        name: handler.name,
+        name: operation.name,
         title,
         who,
         startedAt,
         endedAt: null,
         progress: null,
         outcome: null,
+        document: (result) => answerOf(operation, result as Result, parsed.data),
       };
       const abort = new AbortController();
       const one: Kept = { task, abort, ended: Promise.resolve(), resultChars: 0 };
       kept.set(id, one);
-      log.info({ command: handler.name, task: id, who }, `${handler.name} is started by ${who}.`);
+      log.info({ command: operation.name, task: id, who }, `${operation.name} is started by ${who}.`);
 
       const work = async () => {
         const watching = watchWork({ runtime, clock }, (progress) => {
@@ -175,20 +181,11 @@ export function createTasks(options: TasksOptions) {
         try {
           abort.signal.throwIfAborted();
           await askRefused();
-          const bytes = {
-            write: () => Promise.reject(fault('usage', 'A task gives no document.')),
-          };
-          const result = await handler.handle(parsed.data, {
-            runtime,
-            clock,
-            abort: abort.signal,
-            who,
-            bytes,
-            goesOn: true,
-          });
+          const context = operationContext({ runtime, clock, abort: abort.signal, who, goesOn: true, daemon });
+          const result = await operation.run(parsed.data, context);
           return { ok: true as const, result };
         } catch (error) {
-          const { code, message, suggestion } = failure(error, handler.name, abort.signal);
+          const { code, message, suggestion } = failure(error, operation.name, abort.signal);
           return {
             ok: false as const,
             code,

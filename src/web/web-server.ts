@@ -59,6 +59,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   const hub = createLiveHub({ bus: runtime.bus });
   const tasks = createTasks({
     runtime,
+    daemon: context,
     people,
     clock,
     log,

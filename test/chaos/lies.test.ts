@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
+import { exitCodeOf } from '../../src/observe/causes.ts';
+import type { SyncReport } from '../../src/operations/runtime.ts';
 import { LIE_NAMES, type LieName } from '../../src/sandbox/lies/lies.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { covers } from '../support/docs/reliability.ts';

@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
+import { exitCodeOf } from '../../src/observe/causes.ts';
+import type { SyncReport } from '../../src/operations/runtime.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import type { SyncReport } from '../../src/daemon/sync.ts';
 import { sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import type { SyncReport } from '../../src/operations/runtime.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
 import { text } from '../support/ledger/items.ts';

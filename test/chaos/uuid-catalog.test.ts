@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Runtime } from '../../src/daemon/runtime.ts';
-import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
+import { sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { exitCodeOf } from '../../src/observe/causes.ts';
 import { scaled } from '../support/runner/chaos.ts';
 import { TEST_MS, WAIT_MS } from '../support/runner/limits.ts';
 import { createWorld, type World, type WorldOptions } from '../support/worlds/world.ts';

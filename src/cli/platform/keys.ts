@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { processEnvironment } from '../../config/environment.ts';
-import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import { fault } from '../../domain/faults.ts';
 import type { SecretStore } from '../../lib/logging/secrets.ts';
+import { outcomeFault } from '../../operations/outcome-fault.ts';
 import { confirmed } from '../confirm.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { readInputFile } from '../files.ts';

@@ -1,6 +1,6 @@
-import type { PlatformHandler } from '../../admin/handler.ts';
-import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import type { Listing } from '../../domain/ports/target.ts';
+import type { FileOperation } from '../../operations/operation.ts';
+import { outcomeFault } from '../../operations/outcome-fault.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from '../text/output.ts';
 import { type Cell, type Column, formatTable } from '../text/table.ts';
@@ -16,8 +16,8 @@ export interface PlatformList<Entry> {
   none: string;
   /** The beginning of the message for a list that cannot be read. */
   failure: string;
-  /** The handler that gives pages as lines, in the form of `readList`. */
-  handler: PlatformHandler<Record<string, never>, Listing>;
+  /** The operation that gives pages as lines, in the form of `readList`. */
+  operation: FileOperation<Record<string, never>, Listing>;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function listPlatform<Entry>(context: CommandContext, list: Platfor
 
   let listing: Listing;
   try {
-    listing = await context.withPlatform(config, list.command, (admin) => admin.run(list.handler, {}, { onBytes }));
+    listing = await context.withPlatform(config, list.command, (admin) => admin.run(list.operation, {}, { onBytes }));
   } catch (error) {
     // It is not an error if the reader closes the pipe early.
     if (isGone) return 0;

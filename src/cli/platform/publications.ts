@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { publicationList } from '../../admin/handlers/platform.ts';
 import type { Publication } from '../../domain/ports/platform.ts';
+import { publicationList } from '../../operations/platform.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { formatTime } from '../text/style.ts';
 import type { Cell, Column } from '../text/table.ts';
@@ -37,7 +37,7 @@ function publications(context: CommandContext): Promise<number> {
     row: rowOf,
     none: 'Nothing has been published.',
     failure: 'The publications cannot be read',
-    handler: publicationList,
+    operation: publicationList,
   });
 }
 

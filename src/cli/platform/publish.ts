@@ -1,6 +1,10 @@
 import type { Command } from 'commander';
-import type { Handler } from '../../admin/handler.ts';
+import { hasTrait } from '../../domain/delivery/reason.ts';
+import { fault } from '../../domain/faults.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
+import type { Operation } from '../../operations/operation.ts';
 import {
+  isDone,
   type PassportOutcome,
   type PassportsAsked,
   type PassportsChanged,
@@ -9,15 +13,13 @@ import {
   publishPassports,
   type Unpublished,
   unpublishPassports,
-} from '../../admin/handlers/publish.ts';
-import type { Synced } from '../../admin/handlers/sync.ts';
-import { hasTrait } from '../../domain/delivery/reason.ts';
-import { fault } from '../../domain/faults.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+} from '../../operations/publish.ts';
+import type { Synced } from '../../operations/runtime.ts';
+import { answered } from '../answered.ts';
 import { seconds } from '../arguments.ts';
 import { confirmed } from '../confirm.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import { ASKS_NOTHING, errorDocument, failureLines } from '../errors.ts';
+import { ASKS_NOTHING, failureLines } from '../errors.ts';
 import { WAIT_SECONDS } from '../source/sync.ts';
 import { runShown, shown } from '../text/progress.ts';
 import { formatCount, type Paint, plural, printable } from '../text/style.ts';
@@ -70,35 +72,29 @@ export function addPublishCommands(program: Command, run: RunAction): void {
     .option(...WAIT, seconds, WAIT_SECONDS)
     .addHelpText('after', UNPUBLISH_EXAMPLES)
     .action((skus: string[], { wait }: Options) =>
-      run((context) => change(skus, { command: 'unpublish', handler: unpublishPassports, wait }, context)),
+      run((context) => change(skus, { command: 'unpublish', operation: unpublishPassports, wait }, context)),
     );
 }
 
 async function publish(skus: string[], { yes, wait }: Options, context: CommandContext): Promise<number> {
   if (skus.length === 0) throw fault('usage', 'Name the products by their SKUs, or use --all.');
   if (yes === true) throw fault('usage', '--yes needs --all.', { suggestion: ASKS_NOTHING });
-  return change(skus, { command: 'publish', handler: publishPassports, wait }, context);
+  return change(skus, { command: 'publish', operation: publishPassports, wait }, context);
 }
 
 async function change(
   skus: string[],
-  asked: { command: 'publish' | 'unpublish'; handler: Handler<PassportsAsked, PassportsChanged>; wait: number },
+  asked: { command: 'publish' | 'unpublish'; operation: Operation<PassportsAsked, PassportsChanged>; wait: number },
   context: CommandContext,
 ): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig();
   const status = asked.command === 'publish' ? 'published' : 'unpublished';
   const request = { products: skus, waitMs: asked.wait * 1000 };
-  const { outcomes, synced } = await runShown(context, config, asked, request);
-  const exitCode = exitCodeFor(outcomes, status, synced);
-  if (output.json) {
-    output.document({
-      ok: exitCode === 0,
-      passports: outcomes.map(outcomeDocument),
-      ...errorIn(synced),
-    });
-  }
-  output.print(...outcomes.flatMap((outcome) => outcomeLines(outcome, { status, failure: synced.fault }, context)));
+  const result = await runShown(context, config, asked, request);
+  const { outcomes, synced } = result;
+  const lines = outcomes.flatMap((outcome) => outcomeLines(outcome, { status, failure: synced.fault }, context));
+  const exitCode = answered(output, { operation: asked.operation, asked: request, result }, lines);
   if (synced.fault !== null) for (const line of failureLines(synced.fault)) output.error(line);
   return exitCode;
 }
@@ -110,11 +106,10 @@ async function publishAll(skus: string[], { yes = false, wait }: Options, contex
   return context.withAdmin(config, 'publish', async (admin) => {
     const request = { dryRun: false, waitMs: wait * 1000 };
     if (!yes) await confirmAll(await admin.run(publishComplete, { ...request, dryRun: true }), context);
-    const { found, done } = await shown(context, admin, publishComplete, request);
-    const isDone = found.incomplete === 0 && (done === null || done.leftCount === 0);
-    const exitCode = isDone ? 0 : done === null ? 4 : (done.synced.fault?.exitCode ?? 4);
-    if (output.json) output.document({ ok: exitCode === 0, ...allDocument({ found, done }) });
-    output.print(...allLines({ found, done }, context));
+    const result = await shown(context, admin, publishComplete, request);
+    const { done } = result;
+    const lines = allLines(result, context);
+    const exitCode = answered(output, { operation: publishComplete, asked: request, result }, lines);
     const failure = done?.synced.fault ?? null;
     if (failure !== null && done !== null && done.leftCount > 0) {
       for (const line of failureLines(failure)) output.error(line);
@@ -132,22 +127,6 @@ async function confirmAll({ found }: PublishedComplete, context: CommandContext)
     unattended: `${passports} would be published, but this command has no terminal at which a person can confirm it.`,
     declined: 'Nothing was published.',
   });
-}
-
-function allDocument({ found, done }: PublishedComplete): object {
-  const { complete: _, firstIncomplete, ...counts } = found;
-  return {
-    published: done?.published ?? 0,
-    notPublished: done?.leftCount ?? 0,
-    ...counts,
-    passports: (done?.left ?? []).map(outcomeDocument),
-    incompleteProducts: firstIncomplete.map(({ key, naturalKey, blockers }) => ({
-      key,
-      sku: naturalKey,
-      holds: blockers,
-    })),
-    ...(done === null ? {} : errorIn(done.synced)),
-  };
 }
 
 function allLines({ found, done }: PublishedComplete, context: CommandContext): string[] {
@@ -189,32 +168,6 @@ function doneLine(
 }
 
 const SHOWN_MAX = 10;
-
-function outcomeDocument({ asked, key, naturalKey, blockers, passport }: PassportOutcome): object {
-  return {
-    asked,
-    key,
-    sku: naturalKey,
-    state: passport?.state ?? null,
-    reason: passport?.reason ?? null,
-    holds: blockers,
-  };
-}
-
-function errorIn({ fault: failure }: Synced): object {
-  return failure === null ? {} : { error: errorDocument(failure) };
-}
-
-function isDone({ passport }: PassportOutcome, status: Asked): boolean {
-  if (status === 'published') return passport?.acknowledged === 'published';
-  return passport !== null && passport.acknowledged !== 'published';
-}
-
-/** The exit code only depends on the requested passports, not on other items. */
-function exitCodeFor(outcomes: readonly PassportOutcome[], status: Asked, synced: Synced): number {
-  if (outcomes.every((outcome) => isDone(outcome, status))) return 0;
-  return synced.fault?.exitCode ?? 4;
-}
 
 /** @param asked the request, and the failure that is shown below all lines */
 function outcomeLines(

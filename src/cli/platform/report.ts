@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Failure } from '../../admin/failure.ts';
-import { reportCreate, reportList } from '../../admin/handlers/platform.ts';
-import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import { IDEMPOTENCY_KEY } from '../../domain/delivery/delivery.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Report } from '../../domain/ports/platform.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import type { Failure } from '../../operations/failure.ts';
+import { outcomeFault } from '../../operations/outcome-fault.ts';
+import { reportCreate, reportList } from '../../operations/platform.ts';
+import { errorDocument } from '../../operations/result-documents.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import { errorDocument, failureLines, failureOf } from '../errors.ts';
+import { failureLines, failureOf } from '../errors.ts';
 import { readInputFile } from '../files.ts';
 import { formatValue } from '../text/words.ts';
 import { listPlatform } from './platform-list.ts';
@@ -46,7 +47,7 @@ function list(context: CommandContext): Promise<number> {
     row: ({ id, type, status, createdAt }) => [String(id), type ?? '–', status ?? '–', createdAt ?? '–'],
     none: 'There are no reports.',
     failure: 'The reports cannot be read',
-    handler: reportList,
+    operation: reportList,
   });
 }
 

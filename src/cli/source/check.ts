@@ -7,8 +7,9 @@ import type { ItemsInOtherForm } from '../../domain/ports/ledger/ledger-views.ts
 import type { ScopeAnswer } from '../../domain/ports/target.ts';
 import type { StreamIdentity } from '../../domain/stream-identity.ts';
 import { Fault } from '../../lib/errors.ts';
+import { errorDocument } from '../../operations/result-documents.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import { errorDocument, failureLines, failureOf } from '../errors.ts';
+import { failureLines, failureOf } from '../errors.ts';
 import { formLines } from '../text/item-lines.ts';
 import type { Output } from '../text/output.ts';
 import { plural, printable } from '../text/style.ts';

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { assertSources } from '../../admin/named.ts';
 import type { Preview, PreviewedRecord } from '../../daemon/preview/preview.ts';
 import { createPreviewFilter, type PreviewFilter } from '../../daemon/preview/preview.ts';
 import { createPreviewCounter, type PreviewCounts } from '../../daemon/preview/preview-counts.ts';
 import type { ConfiguredSource, RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { fault } from '../../domain/faults.ts';
 import { suggest } from '../../lib/text/suggest.ts';
+import { assertSources } from '../../operations/named.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import type { Output } from '../text/output.ts';

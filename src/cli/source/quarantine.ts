@@ -1,6 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { assertSources } from '../../admin/named.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { dialectOf } from '../../daemon/sources/stream-dialect.ts';
 import { formatPlace } from '../../domain/place.ts';
@@ -9,6 +8,7 @@ import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import { isKeyedByContent, readableKey } from '../../domain/record.ts';
 import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { defuseFormula } from '../../lib/text/formula-safety.ts';
+import { assertSources } from '../../operations/named.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { writeWholeFile } from '../files.ts';

@@ -1,14 +1,10 @@
-import type { Synced } from '../../admin/handlers/sync.ts';
-import type { Acceptance } from '../../daemon/accept.ts';
-import { exitCodeOf } from '../../daemon/sync.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
-import { causesOf } from '../../observe/causes.ts';
-import { errorDocument } from '../errors.ts';
+import { causesOf, exitCodeOf } from '../../observe/causes.ts';
+import type { Acceptance, Synced } from '../../operations/runtime.ts';
 import { attentionLines } from '../text/attention.ts';
-import { guardedDocument } from '../text/documents.ts';
 import { decidedLines, outcomeText } from '../text/item-lines.ts';
 import { missedLines } from '../text/row-lines.ts';
-import { countCell, guardWarnings, itemLines, passportLines } from '../text/standing.ts';
+import { countCell, itemLines, passportLines } from '../text/standing.ts';
 import { formatCount, formatDuration, type Paint, plural, printable } from '../text/style.ts';
 import { formatTable, isWithin, type TableStyle } from '../text/table.ts';
 import { countKind } from '../text/words.ts';
@@ -17,46 +13,6 @@ const WARNINGS_MAX = 5;
 
 /** The result of a sync, without the list of items that need a person. */
 export type Report = Omit<Synced, 'attention'>;
-
-/** The document of a sync's result, which the interface contract defines. */
-export function syncDocument(report: Report): { ok: boolean } & Record<string, unknown> {
-  const { runs, items, passports, requests, durationMs, warnings, fault, guarded, missing, missingOutcomes, accepted } =
-    report;
-  const { sent, throttled, retried } = requests;
-  return {
-    ok: exitCodeOf(report) === 0,
-    runs: runs.map(({ source, stream, read, unchanged, changed, quarantined, excluded, missing, missedByChanges }) => ({
-      source,
-      stream,
-      read,
-      unchanged,
-      changed,
-      quarantined,
-      excluded,
-      missing,
-      ...(missedByChanges === null ? {} : { missedByChanges }),
-    })),
-    items,
-    passports,
-    requests: { sent, throttled, retried },
-    durationMs: Math.round(durationMs),
-    // `warnings` also has the messages of the guard, because scripts may read them there.
-    warnings: [...guardWarnings(guarded), ...warnings],
-    guarded: guarded.map(guardedDocument),
-    missing,
-    missingOutcomes,
-    paddedKeys: report.paddedKeys,
-    suspended: report.suspended,
-    refused: report.refused,
-    causes: causesOf(report),
-    ...(accepted === null ? {} : { accepted: acceptedDocument(accepted) }),
-    ...(fault === null ? {} : { error: errorDocument(fault) }),
-  };
-}
-
-function acceptedDocument({ guarded, adopted }: Acceptance): object {
-  return { guarded: guarded.map(guardedDocument), adopted };
-}
 
 /** The columns of the table of runs. */
 const RUN_COLUMNS = [

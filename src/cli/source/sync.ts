@@ -1,17 +1,18 @@
 import { type Command, Option } from 'commander';
-import { type Synced, syncSources } from '../../admin/handlers/sync.ts';
-import { assertSources } from '../../admin/named.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
-import { exitCodeOf } from '../../daemon/sync.ts';
 import { fault } from '../../domain/faults.ts';
+import { assertSources } from '../../operations/named.ts';
+import { syncSources } from '../../operations/runs.ts';
+import type { Synced } from '../../operations/runtime.ts';
+import { answered } from '../answered.ts';
 import { collect, seconds } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { failureLines } from '../errors.ts';
 import { attentionLines } from '../text/attention.ts';
 import { runShown } from '../text/progress.ts';
-import { contactDocument, unpublishedLines } from '../text/standing.ts';
+import { unpublishedLines } from '../text/standing.ts';
 import { plural } from '../text/style.ts';
-import { acceptedLines, reportLines, syncDocument } from './sync-report.ts';
+import { acceptedLines, reportLines } from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:
@@ -42,21 +43,11 @@ export function addSyncCommand(program: Command, run: RunAction): void {
         const config = await context.loadConfig();
         assertSources(config, [...sources, ...accept]);
         assertSelected(sources, accept);
-        const synced = await runShown(
-          context,
-          config,
-          { command: 'sync', handler: syncSources },
-          {
-            sources,
-            accept,
-            waitMs: wait * 1000,
-          },
-        );
-        if (context.output.json) {
-          context.output.document({ ...syncDocument(synced), ...contactDocument(synced.attention) });
-        }
+        const asked = { sources, accept, waitMs: wait * 1000 };
+        const synced = await runShown(context, config, { command: 'sync', operation: syncSources }, asked);
+        const exitCode = answered(context.output, { operation: syncSources, asked, result: synced }, []);
         showReport(context, config, synced);
-        return exitCodeOf(synced);
+        return exitCode;
       }),
     );
 }

@@ -2,7 +2,7 @@
 
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { ImportProof, ImportProofs } from '../../domain/delivery/import-proof.ts';
-import { isoOrNull } from './documents.ts';
+import { isoOrNull } from '../../operations/result-documents.ts';
 import { formatTime, printable } from './style.ts';
 
 export function importDocuments({ creates, changes }: ImportProofs, { profile }: RuntimeConfig): object {

@@ -1,10 +1,11 @@
 import cliProgress from 'cli-progress';
-import type { Admin, Handler } from '../../admin/handler.ts';
+import type { Admin } from '../../admin/local-admin.ts';
 import type { WorkProgress } from '../../admin/work-progress.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { describeWait } from '../../daemon/watches.ts';
 import type { ApiWait } from '../../domain/delivery/api-wait.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Operation } from '../../operations/operation.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from './output.ts';
 import { formatCount, formatTime, printable, shorten } from './style.ts';
@@ -150,26 +151,26 @@ function changesSince(before: WorkProgress, { paused, outage, apiWait }: WorkPro
   return lines;
 }
 
-/** Runs one handler in the process that holds the ledger, and shows its progress. */
+/** Runs one operation in the process that holds the ledger, and shows its progress. */
 export function runShown<Request, Result>(
   context: CommandContext,
   config: RuntimeConfig,
-  { command, handler }: { command: string; handler: Handler<Request, Result> },
+  { command, operation }: { command: string; operation: Operation<Request, Result> },
   request: Request,
 ): Promise<Result> {
-  return context.withAdmin(config, command, (admin) => shown(context, admin, handler, request));
+  return context.withAdmin(config, command, (admin) => shown(context, admin, operation, request));
 }
 
 /** Like `runShown`, with an admin that is already open. */
 export async function shown<Request, Result>(
   context: CommandContext,
   admin: Admin,
-  handler: Handler<Request, Result>,
+  operation: Operation<Request, Result>,
   request: Request,
 ): Promise<Result> {
   const { show, stop } = createProgress(context);
   try {
-    return await admin.run(handler, request, show === null ? {} : { onProgress: show });
+    return await admin.run(operation, request, show === null ? {} : { onProgress: show });
   } finally {
     stop();
   }

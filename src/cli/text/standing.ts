@@ -26,16 +26,6 @@ export function noLedgerText({ ledger }: RuntimeConfig): string {
   return `There is no ledger yet at ${ledger}: nothing has been synced. Begin with \`dpp-sync sync\`.`;
 }
 
-/** The messages of the guard, each with its stream. */
-export function guardWarnings(guarded: readonly GuardedRead[]): string[] {
-  return guarded.map(({ source, stream, message }) => `${source}/${stream}: ${message}`);
-}
-
-/** The document about the open questions of first contact, and about what was taken without proof, for scripts. */
-export function contactDocument({ adopted, parts, unproven }: ContactAttention): object {
-  return { adopted, unansweredParts: parts, unproven };
-}
-
 /**
  * A table of kinds by state; states without items are left out. In a narrow terminal each state has a separate line.
  */

@@ -15,10 +15,10 @@ import { Fault, messageOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { sentence } from '../../lib/text/sentence.ts';
+import type { Reloaded } from '../../operations/runtime.ts';
 import type { ReloadCause } from '../care.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { unsafeFileWarnings, unsafePrograms } from '../unsafe-files.ts';
-import type { Reloaded } from './reload-status.ts';
 
 export interface ReloadOptions {
   /** The settings in use. A reload changes this object. */

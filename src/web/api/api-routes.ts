@@ -1,29 +1,32 @@
 import { z } from 'zod';
+import { documentOf } from '../../operations/documents.ts';
+import { OPERATIONS } from '../../operations/list.ts';
 import { allowedText } from '../server/fields.ts';
 import type { Route, WebAnswer, WebRequest } from '../server/route.ts';
 import { WebFault } from '../web-fault.ts';
-import { DAEMON_OPERATIONS } from './daemon-operations.ts';
-import { LOOK_OPERATIONS } from './look-operations.ts';
 import { openApiDocument } from './openapi.ts';
-import type { ApiContext, ApiOperation } from './operation.ts';
-import { PEOPLE_OPERATIONS } from './people-operations.ts';
+import { type ApiContext, type ApiOperation, apiOperation } from './operation.ts';
+import { CHECK_SETTINGS, CORRECT_ROWS, TASK_OPERATIONS } from './own-operations.ts';
 import { PLATFORM_OPERATIONS } from './platform-operations.ts';
-import { documentOf } from './schemas.ts';
-import { WORK_OPERATIONS } from './work-operations.ts';
 
 const API_PATH = '/api/v1';
 
 /** The most bytes of a request. A replay may name some ten thousand keys. */
 const BODY_BYTES_MAX = 1024 * 1024;
 
+/** The operations that the web server answers in its own way, by their ids. */
+const own = new Map([CORRECT_ROWS, ...PLATFORM_OPERATIONS].map((operation) => [operation.id, operation]));
+/** The operations that only the web server has, each before the operation that follows it in the document. */
+const between = new Map<string, readonly ApiOperation[]>([
+  ['noteCause', TASK_OPERATIONS],
+  ['listBackups', [CHECK_SETTINGS]],
+]);
+
 /** Every operation of the admin API. */
-export const API_OPERATIONS: readonly ApiOperation[] = [
-  ...LOOK_OPERATIONS,
-  ...WORK_OPERATIONS,
-  ...PEOPLE_OPERATIONS,
-  ...PLATFORM_OPERATIONS,
-  ...DAEMON_OPERATIONS,
-];
+export const API_OPERATIONS: readonly ApiOperation[] = OPERATIONS.map(apiOperation).flatMap((operation) => [
+  ...(between.get(operation.id) ?? []),
+  own.get(operation.id) ?? operation,
+]);
 
 /** The admin API as routes of the web server, with the document that describes them. */
 export function apiRoutes(context: ApiContext): Route[] {

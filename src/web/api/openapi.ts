@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
+import { TAGS, type Tag } from '../../operations/operation.ts';
 import { Problem } from '../server/answers.ts';
-import { type ApiOperation, TAGS, type Tag } from './operation.ts';
+import type { ApiOperation } from './operation.ts';
 
 const TAG_TEXTS: Record<Tag, string> = {
   ledger: 'What the ledger can show.',

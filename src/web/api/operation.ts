@@ -1,8 +1,10 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { PlatformRequests } from '../../delivery/platform-requests.ts';
-import type { PageContext, Person, Role, WebAnswer } from '../server/route.ts';
+import { TaskDocument } from '../../operations/documents.ts';
+import type { AnyOperation, Tag } from '../../operations/operation.ts';
+import { forOperation, type PageContext, type Person, type Role, type WebAnswer } from '../server/route.ts';
 import type { Task } from '../tasks.ts';
-import type { Operation } from './schemas.ts';
+import { notFound } from '../web-fault.ts';
 
 /** The parts of the daemon that operations of the admin API use. */
 export interface ApiContext extends PageContext {
@@ -47,33 +49,68 @@ export interface ApiOperation {
   handle(request: ApiRequest<unknown, unknown, unknown>, context: ApiContext): Promise<ApiAnswer<unknown>>;
 }
 
-export const TAGS = ['ledger', 'attention', 'work', 'platform', 'daemon'] as const;
-export type Tag = (typeof TAGS)[number];
+export const NOTHING = z.strictObject({});
 
-/** Declares an operation, so that the compiler compares its answer with the schema in the documentation. */
-export function defineOperation<
-  Params extends z.ZodObject,
-  Query extends z.ZodObject,
-  Body extends z.ZodType | null,
-  Answer extends z.ZodType,
->(
-  operation: Omit<ApiOperation, 'params' | 'query' | 'body' | 'answer' | 'handle'> & {
-    params: Params;
-    query: Query;
-    body: Body;
-    answer: { status: number; schema: Answer };
-    handle(
-      request: ApiRequest<z.output<Params>, z.output<Query>, Body extends z.ZodType ? z.output<Body> : undefined>,
-      context: ApiContext,
-    ): Promise<ApiAnswer<z.output<Answer>>>;
-  },
-): ApiOperation {
-  return operation as ApiOperation;
+/**
+ * Makes the address of an operation in the admin API. Work answers at once and goes on; every other operation answers with its
+ * document.
+ */
+export function apiOperation(operation: AnyOperation): ApiOperation {
+  const { name, kind, summary, request, result, at = `POST /operations/${name}` } = operation;
+  const [method = '', path = ''] = at.split(' ');
+  const described = { ...describedAs(operation, path), method: method as ApiOperation['method'] };
+  if (kind === 'work') {
+    return {
+      ...described,
+      params: NOTHING,
+      body: request,
+      answer: { status: 202, schema: TaskDocument },
+      async handle({ body, person }, { tasks }) {
+        return started(await tasks.start(operation, body, { who: person.name, via: 'api', title: summary }));
+      },
+    };
+  }
+  const whole = request as z.ZodObject;
+  const named = path.match(/(?<=:)\w+/g) ?? [];
+  const mask: Record<string, true> = Object.fromEntries(named.map((one) => [one, true]));
+  const rest = whole.omit(mask as object);
+  const hasBody = method !== 'GET' && Object.keys(rest.shape).length > 0;
+  return {
+    ...described,
+    ...(kind === 'act' ? { action: operation.action ?? name } : {}),
+    params: whole.pick(mask as object),
+    query: hasBody ? NOTHING : rest,
+    body: hasBody ? rest : null,
+    answer: { status: 200, schema: operation.exitCode === undefined ? result : withOk(result) },
+    async handle({ params, query, body, person, abort }, context) {
+      const asked = Object.assign({}, params, query, body);
+      const value = await operation.run(asked, forOperation(context, { person, abort }));
+      if (value === null && operation.absent !== undefined) throw notFound(operation.absent(asked));
+      const exitCode = operation.exitCode?.(value, asked);
+      return { value: exitCode === undefined ? value : { ok: exitCode === 0, ...(value as object) } };
+    },
+  };
+}
+
+function withOk(result: z.ZodType): z.ZodType {
+  return (result as z.ZodObject).extend({ ok: z.boolean().describe('True if the command ends with exit code 0.') });
+}
+
+/** An operation as the OpenAPI document describes it. */
+export function describedAs(
+  { name, summary, tag, role }: Pick<AnyOperation, 'name' | 'summary' | 'tag' | 'role'>,
+  path: string,
+) {
+  const id = name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return { method: 'GET' as const, path, id, summary, tag, role, query: NOTHING, body: null };
 }
 
 /** A task as the admin API shows it. */
-export function shown(task: Task): z.output<typeof Operation> {
-  const { id, name, title, who, startedAt, endedAt, progress, outcome } = task;
+export function shown(task: Task): z.output<typeof TaskDocument> {
+  const { id, name, title, who, startedAt, endedAt, progress, outcome: ended } = task;
+  // The result of an old task is dropped.
+  const outcome =
+    ended?.ok === true && ended.result !== null ? { ...ended, result: task.document(ended.result) } : ended;
   return { id, name, title, who, startedAt, endedAt, progress: progress === null ? null : { ...progress }, outcome };
 }
 

@@ -1,15 +1,14 @@
 import { PassThrough } from 'node:stream';
 import { z } from 'zod';
-import type { PlatformHandler } from '../../admin/handler.ts';
-import { passportPdf, publicationList, reportList } from '../../admin/handlers/platform.ts';
 import { createPlatformAdmin } from '../../admin/local-admin.ts';
-import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import type { PlatformRequests } from '../../delivery/platform-requests.ts';
 import type { Listing } from '../../domain/ports/target.ts';
+import type { FileOperation } from '../../operations/operation.ts';
+import { outcomeFault } from '../../operations/outcome-fault.ts';
+import { passportPdf, publicationList, reportList } from '../../operations/platform.ts';
 import { notFound } from '../web-fault.ts';
-import type { ApiOperation } from './operation.ts';
+import { type ApiOperation, describedAs, NOTHING } from './operation.ts';
 
-const Nothing = z.strictObject({});
 const NDJSON = 'application/x-ndjson';
 
 /**
@@ -17,26 +16,21 @@ const NDJSON = 'application/x-ndjson';
  * connection is closed before the end of the answer.
  */
 function listOperation(
-  handler: PlatformHandler<Record<string, never>, Listing>,
-  { path, id, summary, failure }: { path: string; id: string; summary: string; failure: string },
+  operation: FileOperation<Record<string, never>, Listing>,
+  { path, failure }: { path: string; failure: string },
 ): ApiOperation {
+  const { id, ...described } = describedAs(operation, path);
   return {
-    method: 'GET',
-    path,
+    ...described,
     id,
-    summary,
-    tag: 'platform',
-    role: 'viewer',
-    params: Nothing,
-    query: Nothing,
-    body: null,
+    params: NOTHING,
     answer: { status: 200, contentType: NDJSON },
     async handle({ abort }, { platform }) {
       const check = (listing: Listing) => {
         if (listing.complete) return;
         throw outcomeFault(listing.outcome, { failure, cure: 'Check that the profile fits the API of the platform.' });
       };
-      const chunks = await handlerBytes(handler, {}, { platform, abort, check });
+      const chunks = await fileBytes(operation, {}, { platform, abort, check });
       return { file: { type: 'download', name: `${id}.ndjson`, contentType: NDJSON, chunks } };
     },
   };
@@ -46,26 +40,15 @@ function listOperation(
 export const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
   listOperation(publicationList, {
     path: '/publications',
-    id: 'listPublications',
-    summary: 'Reads the publications of the platform, a page a line.',
     failure: 'The publications cannot be read',
   }),
   listOperation(reportList, {
     path: '/reports',
-    id: 'listReports',
-    summary: 'Reads the reports of the platform, a page a line.',
     failure: 'The reports cannot be read',
   }),
   {
-    method: 'GET',
-    path: '/passports/:product/pdf',
-    id: 'passportPdf',
-    summary: 'Reads the passport of a product as PDF.',
-    tag: 'platform',
-    role: 'viewer',
+    ...describedAs(passportPdf, '/passports/:product/pdf'),
     params: z.strictObject({ product: z.string().describe('The key or the SKU, percent-encoded.') }),
-    query: Nothing,
-    body: null,
     answer: { status: 200, contentType: 'application/pdf' },
     async handle({ params, abort }, { platform, reads }) {
       const { product } = params as { product: string };
@@ -75,7 +58,7 @@ export const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
       if (typeof productId !== 'string' && typeof productId !== 'number') {
         throw notFound(`The product "${product}" is not at the platform yet.`);
       }
-      const chunks = await handlerBytes(
+      const chunks = await fileBytes(
         passportPdf,
         { productId },
         {
@@ -96,15 +79,15 @@ export const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
 ];
 
 /**
- * Runs a handler that writes a document, and passes on its bytes at once. The handler waits for a slow reader.
+ * Runs an operation that writes a document, and passes on its bytes at once. The operation waits for a slow reader.
  *
- * @param check throws if the handler's result shows that there is no document or only a part of it
+ * @param check throws if the result shows that there is no document or only a part of it
  * @returns when the first bytes have arrived, so that a failure before them can get its own answer. After a failure
  *   later, the connection is broken off, so that the reader does not take the document as complete.
- * @throws the error of the handler or the check before the first byte
+ * @throws the error of the operation or the check before the first byte
  */
-async function handlerBytes<Request, Result>(
-  handler: PlatformHandler<Request, Result>,
+async function fileBytes<Request, Result>(
+  operation: FileOperation<Request, Result>,
   request: Request,
   { platform, abort, check }: { platform: PlatformRequests; abort: AbortSignal; check: (result: Result) => void },
 ): Promise<AsyncIterable<Uint8Array>> {
@@ -121,7 +104,7 @@ async function handlerBytes<Request, Result>(
     new Promise<void>((resolve, reject) => {
       stream.write(chunk, (error) => (error ? reject(error) : resolve()));
     });
-  const ended = admin.run(handler, request, { onBytes }).then((result) => {
+  const ended = admin.run(operation, request, { onBytes }).then((result) => {
     check(result);
     stream.end();
   });

@@ -2,11 +2,12 @@
 // tests use this list, so every route has a role.
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import type { Handler } from '../../admin/handler.ts';
 import type { WebContext } from '../../daemon/daemon-servers.ts';
+import { operationContext } from '../../daemon/operation-context.ts';
 import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { WebRole } from '../../domain/web-role.ts';
+import type { Operation } from '../../operations/operation.ts';
 import type { Html } from '../html.ts';
 import type { Tasks } from '../tasks.ts';
 import type { KnownFields } from './fields.ts';
@@ -104,14 +105,14 @@ export function post(
   return { method: 'POST', path, role, action, ...more, handle };
 }
 
-/** Starts a task for a person, and answers with its page. */
+/** Starts an operation for a person, and answers with its page. */
 export async function startTask<Asked, Result>(
   tasks: Tasks,
-  handler: Handler<Asked, Result>,
+  operation: Operation<Asked, Result>,
   asked: Asked,
   { person, title }: { person: Person; title: string },
 ): Promise<WebAnswer> {
-  const { id } = await tasks.start(handler, asked, { who: person.name, via: 'web', title });
+  const { id } = await tasks.start(operation, asked, { who: person.name, via: 'web', title });
   return { type: 'redirect', to: `/tasks/${id}` };
 }
 
@@ -123,4 +124,10 @@ export interface PageContext extends WebContext {
   tasks: Tasks;
   /** Stores notes, values of lookup tables, and the audit log. */
   people: PeopleLedger;
+}
+
+/** What an operation gets if a person uses it in the dashboard or by the admin API. */
+export function forOperation(context: PageContext, { person, abort }: { person: Person; abort: AbortSignal }) {
+  const { runtime, clock } = context;
+  return operationContext({ runtime, clock, abort, who: person.name, goesOn: true, daemon: context });
 }

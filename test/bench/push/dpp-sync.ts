@@ -6,11 +6,12 @@ import { stringify } from 'yaml';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { openRuntime } from '../../../src/daemon/runtime.ts';
 import { connectorLoader } from '../../../src/daemon/sources/load-connector.ts';
-import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
+import { sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { limitHeapGrowth } from '../../../src/lib/lean-heap.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { exitCodeOf } from '../../../src/observe/causes.ts';
 import { API_KEY, compete } from '../support/contender.ts';
 
 const PROFILES = join(import.meta.dirname, '../../../config/profiles');

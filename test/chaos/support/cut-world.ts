@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { SyncReport } from '../../../src/daemon/sync.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
+import type { SyncReport } from '../../../src/operations/runtime.ts';
 import { violations } from '../../support/ledger/invariants.ts';
 import { text } from '../../support/ledger/items.ts';
 import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../../support/worlds/small-export.ts';

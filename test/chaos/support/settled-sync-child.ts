@@ -1,10 +1,11 @@
 import { openSync, writeSync } from 'node:fs';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
 import { openRuntime } from '../../../src/daemon/runtime.ts';
-import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
+import { sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { exitCodeOf } from '../../../src/observe/causes.ts';
 
 /**
  * `node settled-sync-child.ts CONFIG LOG [LINES]` syncs as `dpp-sync sync` does. For each decision of the API, it writes

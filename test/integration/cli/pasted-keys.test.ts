@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { findPastedItem, findPastedKey } from '../../../src/admin/named.ts';
 import { printable, shorten, shortenMiddle } from '../../../src/cli/text/style.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import { readableKey } from '../../../src/domain/record.ts';
+import { findPastedItem, findPastedKey } from '../../../src/operations/named.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';
 import { stageRows } from '../../support/ledger/records.ts';

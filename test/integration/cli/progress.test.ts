@@ -1,9 +1,9 @@
 import { afterEach, expect, it } from 'vitest';
-import { publishComplete } from '../../../src/admin/handlers/publish.ts';
-import { syncSources } from '../../../src/admin/handlers/sync.ts';
 import { createLocalAdmin } from '../../../src/admin/local-admin.ts';
 import type { WorkProgress } from '../../../src/admin/work-progress.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { publishComplete } from '../../../src/operations/publish.ts';
+import { syncSources } from '../../../src/operations/runs.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';

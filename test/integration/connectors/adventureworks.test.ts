@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { exitCodeOf, type SyncReport } from '../../../src/daemon/sync.ts';
+import { exitCodeOf } from '../../../src/observe/causes.ts';
+import type { SyncReport } from '../../../src/operations/runtime.ts';
 import { adventureworksSources, readAdventureworks } from '../../support/connectors/adventureworks.ts';
 import { describeRealExport } from '../../support/connectors/real-exports.ts';
 import { text } from '../../support/ledger/items.ts';

@@ -8,16 +8,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createChannelClient, reachDaemon } from '../../../src/admin/channel-client.ts';
 import { openAdminChannel } from '../../../src/admin/channel-server.ts';
-import type { Admin, Handler, HandlerContext } from '../../../src/admin/handler.ts';
-import { publishComplete } from '../../../src/admin/handlers/publish.ts';
+import type { Admin } from '../../../src/admin/local-admin.ts';
 import { ALIVE_MS, PATH, REQUEST_BYTES_MAX, socketPlace } from '../../../src/admin/wire.ts';
 import type { WorkProgress } from '../../../src/admin/work-progress.ts';
 import { untilAborted } from '../../../src/cli/sandbox/sandbox.ts';
 import type { AdminServer } from '../../../src/daemon/daemon-servers.ts';
+import { operationContext } from '../../../src/daemon/operation-context.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import type { AnyOperation, Operation } from '../../../src/operations/operation.ts';
+import { publishComplete } from '../../../src/operations/publish.ts';
+import type { OperationContext } from '../../../src/operations/runtime.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../../support/machine/as-another-user.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
@@ -49,16 +52,34 @@ afterEach(async () => {
   await world.remove();
 });
 
-/** A handler of the test's own. */
-function handlerOf<Result>(
-  handle: (context: HandlerContext, request: string) => Promise<Result>,
-): Handler<string, Result> {
-  return { name: 'test', request: z.string(), handle: (request, context) => handle(context, request) };
+type Context = OperationContext & { runtime: Runtime };
+
+/** An operation of the test's own. */
+function operationOf<Result>(
+  run: (context: Context, request: string) => Promise<Result>,
+): Operation<string, Result, Context> {
+  return {
+    name: 'test',
+    kind: 'work',
+    tag: 'work',
+    role: 'operator',
+    summary: 'Works.',
+    request: z.string(),
+    result: z.custom<Result>(),
+    run: (request, context) => run(context, request),
+  };
 }
 
-async function listen(handler: Handler<string, unknown>, over: Runtime = runtime): Promise<void> {
-  const context = { runtime: over, clock: systemClock, log, version: VERSION, askRefused: async () => {} };
-  server = await openAdminChannel(context, [handler as Handler<unknown, unknown>]);
+async function listen(operation: Operation<string, unknown, Context>, over: Runtime = runtime): Promise<void> {
+  const context = {
+    runtime: over,
+    clock: systemClock,
+    log,
+    version: VERSION,
+    askRefused: async () => {},
+    daemon: null,
+  };
+  server = await openAdminChannel(context, [operation as AnyOperation]);
 }
 
 interface Means {
@@ -90,16 +111,16 @@ function stoppedWatcher(): Socket {
 }
 
 describe('the admin channel', () => {
-  it('the admin channel runs a handler in the process that listens, and gives its result', async () => {
-    const echo = handlerOf(async ({ goesOn, runtime: at }, text) => ({ text, goesOn, ledger: at.config.ledger }));
+  it('the admin channel runs an operation in the process that listens, and gives its result', async () => {
+    const echo = operationOf(async ({ goesOn, runtime: at }, text) => ({ text, goesOn, ledger: at.config.ledger }));
     await listen(echo);
     expect(await reachDaemon(runtime.config)).toEqual({ reachable: true });
     expect(await client().run(echo, 'Grüße')).toEqual({ text: 'Grüße', goesOn: true, ledger: runtime.config.ledger });
     expect(statSync(place()).mode & 0o777).toBe(0o600);
   });
 
-  it('the admin channel gives the fault of a handler as it was thrown, without secrets', async () => {
-    const failing = handlerOf(async () => {
+  it('the admin channel gives the fault of an operation as it was thrown, without secrets', async () => {
+    const failing = operationOf(async () => {
       runtime.secrets.add('the-password');
       throw fault('api.key', 'No to the-password.', { path: 'target.apiKey', suggestion: 'Ask.' });
     });
@@ -113,8 +134,8 @@ describe('the admin channel', () => {
     });
   });
 
-  it('the admin channel logs an unexpected error of a handler, and reports where it is logged', async () => {
-    const broken = handlerOf(async () => {
+  it('the admin channel logs an unexpected error of an operation, and reports where it is logged', async () => {
+    const broken = operationOf(async () => {
       throw new TypeError('x is undefined');
     });
     await listen(broken);
@@ -126,7 +147,7 @@ describe('the admin channel', () => {
   });
 
   it('the admin channel refuses a command of another version, naming both versions', async () => {
-    const echo = handlerOf(async () => 'done');
+    const echo = operationOf(async () => 'done');
     await listen(echo);
     await expect(client({ version: '1.3.0' }).run(echo, 'x')).rejects.toMatchObject({
       code: 'daemon.version',
@@ -135,7 +156,7 @@ describe('the admin channel', () => {
   });
 
   it('the admin channel refuses a command that means another platform', async () => {
-    const echo = handlerOf(async () => 'done');
+    const echo = operationOf(async () => 'done');
     await listen(echo);
     const target = { ...runtime.config.target, baseUrl: 'https://other.example' };
     await expect(client({ config: { target } }).run(echo, 'x')).rejects.toMatchObject({
@@ -145,7 +166,7 @@ describe('the admin channel', () => {
   });
 
   it('the admin channel reports once that the config has changed since the daemon was started', async () => {
-    const echo = handlerOf(async () => 'done');
+    const echo = operationOf(async () => 'done');
     await listen(echo);
     let notes = 0;
     const count = () => {
@@ -159,17 +180,17 @@ describe('the admin channel', () => {
     expect(notes).toBe(1);
   });
 
-  it('the admin channel refuses a request that is too large, and one that the handler cannot read', async () => {
-    const echo = handlerOf(async () => 'done');
+  it('the admin channel refuses a request that is too large, and one that the operation cannot read', async () => {
+    const echo = operationOf(async () => 'done');
     await listen(echo);
     await expect(client().run(echo, 'x'.repeat(REQUEST_BYTES_MAX))).rejects.toMatchObject({ code: 'usage' });
     await expect(client().run(echo as never, 7)).rejects.toMatchObject({ code: 'usage' });
     expect(await client().run(echo, 'x')).toBe('done');
   });
 
-  it('the admin channel runs several handlers at once, up to a limit that it names', async () => {
+  it('the admin channel runs several operations at once, up to a limit that it names', async () => {
     const ends: (() => void)[] = [];
-    const waiting = handlerOf(() => new Promise<string>((resolve) => ends.push(() => resolve('done'))));
+    const waiting = operationOf(() => new Promise<string>((resolve) => ends.push(() => resolve('done'))));
     await listen(waiting);
     const all = Array.from({ length: 16 }, () => client().run(waiting, 'x'));
     await expect.poll(() => ends.length, SOON).toBe(16);
@@ -182,7 +203,7 @@ describe('the admin channel', () => {
     const { promise: shown, resolve: isShown } = Promise.withResolvers<void>();
     const page = { type: 'page', source: 'erp', stream: 's', changed: 0, done: null, total: null } as const;
     const reason: Reason = { code: 'denied_scope', message: 'No.' };
-    const busy = handlerOf(async ({ runtime: { bus } }) => {
+    const busy = operationOf(async ({ runtime: { bus } }) => {
       bus.emit({ ...page, read: 7 });
       bus.emit({ type: 'paused', scope: 'write', reason });
       await shown;
@@ -211,7 +232,7 @@ describe('the admin channel', () => {
         return runtime.reads.openDeliveries();
       },
     };
-    const busy = handlerOf(async ({ runtime: at }) => {
+    const busy = operationOf(async ({ runtime: at }) => {
       // Each progress is larger than the buffer of the socket.
       for (let stream = 0; stream < 5000; stream += 1) {
         at.bus.emit({
@@ -243,7 +264,7 @@ describe('the admin channel', () => {
   it('the admin channel hands bytes over as fast as the client takes them, and no faster', async () => {
     const chunk = Buffer.alloc(65_536, 7);
     let written = 0;
-    const streaming = handlerOf(async ({ bytes }) => {
+    const streaming = operationOf(async ({ bytes }) => {
       for (; written < 400; written += 1) await bytes.write(chunk);
       return written;
     });
@@ -276,11 +297,11 @@ describe('the admin channel', () => {
     expect(taken).toBe(400);
   });
 
-  it('a handler of the admin channel continues its work when its watcher goes away', async () => {
+  it('an operation of the admin channel continues its work when its watcher goes away', async () => {
     let ended = false;
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: gone, resolve: go } = Promise.withResolvers<void>();
-    const working = handlerOf(async () => {
+    const working = operationOf(async () => {
       await gone;
       ended = true;
       return 'done';
@@ -300,7 +321,7 @@ describe('the admin channel', () => {
   });
 
   it('the admin channel stops writing a document for a watcher that went away', async () => {
-    const endless = handlerOf(async ({ bytes }) => {
+    const endless = operationOf(async ({ bytes }) => {
       for (;;) await bytes.write(Buffer.alloc(65_536));
     });
     await listen(endless);
@@ -311,9 +332,9 @@ describe('the admin channel', () => {
     expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('the admin channel that is closed interrupts its handlers, sends its watchers the last message, and removes its socket', async () => {
+  it('the admin channel that is closed interrupts its operations, sends its watchers the last message, and removes its socket', async () => {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-    const working = handlerOf(async ({ abort }) => {
+    const working = operationOf(async ({ abort }) => {
       begin();
       await untilAborted(abort);
       abort.throwIfAborted();
@@ -327,7 +348,7 @@ describe('the admin channel', () => {
   });
 
   it('the admin channel that is closed ends without a watcher that takes nothing', async () => {
-    const working = handlerOf(async ({ abort }) => {
+    const working = operationOf(async ({ abort }) => {
       await untilAborted(abort);
       return 'x'.repeat(4_000_000);
     });
@@ -351,13 +372,13 @@ describe('the admin channel', () => {
       reachable: false,
       why: expect.stringContaining('ECONNREFUSED'),
     });
-    const echo = handlerOf(async () => 'done');
+    const echo = operationOf(async () => 'done');
     await listen(echo);
     expect(await client().run(echo, 'x')).toBe('done');
   });
 
   it('the admin channel makes no statement about a command that is stopped before the daemon answers', async () => {
-    const echo = handlerOf(async () => 'done');
+    const echo = operationOf(async () => 'done');
     await listen(echo);
     const run = client().run(echo, 'x');
     clients[0]?.abort();
@@ -367,8 +388,8 @@ describe('the admin channel', () => {
     });
   });
 
-  it('the admin channel sends a frame every few seconds, so that a long handler does not count as stopped', async () => {
-    const long = handlerOf(async () => {
+  it('the admin channel sends a frame every few seconds, so that a long operation does not count as stopped', async () => {
+    const long = operationOf(async () => {
       await systemClock.sleep(2 * ALIVE_MS);
       return 'done';
     });
@@ -377,7 +398,7 @@ describe('the admin channel', () => {
   });
 
   it('a command does not report the daemon as ended where the daemon takes no more connections', async () => {
-    const echo = handlerOf(async () => 'done');
+    const echo = operationOf(async () => 'done');
     await listen(echo);
     const others = Array.from({ length: 64 }, () => connect(place()));
     await Promise.all(others.map((other) => once(other, 'connect')));
@@ -399,13 +420,13 @@ describe('the admin channel', () => {
   });
 
   it('the admin channel that is closed ends beside a request that has not arrived', async () => {
-    await listen(handlerOf(async () => 'done'));
+    await listen(operationOf(async () => 'done'));
     const half = connect(place()).on('error', () => {});
     half.write(`POST ${PATH}test HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`);
     // The server answers this request, although it has begun to read the first one.
     await expect(
       client().run(
-        handlerOf(async () => 'done'),
+        operationOf(async () => 'done'),
         'x',
       ),
     ).resolves.toBe('done');
@@ -423,7 +444,7 @@ describe('the admin channel', () => {
         throw new Error('disk I/O error');
       },
     };
-    const working = handlerOf(async () => {
+    const working = operationOf(async () => {
       await expect.poll(() => looks, SOON).toBeGreaterThan(0);
       return 'done';
     });
@@ -433,9 +454,9 @@ describe('the admin channel', () => {
 
   it('a command that is stopped amid the products does not count a part of them as all', async () => {
     const stopped = fault('daemon.stopped', 'Stopped.');
-    const bytes = { write: async () => {} };
-    const context = { runtime, clock: systemClock, abort: AbortSignal.abort(stopped), who: 'kim', goesOn: true, bytes };
-    await expect(publishComplete.handle({ dryRun: true, waitMs: 0 }, context)).rejects.toBe(stopped);
+    const given = { runtime, clock: systemClock, abort: AbortSignal.abort(stopped), who: 'kim', goesOn: true };
+    const context = operationContext(given);
+    await expect(publishComplete.run({ dryRun: true, waitMs: 0 }, context)).rejects.toBe(stopped);
   });
 
   describe('in whose place something else listens', () => {
@@ -450,7 +471,7 @@ describe('the admin channel', () => {
     }
     const run = (silentMs?: number) =>
       client(silentMs === undefined ? {} : { silentMs }).run(
-        handlerOf(async () => 'done'),
+        operationOf(async () => 'done'),
         'x',
       );
 
@@ -494,7 +515,7 @@ describe('the admin channel', () => {
 
   it('the admin channel does not remove a file of somebody else in place of its socket, and says what to do', async () => {
     writeFileSync(place(), 'precious');
-    await listen(handlerOf(async () => 'done'));
+    await listen(operationOf(async () => 'done'));
     expect(statSync(place()).size).toBe(8);
     const [warning] = log.lines.filter(({ level }) => level === 'warn');
     expect(warning?.message).toMatch(
@@ -505,7 +526,7 @@ describe('the admin channel', () => {
   itWithAnotherUser('lets no other user connect', async () => {
     chmodSync(world.folder, 0o755);
     chmodSync(join(world.folder, 'data'), 0o755);
-    await listen(handlerOf(async () => 'done'));
+    await listen(operationOf(async () => 'done'));
     const code = `require('net').connect(${JSON.stringify(place())}).on('error', (e) => { console.log(e.code); }).on('connect', () => { console.log('connected'); process.exit(); })`;
     expect(nodeAsAnotherUser(['-e', code]).stdout.trim()).toBe('EACCES');
     chmodSync(place(), 0o777);

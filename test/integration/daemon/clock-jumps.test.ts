@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
+import { sync } from '../../../src/daemon/sync.ts';
 import { createApiHealth } from '../../../src/delivery/admission/api-health.ts';
 import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
@@ -12,6 +12,7 @@ import type { Tx } from '../../../src/ledger/store/tx.ts';
 import { inTransaction } from '../../../src/ledger/store/tx.ts';
 import { createFollowClock } from '../../../src/ledger/store/upkeep.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { exitCodeOf } from '../../../src/observe/causes.ts';
 import { createHealth } from '../../../src/observe/health.ts';
 import { covers, ORACLE } from '../../support/docs/reliability.ts';
 import { ledgerContext } from '../../support/ledger/context.ts';

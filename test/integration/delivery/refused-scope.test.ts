@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
+import { sync } from '../../../src/daemon/sync.ts';
 import type { Scope } from '../../../src/domain/delivery/scope.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { exitCodeOf } from '../../../src/observe/causes.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { text } from '../../support/ledger/items.ts';

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type SettleRequest, settle } from '../../../src/admin/handlers/settle.ts';
-import { settleSelected } from '../../../src/admin/handlers/settle-selected.ts';
 import { createLocalAdmin } from '../../../src/admin/local-admin.ts';
+import { operationContext } from '../../../src/daemon/operation-context.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { type SettleRequest, settle } from '../../../src/operations/settle.ts';
+import { settleSelected } from '../../../src/operations/settle-selected.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { claimOne, LOST, settleOne } from '../../support/ledger/deliveries.ts';
 import { createAtPlatform, MATERIAL_M1, PRODUCT_P1, stageLostAnswers } from '../../support/worlds/settle-world.ts';
@@ -107,9 +108,8 @@ describe('settling while workers go on', () => {
       code: 'interrupted',
       message: 'The command was stopped after 0 items.',
     });
-    const bytes = { write: async () => {} };
-    const context = { runtime, clock: systemClock, abort: AbortSignal.abort(), who: 'kim', bytes };
-    const withDaemon = settleSelected.handle({ ...selection, dryRun: false }, { ...context, goesOn: true });
+    const given = { runtime, clock: systemClock, abort: AbortSignal.abort(), who: 'kim', goesOn: true };
+    const withDaemon = settleSelected.run({ ...selection, dryRun: false }, operationContext(given));
     await expect(withDaemon).rejects.toMatchObject({
       code: 'daemon.stopped',
       message: 'The command was stopped after 0 items.',

@@ -2,11 +2,11 @@ import { appendFileSync, existsSync, mkdirSync, realpathSync, rmSync } from 'nod
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createChannelClient } from '../../../src/admin/channel-client.ts';
-import { reportList } from '../../../src/admin/handlers/platform.ts';
 import { ALIVE_MS } from '../../../src/admin/wire.ts';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { reportList } from '../../../src/operations/platform.ts';
 import { cli, startCli } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../../support/cli/daemon-process.ts';

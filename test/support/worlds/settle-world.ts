@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { SyncReport } from '../../../src/daemon/sync.ts';
+import type { SyncReport } from '../../../src/operations/runtime.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { loseAnswers } from '../ledger/deliveries.ts';
 import { bomItem, items, material, product, text } from '../ledger/items.ts';

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { confirm } from '../../../src/cli/confirm.ts';
 import { fileNameOf } from '../../../src/cli/platform/pdf.ts';
 import { settingsOf } from '../../../src/cli/source/check-openapi.ts';
-import { outcomeFault } from '../../../src/daemon/faults/outcome-fault.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
+import { outcomeFault } from '../../../src/operations/outcome-fault.ts';
 
 describe('the file of a passport', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { documentOf, ItemDetail, Operation, Why } from '../../../src/web/api/schemas.ts';
+import { documentOf, ItemDetail, TaskDocument, Why } from '../../../src/operations/documents.ts';
 
 const AT = Date.UTC(2027, 0, 15, 2, 30);
 const TEXT = '2027-01-15T02:30:00.000Z';
@@ -42,7 +42,7 @@ describe('the documents of the admin API', () => {
       ['done', 'done'],
     ];
     for (const [result, document] of results) {
-      expect(documentOf(Operation, { ...task, outcome: { ok: true, result } })).toEqual({
+      expect(documentOf(TaskDocument, { ...task, outcome: { ok: true, result } })).toEqual({
         id: 'a',
         startedAt: TEXT,
         endedAt: TEXT,

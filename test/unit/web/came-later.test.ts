@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cameLater } from '../../../src/admin/handlers/causes.ts';
+import { cameLater } from '../../../src/operations/causes.ts';
 
 it('what came into its state after a page was loaded is later, and what has a time from before the clock was set back is not', () => {
   const of = (since: number | null, until: number | null) => cameLater(since, { until, now: 500 });

@@ -1,8 +1,8 @@
-import { replayCause, settleCause } from '../../../admin/handlers/causes.ts';
-import { settleParts } from '../../../admin/handlers/settle-selected.ts';
 import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/manual-resolution.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { replayCause, settleCause } from '../../../operations/causes.ts';
+import { settleParts } from '../../../operations/settle-selected.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, emptyState, filterForm, pageHead, SHOWN, shownMark } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';

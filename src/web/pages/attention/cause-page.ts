@@ -1,5 +1,5 @@
-import type { CauseReplayed } from '../../../admin/handlers/causes.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { CauseReplayed } from '../../../operations/causes.ts';
 import { type Html, html } from '../../html.ts';
 import { card, commandLine, confirmForm, csrfField, pageHead, pager, withCode } from '../../parts.ts';
 import { counted, formatCount, stateBadge, timeOf } from '../../shown-values.ts';

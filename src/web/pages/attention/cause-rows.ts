@@ -1,9 +1,9 @@
-import { membersOf } from '../../../admin/handlers/causes.ts';
 import type { Runtime } from '../../../daemon/runtime.ts';
 import type { ConfiguredSource } from '../../../daemon/sources/open-source.ts';
 import type { Cause, CauseMember } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { identityOf, RAW_FIELD } from '../../../domain/record.ts';
 import type { JsonObject } from '../../../lib/json.ts';
+import { membersOf } from '../../../operations/causes.ts';
 
 /** The stream to which the rows in a file of a cause belong. */
 export interface RowsTarget {

@@ -1,8 +1,8 @@
-import { correctRows } from '../../../admin/handlers/correct-rows.ts';
 import { dialectOf } from '../../../daemon/sources/stream-dialect.ts';
 import { planCorrections } from '../../../daemon/uploads/plan-corrections.ts';
 import { readUpload } from '../../../daemon/uploads/read-upload.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { correctRows } from '../../../operations/correct-rows.ts';
 import { csvFile } from '../../files/csv-file.ts';
 import { xlsxFile } from '../../files/xlsx-file.ts';
 import {

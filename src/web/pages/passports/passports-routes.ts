@@ -1,9 +1,9 @@
-import { changeSelected } from '../../../admin/handlers/change-passports.ts';
-import { passportPdf } from '../../../admin/handlers/platform.ts';
-import { outcomeFault } from '../../../daemon/faults/outcome-fault.ts';
 import type { PassportFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES, type PassportCounts } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { RemoteId } from '../../../domain/ports/platform.ts';
+import { outcomeFault } from '../../../operations/outcome-fault.ts';
+import { changeSelected } from '../../../operations/passports.ts';
+import { passportPdf } from '../../../operations/platform.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
 import {
   get,
@@ -209,7 +209,7 @@ async function read(id: RemoteId, abort: AbortSignal, runtime: PageContext['runt
       chunks.push(Uint8Array.from(chunk));
     },
   };
-  const result = await passportPdf.handle({ productId: id }, { runtime, bytes: sink, abort });
+  const result = await passportPdf.run({ productId: id }, { runtime, bytes: sink, abort });
   if (result.ok) return chunks;
   abort.throwIfAborted();
   throw outcomeFault(result.outcome, {

@@ -1,8 +1,8 @@
 import type { Queue } from 'bullmq';
-import { retryDeliveries } from '../../../admin/handlers/retry-deliveries.ts';
-import { syncSources } from '../../../admin/handlers/sync.ts';
 import { isQueueFault } from '../../../domain/faults.ts';
 import { type FailedJob, QUEUE_NAMES, type QueueName } from '../../../domain/ports/queues.ts';
+import { retryDeliveries } from '../../../operations/queues.ts';
+import { syncSources } from '../../../operations/runs.ts';
 import {
   get,
   type PageContext,

@@ -1,5 +1,5 @@
-import { syncSources } from '../../../admin/handlers/sync.ts';
 import type { RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { syncSources } from '../../../operations/runs.ts';
 import { SHOWN } from '../../parts.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
 import {

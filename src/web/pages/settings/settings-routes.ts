@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { backUp, muteAlert } from '../../../admin/handlers/daemon.ts';
 import { describeConfig } from '../../../config/schema/describe-config.ts';
 import type { SecretSource } from '../../../config/secret-source.ts';
 import { maskSecret } from '../../../lib/logging/secrets.ts';
+import { muteAlert } from '../../../operations/alerts.ts';
+import { backUp } from '../../../operations/daemon.ts';
 import {
+  forOperation,
   get,
   type Notice,
   type PageContext,
@@ -67,11 +69,11 @@ export function settingsRoutes(context: PageContext): Route[] {
     return { type: 'redirect', to: PATH, notice: ok ? reloaded(changed, after) : refused(errors) };
   }
 
-  async function mute({ form }: WebRequest): Promise<WebAnswer> {
-    const [id = '', length = ''] = ['id', 'for'].map((name) => form.get(name) ?? '');
+  async function mute(request: WebRequest): Promise<WebAnswer> {
+    const [id = '', length = ''] = ['id', 'for'].map((name) => request.form.get(name) ?? '');
     const asked = muteAlert.request.safeParse({ id, forMs: length === '' ? null : Number(length) });
     if (!asked.success) throw badRequest('An alert is muted for 90 days at most. Choose a time from the list.');
-    const { mutedUntil } = await muteAlert.handle(asked.data, { runtime, clock });
+    const { mutedUntil } = await muteAlert.run(asked.data, forOperation(context, request));
     const text =
       mutedUntil === null ? `Notices of ${id} are sent again.` : `No notices of ${id} are sent for this time.`;
     return { type: 'redirect', to: PATH, notice: { text, tone: 'good' } };
@@ -92,7 +94,7 @@ export function settingsRoutes(context: PageContext): Route[] {
   }
 
   const check = ({ person }: WebRequest) =>
-    startTask(tasks, checkSettings({ log, version }), {}, { person, title: 'Check of sources, queue and API' });
+    startTask(tasks, checkSettings, {}, { person, title: 'Check of sources, queue and API' });
   const backup = ({ person }: WebRequest) => startTask(tasks, backUp, {}, { person, title: 'Backup of the ledger' });
   return [
     get(PATH, 'operator', page),

@@ -1,13 +1,13 @@
 // The results of tasks, in sentences with links. The results come from the handlers, in the memory of this process.
 
-import type { CauseReplayed, CauseSettled } from '../../../admin/handlers/causes.ts';
-import type { PassportsOfSelection } from '../../../admin/handlers/change-passports.ts';
-import type { Replayed } from '../../../admin/handlers/replay.ts';
-import type { Retried, RetriedDelivery } from '../../../admin/handlers/retry-deliveries.ts';
-import type { SettleSelectedResult } from '../../../admin/handlers/settle-selected.ts';
-import type { Synced } from '../../../admin/handlers/sync.ts';
 import type { BackupFile } from '../../../domain/ports/daemon-notes.ts';
 import type { PartsAnswer } from '../../../domain/ports/first-contact.ts';
+import type { CauseReplayed, CauseSettled } from '../../../operations/causes.ts';
+import type { PassportsOfSelection } from '../../../operations/passports.ts';
+import type { Retried, RetriedDelivery } from '../../../operations/queues.ts';
+import type { Replayed } from '../../../operations/replay.ts';
+import type { Synced } from '../../../operations/runtime.ts';
+import type { SettleSelectedResult } from '../../../operations/settle-selected.ts';
 import type { ReplayReport } from '../../../pipeline/replay.ts';
 import type { CorrectionResult } from '../../../pipeline/store-corrections.ts';
 import { type Html, html, plainText } from '../../html.ts';

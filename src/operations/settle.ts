@@ -1,23 +1,24 @@
 import { z } from 'zod';
-import { createCleanText } from '../../api/answers/clean-text.ts';
-import type { Runtime } from '../../daemon/runtime.ts';
-import { kindToBind, type ManualResolution, manualSettlement } from '../../delivery/outcome/manual-decision.ts';
-import { mayBeSettled, RESOLUTIONS, type Resolution } from '../../domain/delivery/manual-resolution.ts';
-import type { Operation } from '../../domain/delivery/operation.ts';
-import { hasTrait, NO_REASON } from '../../domain/delivery/reason.ts';
-import { fault } from '../../domain/faults.ts';
-import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import type { ItemState, ItemView } from '../../domain/ports/ledger/ledger-views.ts';
-import type { Reads } from '../../domain/ports/ledger/reads.ts';
-import type { ListableKind } from '../../domain/ports/target.ts';
-import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
-import { kindWord, stateWord } from '../../domain/words/names.ts';
-import type { JsonValue } from '../../lib/json.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
-import type { Handler, HandlerContext } from '../handler.ts';
-import { findPastedItem, unknownItem } from '../named.ts';
-import { givenId, idText, inOwnType, remoteIdOf } from '../remote-id.ts';
-import { goOn } from './sync.ts';
+import { createCleanText } from '../api/answers/clean-text.ts';
+import { kindToBind, type ManualResolution, manualSettlement } from '../delivery/outcome/manual-decision.ts';
+import { mayBeSettled, RESOLUTIONS, type Resolution } from '../domain/delivery/manual-resolution.ts';
+import type { Operation as Write } from '../domain/delivery/operation.ts';
+import { hasTrait, NO_REASON } from '../domain/delivery/reason.ts';
+import { fault } from '../domain/faults.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
+import type { ItemState, ItemView } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
+import type { ListableKind } from '../domain/ports/target.ts';
+import type { NamedDelivery } from '../domain/ports/unconfirmed.ts';
+import { kindWord, stateWord } from '../domain/words/names.ts';
+import type { JsonValue } from '../lib/json.ts';
+import { shellWord } from '../lib/text/shell-word.ts';
+import { worked } from './documents.ts';
+import { findPastedItem, unknownItem } from './named.ts';
+import type { Operation } from './operation.ts';
+import { givenId, idText, inOwnType, remoteIdOf } from './remote-id.ts';
+import { goOn } from './runs.ts';
+import type { OperationContext, OperationRuntime } from './runtime.ts';
 
 const SettleRequest = z
   .strictObject({
@@ -47,7 +48,7 @@ export type SettleResult =
   | { bound: SettledItem }
   | {
       /** `operation` is null if a missing item was accepted. */
-      settled: (SettledItem & { operation: Operation | null })[];
+      settled: (SettledItem & { operation: Write | null })[];
       /** Deliveries that became due. */
       released: number;
     };
@@ -61,10 +62,15 @@ type Meant = { delivery: NamedDelivery; word: ManualResolution } | { missing: Pi
  *
  * @throws Fault `item.unknown`, `usage`, `item.changed`, and the errors of `remoteIdOf`
  */
-export const settle: Handler<SettleRequest, SettleResult> = {
+export const settle: Operation<SettleRequest, SettleResult> = {
   name: 'settle',
+  kind: 'work',
+  tag: 'attention',
+  role: 'operator',
+  summary: 'Settles named deliveries by hand.',
   request: SettleRequest,
-  async handle({ names: pasted, resolution, id, kind }, context) {
+  result: worked(),
+  async run({ names: pasted, resolution, id, kind }, context) {
     const { runtime } = context;
     const asked = kind === null ? SUBJECT_KINDS : [kind];
     const names = await Promise.all(pasted.map((name) => findPastedItem(name, runtime.reads, asked)));
@@ -83,7 +89,17 @@ export const settle: Handler<SettleRequest, SettleResult> = {
     }
     return carryOutAll([...meant.values()], runtime);
   },
+  document: settleDocument,
+  exitCode: () => 0,
 };
+
+function settleDocument(result: SettleResult): object {
+  if ('bound' in result) return result.bound;
+  const { settled, released } = result;
+  const [only] = settled;
+  if (only !== undefined && settled.length === 1) return { ...only, released };
+  return { settled: settled.length, left: 0, released, deliveries: settled };
+}
 
 /**
  * Settles the delivery of an item that a person has looked at.
@@ -93,7 +109,7 @@ export const settle: Handler<SettleRequest, SettleResult> = {
 export async function settleSeen(
   { kind, key, revision }: Pick<NamedDelivery, 'kind' | 'key' | 'revision'>,
   resolution: Resolution,
-  context: HandlerContext,
+  context: OperationContext,
 ): Promise<{ released: number }> {
   const meant = await look(key, { resolution, given: null, kind }, context);
   const isSeen = 'delivery' in meant && meant.delivery.key === key && meant.delivery.revision === revision;
@@ -118,7 +134,7 @@ interface Asked {
 async function bindAmbiguous(
   name: string,
   { kinds, id }: { kinds: readonly ListableKind[]; id: string },
-  runtime: Runtime,
+  runtime: OperationRuntime,
 ): Promise<SettledItem | null> {
   const { ledger, reads } = runtime;
   for (const kind of kinds) {
@@ -139,7 +155,7 @@ async function bindAmbiguous(
   return null;
 }
 
-async function look(name: string, asked: Asked, context: HandlerContext): Promise<Meant> {
+async function look(name: string, asked: Asked, context: OperationContext): Promise<Meant> {
   const { resolution, given, kind } = asked;
   const { ledger, reads } = context.runtime;
   const all = (await ledger.deliveriesNamed(name)).filter((one) => kind === null || one.kind === kind);
@@ -159,7 +175,7 @@ async function look(name: string, asked: Asked, context: HandlerContext): Promis
 async function delivered(
   delivery: NamedDelivery,
   given: string | null,
-  { runtime, abort }: HandlerContext,
+  { runtime, abort }: OperationContext,
 ): Promise<ManualResolution> {
   const kind = kindToBind(delivery.operation);
   const said = 'delivered' as const;
@@ -173,7 +189,7 @@ async function delivered(
 /** @throws Fault `item.changed` after all other deliveries are settled */
 async function carryOutAll(
   meant: readonly Meant[],
-  runtime: Runtime,
+  runtime: OperationRuntime,
 ): Promise<Extract<SettleResult, { settled: unknown }>> {
   const changed: Meant[] = [];
   let released = 0;
@@ -197,7 +213,7 @@ async function carryOutAll(
   return { settled, released };
 }
 
-async function carryOut(meant: Meant, { ledger }: Runtime): Promise<{ applied: boolean; released: number }> {
+async function carryOut(meant: Meant, { ledger }: OperationRuntime): Promise<{ applied: boolean; released: number }> {
   if ('missing' in meant) {
     const { kind, key } = meant.missing;
     return { applied: (await ledger.acceptMissing({ name: key, kind, source: null })) > 0, released: 0 };

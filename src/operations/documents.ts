@@ -1,10 +1,10 @@
-// The documents of the admin API. They are the views of the ledger as JSON; the schemas describe them for the OpenAPI document, and
+// The documents of operations. They are the views of the ledger as JSON; the schemas describe them for the OpenAPI document, and
 // the tests check real answers against them.
 
 import { z } from 'zod';
-import { DELIVERY_STATES } from '../../domain/delivery/delivery.ts';
-import { ITEM_KINDS, SUBJECT_KINDS } from '../../domain/item.ts';
-import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
+import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
+import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
+import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 
 /** A time: milliseconds since the Unix epoch in the program, and a text in a document. */
 export const Time = z.codec(
@@ -37,7 +37,7 @@ export function documentOf(schema: z.core.$ZodType, value: unknown): unknown {
 const Fields = z.record(z.string(), z.json());
 const Kind = z.enum(SUBJECT_KINDS);
 const ItemState = z.enum(DELIVERY_STATES);
-const Count = z.number().int().nonnegative();
+export const Count = z.number().int().nonnegative();
 
 const Place = z.strictObject({
   file: z.string().optional(),
@@ -64,6 +64,14 @@ const Reason = z.strictObject({
   since: Time.optional(),
   lookAgain: z.literal(true).optional(),
 });
+
+/** The id of a source, to choose among several. */
+export const Source = z.string().optional().describe('The id of a source.');
+/** The members of a request for one page of a list. */
+export const page = {
+  after: z.string().optional().describe('The `next` of the page before.'),
+  limit: z.coerce.number().int().min(1).max(500).default(100),
+};
 
 export function listOf<Row extends z.ZodType>(row: Row) {
   return z.strictObject({
@@ -308,15 +316,20 @@ const Synced = z
   })
   .partial();
 
-/** The result of a handler. Only members with times are described. */
+/** The result of work. Only members with times are described. */
 const Result = Synced.extend({
   synced: Synced.nullable().optional(),
   madeAt: Time.optional(),
   mutedUntil: Time.nullable().optional(),
 });
 
+/** The schema of the result of work. Its type is that of the operation. */
+export function worked<Of>(): z.ZodType<Of> {
+  return Result as unknown as z.ZodType<Of>;
+}
+
 /** Work that a request has started and that continues after the answer. */
-export const Operation = z.strictObject({
+export const TaskDocument = z.strictObject({
   id: z.string(),
   name: z.string(),
   title: z.string(),

@@ -2,7 +2,6 @@
 // comes before it, its natural key comes after it, ` / ` separates the parts of a row's key, control characters are
 // escaped, or the key is shortened.
 
-import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
@@ -12,6 +11,7 @@ import { kindWord } from '../domain/words/names.ts';
 import type { Fault } from '../lib/errors.ts';
 import { shellWord } from '../lib/text/shell-word.ts';
 import { suggest } from '../lib/text/suggest.ts';
+import type { OperationRuntime } from './runtime.ts';
 
 const CANDIDATES_MAX = 500;
 const NEAR_MAX = 3;
@@ -165,7 +165,7 @@ async function keysNear(kind: SubjectKind, key: string, reads: Reads): Promise<s
  *
  * @throws Fault `usage`
  */
-export function assertSources(config: RuntimeConfig, ids: readonly string[]): void {
+export function assertSources(config: OperationRuntime['config'], ids: readonly string[]): void {
   const known = config.sources.map(({ id }) => id);
   for (const id of ids) {
     if (known.includes(id)) continue;

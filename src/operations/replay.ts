@@ -1,12 +1,15 @@
 import { z } from 'zod';
-import type { Runtime } from '../../daemon/runtime.ts';
-import { fault } from '../../domain/faults.ts';
-import { ITEM_KINDS } from '../../domain/item.ts';
-import { type FormReplayOutcome, REPLAY_STATES, type ReplayState } from '../../domain/ports/replay.ts';
-import type { ReplayReport } from '../../pipeline/replay.ts';
-import type { Handler } from '../handler.ts';
-import { assertSources, findPastedKey } from '../named.ts';
-import { type Synced, selectedSources, syncIn, WaitMs } from './sync.ts';
+import { fault } from '../domain/faults.ts';
+import { ITEM_KINDS } from '../domain/item.ts';
+import { type FormReplayOutcome, REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
+import { exitCodeOf } from '../observe/causes.ts';
+import type { ReplayReport } from '../pipeline/replay.ts';
+import { worked } from './documents.ts';
+import { assertSources, findPastedKey } from './named.ts';
+import type { Operation } from './operation.ts';
+import { contactDocument, syncDocument } from './result-documents.ts';
+import { selectedSources, syncIn, WaitMs } from './runs.ts';
+import type { OperationRuntime, Synced } from './runtime.ts';
 
 const ReplayAsked = z.strictObject({
   /** An empty list stands for the states of `statesToReplay`. */
@@ -44,10 +47,15 @@ export function statesToReplay(keys: readonly string[]): readonly ReplayState[] 
  *
  * @throws Fault `usage` for `force` without keys, or for a whole cause
  */
-export const replayRecords: Handler<ReplayAsked, Replayed> = {
+export const replayRecords: Operation<ReplayAsked, Replayed> = {
   name: 'replay',
+  kind: 'work',
+  tag: 'attention',
+  role: 'operator',
+  summary: 'Maps stored records again and sends the items that result.',
   request: ReplayAsked,
-  async handle({ states, sources, keys: pasted, cause, dryRun, force, waitMs }, context) {
+  result: worked(),
+  async run({ states, sources, keys: pasted, cause, dryRun, force, waitMs }, context) {
     const { runtime } = context;
     // With a cause, all its members are selected, even if keys are named.
     if (force && (pasted.length === 0 || cause !== undefined)) {
@@ -73,14 +81,26 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
     const of = { sources: selectedSources(context, sources) };
     return { replayed, synced: await syncIn(context, { sources, waitMs, pull: false }, of) };
   },
+  document({ replayed: { leftUnconfirmed, ...report }, synced }) {
+    const replayed = { dryRun: synced === null, ...report, heldInDoubt: leftUnconfirmed };
+    return { ...replayed, ...documentAfter(synced) };
+  },
+  exitCode: ({ synced }) => (synced === null ? 0 : exitCodeOf(synced)),
 };
+
+/** What the document of a replay has of the sync after it. */
+function documentAfter(synced: Synced | null): object {
+  if (synced === null) return {};
+  const { runs: _, ...document } = syncDocument(synced);
+  return { ...document, ...contactDocument(synced.attention) };
+}
 
 /**
  * The keys in the form of the ledger. Throws for a mistyped key, which must not look like a key that needs no replay.
  *
  * @throws Fault `item.unknown`
  */
-async function knownKeys({ reads, ledger }: Runtime, pasted: readonly string[]): Promise<string[]> {
+async function knownKeys({ reads, ledger }: OperationRuntime, pasted: readonly string[]): Promise<string[]> {
   async function isQuarantined(key: string): Promise<boolean> {
     const selection = { states: ['quarantined'] as const, sources: [], keys: [key], deliveryIds: [] };
     return (await ledger.replayCandidates({ selection, afterId: 0, limit: 1 })).length > 0;
@@ -114,10 +134,15 @@ export interface FormReplayed {
  *
  * @throws Fault `config.invalid` if a daemon has refused the present config, `item.unknown`
  */
-export const replayInPresentForm: Handler<FormReplayAsked, FormReplayed> = {
+export const replayInPresentForm: Operation<FormReplayAsked, FormReplayed> = {
   name: 'replay-form',
+  kind: 'work',
+  tag: 'attention',
+  role: 'operator',
+  summary: 'Sends items again that were sent in another form than the profile has now.',
   request: FormReplayAsked,
-  async handle({ sources, keys: pasted, kinds, dryRun, waitMs }, context) {
+  result: worked(),
+  async run({ sources, keys: pasted, kinds, dryRun, waitMs }, context) {
     const { runtime } = context;
     assertSources(runtime.config, sources);
     const keys: string[] = [];
@@ -129,13 +154,15 @@ export const replayInPresentForm: Handler<FormReplayAsked, FormReplayed> = {
     const of = { sources: selectedSources(context, sources) };
     return { form, synced: await syncIn(context, { sources, waitMs, pull: false }, of) };
   },
+  document: ({ form, synced }) => ({ dryRun: synced === null, form, ...documentAfter(synced) }),
+  exitCode: ({ synced }) => (synced === null ? 0 : exitCodeOf(synced)),
 };
 
 /** A quarantined row has no item that could be sent. */
 const isNever = (): Promise<boolean> => Promise.resolve(false);
 
 /** A daemon keeps the profile with which it was started, so it would send the items in the form that they have. */
-function assertUsesConfig({ care }: Runtime): void {
+function assertUsesConfig({ care }: OperationRuntime): void {
   const last = care?.lastReload() ?? null;
   if (last === null || last.ok) return;
   throw fault(

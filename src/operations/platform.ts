@@ -1,29 +1,38 @@
 // The requests that only the platform answers.
 
 import { z } from 'zod';
-import { IDEMPOTENCY_KEY } from '../../domain/delivery/delivery.ts';
-import type { Outcome } from '../../domain/delivery/outcome.ts';
-import type { PdfResult } from '../../domain/ports/platform.ts';
-import type { Listing, ListOptions, OnPage } from '../../domain/ports/target.ts';
-import type { PlatformContext, PlatformHandler } from '../handler.ts';
+import { IDEMPOTENCY_KEY } from '../domain/delivery/delivery.ts';
+import type { Outcome } from '../domain/delivery/outcome.ts';
+import type { PdfResult } from '../domain/ports/platform.ts';
+import type { Listing, ListOptions, OnPage } from '../domain/ports/target.ts';
+import { worked } from './documents.ts';
+import type { FileOperation } from './operation.ts';
+import type { PlatformContext } from './runtime.ts';
 
 const Nothing = z.strictObject({});
 
 /** Reads the platform's list of publications, one line for each page. */
-export const publicationList: PlatformHandler<z.infer<typeof Nothing>, Listing> = {
-  name: 'publication-list',
-  isRead: true,
+export const publicationList: FileOperation<z.infer<typeof Nothing>, Listing> = {
+  name: 'list-publications',
+  kind: 'file',
+  tag: 'platform',
+  role: 'viewer',
+  summary: 'Reads the publications of the platform, a page a line.',
   request: Nothing,
-  handle: (_, context) =>
-    readList(context, (onPage, options) => context.runtime.platform.publications(onPage, options)),
+  result: worked(),
+  run: (_, context) => readList(context, (onPage, options) => context.runtime.platform.publications(onPage, options)),
 };
 
 /** Reads the platform's list of reports, one line for each page. */
-export const reportList: PlatformHandler<z.infer<typeof Nothing>, Listing> = {
-  name: 'report-list',
-  isRead: true,
+export const reportList: FileOperation<z.infer<typeof Nothing>, Listing> = {
+  name: 'list-reports',
+  kind: 'file',
+  tag: 'platform',
+  role: 'viewer',
+  summary: 'Reads the reports of the platform, a page a line.',
   request: Nothing,
-  handle: (_, context) => readList(context, (onPage, options) => context.runtime.platform.reports(onPage, options)),
+  result: worked(),
+  run: (_, context) => readList(context, (onPage, options) => context.runtime.platform.reports(onPage, options)),
 };
 
 const ReportCreateRequest = z.strictObject({
@@ -33,10 +42,15 @@ const ReportCreateRequest = z.strictObject({
 export type ReportCreateRequest = z.infer<typeof ReportCreateRequest>;
 
 /** Asks the platform for a report, once. */
-export const reportCreate: PlatformHandler<ReportCreateRequest, Outcome> = {
+export const reportCreate: FileOperation<ReportCreateRequest, Outcome> = {
   name: 'report-create',
+  kind: 'work',
+  tag: 'platform',
+  role: 'operator',
+  summary: 'Asks the platform for a report, once.',
   request: ReportCreateRequest,
-  async handle(request, { runtime, abort }) {
+  result: worked(),
+  async run(request, { runtime, abort }) {
     const { outcome } = await runtime.platform.createReport(request, abort);
     return outcome;
   },
@@ -53,11 +67,15 @@ export type PassportPdfRequest = z.infer<typeof PassportPdfRequest>;
  *
  * @throws the reason of `abort`
  */
-export const passportPdf: PlatformHandler<PassportPdfRequest, PdfResult> = {
+export const passportPdf: FileOperation<PassportPdfRequest, PdfResult> = {
   name: 'passport-pdf',
-  isRead: true,
+  kind: 'file',
+  tag: 'platform',
+  role: 'viewer',
+  summary: 'Reads the passport of a product as PDF.',
   request: PassportPdfRequest,
-  async handle({ productId }, { runtime, bytes, abort }) {
+  result: worked(),
+  async run({ productId }, { runtime, bytes, abort }) {
     const result = await runtime.platform.passportPdf(productId, bytes, abort);
     if (!result.ok) abort.throwIfAborted();
     return result;

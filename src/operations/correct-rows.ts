@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import type { CorrectionResult } from '../../pipeline/store-corrections.ts';
-import type { Handler } from '../handler.ts';
-import { goOn } from './sync.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import type { CorrectionResult } from '../pipeline/store-corrections.ts';
+import { worked } from './documents.ts';
+import type { Operation } from './operation.ts';
+import { goOn } from './runs.ts';
 
 /** The values by column. A record of zod would drop a column with the name `__proto__`. */
 const Fields = z.custom<JsonObject>(isJsonObject, 'an object').meta({ type: 'object', additionalProperties: {} });
@@ -23,12 +24,18 @@ export const CorrectRowsRequest = z.strictObject({
 export type CorrectRowsRequest = z.infer<typeof CorrectRowsRequest>;
 
 /** Stores rows that a person has corrected, as a run of their source; nothing is concluded about other rows. */
-export const correctRows: Handler<CorrectRowsRequest, CorrectionResult> = {
+export const correctRows: Operation<CorrectRowsRequest, CorrectionResult> = {
   name: 'correct-rows',
+  kind: 'work',
+  tag: 'attention',
+  role: 'editor',
+  summary:
+    'Stores corrected rows of a stream. The next export of the stream can replace them. An editor names the cause that the rows belong to; an operator may correct every row.',
   request: CorrectRowsRequest,
+  result: worked(),
   // The rows may have columns that are never stored, so the audit log has only their number.
   detail: ({ source, stream, rows }) => ({ source, stream, rows: rows.length }),
-  async handle({ source, stream, rows }, { runtime, abort, who }) {
+  async run({ source, stream, rows }, { runtime, abort, who }) {
     const result = await runtime.correct({ source, stream, rows: rows.map(withPlace), askedBy: who }, abort);
     goOn(runtime);
     return result;

@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import type { Operation } from '../../domain/delivery/operation.ts';
-import type { SubjectKind } from '../../domain/item.ts';
-import type { ItemState, StuckDelivery } from '../../domain/ports/ledger/ledger-views.ts';
-import type { Reads } from '../../domain/ports/ledger/reads.ts';
-import type { ReplayReport } from '../../pipeline/replay.ts';
-import type { Handler } from '../handler.ts';
-import { type Synced, selectedSources, syncIn, WaitMs } from './sync.ts';
+import type { Operation as Write } from '../domain/delivery/operation.ts';
+import type { SubjectKind } from '../domain/item.ts';
+import type { ItemState, StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
+import { QUEUE_NAMES } from '../domain/ports/queues.ts';
+import type { ReplayReport } from '../pipeline/replay.ts';
+import { worked } from './documents.ts';
+import { defineOperation, type Operation } from './operation.ts';
+import { selectedSources, syncIn, WaitMs } from './runs.ts';
+import type { Synced } from './runtime.ts';
 
 export interface RetryAsked {
   /** Ids of deliveries. */
@@ -18,7 +21,7 @@ export interface RetriedDelivery {
   kind: SubjectKind;
   key: string;
   naturalKey: string | null;
-  operation: Operation;
+  operation: Write;
   /** The state of the item afterwards; null if it is gone. */
   state: ItemState | null;
   /** Why the item is in this state; null for a state that needs no explanation. */
@@ -45,10 +48,16 @@ const STUCK: ReadonlySet<string> = new Set(STATES);
  * Maps the stored records of deliveries that need a person again, sends the items that pass, and reports the result of
  * each delivery.
  */
-export const retryDeliveries: Handler<RetryAsked, Retried> = {
+export const retryDeliveries: Operation<RetryAsked, Retried> = {
   name: 'retry-deliveries',
+  kind: 'work',
+  tag: 'attention',
+  role: 'operator',
+  summary:
+    'Maps the records of stuck deliveries again, sends the items that pass, and reports the result of each delivery.',
   request: z.strictObject({ deliveries: z.array(z.int()).min(1).max(DELIVERIES_MAX), waitMs: WaitMs }),
-  async handle({ deliveries, waitMs }, context) {
+  result: worked(),
+  async run({ deliveries, waitMs }, context) {
     const { runtime } = context;
     const known = await Promise.all(deliveries.map((id) => runtime.reads.delivery(id)));
     const stuck = known.flatMap((delivery) => (delivery?.needsPerson === true ? [delivery] : []));
@@ -101,3 +110,27 @@ async function outcomeOf({ kind, key, naturalKey, operation }: StuckDelivery, re
     reason: reason.filter((text) => text !== null).join(' ') || null,
   };
 }
+
+/** Pauses or resumes a queue. A paused queue keeps its jobs. */
+function pauseOperation(does: 'pause' | 'resume', summary: string) {
+  const paused = does === 'pause';
+  return defineOperation({
+    name: `${does}-queue`,
+    kind: 'act',
+    tag: 'daemon',
+    role: 'operator',
+    summary,
+    at: `POST /queues/:queue/${does}`,
+    action: `queue.${does}`,
+    request: z.strictObject({ queue: z.enum(QUEUE_NAMES) }),
+    result: z.strictObject({ paused: z.boolean() }),
+    async run({ queue }, { runtime }) {
+      await runtime.queues.setPaused(queue, paused);
+      runtime.engine.wake();
+      return { paused };
+    },
+  });
+}
+
+export const pauseQueue = pauseOperation('pause', 'Pauses a queue. Its jobs wait until it is resumed.');
+export const resumeQueue = pauseOperation('resume', 'Resumes a queue.');

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import type { PassportAnswer } from '../../domain/passport.ts';
-import type { PassportFilter } from '../../domain/ports/ledger/dashboard-views.ts';
-import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
-import type { Handler, HandlerContext } from '../handler.ts';
+import type { PassportAnswer } from '../domain/passport.ts';
+import type { PassportFilter } from '../domain/ports/ledger/dashboard-views.ts';
+import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 import { cameLater } from './causes.ts';
+import { listOf, PassportCounts, PassportRow, page, Source, worked } from './documents.ts';
+import { defineOperation, type Operation } from './operation.ts';
 import { type PassportOutcome, passportsLeft, settlePassports } from './publish.ts';
-import type { Synced } from './sync.ts';
+import type { LookContext, OperationContext, Synced } from './runtime.ts';
 
 export interface PassportsSelected {
   status: 'published' | 'unpublished';
@@ -42,8 +43,12 @@ const LISTED_MAX = 200;
 const PAGE = 250;
 
 /** Publishes or withdraws the passports of products that are named, or of all that a filter selects. */
-export const changeSelected: Handler<PassportsSelected, PassportsOfSelection> = {
+export const changeSelected: Operation<PassportsSelected, PassportsOfSelection> = {
   name: 'change-passports',
+  kind: 'work',
+  tag: 'work',
+  role: 'operator',
+  summary: 'Publishes or withdraws the passports of named products, or of all that a filter selects.',
   request: z.strictObject({
     status: z.enum(['published', 'unpublished']),
     products: z.array(z.string()).nullable(),
@@ -55,7 +60,8 @@ export const changeSelected: Handler<PassportsSelected, PassportsOfSelection> = 
     until: z.number().nullable().default(null),
     waitMs: z.number().nonnegative(),
   }),
-  async handle({ status, products, filter, until, waitMs }, context) {
+  result: worked(),
+  async run({ status, products, filter, until, waitMs }, context) {
     const { runtime, abort } = context;
     const answers: PassportAnswer[] = [];
     let later = 0;
@@ -86,7 +92,7 @@ function isAsWanted(status: PassportsSelected['status'], acknowledged: string | 
  */
 async function* pagesOf(
   { products, filter, until }: Pick<PassportsSelected, 'products' | 'filter' | 'until'>,
-  { runtime, clock }: HandlerContext,
+  { runtime, clock }: OperationContext,
 ): AsyncGenerator<{ products: string[]; later: number }> {
   if (products !== null) {
     const asked = [...new Set(products)];
@@ -106,3 +112,36 @@ async function* pagesOf(
     after = next ?? undefined;
   } while (after !== undefined);
 }
+
+export const listPassports = defineOperation({
+  name: 'list-passports',
+  kind: 'look',
+  tag: 'ledger',
+  role: 'viewer',
+  summary: 'Lists the passports of products, and why a passport is not published.',
+  at: 'GET /passports',
+  request: z.strictObject({
+    state: z.enum(PASSPORT_STATES).optional(),
+    source: Source,
+    search: z.string().optional(),
+    ...page,
+  }),
+  result: listOf(PassportRow),
+  async run({ after, limit, ...filter }, { runtime: { reads } }: LookContext) {
+    const list = await reads.passports(filter, { after, limit });
+    const rows = list.rows.map(({ blockers, reason, since, ...row }) => ({ ...row, holds: blockers, reason, since }));
+    return { ...list, rows };
+  },
+});
+
+export const countPassports = defineOperation({
+  name: 'count-passports',
+  kind: 'look',
+  tag: 'ledger',
+  role: 'viewer',
+  summary: 'Counts passports by their state.',
+  at: 'GET /passport-counts',
+  request: z.strictObject({ source: Source }),
+  result: PassportCounts,
+  run: (asked, { runtime: { reads } }: LookContext) => reads.passportCounts(asked),
+});

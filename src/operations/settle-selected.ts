@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { kindToBind, manualSettlement } from '../../delivery/outcome/manual-decision.ts';
-import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../../domain/delivery/manual-resolution.ts';
-import { fault } from '../../domain/faults.ts';
-import { SUBJECT_KINDS } from '../../domain/item.ts';
-import type { PartsAnswer } from '../../domain/ports/first-contact.ts';
-import type { NamedDelivery, NamedSelection } from '../../domain/ports/unconfirmed.ts';
-import type { Handler, HandlerContext } from '../handler.ts';
-import { goOn } from './sync.ts';
+import { kindToBind, manualSettlement } from '../delivery/outcome/manual-decision.ts';
+import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../domain/delivery/manual-resolution.ts';
+import { fault } from '../domain/faults.ts';
+import { SUBJECT_KINDS } from '../domain/item.ts';
+import type { PartsAnswer } from '../domain/ports/first-contact.ts';
+import type { NamedDelivery, NamedSelection } from '../domain/ports/unconfirmed.ts';
+import { worked } from './documents.ts';
+import type { Operation } from './operation.ts';
+import { goOn } from './runs.ts';
+import type { OperationContext } from './runtime.ts';
 
 const SettleSelectedRequest = z
   .strictObject({
@@ -40,10 +42,15 @@ const PAGE = 500;
  *
  * @throws Fault `interrupted` if the process was stopped meanwhile, or `daemon.stopped` if a daemon was stopped
  */
-export const settleSelected: Handler<SettleSelectedRequest, SettleSelectedResult> = {
+export const settleSelected: Operation<SettleSelectedRequest, SettleSelectedResult> = {
   name: 'settle-selected',
+  kind: 'work',
+  tag: 'attention',
+  role: 'operator',
+  summary: 'Settles all deliveries in a state by hand.',
   request: SettleSelectedRequest,
-  async handle({ state, kind, source, resolution, dryRun }, context) {
+  result: worked(),
+  async run({ state, kind, source, resolution, dryRun }, context) {
     const { ledger } = context.runtime;
     const nothing = { settled: 0, left: 0, released: 0 };
     if (state !== 'missing') {
@@ -54,12 +61,14 @@ export const settleSelected: Handler<SettleSelectedRequest, SettleSelectedResult
     const selected = await ledger.acceptMissing({ name: null, kind, source, dryRun });
     return { selected, ...nothing, settled: dryRun ? 0 : selected };
   },
+  document: ({ selected: _, ...counts }) => counts,
+  exitCode: ({ left }) => (left === 0 ? 0 : 4),
 };
 
 async function settleAll(
   selection: NamedSelection,
   resolution: Resolution,
-  { runtime, abort, goesOn }: HandlerContext,
+  { runtime, abort, goesOn }: OperationContext,
 ): Promise<SettleSelectedResult> {
   const { ledger } = runtime;
   const done: SettleSelectedResult = { selected: 0, settled: 0, left: 0, released: 0 };
@@ -101,10 +110,15 @@ export type SettlePartsRequest = z.infer<typeof SettlePartsRequest>;
  *
  * @throws Fault `usage` if no named product waits for an answer
  */
-export const settleParts: Handler<SettlePartsRequest, PartsAnswer> = {
+export const settleParts: Operation<SettlePartsRequest, PartsAnswer> = {
   name: 'settle-parts',
+  kind: 'work',
+  tag: 'attention',
+  role: 'operator',
+  summary: 'Records whether the BOM items of adopted products are at the platform.',
   request: SettlePartsRequest,
-  async handle(request, { runtime }) {
+  result: worked(),
+  async run(request, { runtime }) {
     const answer = await runtime.ledger.answerParts(request);
     const [first] = answer.unknown;
     if (first !== undefined && answer.products === 0) {
@@ -115,4 +129,5 @@ export const settleParts: Handler<SettlePartsRequest, PartsAnswer> = {
     goOn(runtime);
     return answer;
   },
+  exitCode: () => 0,
 };

@@ -1,15 +1,17 @@
-// Replays or settles all that is stuck for one cause, which the dashboard shows.
+// What is stuck, grouped by cause, and what a person can do about a whole cause.
 
 import { z } from 'zod';
-import { RESOLUTIONS, type Resolution } from '../../domain/delivery/manual-resolution.ts';
-import { fault } from '../../domain/faults.ts';
-import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import type { CauseMember } from '../../domain/ports/ledger/dashboard-views.ts';
-import { Fault } from '../../lib/errors.ts';
-import type { ReplayReport } from '../../pipeline/replay.ts';
-import type { Handler, HandlerContext } from '../handler.ts';
+import { RESOLUTIONS, type Resolution } from '../domain/delivery/manual-resolution.ts';
+import { fault } from '../domain/faults.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
+import type { CauseMember } from '../domain/ports/ledger/dashboard-views.ts';
+import { Fault } from '../lib/errors.ts';
+import type { ReplayReport } from '../pipeline/replay.ts';
+import { CAUSE_TYPES, Cause, CauseMember as CauseMemberDocument, listOf, page, Source, worked } from './documents.ts';
+import { defineOperation, type Operation } from './operation.ts';
+import { selectedSources, syncIn, WaitMs } from './runs.ts';
+import type { LookContext, OperationContext, Synced } from './runtime.ts';
 import { settleSeen } from './settle.ts';
-import { type Synced, selectedSources, syncIn, WaitMs } from './sync.ts';
 
 const ReplayCauseAsked = z.strictObject({
   /** The id of the cause. */
@@ -40,10 +42,15 @@ export interface CauseReplayed {
  *
  * @throws Fault `usage` if nothing is stuck for this cause, or if it is about runs
  */
-export const replayCause: Handler<ReplayCauseAsked, CauseReplayed> = {
+export const replayCause: Operation<ReplayCauseAsked, CauseReplayed> = {
   name: 'replay-cause',
+  kind: 'work',
+  tag: 'attention',
+  role: 'editor',
+  summary: 'Maps all records of a cause again and sends the items that result.',
   request: ReplayCauseAsked,
-  async handle({ cause: id, dryRun, waitMs }, context) {
+  result: worked(),
+  async run({ cause: id, dryRun, waitMs }, context) {
     const { runtime } = context;
     const cause = await runtime.reads.cause(id);
     if (cause === null) throw nothingStuck();
@@ -104,10 +111,15 @@ type Member = { kind: SubjectKind; key: string; revision: number };
 const FAILURES_KEPT = 50;
 
 /** Settles the stuck items of one cause one after the other, and reports those that cannot be settled in this way. */
-export const settleCause: Handler<SettleCauseAsked, CauseSettled> = {
+export const settleCause: Operation<SettleCauseAsked, CauseSettled> = {
   name: 'settle-cause',
+  kind: 'work',
+  tag: 'attention',
+  role: 'operator',
+  summary: 'Settles the items of a cause by hand.',
   request: SettleCauseAsked,
-  async handle({ cause: id, resolution, item, until }, context) {
+  result: worked(),
+  async run({ cause: id, resolution, item, until }, context) {
     const cause = await context.runtime.reads.cause(id);
     if (cause === null) throw nothingStuck();
     const meant: Member[] = [];
@@ -169,7 +181,7 @@ const PAGE = 500;
 /** All members of a cause, page by page. */
 export async function* membersOf(
   cause: string,
-  { runtime, abort }: { runtime: HandlerContext['runtime']; abort: AbortSignal },
+  { runtime, abort }: { runtime: OperationContext['runtime']; abort: AbortSignal },
 ): AsyncGenerator<CauseMember> {
   let after: string | undefined;
   do {
@@ -179,3 +191,58 @@ export async function* membersOf(
     after = page.next ?? undefined;
   } while (after !== undefined);
 }
+
+export const listCauses = defineOperation({
+  name: 'list-causes',
+  kind: 'look',
+  tag: 'attention',
+  role: 'viewer',
+  summary: 'Lists the rows, items and runs that need a person, grouped by cause, the largest group first.',
+  at: 'GET /causes',
+  request: z.strictObject({ source: Source, type: z.enum(CAUSE_TYPES).optional() }),
+  result: z.array(Cause),
+  run: (filter, { runtime: { reads } }: LookContext) => reads.causes(filter),
+});
+
+const Id = z.strictObject({ id: z.string() });
+
+export const showCause = defineOperation({
+  name: 'show-cause',
+  kind: 'look',
+  tag: 'attention',
+  role: 'viewer',
+  summary: 'Shows one cause.',
+  at: 'GET /causes/:id',
+  request: Id,
+  result: Cause,
+  absent: ({ id }) => `Nothing is stuck for the cause ${id}.`,
+  run: ({ id }, { runtime: { reads } }: LookContext) => reads.cause(id),
+});
+
+export const listCauseMembers = defineOperation({
+  name: 'list-cause-members',
+  kind: 'look',
+  tag: 'attention',
+  role: 'viewer',
+  summary: 'Lists the quarantined rows, stuck items or failed runs of a cause.',
+  at: 'GET /causes/:id/members',
+  request: Id.extend(page),
+  result: listOf(CauseMemberDocument),
+  run: ({ id, ...paged }, { runtime: { reads } }: LookContext) => reads.causeMembers(id, paged),
+});
+
+export const noteCause = defineOperation({
+  name: 'note-cause',
+  kind: 'act',
+  tag: 'attention',
+  role: 'editor',
+  summary: 'Replaces the note and the owner of a cause. Empty texts remove them.',
+  at: 'PUT /causes/:id/note',
+  action: 'cause.note',
+  request: Id.extend({ text: z.string().max(2000), owner: z.string().max(100) }),
+  result: z.strictObject({ done: z.boolean() }),
+  async run({ id, ...note }, { runtime, who }) {
+    await runtime.ledger.noteCause(id, { ...note, by: who });
+    return { done: true };
+  },
+});

@@ -2,11 +2,14 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import type { PassportAnswer, PassportStatus } from '../../domain/passport.ts';
-import type { PassportView } from '../../domain/ports/ledger/ledger-views.ts';
-import type { Handler, HandlerContext } from '../handler.ts';
-import { findPastedItem, unknownItem } from '../named.ts';
-import { type Synced, syncIn, WaitMs } from './sync.ts';
+import type { PassportAnswer, PassportStatus } from '../domain/passport.ts';
+import type { PassportView } from '../domain/ports/ledger/ledger-views.ts';
+import { worked } from './documents.ts';
+import { findPastedItem, unknownItem } from './named.ts';
+import type { Operation } from './operation.ts';
+import { errorDocument } from './result-documents.ts';
+import { syncIn, WaitMs } from './runs.ts';
+import type { OperationContext, Synced } from './runtime.ts';
 
 const PassportsAsked = z.strictObject({
   /** Keys or natural keys of products. */
@@ -26,17 +29,31 @@ export interface PassportsChanged {
 }
 
 /** Publishes the passports of products that are complete. */
-export const publishPassports: Handler<PassportsAsked, PassportsChanged> = {
+export const publishPassports: Operation<PassportsAsked, PassportsChanged> = {
   name: 'publish',
+  kind: 'work',
+  tag: 'work',
+  role: 'operator',
+  summary: 'Publishes the passports of named products.',
   request: PassportsAsked,
-  handle: (request, context) => changePassports(request, 'published', context),
+  result: worked(),
+  run: (request, context) => changePassports(request, 'published', context),
+  document: changedDocument,
+  exitCode: (changed) => exitCodeFor(changed, 'published'),
 };
 
 /** Withdraws the passports of products. */
-export const unpublishPassports: Handler<PassportsAsked, PassportsChanged> = {
+export const unpublishPassports: Operation<PassportsAsked, PassportsChanged> = {
   name: 'unpublish',
+  kind: 'work',
+  tag: 'work',
+  role: 'operator',
+  summary: 'Withdraws the passports of named products.',
   request: PassportsAsked,
-  handle: (request, context) => changePassports(request, 'unpublished', context),
+  result: worked(),
+  run: (request, context) => changePassports(request, 'unpublished', context),
+  document: changedDocument,
+  exitCode: (changed) => exitCodeFor(changed, 'unpublished'),
 };
 
 const PublishCompleteAsked = z.strictObject({
@@ -76,10 +93,15 @@ const LISTED_MAX = 1000;
 const PAGE = 250;
 
 /** Publishes the passports of all products that are complete and not published. */
-export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> = {
+export const publishComplete: Operation<PublishCompleteAsked, PublishedComplete> = {
   name: 'publish-complete',
+  kind: 'work',
+  tag: 'work',
+  role: 'operator',
+  summary: 'Publishes the passports of all complete products.',
   request: PublishCompleteAsked,
-  async handle({ dryRun, waitMs }, context) {
+  result: worked(),
+  async run({ dryRun, waitMs }, context) {
     const { found, answers } = await ask(dryRun, context);
     if (answers.length === 0) {
       // After an abort the counts are incomplete, so they must not be returned.
@@ -95,12 +117,17 @@ export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> =
     );
     return { found, done: { published: answers.length - leftCount, left, leftCount, synced } };
   },
+  document: allDocument,
+  exitCode({ found, done }) {
+    const isAll = found.incomplete === 0 && (done === null || done.leftCount === 0);
+    return isAll ? 0 : (done?.synced.fault?.exitCode ?? 4);
+  },
 };
 
 /** Reads all products page by page, and requests the passports of the complete ones, except in a dry run. */
 async function ask(
   dryRun: boolean,
-  { runtime, abort }: HandlerContext,
+  { runtime, abort }: OperationContext,
 ): Promise<{ found: Unpublished; answers: PassportAnswer[] }> {
   const found: Unpublished = { complete: 0, incomplete: 0, withdrawn: 0, firstIncomplete: [] };
   const answers: PassportAnswer[] = [];
@@ -128,7 +155,7 @@ async function ask(
 async function changePassports(
   { products, waitMs }: PassportsAsked,
   status: 'published' | 'unpublished',
-  context: HandlerContext,
+  context: OperationContext,
 ): Promise<PassportsChanged> {
   const { reads, ledger } = context.runtime;
   const asked = [...new Set(await Promise.all(products.map((product) => findPastedItem(product, reads, ['product']))))];
@@ -144,7 +171,7 @@ async function changePassports(
 export function settlePassports(
   answers: readonly PassportAnswer[],
   waitMs: number,
-  context: HandlerContext,
+  context: OperationContext,
 ): Promise<Synced> {
   context.runtime.engine.wake();
   const passportsOf = answers.flatMap(({ key }) => (key === null ? [] : [key]));
@@ -155,7 +182,7 @@ export function settlePassports(
 export async function passportsLeft(
   answers: readonly PassportAnswer[],
   listedMax: number,
-  context: HandlerContext,
+  context: OperationContext,
   isAsWanted: (acknowledged: PassportStatus | null) => boolean,
 ): Promise<{ left: PassportOutcome[]; leftCount: number }> {
   const left: PassportOutcome[] = [];
@@ -172,7 +199,57 @@ export async function passportsLeft(
   return { left, leftCount };
 }
 
-async function outcomesOf(answers: readonly PassportAnswer[], { runtime }: HandlerContext): Promise<PassportOutcome[]> {
+async function outcomesOf(
+  answers: readonly PassportAnswer[],
+  { runtime }: OperationContext,
+): Promise<PassportOutcome[]> {
   const passports = await runtime.reads.passportsOf(answers.map(({ asked }) => asked));
   return answers.map((answer) => ({ ...answer, passport: passports.get(answer.asked) ?? null }));
+}
+
+function changedDocument({ outcomes, synced }: PassportsChanged): object {
+  return { passports: outcomes.map(outcomeDocument), ...errorIn(synced) };
+}
+
+function allDocument({ found, done }: PublishedComplete): object {
+  const { complete: _, firstIncomplete, ...counts } = found;
+  return {
+    published: done?.published ?? 0,
+    notPublished: done?.leftCount ?? 0,
+    ...counts,
+    passports: (done?.left ?? []).map(outcomeDocument),
+    incompleteProducts: firstIncomplete.map(({ key, naturalKey, blockers }) => ({
+      key,
+      sku: naturalKey,
+      holds: blockers,
+    })),
+    ...(done === null ? {} : errorIn(done.synced)),
+  };
+}
+
+function outcomeDocument({ asked, key, naturalKey, blockers, passport }: PassportOutcome): object {
+  return {
+    asked,
+    key,
+    sku: naturalKey,
+    state: passport?.state ?? null,
+    reason: passport?.reason ?? null,
+    holds: blockers,
+  };
+}
+
+function errorIn({ fault: failure }: Synced): object {
+  return failure === null ? {} : { error: errorDocument(failure) };
+}
+
+/** True if the passport has the status that was asked for. */
+export function isDone({ passport }: PassportOutcome, status: PassportStatus): boolean {
+  if (status === 'published') return passport?.acknowledged === 'published';
+  return passport !== null && passport.acknowledged !== 'published';
+}
+
+/** The exit code only depends on the requested passports, not on other items. */
+function exitCodeFor({ outcomes, synced }: PassportsChanged, status: PassportStatus): number {
+  if (outcomes.every((outcome) => isDone(outcome, status))) return 0;
+  return synced.fault?.exitCode ?? 4;
 }

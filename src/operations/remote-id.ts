@@ -1,7 +1,5 @@
 import type { CleanText } from '../api/answers/clean-text.ts';
 import { isIdText } from '../api/answers/remote-id.ts';
-import { outcomeFault } from '../daemon/faults/outcome-fault.ts';
-import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
@@ -9,8 +7,10 @@ import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
 import type { NamedDelivery } from '../domain/ports/unconfirmed.ts';
 import { kindWord } from '../domain/words/names.ts';
 import type { JsonValue } from '../lib/json.ts';
+import { outcomeFault } from './outcome-fault.ts';
+import type { OperationRuntime } from './runtime.ts';
 
-type Opened = Runtime;
+type Opened = OperationRuntime;
 
 /**
  * The id of an item that a person reports as delivered: the given id, or the id that the platform's list shows for the natural
@@ -38,7 +38,7 @@ export async function remoteIdOf(
 async function readBack(
   { naturalKey, key }: NamedDelivery,
   kind: ListableKind,
-  platform: Runtime['platform'],
+  platform: OperationRuntime['platform'],
   abort: AbortSignal,
 ): Promise<JsonValue> {
   const found: RemoteItem[] = [];

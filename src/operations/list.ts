@@ -1,0 +1,64 @@
+import { listAlerts, muteAlert, testAlerts } from './alerts.ts';
+import { listCauseMembers, listCauses, noteCause, replayCause, settleCause, showCause } from './causes.ts';
+import { correctRows } from './correct-rows.ts';
+import { backUp, deliveryStages, listActions, listBackups, reloadConfig, showStatus } from './daemon.ts';
+import { listItems, showItem, showItemByQuery, why } from './items.ts';
+import { listLookupValues, removeLookupValue, setLookupValue } from './lookup-values.ts';
+import type { AnyOperation } from './operation.ts';
+import { changeSelected, countPassports, listPassports } from './passports.ts';
+import { passportPdf, publicationList, reportCreate, reportList } from './platform.ts';
+import { publishComplete, publishPassports, unpublishPassports } from './publish.ts';
+import { pauseQueue, resumeQueue, retryDeliveries } from './queues.ts';
+import { replayInPresentForm, replayRecords } from './replay.ts';
+import { listRuns, showRun, stopRun, syncSources } from './runs.ts';
+import { settle } from './settle.ts';
+import { settleParts, settleSelected } from './settle-selected.ts';
+
+/** All operations, in the order of the OpenAPI document. */
+export const OPERATIONS: readonly AnyOperation[] = [
+  listItems,
+  showItem,
+  showItemByQuery,
+  why,
+  listPassports,
+  countPassports,
+  listRuns,
+  showRun,
+  listCauses,
+  showCause,
+  listCauseMembers,
+  listLookupValues,
+  listActions,
+  backUp,
+  changeSelected,
+  correctRows,
+  muteAlert,
+  publishComplete,
+  publishPassports,
+  replayCause,
+  reloadConfig,
+  replayInPresentForm,
+  replayRecords,
+  reportCreate,
+  retryDeliveries,
+  settle,
+  settleCause,
+  settleParts,
+  settleSelected,
+  syncSources,
+  unpublishPassports,
+  noteCause,
+  setLookupValue,
+  removeLookupValue,
+  publicationList,
+  reportList,
+  passportPdf,
+  showStatus,
+  deliveryStages,
+  pauseQueue,
+  resumeQueue,
+  listBackups,
+  listAlerts,
+  testAlerts,
+  stopRun,
+];

@@ -1,0 +1,94 @@
+// The forms that the documents of several operations share. Times in documents are ISO 8601 in UTC.
+
+import type { Reason } from '../domain/delivery/reason.ts';
+import type { GuardedRead } from '../domain/ports/guarded-read.ts';
+import type { ContactAttention, ItemSummary } from '../domain/ports/ledger/ledger-views.ts';
+import { causesOf } from '../observe/causes.ts';
+import type { Failure } from './failure.ts';
+import type { Acceptance, Synced } from './runtime.ts';
+
+export function isoTime(at: number): string {
+  return new Date(at).toISOString();
+}
+
+export function isoOrNull(at: number | null): string | null {
+  return at === null ? null : isoTime(at);
+}
+
+/** A read that the guard holds. */
+export function guardedDocument({ since, ...read }: GuardedRead): object {
+  return { ...read, since: isoTime(since) };
+}
+
+/** A reason, with the time since when the API has refused or not answered. */
+export function reasonDocument(reason: Reason | null): object | null {
+  if (reason?.since === undefined) return reason;
+  return { ...reason, since: isoTime(reason.since) };
+}
+
+export function itemDocument<Item extends Pick<ItemSummary, 'dueAt' | 'reason'>>(item: Item) {
+  return { ...item, dueAt: isoOrNull(item.dueAt), reason: reasonDocument(item.reason) };
+}
+
+/** The messages of the guard, each with its stream. */
+export function guardWarnings(guarded: readonly GuardedRead[]): string[] {
+  return guarded.map(({ source, stream, message }) => `${source}/${stream}: ${message}`);
+}
+
+/** The document about the open questions of first contact, and about what was taken without proof, for scripts. */
+export function contactDocument({ adopted, parts, unproven }: ContactAttention): object {
+  return { adopted, unansweredParts: parts, unproven };
+}
+
+export interface ErrorDocument {
+  code: string;
+  path: string | null;
+  message: string;
+}
+
+export function errorDocument({ code, path, message, suggestion }: Failure): ErrorDocument {
+  return { code, path, message: withSuggestion(message, suggestion) };
+}
+
+function withSuggestion(message: string, suggestion: string | null): string {
+  return suggestion === null || message.includes(suggestion) ? message : `${message} ${suggestion}`;
+}
+
+/** The document of a sync's result, which the interface contract defines, without `ok`. */
+export function syncDocument(report: Omit<Synced, 'attention'>) {
+  const { runs, items, passports, requests, durationMs, warnings, fault, guarded, missing, missingOutcomes, accepted } =
+    report;
+  const { sent, throttled, retried } = requests;
+  return {
+    runs: runs.map(({ source, stream, read, unchanged, changed, quarantined, excluded, missing, missedByChanges }) => ({
+      source,
+      stream,
+      read,
+      unchanged,
+      changed,
+      quarantined,
+      excluded,
+      missing,
+      ...(missedByChanges === null ? {} : { missedByChanges }),
+    })),
+    items,
+    passports,
+    requests: { sent, throttled, retried },
+    durationMs: Math.round(durationMs),
+    // `warnings` also has the messages of the guard, because scripts may read them there.
+    warnings: [...guardWarnings(guarded), ...warnings],
+    guarded: guarded.map(guardedDocument),
+    missing,
+    missingOutcomes,
+    paddedKeys: report.paddedKeys,
+    suspended: report.suspended,
+    refused: report.refused,
+    causes: causesOf(report),
+    ...(accepted === null ? {} : { accepted: acceptedDocument(accepted) }),
+    ...(fault === null ? {} : { error: errorDocument(fault) }),
+  };
+}
+
+function acceptedDocument({ guarded, adopted }: Acceptance): object {
+  return { guarded: guarded.map(guardedDocument), adopted };
+}

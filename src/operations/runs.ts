@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { fault } from '../domain/faults.ts';
+import type { WorkOf } from '../domain/ports/due.ts';
+import { exitCodeOf } from '../observe/causes.ts';
+import { listOf, page, RunRow, Source, worked } from './documents.ts';
+import { failureOf } from './failure.ts';
+import { assertSources } from './named.ts';
+import { defineOperation, type Operation } from './operation.ts';
+import { contactDocument, syncDocument } from './result-documents.ts';
+import type { LookContext, OperationContext, OperationRuntime, Synced, SyncRequest } from './runtime.ts';
+
+/**
+ * How long the API or the queue may be out of reach before an operation ends, in milliseconds. The default is a minute.
+ */
+export const WaitMs = z
+  .number()
+  .nonnegative()
+  .default(60_000)
+  .describe('How long the API or the queue may be out of reach, in milliseconds.');
+
+const SyncAsked = z.strictObject({
+  /** Source ids; an empty list stands for all. */
+  sources: z.array(z.string()).default([]),
+  /** The sources whose guarded exports a person accepts. */
+  accept: z.array(z.string()).default([]),
+  waitMs: WaitMs,
+});
+export type SyncAsked = z.infer<typeof SyncAsked>;
+
+/** Pulls, maps, delivers and publishes until all automatic work for the sources is done. */
+export const syncSources: Operation<SyncAsked, Synced> = {
+  name: 'sync',
+  kind: 'work',
+  tag: 'work',
+  role: 'operator',
+  summary: 'Pulls, maps, sends and publishes.',
+  request: SyncAsked,
+  result: worked(),
+  async run(request, context) {
+    assertSources(context.runtime.config, [...request.sources, ...request.accept]);
+    return syncIn(context, request, { sources: selectedSources(context, request.sources) });
+  },
+  document: (synced) => ({ ...syncDocument(synced), ...contactDocument(synced.attention) }),
+  exitCode: exitCodeOf,
+};
+
+/**
+ * Syncs within an operation.
+ *
+ * @param the work for which the sync waits, in a process that also does other work
+ */
+export async function syncIn(
+  { runtime, sync, abort, who, goesOn }: OperationContext,
+  request: Omit<SyncRequest, 'abort' | 'of' | 'askedBy'>,
+  of: WorkOf,
+): Promise<Synced> {
+  const report = await sync({ ...request, abort, askedBy: who, of: goesOn ? of : undefined });
+  const attention = await runtime.reads.attention(request.sources);
+  return { ...report, fault: report.fault === null ? null : failureOf(report.fault), attention };
+}
+
+/** The named sources; all sources of the config if none are named. */
+export function selectedSources({ runtime }: OperationContext, named: readonly string[]): string[] {
+  return named.length > 0 ? [...named] : runtime.config.sources.map(({ id }) => id);
+}
+
+/**
+ * Call it after a manual resolution. Running workers then send the deliveries that became due, including those of
+ * passports.
+ */
+export function goOn({ passports, engine }: OperationRuntime): void {
+  passports.markDirty();
+  engine.wake();
+}
+
+export const listRuns = defineOperation({
+  name: 'list-runs',
+  kind: 'look',
+  tag: 'ledger',
+  role: 'viewer',
+  summary: 'Lists runs, the newest first.',
+  at: 'GET /runs',
+  request: z.strictObject({
+    source: Source,
+    stream: z.string().optional(),
+    result: z.enum(['complete', 'failed', 'guarded', 'interrupted', 'running']).optional(),
+    ...page,
+  }),
+  result: listOf(RunRow),
+  run: ({ after, limit, ...filter }, { runtime: { reads } }: LookContext) => reads.runs(filter, { after, limit }),
+});
+
+export const showRun = defineOperation({
+  name: 'show-run',
+  kind: 'look',
+  tag: 'ledger',
+  role: 'viewer',
+  summary: 'Shows one run and its counts.',
+  at: 'GET /runs/:id',
+  request: z.strictObject({ id: z.coerce.number().int() }),
+  result: RunRow,
+  absent: ({ id }) => `There is no run ${id} in the ledger.`,
+  run: ({ id }, { runtime: { reads } }: LookContext) => reads.run(id),
+});
+
+export const stopRun = defineOperation({
+  name: 'stop-run',
+  kind: 'act',
+  tag: 'work',
+  role: 'operator',
+  summary: 'Interrupts the run of a source between two pages. What it has read stays.',
+  at: 'POST /sources/:source/stop',
+  action: 'run.stop',
+  request: z.strictObject({ source: z.string() }),
+  result: z.strictObject({ stopped: z.boolean() }),
+  async run({ source }, { runtime }) {
+    if (!runtime.config.sources.some(({ id }) => id === source)) {
+      throw fault('item.unknown', `The config has no source "${source}".`);
+    }
+    return { stopped: runtime.stopRun(source) };
+  },
+});

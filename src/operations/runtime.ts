@@ -1,0 +1,189 @@
+// What operations need of the process in which they run. A daemon implements all of it, and the process of a command what a
+// command can do.
+
+import type { StageCounts } from '../delivery/delivery-window.ts';
+import type { PlatformRequests } from '../delivery/platform-requests.ts';
+import type { ItemKind } from '../domain/item.ts';
+import type { Alerts } from '../domain/ports/alerts.ts';
+import type { BackupFile, ReloadStatus } from '../domain/ports/daemon-notes.ts';
+import type { WorkOf } from '../domain/ports/due.ts';
+import type { GuardedRead } from '../domain/ports/guarded-read.ts';
+import type { Correction } from '../domain/ports/intake.ts';
+import type { CareLedger } from '../domain/ports/ledger/care-ledger.ts';
+import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
+import type {
+  Attention,
+  ItemCounts,
+  LedgerStanding,
+  StreamAccount,
+  WaitingGroup,
+} from '../domain/ports/ledger/ledger-views.ts';
+import type { PassportLedger } from '../domain/ports/ledger/passport-ledger.ts';
+import type { PeopleLedger } from '../domain/ports/ledger/people-ledger.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
+import type { ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
+import type { ByteSink } from '../domain/ports/platform.ts';
+import type { QueueName } from '../domain/ports/queues.ts';
+import type { FormReplay, FormReplayOutcome } from '../domain/ports/replay.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Fault } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging/logging.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
+import type { RequestCounts } from '../observe/event-counts.ts';
+import type { HealthReport } from '../observe/health.ts';
+import type { Standing } from '../observe/standing.ts';
+import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
+import type { CorrectionResult } from '../pipeline/store-corrections.ts';
+import type { Failure } from './failure.ts';
+
+/** The parts of the process that operations use. */
+export interface OperationContext {
+  runtime: OperationRuntime;
+  clock: Clock;
+  /** Aborted when the process that runs the operation is stopped. */
+  abort: AbortSignal;
+  /** True in a daemon: it continues the remaining work after the operation has ended, and does other work at the same time. */
+  goesOn: boolean;
+  /** Who has asked: a user of the dashboard, `token`, or a user of the system. */
+  who: string;
+  /** Receives a document that is not JSON, before the result. */
+  bytes: ByteSink;
+  /** Pulls, maps and delivers until all automatic work is done. */
+  sync(request: SyncRequest): Promise<SyncReport>;
+  /** What a daemon shows about itself; null in the process of another command. */
+  daemon: DaemonView | null;
+}
+
+/** The context of an operation that only reads the ledger. */
+export interface LookContext {
+  runtime: Pick<OperationRuntime, 'reads'>;
+}
+
+/** The context of an operation that sends requests to the platform only, and needs no ledger. */
+export interface PlatformContext extends Pick<OperationContext, 'abort' | 'bytes'> {
+  runtime: Pick<OperationRuntime, 'platform'>;
+}
+
+export interface OperationRuntime {
+  config: { file: string; sources: readonly { id: string }[] };
+  ledger: PassportLedger &
+    ReplayLedger &
+    ContactLedger &
+    PeopleLedger &
+    Pick<CareLedger, 'noteDaemon'> &
+    Pick<DeliveryLedger, 'settle'>;
+  reads: Reads;
+  /** Requests that people make beside the deliveries. */
+  platform: PlatformRequests;
+  secrets: SecretStore;
+  api: { learntRate(): number | null };
+  queues: { setPaused(queue: QueueName, paused: boolean): Promise<void> };
+  engine: { wake(): void; stages(left: number): StageCounts };
+  passports: { markDirty(): void };
+  /** The work that only a daemon does; null in the process of another command. */
+  care: Care | null;
+  /** Null in a process that is not a daemon. */
+  alerts: Alerts | null;
+  /** Why this process may not write to the ledger any more and has to end; null while it may. */
+  ledgerLost(): Fault | null;
+  replay(request: ReplayRequest): Promise<ReplayReport>;
+  /** Reloads changed settings, as before a replay. Only a daemon reloads settings. */
+  lookAtConfig(): Promise<void>;
+  /** Sends the items again that the platform has in another form than the profile now has. */
+  replayForm(request: Omit<FormReplay, 'after'>): Promise<FormReplayOutcome>;
+  /** Stores corrected rows of one stream, after the runs of its source have ended. */
+  correct(
+    rows: { source: string; stream: string; rows: readonly Correction[]; askedBy?: string },
+    abort: AbortSignal,
+  ): Promise<CorrectionResult>;
+  /** Interrupts the present run of a source between two pages. False if no run is under way. */
+  stopRun(source: string): boolean;
+}
+
+/** Reloads, backups and pauses of a daemon. */
+export interface Care {
+  lastReload(): ReloadStatus | null;
+  /** Reads the config and all files that it names again. Replaces either all settings or none. */
+  reload(cause: 'person'): Promise<Reloaded>;
+  backups: { list(): Promise<BackupFile[]>; backUpNow(): Promise<BackupFile> };
+  /** The end of the present pause of a source, in milliseconds since the epoch; null if the source is not paused. */
+  pausedUntil(source: string): number | null;
+}
+
+/** The answer to a reload. */
+export interface Reloaded extends ReloadStatus {
+  /** The settings that were replaced, as paths in the config: `sources.erp`, `passports`, `target.maxRate`. */
+  changed: string[];
+  /**
+   * Sources whose run is under way. The run ends with the settings with which it began; the new settings are used after
+   * that.
+   */
+  after: string[];
+}
+
+/** What a daemon shows about itself. */
+export interface DaemonView {
+  version: string;
+  log: Logger;
+  startedAt: number;
+  health: { check(): Promise<HealthReport> };
+  standing(): Promise<Standing>;
+  /** Queues that a person has paused; null while the queue is out of reach. */
+  pausedQueues(): Promise<QueueName[] | null>;
+  activity: { requestsPerSecond(): number };
+  /** The sources that are being pulled at the moment. */
+  running(): string[];
+}
+
+export interface SyncRequest {
+  /** The ids of the sources; an empty list stands for all sources. */
+  sources: readonly string[];
+  /** How long the API, a list that is needed, or the queue may be out of reach before the sync ends. */
+  waitMs: number;
+  abort: AbortSignal;
+  /** False to read no source and to deliver only the work that is in the ledger, as after a replay. */
+  pull?: boolean;
+  /** The sources whose guarded reads and blocked changes a person accepts when the sync begins. */
+  accept?: readonly string[];
+  /**
+   * The sync waits for the deliveries of these sources or products; if undefined, for all deliveries. A daemon also sends
+   * other deliveries, and its schedules add new ones, so a sync that waited for all deliveries might never end.
+   */
+  of?: WorkOf | undefined;
+  /** Who has asked for the sync. */
+  askedBy?: string | undefined;
+}
+
+export interface SyncReport extends LedgerStanding {
+  runs: StreamAccount[];
+  items: ItemCounts;
+  /** The sources whose mapping has changed, with the number of stored rows that the sync has mapped again. */
+  remapped: { source: string; rows: number }[];
+  /** What a person has accepted; null if nothing was to be accepted. */
+  accepted: Acceptance | null;
+  requests: RequestCounts;
+  durationMs: number;
+  /** Why the sync did not finish: a source, the API, the queue, or a person who stopped it. */
+  fault: Fault | null;
+  /** Problems that a person should know and that did not stop the sync. */
+  warnings: string[];
+  waitingFor: WaitingGroup[];
+  /** Items that were not sent. */
+  left: number;
+}
+
+/** The report of a sync, as plain JSON. */
+export interface Synced extends Omit<SyncReport, 'fault'> {
+  fault: Failure | null;
+  attention: Attention;
+}
+
+/** What a person has accepted: guarded reads, and blocked changes of adopted items. */
+export interface Acceptance {
+  sources: readonly string[];
+  /** Reads that the guard treats as broken exports. */
+  guarded: GuardedRead[];
+  /** How many changes of adopted items were blocked. */
+  adopted: { source: string; kind: ItemKind; count: number }[];
+}
