@@ -7,7 +7,13 @@ export function answered<Asked, Result>(
   { operation, asked, result }: { operation: Operation<Asked, Result>; asked: Asked; result: Result },
   lines: readonly string[],
 ): number {
-  if (output.json) output.document(answerOf(operation, result, asked) as object);
+  const exitCode = operation.exitCode?.(result, asked) ?? 0;
+  if (output.json) output.document(documentOf(answerOf(operation, result, asked)));
   output.print(...lines);
-  return operation.exitCode?.(result, asked) ?? 0;
+  return exitCode;
+}
+
+/** A list is a member of its document, so that each document has `ok`. */
+function documentOf(answer: unknown): object {
+  return Array.isArray(answer) ? { ok: true, list: answer } : (answer as object);
 }

@@ -1,6 +1,7 @@
 import { Command, Help, Option } from 'commander';
 import { LOG_LEVELS, type LogLevel } from '../lib/logging/log-levels.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS } from './command-list.ts';
+import { loadCommand } from './commands.ts';
 import type { Action, RunAction } from './context.ts';
 import { helpLines } from './text/fit.ts';
 import type { OutputOptions, Terminal } from './text/output.ts';
@@ -83,13 +84,11 @@ export async function createProgram(options: {
 
   const [first, second] = program.parseOptions([...argv]).operands;
   const named = first === 'help' ? second : first;
-  const loadNamed = COMMANDS.find(({ term }) => nameIn(term) === named)?.load;
-  for (const { term, level = 'warn', load } of COMMANDS) {
-    // A file may define more than one command.
-    if (program.commands.some((command) => command.name() === nameIn(term))) continue;
+  for (const { term, level = 'warn' } of COMMANDS) {
+    const name = nameIn(term);
     const runIt: RunAction = (action) => run(action, program.opts<Globals>(), level);
-    if (load === loadNamed) (await load())(program, runIt, loadAll);
-    else terms.set(program.command(nameIn(term)), term);
+    if (name === named) (await loadCommand(name))(program, runIt, loadAll);
+    else terms.set(program.command(name), term);
   }
   describeCommands(program);
   return program;
@@ -97,10 +96,7 @@ export async function createProgram(options: {
   async function loadAll(): Promise<Command> {
     const whole = new Command('dpp-sync');
     for (const option of program.options) whole.addOption(option);
-    for (const { term, load } of COMMANDS) {
-      if (whole.commands.some((command) => command.name() === nameIn(term))) continue;
-      (await load())(whole, async () => undefined, loadAll);
-    }
+    for (const { term } of COMMANDS) (await loadCommand(nameIn(term)))(whole, async () => undefined, loadAll);
     describeCommands(whole);
     return whole;
   }

@@ -53,6 +53,23 @@ export const reloadConfig: Operation<Record<string, never>, Reloaded> = {
   },
   document: ({ errors, changed, after }) => ({ errors, changed, after }),
   exitCode: ({ ok }) => (ok ? 0 : 2),
+  say({ ok, errors, changed, after }) {
+    if (!ok) {
+      return ['The daemon refuses the config, and keeps the former settings:', ...errors.map((error) => `  ${error}`)];
+    }
+    return [
+      changed.length === 0 ? 'Nothing has changed.' : `Changed: ${changed.join(', ')}.`,
+      ...(after.length === 0 ? [] : [`Used when the current run has ended: ${after.join(', ')}.`]),
+    ];
+  },
+  help: `
+Examples:
+  $ dpp-sync reload
+  $ dpp-sync reload --json | jq .errors
+
+The daemon reads config, mappings, modules, lookup files and the files of secrets again. It also does so
+when one of them changes, and on SIGHUP where it has no terminal. The daemon refuses a config with a problem as a whole and keeps the
+former settings: exit code 2.`,
 };
 
 const States = z.record(z.string(), Count);

@@ -35,6 +35,10 @@ export interface Operation<Asked, Result, Context = OperationContext> {
   document?(result: Result, asked: Asked): object;
   /** The exit code of the command that runs the operation. Without this function no command runs it alone, and its document has no `ok`. */
   exitCode?(result: Result, asked: Asked): number;
+  /** The result in lines for people, for an operation that is a command of its own. Its flags are the members of the request. */
+  say?(result: Result, asked: Asked): readonly string[];
+  /** The examples in the help of that command, and what the help says about it. */
+  help?: string;
   /** The message for a result that is null because nothing has the name that the request gives. */
   absent?(asked: Asked): string;
   /** The values of a request that the audit log keeps; all of them without this function. */
@@ -62,10 +66,11 @@ export function defineOperation<Asked extends z.ZodType, Result extends z.ZodTyp
 
 /** The document with which commands and the admin API answer. */
 export function answerOf<Asked, Result>(
-  { document, exitCode, result: schema }: Pick<Operation<Asked, Result>, 'document' | 'exitCode' | 'result'>,
+  operation: Pick<Operation<Asked, Result>, 'document' | 'exitCode' | 'result'>,
   result: Result,
   asked: Asked,
 ): unknown {
-  const answer = document?.(result, asked) ?? documentOf(schema, result);
-  return exitCode === undefined ? answer : { ok: exitCode(result, asked) === 0, ...(answer as object) };
+  const answer = operation.document?.(result, asked) ?? documentOf(operation.result, result);
+  const exitCode = operation.exitCode?.(result, asked);
+  return exitCode === undefined ? answer : { ok: exitCode === 0, ...(answer as object) };
 }

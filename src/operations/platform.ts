@@ -63,7 +63,7 @@ const PassportPdfRequest = z.strictObject({
 export type PassportPdfRequest = z.infer<typeof PassportPdfRequest>;
 
 /**
- * Reads a product's passport as PDF, and writes it to the handler's `bytes`.
+ * Reads a product's passport as PDF, and writes it to the operation's `bytes`.
  *
  * @throws the reason of `abort`
  */
@@ -86,7 +86,7 @@ export const passportPdf: FileOperation<PassportPdfRequest, PdfResult> = {
 const PIECE_BYTES = 262_144;
 
 /**
- * Reads a list of the platform into a handler's bytes: each page is a line, a JSON array of its entries. The next page
+ * Reads a list of the platform into an operation's bytes: each page is a line, a JSON array of its entries. The next page
  * is read when the receiver has accepted this page.
  *
  * @throws the reason of `abort`

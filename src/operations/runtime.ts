@@ -50,7 +50,7 @@ export interface OperationContext {
   /** Receives a document that is not JSON, before the result. */
   bytes: ByteSink;
   /** Pulls, maps and delivers until all automatic work is done. */
-  sync(request: SyncRequest): Promise<SyncReport>;
+  sync: (request: SyncRequest) => Promise<SyncReport>;
   /** What a daemon shows about itself; null in the process of another command. */
   daemon: DaemonView | null;
 }

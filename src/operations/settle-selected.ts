@@ -61,7 +61,7 @@ export const settleSelected: Operation<SettleSelectedRequest, SettleSelectedResu
     const selected = await ledger.acceptMissing({ name: null, kind, source, dryRun });
     return { selected, ...nothing, settled: dryRun ? 0 : selected };
   },
-  document: ({ selected: _, ...counts }) => counts,
+  document: ({ settled, left, released }) => ({ settled, left, released }),
   exitCode: ({ left }) => (left === 0 ? 0 : 4),
 };
 
@@ -86,7 +86,7 @@ async function settleAll(
     done.settled += settled.filter(({ applied }) => applied).length;
     done.released += settled.reduce((sum, { released }) => sum + released, 0);
   }
-  // A daemon interrupts its handlers when it is stopped.
+  // A daemon interrupts its operations when it is stopped.
   const code = goesOn ? 'daemon.stopped' : 'interrupted';
   throw fault(code, `The command was stopped after ${done.settled === 1 ? '1 item' : `${done.settled} items`}.`, {
     suggestion: 'Run the command again for the other items.',

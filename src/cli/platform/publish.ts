@@ -55,7 +55,7 @@ interface Options {
 
 const WAIT = ['--wait <seconds>', 'how long the API or the queue may be out of reach'] as const;
 
-export function addPublishCommands(program: Command, run: RunAction): void {
+export function addPublishCommand(program: Command, run: RunAction): void {
   program
     .command('publish')
     .argument('[sku...]', 'products, by SKU or by the key that the mapping gives')
@@ -66,6 +66,9 @@ export function addPublishCommands(program: Command, run: RunAction): void {
     .action((skus: string[], options: Options) =>
       run((context) => (options.all === true ? publishAll(skus, options, context) : publish(skus, options, context))),
     );
+}
+
+export function addUnpublishCommand(program: Command, run: RunAction): void {
   program
     .command('unpublish')
     .argument('<sku...>', 'products, by SKU or by the key that the mapping gives')

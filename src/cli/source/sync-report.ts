@@ -1,6 +1,6 @@
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
-import { causesOf, exitCodeOf } from '../../observe/causes.ts';
-import type { Acceptance, Synced } from '../../operations/runtime.ts';
+import { exitCodeOf } from '../../observe/causes.ts';
+import type { Synced } from '../../operations/runtime.ts';
 import { attentionLines } from '../text/attention.ts';
 import { decidedLines, outcomeText } from '../text/item-lines.ts';
 import { missedLines } from '../text/row-lines.ts';

@@ -1,4 +1,5 @@
 import { shellValue } from '../../lib/text/shell-word.ts';
+import { COMMANDS } from '../command-list.ts';
 
 /** The command with which the reader starts this program from the same folder, with the same config. */
 export interface OwnStart {
@@ -11,15 +12,16 @@ export interface OwnStart {
 /** The config file of a command without `-c`. */
 export const DEFAULT_CONFIG = 'dpp-sync.yaml';
 
-const WITH_CONFIG =
-  'alerts|check|items|keys|ledger|pdf|preview|publications|publish|quarantine|reload|replay|report|settle|show|start|status|sync|unpublish|why';
-const WITHOUT_CONFIG = 'completion|connector|demo|init|password|sandbox';
+const namesOf = (isWithout: boolean): string =>
+  COMMANDS.filter(({ withoutConfig = false }) => withoutConfig === isWithout)
+    .map(({ term }) => term.split(' ', 1)[0])
+    .join('|');
 /**
  * A command in a text, also after the code of a colour. A command between double quotes only names a process; the
  * reader need not run it.
  */
 const HINT = new RegExp(
-  `(?<=^|[^\\w"./-]|\\u001b\\[\\d+m)dpp-sync (?:(${WITH_CONFIG})|(${WITHOUT_CONFIG}|--help))(?![\\w-])`,
+  `(?<=^|[^\\w"./-]|\\u001b\\[\\d+m)dpp-sync (?:(${namesOf(false)})|(${namesOf(true)}|--help))(?![\\w-])`,
   'g',
 );
 

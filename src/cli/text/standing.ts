@@ -6,8 +6,6 @@ import type { StageCounts } from '../../delivery/delivery-window.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { BackupStatus, ReloadStatus } from '../../domain/ports/daemon-notes.ts';
-import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
-import type { ContactAttention } from '../../domain/ports/ledger/ledger-views.ts';
 import {
   type ItemCounts,
   type ItemState,

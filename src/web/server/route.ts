@@ -7,7 +7,7 @@ import { operationContext } from '../../daemon/operation-context.ts';
 import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { WebRole } from '../../domain/web-role.ts';
-import type { Operation } from '../../operations/operation.ts';
+import type { AnyOperation, Operation } from '../../operations/operation.ts';
 import type { Html } from '../html.ts';
 import type { Tasks } from '../tasks.ts';
 import type { KnownFields } from './fields.ts';
@@ -103,6 +103,16 @@ export function post(
   more: Partial<Route> = {},
 ): Route {
   return { method: 'POST', path, role, action, ...more, handle };
+}
+
+/** The route of a form that runs an operation, with the role of the operation. */
+export function form(
+  path: string,
+  { role, action, name }: Pick<AnyOperation, 'role' | 'action' | 'name'>,
+  handle: Route['handle'],
+  more: Partial<Route> = {},
+): Route {
+  return { method: 'POST', path, role, action: action ?? name, ...more, handle };
 }
 
 /** Starts an operation for a person, and answers with its page. */

@@ -1,16 +1,17 @@
 import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/manual-resolution.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { replayCause, settleCause } from '../../../operations/causes.ts';
+import { noteCause, replayCause, settleCause } from '../../../operations/causes.ts';
+import { setLookupValue } from '../../../operations/lookup-values.ts';
 import { settleParts } from '../../../operations/settle-selected.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, emptyState, filterForm, pageHead, SHOWN, shownMark } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
 import {
+  form,
   get,
   type PageContext,
-  post,
   type Route,
   startTask,
   type WebAnswer,
@@ -144,15 +145,16 @@ export function attentionRoutes(context: PageContext): Route[] {
   return [
     get('/attention', 'viewer', inbox, { fields: LIST_FIELDS }),
     ...lookupRoutes(context),
-    post('/attention/parts', 'operator', 'parts.settle', parts, { fields: { names: ['present', SHOWN] } }),
+    form('/attention/parts', settleParts, parts, { action: 'parts.settle', fields: { names: ['present', SHOWN] } }),
     get('/attention/:id', 'viewer', onePage, { fields: { names: ['after', 'tried'] } }),
-    post('/attention/:id/replay/try', 'editor', 'replay.try', tryReplay, { fields: { names: [] } }),
-    post('/attention/:id/replay', 'editor', 'replay.start', replay, { fields: { names: [] } }),
-    post('/attention/:id/note', 'editor', 'cause.note', note),
-    post('/attention/:id/settle', 'operator', 'settle.start', settle, {
+    form('/attention/:id/replay/try', replayCause, tryReplay, { action: 'replay.try', fields: { names: [] } }),
+    form('/attention/:id/replay', replayCause, replay, { action: 'replay.start', fields: { names: [] } }),
+    form('/attention/:id/note', noteCause, note),
+    form('/attention/:id/settle', settleCause, settle, {
+      action: 'settle.start',
       fields: { names: ['resolution', 'kind', 'key', 'revision', 'until'] },
     }),
-    post('/attention/:id/lookup', 'editor', 'lookup.set', async (request) => ({
+    form('/attention/:id/lookup', setLookupValue, async (request) => ({
       type: 'redirect',
       to: causePath((await causeOf(request)).id),
       notice: await storeLookupValue(request, context),

@@ -6,6 +6,7 @@ import { correctRows } from '../../../operations/correct-rows.ts';
 import { csvFile } from '../../files/csv-file.ts';
 import { xlsxFile } from '../../files/xlsx-file.ts';
 import {
+  form,
   get,
   type PageContext,
   post,
@@ -104,6 +105,6 @@ export function fileRoutes({ runtime, reads, tasks, clock, log }: PageContext): 
       const kept = uploadOf(request);
       return { type: 'page', title: `Upload of ${kept.fileName}`, at: '/attention', body: uploadPage(kept, request) };
     }),
-    post('/attention/:id/uploads/:upload', 'editor', 'rows.store', confirm),
+    form('/attention/:id/uploads/:upload', correctRows, confirm, { action: 'rows.store' }),
   ];
 }

@@ -3,14 +3,15 @@ import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
 import type { Issue } from '../../../domain/issue.ts';
 import type { Cause, CauseMember, Listed, LookupValue } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type JsonObject, memberOf } from '../../../lib/json.ts';
+import { removeLookupValue, setLookupValue } from '../../../operations/lookup-values.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, csrfField, dataTable, pageHead } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';
 import {
+  form,
   get,
   type Notice,
   type PageContext,
-  post,
   type Route,
   type WebAnswer,
   type WebRequest,
@@ -86,10 +87,10 @@ export function lookupRoutes(context: PageContext): Route[] {
 
   return [
     get(PATH, 'viewer', list, { fields: { names: [], all: { path: PATH, name: 'All values' } } }),
-    post(PATH, 'editor', 'lookup.set', async (request) => {
+    form(PATH, setLookupValue, async (request) => {
       return { type: 'redirect', to: PATH, notice: await storeLookupValue(request, context) };
     }),
-    post(`${PATH}/remove`, 'editor', 'lookup.remove', remove),
+    form(`${PATH}/remove`, removeLookupValue, remove),
   ];
 }
 

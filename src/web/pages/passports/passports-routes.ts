@@ -6,9 +6,9 @@ import { changeSelected } from '../../../operations/passports.ts';
 import { passportPdf } from '../../../operations/platform.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
 import {
+  form,
   get,
   type PageContext,
-  post,
   type Route,
   startTask,
   type WebAnswer,
@@ -115,7 +115,7 @@ export function passportsRoutes(context: PageContext): Route[] {
     get('/passports/pdf', 'viewer', ({ query, abort }) => passportPdfAnswer(query.get('key') ?? '', abort, context)),
     get('/passports/:key/pdf', 'viewer', ({ params, abort }) => passportPdfAnswer(params['key'] ?? '', abort, context)),
     { method: 'POST', path: '/passports/confirm', role: 'operator', ...SELECTION, handle: confirm },
-    post('/passports/change', 'operator', 'passports.change', change, SELECTION),
+    form('/passports/change', changeSelected, change, { action: 'passports.change', ...SELECTION }),
   ];
 }
 

@@ -1,12 +1,12 @@
 import type { Queue } from 'bullmq';
 import { isQueueFault } from '../../../domain/faults.ts';
 import { type FailedJob, QUEUE_NAMES, type QueueName } from '../../../domain/ports/queues.ts';
-import { retryDeliveries } from '../../../operations/queues.ts';
+import { pauseQueue, resumeQueue, retryDeliveries } from '../../../operations/queues.ts';
 import { syncSources } from '../../../operations/runs.ts';
 import {
+  form,
   get,
   type PageContext,
-  post,
   type Route,
   startTask,
   type WebAnswer,
@@ -113,10 +113,10 @@ export function queuesRoutes({ runtime, tasks }: PageContext): Route[] {
 
   return [
     get('/queues', 'operator', page, { fields: FIELDS }),
-    post('/queues/:queue/retry', 'operator', 'queue.retry', retryOne),
-    post('/queues/:queue/retry-all', 'operator', 'queue.retry_all', retryAll, { fields: FIELDS }),
-    post('/queues/:queue/pause', 'operator', 'queue.pause', (request) => setPaused(request, true)),
-    post('/queues/:queue/resume', 'operator', 'queue.resume', (request) => setPaused(request, false)),
+    form('/queues/:queue/retry', retryDeliveries, retryOne, { action: 'queue.retry' }),
+    form('/queues/:queue/retry-all', retryDeliveries, retryAll, { action: 'queue.retry_all', fields: FIELDS }),
+    form('/queues/:queue/pause', pauseQueue, (request) => setPaused(request, true)),
+    form('/queues/:queue/resume', resumeQueue, (request) => setPaused(request, false)),
   ];
 }
 

@@ -1,12 +1,12 @@
 import type { RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { syncSources } from '../../../operations/runs.ts';
+import { stopRun, syncSources } from '../../../operations/runs.ts';
 import { SHOWN } from '../../parts.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
 import {
+  form,
   get,
   type Notice,
   type PageContext,
-  post,
   type Route,
   startTask,
   type WebAnswer,
@@ -129,9 +129,9 @@ export function runsRoutes(context: PageContext): Route[] {
     get('/runs', 'viewer', list, { fields: LIST_FIELDS }),
     get('/runs/accept', 'operator', acceptForm),
     get('/runs/:id', 'viewer', one),
-    post('/runs/start', 'operator', 'run.start', (request) => start(request, { accept: false })),
-    post('/runs/stop', 'operator', 'run.stop', stop),
-    post('/runs/accept', 'operator', 'export.accept', acceptShown),
+    form('/runs/start', syncSources, (request) => start(request, { accept: false }), { action: 'run.start' }),
+    form('/runs/stop', stopRun, stop),
+    form('/runs/accept', syncSources, acceptShown, { action: 'export.accept' }),
   ];
 }
 

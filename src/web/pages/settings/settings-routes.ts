@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { describeConfig } from '../../../config/schema/describe-config.ts';
 import type { SecretSource } from '../../../config/secret-source.ts';
 import { maskSecret } from '../../../lib/logging/secrets.ts';
-import { muteAlert } from '../../../operations/alerts.ts';
-import { backUp } from '../../../operations/daemon.ts';
+import { muteAlert, testAlerts } from '../../../operations/alerts.ts';
+import { backUp, reloadConfig } from '../../../operations/daemon.ts';
 import {
+  form,
   forOperation,
   get,
   type Notice,
   type PageContext,
-  post,
   type Route,
   startTask,
   type WebAnswer,
@@ -26,7 +26,7 @@ const PATH = '/settings';
  * versions.
  */
 export function settingsRoutes(context: PageContext): Route[] {
-  const { runtime, care, tasks, clock, log, version, startedAt } = context;
+  const { runtime, care, tasks, clock, version, startedAt } = context;
   const { config } = runtime;
 
   async function page(request: WebRequest): Promise<WebAnswer> {
@@ -79,7 +79,7 @@ export function settingsRoutes(context: PageContext): Route[] {
     return { type: 'redirect', to: PATH, notice: { text, tone: 'good' } };
   }
 
-  async function testAlerts({ abort }: WebRequest): Promise<WebAnswer> {
+  async function test({ abort }: WebRequest): Promise<WebAnswer> {
     const results = (await runtime.alerts?.test(abort)) ?? [];
     if (results.length === 0) {
       const text = 'The config has no channel for alerts, so no test notice was sent.';
@@ -98,11 +98,11 @@ export function settingsRoutes(context: PageContext): Route[] {
   const backup = ({ person }: WebRequest) => startTask(tasks, backUp, {}, { person, title: 'Backup of the ledger' });
   return [
     get(PATH, 'operator', page),
-    post(`${PATH}/check`, 'operator', 'settings.check', check),
-    post(`${PATH}/backup`, 'operator', 'ledger.backup', backup),
-    post(`${PATH}/reload`, 'operator', 'config.reload', reload),
-    post(`${PATH}/alerts/mute`, 'operator', 'alert.mute', mute),
-    post(`${PATH}/alerts/test`, 'operator', 'alert.test', testAlerts),
+    form(`${PATH}/check`, checkSettings, check, { action: 'settings.check' }),
+    form(`${PATH}/backup`, backUp, backup, { action: 'ledger.backup' }),
+    form(`${PATH}/reload`, reloadConfig, reload, { action: 'config.reload' }),
+    form(`${PATH}/alerts/mute`, muteAlert, mute, { action: 'alert.mute' }),
+    form(`${PATH}/alerts/test`, testAlerts, test, { action: 'alert.test' }),
   ];
 }
 
