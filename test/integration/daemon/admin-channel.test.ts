@@ -214,6 +214,8 @@ describe('the admin channel', () => {
     await listen(busy);
     const seen: WorkProgress[] = [];
     const onProgress = (progress: WorkProgress) => {
+      // On a busy machine one comes before the work has begun.
+      if (progress.streams.length === 0) return;
       seen.push(progress);
       isShown();
     };
