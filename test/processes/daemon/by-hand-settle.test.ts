@@ -185,7 +185,7 @@ describe('what people ask of the platform beside a daemon', () => {
     expect(reports.json()).toMatchObject({ ok: true, reports: [{ id: 1, type: 'completeness' }] });
     expect((await run('report', 'list')).stdout).toMatch(/1 +completeness +completed/);
     expect(await run('publications')).toMatchObject({ exitCode: 0, stderr: 'Nothing has been published.\n' });
-    for (const name of ['report-create', 'report-list', 'publication-list']) {
+    for (const name of ['report-create', 'list-reports', 'list-publications']) {
       await expect.poll(() => daemon.stderr()).toContain(`A person has started the command ${name}.`);
     }
   });
