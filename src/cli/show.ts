@@ -90,8 +90,11 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
     );
   }
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
+  // The message of the platform may say the title already.
+  const isSaid = reason?.message.startsWith(advice.title) === true;
+  const means = [...(isSaid ? [] : [advice.title]), ...(advice.meaning === null ? [] : [advice.meaning])].join(' ');
   lines.push(
-    `  means      ${printable([advice.title, ...(advice.meaning === null ? [] : [advice.meaning])].join(' '))}`,
+    ...(means === '' ? [] : [`  means      ${printable(means)}`]),
     `  next step  ${printable(`${advice.cure}${formerWrite(item)}`)}`,
     ...(advice.command === null ? [] : [`             ${paint('cyan', printable(advice.command))}`]),
   );
