@@ -228,10 +228,11 @@ async function runtimeOn(
     scrub: (text) => secrets.scrub(text),
     connections,
     gate,
-    reads,
+    // The deliveries read with the ledger's own connection: they may not wait for the questions of people.
+    reads: ledger.reads,
     assumesEmpty: config.target.firstContact === 'assume-empty',
     ownPublishKey: config.target.publishKey !== null,
-    failedJobs: options.showFailedJobs ? { reads, replay: (id) => replayDelivery(id, replayNow) } : null,
+    failedJobs: options.showFailedJobs ? { reads: ledger.reads, replay: (id) => replayDelivery(id, replayNow) } : null,
     isStaging: () => pulls.pulling().length > 0 || mapping.busy(),
     async eachRound() {
       await pauseWatch.look();

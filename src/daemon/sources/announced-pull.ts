@@ -48,21 +48,7 @@ export function announced(
     log.info({ source, ...cause }, `The source ${source} ${begins}.`);
     try {
       const pulled = await runtime.pull(source, cause, abort, waitMs);
-      const { runId, result, guarded } = pulled;
-      emit({ type: 'run_ended', source, result });
-      for (const held of guarded) warnOfGuard(log, { source, run: runId, ...held });
-      const { counts, text } = accountOf((await reads.run(runId))?.streams ?? []);
-      // A changed row can put an unchanged row into quarantine, which the run counts as unchanged. The unchanged row is mapped
-      // after the run. This is asked before the count, so a count without the last sentence is final.
-      const waits = (await reads.unmappedSources()).includes(source)
-        ? ` Some rows of ${source} are not mapped yet.`
-        : '';
-      const inQuarantine = await reads.quarantinedCount([source]);
-      const [rows, are] = inQuarantine === 1 ? ['row', 'is'] : ['rows', 'are'];
-      log.info(
-        { source, run: runId, result, ...counts, inQuarantine },
-        `The run of ${source} is ${result}: ${text}. ${inQuarantine} ${rows} of ${source} ${are} in quarantine now.${waits}`,
-      );
+      await logEnded(source, pulled);
       return pulled;
     } catch (error) {
       if (abort.aborted) throw error;
@@ -75,6 +61,34 @@ export function announced(
       throw error;
     } finally {
       await tidy(source);
+    }
+  }
+
+  /** Says how a run has ended. Never rejects: the run is stored, whatever the log can say about it. */
+  async function logEnded(
+    source: string,
+    { runId, result, guarded }: Awaited<ReturnType<Runtime['pull']>>,
+  ): Promise<void> {
+    emit({ type: 'run_ended', source, result });
+    for (const held of guarded) warnOfGuard(log, { source, run: runId, ...held });
+    try {
+      const { counts, text } = accountOf((await reads.run(runId))?.streams ?? []);
+      // A changed row can put an unchanged row into quarantine, which the run counts as unchanged. The unchanged row is mapped
+      // after the run. This is asked before the count, so a count without the last sentence is final.
+      const waits = (await reads.unmappedSources()).includes(source)
+        ? ` Some rows of ${source} are not mapped yet.`
+        : '';
+      const inQuarantine = await reads.quarantinedCount([source]);
+      const [rows, are] = inQuarantine === 1 ? ['row', 'is'] : ['rows', 'are'];
+      log.info(
+        { source, run: runId, result, ...counts, inQuarantine },
+        `The run of ${source} is ${result}: ${text}. ${inQuarantine} ${rows} of ${source} ${are} in quarantine now.${waits}`,
+      );
+    } catch (error) {
+      log.warn(
+        { source, run: runId, error: messageOf(error) },
+        `The run of ${source} is ${result}, but its counts could not be read: ${messageOf(error)}`,
+      );
     }
   }
 }

@@ -3,10 +3,10 @@ import type { Clock } from '../clock.ts';
 /** A value is kept for at least this many times as long as it took to compute. */
 const SHARE = 20;
 /**
- * An asynchronous answer is kept for no longer than this. The time that it took includes waits, such as for the start of a
+ * An answer is kept for no longer than this. The time that it took includes waits, such as for the start of a
  * thread on a busy machine, which are no cost of the computation.
  */
-const ASYNCHRONOUS_MAX_MS = 30_000;
+const KEPT_MAX_MS = 30_000;
 
 /** An answer that may have been computed some time ago. */
 export interface Kept<T> {
@@ -17,24 +17,10 @@ export interface Kept<T> {
 
 /**
  * Keeps the answer of a function that may be slow, so that frequent calls never take more than a twentieth of the time,
- * even with a large ledger (I9).
+ * even with a large ledger (I9), and keeps it for at most half a minute. Calls during a computation get its answer, which
+ * may lack a change that happened after it began. A failure is not kept.
  *
  * @param keptMs the least time for which an answer is kept
- */
-export function kept<T>(compute: () => T, keptMs: number, clock: Clock): () => Kept<T> {
-  let last: { value: T; until: number } | null = null;
-  return () => {
-    const startedAt = clock.ticks();
-    if (last !== null && startedAt < last.until) return { value: last.value, renewableInMs: last.until - startedAt };
-    const value = compute();
-    last = { value, until: clock.ticks() + Math.max(keptMs, shareMs(startedAt, clock)) };
-    return { value, renewableInMs: 0 };
-  };
-}
-
-/**
- * Like `kept`, for an asynchronous function, whose answer is kept for at most half a minute. Calls during a computation
- * get its answer, which may lack a change that happened after it began. A failure is not kept.
  */
 export function keptAnswer<T>(compute: () => Promise<T>, keptMs: number, clock: Clock): () => Promise<Kept<T>> {
   let last: { value: T; until: number } | null = null;
@@ -44,7 +30,7 @@ export function keptAnswer<T>(compute: () => Promise<T>, keptMs: number, clock: 
     const startedAt = clock.ticks();
     try {
       const value = await compute();
-      const forMs = Math.min(ASYNCHRONOUS_MAX_MS, Math.max(keptMs, shareMs(startedAt, clock)));
+      const forMs = Math.min(KEPT_MAX_MS, Math.max(keptMs, shareMs(startedAt, clock)));
       last = { value, until: clock.ticks() + forMs };
       return last;
     } finally {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { kept, keptAnswer } from '../../../src/lib/collections/kept.ts';
+import { keptAnswer } from '../../../src/lib/collections/kept.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
 /** Answers 1, 2, 3 and so on, each after a time on the clock. */
@@ -12,14 +12,11 @@ function counter(clock: ReturnType<typeof createManualClock>, tookMs = 0) {
   };
 }
 
-describe.each([
-  ['an answer', kept],
-  ['a later answer', keptAnswer],
-] as const)('%s that is kept', (_, keep) => {
+describe('an answer that is kept', () => {
   const keptFor = (tookMs: number) => {
     const clock = createManualClock();
     const count = counter(clock, tookMs);
-    const ask = keep === kept ? kept(count, 2000, clock) : keptAnswer(async () => count(), 2000, clock);
+    const ask = keptAnswer(async () => count(), 2000, clock);
     return { clock, ask };
   };
 
@@ -40,9 +37,7 @@ describe.each([
     clock.advance(19_999);
     expect(await ask()).toEqual({ value: 1, renewableInMs: 1 });
   });
-});
 
-describe('a later answer that is kept', () => {
   it('a kept answer is computed again after half a minute, however long it took', async () => {
     const clock = createManualClock();
     const ask = keptAnswer(async () => counter(clock, 10_000)(), 2000, clock);

@@ -1,4 +1,4 @@
-// The results of tasks, in sentences with links. The results come from the handlers, in the memory of this process.
+// The results of tasks, in sentences with links. The results come from the operations, in the memory of this process.
 
 import type { BackupFile } from '../../../domain/ports/daemon-notes.ts';
 import type { PartsAnswer } from '../../../domain/ports/first-contact.ts';
@@ -18,7 +18,7 @@ import type { SettingsChecked } from '../settings/check-settings.ts';
 
 type Sentences = readonly (Html | null)[];
 
-/** The result of each handler, by its name. */
+/** The result of each operation, by its name. */
 interface Results {
   'replay-cause': CauseReplayed;
   replay: Replayed;
@@ -54,10 +54,10 @@ const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } =
   'change-passports': passportsText,
 };
 
-/** The result of a task that has ended well; null for a handler without sentences. */
+/** The result of a task that has ended well; null for an operation without sentences. */
 export function outcomeText({ name, outcome }: Pick<Task, 'name' | 'outcome'>): Html | null {
   if (outcome?.ok !== true || outcome.result === null || !hasText(name)) return null;
-  // The result of a task has the type of the handler with its name.
+  // The result of a task has the type of the operation with its name.
   const text = TEXTS[name] as (result: unknown) => Sentences;
   return html`${text(outcome.result)}`;
 }
