@@ -44,9 +44,13 @@ export function createPageJobs({
     }
   }
 
-  /** Whether the job of a page still waits or is in work; a fault if that cannot be known or the queue is paused. */
+  /**
+   * Whether the job of a page still waits or is in work; a fault if that cannot be known, or if no worker can take it: the
+   * queue is paused or takes no writes.
+   */
   async function lookAt(handed: HandedPage): Promise<'there' | 'lost' | Fault> {
     try {
+      await queues.touch();
       const paused = (await queues.paused()).includes('map') ? pausedFault(['map']) : null;
       if (paused !== null) return paused;
       const { waiting } = await queues.counts('map');
