@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { answersList, type Expectation, foreignAnswer, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
 import { createWordReader, type WordReader } from './answers/import-words.ts';
 import { fieldsIn, parseJson } from './answers/json-text.ts';
-import { type KeyNames, keyNamesUnder, sentIdentity, templatesUnder } from './answers/sent-identity.ts';
+import { type KeyNames, keyNamesUnder, sentIdentities } from './answers/sent-identity.ts';
 import { catalogueShapes } from './catalogue-shapes.ts';
 import type { Credentials } from './credentials.ts';
 import { createEncoder, templateOf, wireNameOf } from './encode.ts';
@@ -27,7 +27,7 @@ export function createTarget(session: Session): Target {
   const { profile, baseUrl, classifier, key, publishKey, answerBytesMax } = session;
   const { prefix } = baseUrl;
   const keyNames = keyNamesUnder(profile);
-  const templates = templatesUnder(profile);
+  const sentIdentity = sentIdentities(profile, keyNames);
   const words = createWordReader(profile.imports.words);
   const expectations = expectationsUnder(profile, keyNames, words);
   const catalogue = catalogueShapes(session, keyNames);
@@ -36,8 +36,7 @@ export function createTarget(session: Session): Target {
 
   function expectationOf(operation: SupportedOperation, write: SentWrite): Expectation {
     const expected = expectations[operation];
-    if (operation !== 'product.import')
-      return { ...expected, sent: () => sentIdentity(write, { profile, keyNames, templates }) };
+    if (operation !== 'product.import') return { ...expected, sent: () => sentIdentity(write) };
     const { members, areNew } = write;
     const uniqueFields = areNew === true ? keyNames.product : [];
     if (members === undefined) throw fault('internal', 'An import was to be sent without the keys of its members.');

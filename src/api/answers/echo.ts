@@ -96,7 +96,7 @@ function withoutStatusCode(holder: JsonValue): JsonValue {
 /** The id of an answer, wherever it was found, if it is that of another item than the changed one; otherwise null. */
 export function otherItem(remoteId: string | number | null, sent: SentIdentity | undefined): Difference | null {
   const own = sent?.ids.find(({ isOwn }) => isOwn === true);
-  if (own === undefined || remoteId === null || plain(String(remoteId)) === plain(String(own.id))) return null;
+  if (own === undefined || remoteId === null || isAlike(String(remoteId), String(own.id))) return null;
   return { name: own.name, sent: String(own.id), shown: String(remoteId), formOnly: false };
 }
 
@@ -105,7 +105,7 @@ function repeatedKey(holders: readonly JsonValue[], keys: SentIdentity['keys']):
   for (const holder of holders) {
     for (const { name, value } of keys) {
       const shown = textOf(valueAt(holder, name));
-      if (shown !== null) return { name, sent: value, shown, formOnly: plain(shown) === plain(value) };
+      if (shown !== null) return { name, sent: value, shown, formOnly: isAlike(shown, value) };
     }
   }
   return null;
@@ -114,9 +114,7 @@ function repeatedKey(holders: readonly JsonValue[], keys: SentIdentity['keys']):
 function repeatsIds(holders: readonly JsonValue[], ids: SentIdentity['ids']): boolean {
   return (
     ids.length > 0 &&
-    ids.every(({ paths, id }) =>
-      valuesAt(holders, paths).some((value) => plain(textOf(value) ?? '') === plain(String(id))),
-    )
+    ids.every(({ paths, id }) => valuesAt(holders, paths).some((value) => isAlike(textOf(value) ?? '', String(id))))
   );
 }
 
@@ -134,6 +132,7 @@ function fieldDifference(holders: readonly JsonValue[], fields: SentIdentity['fi
 /** Whether two values are the same, apart from their form. */
 const IS_SAME: Record<SentField['as'], (sent: string, shown: string) => boolean> = {
   text: (sent, shown) => {
+    if (sent === shown) return true;
     const [a, b] = [words(sent), words(shown)];
     // A platform may cut off a long text.
     return a === b || (b.length >= CUT_LEAST && a.startsWith(b));
@@ -187,7 +186,7 @@ function idDifference(holders: readonly JsonValue[], ids: SentIdentity['ids']): 
       if (instead !== null) return instead;
       continue;
     }
-    if (shown.some((one) => plain(one) === plain(String(id)))) continue;
+    if (shown.some((one) => isAlike(one, String(id)))) continue;
     return { name, sent: String(id), shown: other, formOnly: false };
   }
   return null;
@@ -220,6 +219,11 @@ const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 
 function words(text: string): string {
   return plain(text).replace(/\s+/g, ' ');
+}
+
+/** True if two texts are equal except for capitals, surrounding spaces or the Unicode form. */
+function isAlike(one: string, other: string): boolean {
+  return one === other || plain(one) === plain(other);
 }
 
 function plain(text: string): string {

@@ -1,4 +1,3 @@
-import { kindOf } from '../../domain/delivery/operation.ts';
 import { ITEM_KINDS, type ItemKind, REF_ROLES, type RefRole } from '../../domain/item.ts';
 import type { ListableKind, SentWrite } from '../../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
@@ -18,50 +17,60 @@ export function keyNamesUnder(profile: Profile): KeyNames {
   return { product: namesOf('product'), material: namesOf('material') };
 }
 
-/** The forms of the bodies of each kind; null if the fields are the body. */
-type Templates = Record<ItemKind, RequestTemplate | null>;
-
-export function templatesUnder(profile: Profile): Templates {
-  return {
-    product: templateOf(profile, 'product'),
-    material: templateOf(profile, 'material'),
-    bom_item: templateOf(profile, 'bom_item'),
-  };
+/** What is read of the requests of a kind. */
+interface KindForm {
+  /** The form of the body; null if the fields are the body. */
+  template: RequestTemplate | null;
+  compared: readonly Omit<SentField, 'value'>[];
+  others: SentKind['others'];
 }
 
-/** The values of a committed write that its answer may repeat, which are read from its path and bytes. */
-export function sentIdentity(
-  { operation, path, body }: SentWrite,
-  { profile, keyNames, templates }: { profile: Profile; keyNames: KeyNames; templates: Templates },
-): SentIdentity {
-  const sent = bodyOf(body, profile, templates[kindOf(operation)]);
-  switch (operation) {
-    case 'product.create':
-      return { keys: keysIn(sent, keyNames.product), ids: [], ...contentOf('product', sent, profile) };
-    case 'material.create':
-      return { keys: keysIn(sent, keyNames.material), ids: [], ...contentOf('material', sent, profile) };
-    case 'material.update':
-      return {
-        keys: keysIn(sent, keyNames.material),
-        ids: [{ name: 'id', paths: profile.idPaths.material, id: idInPath(path), isOwn: true }],
-        ...contentOf('material', sent, profile),
-      };
-    case 'bom_item.create':
-      return { keys: [], ids: refsIn(sent, profile, templates.bom_item), ...contentOf('bom_item', sent, profile) };
-    case 'passport.init':
-    case 'passport.publish':
-    case 'passport.unpublish':
-      return {
-        keys: [],
-        ids: [{ name: 'product', paths: profile.publications.productIdPaths, id: idInPath(path) }],
-        fields: [],
-      };
-    // `import-answer.ts` matches the members of an import with the answer.
-    case 'product.import':
-    case 'product.update':
-    case 'bom_item.update':
-      return { keys: [], ids: [], fields: [] };
-  }
+/** Returns a function that reads the values that the answer to a committed write may repeat from its path and bytes. */
+export function sentIdentities(
+  profile: Profile,
+  keyNames = keyNamesUnder(profile),
+): (write: SentWrite) => SentIdentity {
+  const forms: Record<ItemKind, KindForm> = {
+    product: formUnder(profile, 'product'),
+    material: formUnder(profile, 'material'),
+    bom_item: formUnder(profile, 'bom_item'),
+  };
+  const created = (kind: ItemKind, { body }: SentWrite): SentIdentity => {
+    const { template, compared, others } = forms[kind];
+    const sent = bodyOf(body, profile, template);
+    const fields = compared.flatMap(({ name, as }): SentField[] => {
+      const value = Object.hasOwn(sent, name) ? sent[name] : undefined;
+      return value === undefined ? [] : [{ name, value, as }];
+    });
+    const keys = kind === 'bom_item' ? [] : keysIn(sent, keyNames[kind]);
+    const ids = kind === 'bom_item' ? refsIn(sent, profile, template) : [];
+    return { keys, ids, fields, kind: { name: kindWord(kind), sent, others } };
+  };
+  return (write) => {
+    switch (write.operation) {
+      case 'product.create':
+        return created('product', write);
+      case 'material.create':
+        return created('material', write);
+      case 'material.update': {
+        const own = { name: 'id', paths: profile.idPaths.material, id: idInPath(write.path), isOwn: true } as const;
+        return { ...created('material', write), ids: [own] };
+      }
+      case 'bom_item.create':
+        return created('bom_item', write);
+      case 'passport.init':
+      case 'passport.publish':
+      case 'passport.unpublish': {
+        const paths = profile.publications.productIdPaths;
+        return { keys: [], ids: [{ name: 'product', paths, id: idInPath(write.path) }], fields: [] };
+      }
+      // `import-answer.ts` matches the members of an import with the answer.
+      case 'product.import':
+      case 'product.update':
+      case 'bom_item.update':
+        return { keys: [], ids: [], fields: [] };
+    }
+  };
 }
 
 /**
@@ -69,7 +78,7 @@ export function sentIdentity(
  * other field a form of its own: a status of its own, a country by its name, a description as HTML. Such fields prove
  * nothing. A platform that shows another name, code, quantity or unit shows another item.
  */
-const COMPARED: Record<ItemKind, readonly (Omit<SentField, 'value'> & { name: string })[]> = {
+const COMPARED: Record<ItemKind, readonly Omit<SentField, 'value'>[]> = {
   product: [{ name: 'name', as: 'text' }],
   material: [
     { name: 'name', as: 'text' },
@@ -81,17 +90,9 @@ const COMPARED: Record<ItemKind, readonly (Omit<SentField, 'value'> & { name: st
   ],
 };
 
-function contentOf(
-  kind: ItemKind,
-  sent: JsonObject,
-  profile: Profile,
-): Pick<SentIdentity, 'fields'> & { kind: SentKind } {
-  const fields = COMPARED[kind].flatMap(({ name, as }): SentField[] => {
-    const wireName = wireNameOf(profile, kind, name);
-    const value = Object.hasOwn(sent, wireName) ? sent[wireName] : undefined;
-    return value === undefined ? [] : [{ name: wireName, value, as }];
-  });
-  return { fields, kind: { name: kindWord(kind), sent, others: othersUnder(profile, kind) } };
+function formUnder(profile: Profile, kind: ItemKind): KindForm {
+  const compared = COMPARED[kind].map(({ name, as }) => ({ name: wireNameOf(profile, kind, name), as }));
+  return { template: templateOf(profile, kind), compared, others: othersUnder(profile, kind) };
 }
 
 /** The fields that identify items of other kinds, and that no item of this kind has. */

@@ -32,9 +32,9 @@ const COLUMNS = `${itemColumns('i')}, i.due_at AS dueAt, r.sends, r.idempotency_
 /** Selects the deliveries of the items `i`. The caller adds the condition. */
 export const SELECT_DELIVERIES = `SELECT ${COLUMNS} FROM items i LEFT JOIN requests r ON r.id = i.request_id`;
 
-/** Selects the deliveries of a JSON list of items, without items that have no revision. */
+/** Selects the deliveries of a JSON list of items, in no order, without items that have no revision. */
 export const SELECT_LISTED_DELIVERIES = `SELECT ${COLUMNS} FROM json_each(+?) listed
-  CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id ORDER BY listed.key`;
+  CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id`;
 
 /** The columns that are needed to settle a delivery whose write was simply acknowledged. */
 export type SettleRow = Pick<

@@ -17,7 +17,11 @@ function storeMany(textOf: (size: number) => string): StoreMany {
   return (tx, rows) => {
     let at = 0;
     for (const { size, store } of statements) {
-      for (; rows.length - at >= size; at += size) store(tx).run(rows.slice(at, at + size).flat());
+      while (rows.length - at >= size) {
+        const values: Value[] = [];
+        for (const end = at + size; at < end; at += 1) for (const value of rows[at] ?? []) values.push(value);
+        store(tx).run(values);
+      }
     }
   };
 }

@@ -10,7 +10,7 @@ import {
 import { createCleanText } from '../../../src/api/answers/clean-text.ts';
 import { createWordReader } from '../../../src/api/answers/import-words.ts';
 import { ASKED_WAIT_MAX_MS } from '../../../src/api/answers/retry-after.ts';
-import { keyNamesUnder, sentIdentity, templatesUnder } from '../../../src/api/answers/sent-identity.ts';
+import { sentIdentities } from '../../../src/api/answers/sent-identity.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../../src/api/transport.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { SentWrite } from '../../../src/domain/ports/target.ts';
@@ -145,12 +145,7 @@ describe('an answer that repeats what was sent', () => {
     const expectation = {
       ...UPDATE,
       ...others,
-      sent: () =>
-        sentIdentity(committed, {
-          profile,
-          keyNames: keyNamesUnder(profile),
-          templates: templatesUnder(profile),
-        }),
+      sent: () => sentIdentities(profile)(committed),
     };
     return classified(200, JSON.stringify(shown), expectation);
   }

@@ -3,7 +3,7 @@ import { createClassifier } from '../../../src/api/answers/classify.ts';
 import { createCleanText } from '../../../src/api/answers/clean-text.ts';
 import { holdersOf } from '../../../src/api/answers/echo.ts';
 import { idInAddress, remoteIdIn } from '../../../src/api/answers/remote-id.ts';
-import { keyNamesUnder, sentIdentity, templatesUnder } from '../../../src/api/answers/sent-identity.ts';
+import { sentIdentities } from '../../../src/api/answers/sent-identity.ts';
 import { createEncoder } from '../../../src/api/encode.ts';
 import type { Write } from '../../../src/domain/ports/target.ts';
 import { Profile } from '../../../src/domain/profile.ts';
@@ -78,10 +78,9 @@ describe('the body of a write', () => {
   });
 
   it('what was sent is read from the body in its form', () => {
-    const tools = { profile: JSON_API, keyNames: keyNamesUnder(JSON_API), templates: templatesUnder(JSON_API) };
     const encoder = createEncoder(JSON_API);
     const sent = (write: Write) =>
-      sentIdentity({ ...encoder.encode(write), operation: write.operation, idempotencyKey: 'k' }, tools);
+      sentIdentities(JSON_API)({ ...encoder.encode(write), operation: write.operation, idempotencyKey: 'k' });
     const create = { operation: 'product.create', payload: { sku: 'A', name: 'N' }, refs: {}, remoteId: null } as const;
     expect(sent(create)).toMatchObject({
       keys: [{ name: 'sku', value: 'A' }],
@@ -202,13 +201,12 @@ describe('an id in an address', () => {
       body: '{"name": "Oak"}',
       idempotencyKey: 'k',
     } as const;
-    const tools = { profile, keyNames: keyNamesUnder(profile), templates: templatesUnder(profile) };
     const expectation = {
       needsId: false,
       idPaths: ['id'],
       idUrlPaths: ['url'],
       uniqueFields: [],
-      sent: () => sentIdentity(write, tools),
+      sent: () => sentIdentities(profile)(write),
     };
     const changed = (url: string) => {
       const body = JSON.stringify({ url });
