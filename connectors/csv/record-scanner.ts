@@ -1,6 +1,5 @@
 import { byteOrderMarksAt, withoutTextFormula } from '../../src/sdk/index.ts';
-import type { Dialect } from './schema.ts';
-import { SEPARATOR_LINE_MAX, separatorLineOf } from './separator-line.ts';
+import { type Dialect, SEPARATOR_LINE_MAX, separatorLineOf } from './schema.ts';
 
 /** Why a row could not be split into values. */
 export type Defect =

@@ -1,4 +1,15 @@
-import { defineFileConnector, type FileRequest, sourceFault } from '../../src/sdk/index.ts';
+import {
+  assertContent,
+  contentFault,
+  createPageBuffer,
+  defineFileConnector,
+  type FileRequest,
+  type OpenFile,
+  type Page,
+  type SourceRow,
+  sourceFault,
+} from '../../src/sdk/index.ts';
+import { byteOrderMarksAt, detectFormat, type JsonFormat, withoutByteOrderMark } from './detect-format.ts';
 import {
   formatDocumentPath,
   type ParentValue,
@@ -7,8 +18,11 @@ import {
   parseDocumentPath,
   recordPathOf,
 } from './document-path.ts';
-import { type JsonRequest, readJson } from './read.ts';
+import { DocumentScanner } from './document-scanner.ts';
+import { brokenRow, type Element, type ElementRules, elementRows, type SizedRow } from './element-row.ts';
+import { RecordSearch } from './record-search.ts';
 import { OPTIONS, type Options, STREAM_OPTIONS, type StreamOptions } from './schema.ts';
+import { measureValue } from './value-scanner.ts';
 
 /** JSON documents with a list of records in them, and NDJSON. */
 export const json = defineFileConnector({
@@ -60,4 +74,160 @@ function parentValuesOf(
     );
   });
   return Object.fromEntries(values);
+}
+
+interface JsonRequest {
+  format: 'auto' | JsonFormat;
+  /** The path to the list whose elements are read one by one. */
+  outer: readonly (string | number)[];
+  rules: ElementRules;
+  signal: AbortSignal;
+  /** See `FileRequest`. */
+  onNoRecords: (message: string) => void;
+}
+
+/** Reads the elements of one file. */
+async function* readJson(file: OpenFile, request: JsonRequest): AsyncGenerator<Page> {
+  const page = createPageBuffer();
+  const { maxRecordBytes } = request.rules;
+  let format = request.format;
+  let scanner: DocumentScanner | LineScanner | undefined;
+  let search: RecordSearch | null = new RecordSearch(file.name, request.outer, request.rules);
+  for await (const chunk of readBytes(file, request.signal)) {
+    if (scanner === undefined) {
+      if (format === 'auto') {
+        format = detectFormat({ file: file.name, head: chunk.bytes, atRoot: request.outer.length === 0 });
+      }
+      scanner =
+        format === 'ndjson'
+          ? new LineScanner({ file, maxRecordBytes })
+          : new DocumentScanner({ file, maxRecordBytes, steps: request.outer });
+    }
+    scanner.feed(chunk.bytes, chunk.final);
+    for (let element = scanner.next(); element !== null; element = scanner.next()) {
+      for (const { row, bytes } of rowsOf(element, request.rules, { format, search })) {
+        search = null;
+        if (!page.add(row, bytes)) continue;
+        request.signal.throwIfAborted();
+        yield page.take({ done: file.position(), total: file.bytes });
+      }
+    }
+  }
+  if (!page.empty) yield page.take({ done: file.position(), total: file.bytes });
+  if (search !== null) reportNoRecords(search, request);
+}
+
+function reportNoRecords(search: RecordSearch, { onNoRecords }: JsonRequest): void {
+  const none = search.explain();
+  if (none === null) return;
+  const { message, option, isFault } = none;
+  if (!isFault) {
+    onNoRecords(`${message} If there should be records, correct \`${option}\`.`);
+    return;
+  }
+  throw sourceFault(message, {
+    suggestion: `Correct \`${option}\`, or check whether this is the right file. Upper and lower case are different.`,
+  });
+}
+
+async function* readBytes(file: OpenFile, signal: AbortSignal): AsyncGenerator<{ bytes: Buffer; final: boolean }> {
+  let isFirst = true;
+  for await (const chunk of file.chunks(signal)) {
+    if (isFirst) assertJson(file.name, chunk);
+    yield { bytes: isFirst ? withoutByteOrderMark(chunk, file.name) : chunk, final: false };
+    isFirst = false;
+  }
+  yield { bytes: Buffer.alloc(0), final: true };
+}
+
+/** No JSON begins with a tag, which may be any text in other formats. */
+function assertJson(file: string, head: Buffer): void {
+  assertContent(file, head, { format: 'JSON', accepts: 'json' });
+  if (/^(?:ï»¿)?\s*</.test(head.toString('latin1', 0, 100))) throw contentFault(file, 'xml', 'JSON');
+}
+
+function* rowsOf(
+  element: Element,
+  rules: ElementRules,
+  { format, search }: { format: JsonRequest['format']; search: RecordSearch | null },
+): Generator<SizedRow> {
+  try {
+    yield* elementRows(element, rules, search);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    if (format !== 'ndjson') throw brokenDocument(element, error);
+    yield { row: brokenLine(element, error), bytes: element.bytes.length };
+  }
+}
+
+/** The row for a line that is not JSON. Only this line is lost. */
+function brokenLine({ place, bytes }: Element, error: SyntaxError): SourceRow {
+  return brokenRow(place, bytes.toString('utf8'), {
+    code: 'row.json',
+    message: `Line ${place.line ?? 0} is not valid JSON: ${error.message}.`,
+  });
+}
+
+/** The error for a document that is not JSON at one place. The rest of such a document cannot be trusted. */
+function brokenDocument({ place: { file, line, path } }: Element, error: SyntaxError): Error {
+  return sourceFault(
+    `${file ?? ''} is not valid JSON in ${path ?? ''}, which begins at line ${line ?? 0}: ${error.message}.`,
+    { suggestion: 'The rest of the file is not read. Export it again.', cause: error },
+  );
+}
+
+const LINE_FEED = 0x0a;
+const RAW_BYTES_MAX = 1_000;
+
+/**
+ * Cuts NDJSON into lines. At most one line, up to `maxRecordBytes`, and one chunk are in memory. Of a longer line only
+ * the beginning is reported, and the rest is skipped. Blank lines are not elements.
+ */
+class LineScanner {
+  private readonly file: OpenFile;
+  private readonly max: number;
+  private buffer: Buffer = Buffer.alloc(0);
+  private position = 0;
+  private line = 0;
+  private final = false;
+  private discarding = false;
+
+  constructor(options: { file: OpenFile; maxRecordBytes: number }) {
+    this.file = options.file;
+    this.max = options.maxRecordBytes;
+  }
+
+  feed(chunk: Buffer, final: boolean): void {
+    const rest = this.buffer.subarray(this.position);
+    this.buffer = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+    this.position = 0;
+    this.final = final;
+  }
+
+  /** The next line as an element, or null if more text is needed or there are no more lines. */
+  next(): Element | null {
+    while (this.position < this.buffer.length) {
+      const found = this.buffer.indexOf(LINE_FEED, this.position);
+      if (this.discarding) {
+        this.position = found === -1 ? this.buffer.length : found + 1;
+        this.discarding = found === -1;
+        continue;
+      }
+      const end = found === -1 ? this.buffer.length : found;
+      const tooLong = end - this.position > this.max;
+      if (found === -1 && !this.final && !tooLong) return null;
+      const whole = this.buffer.subarray(this.position + byteOrderMarksAt(this.buffer, this.position), end);
+      const bytes = tooLong ? Buffer.from(whole.subarray(0, RAW_BYTES_MAX)) : whole;
+      this.position = found === -1 ? end : end + 1;
+      this.discarding = found === -1;
+      this.line++;
+      if (isBlank(bytes)) continue;
+      return { bytes, tooLong, ...measureValue(bytes), place: { file: this.file.name, line: this.line } };
+    }
+    return null;
+  }
+}
+
+function isBlank(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x0d || byte === 0x09);
 }

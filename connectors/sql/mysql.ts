@@ -4,14 +4,19 @@ import {
   type Column,
   type ColumnKind,
   type Connection,
+  codeOf,
+  createRowGatherer,
   type Dialect,
   type Explanation,
   hasTls,
+  jsonOf,
   type KeyValue,
+  LOST,
+  messageOf,
   selectWithLimit,
+  singleText,
+  textOf,
 } from './dialect.ts';
-import { codeOf, LOST, messageOf } from './faults.ts';
-import { createRowGatherer, jsonOf, singleText, textOf } from './found-rows.ts';
 import type { Options } from './schema.ts';
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;

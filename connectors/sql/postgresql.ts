@@ -4,13 +4,16 @@ import {
   type Column,
   type ColumnKind,
   type Connection,
+  codeOf,
+  createRowGatherer,
   type Dialect,
   type Explanation,
   hasTls,
+  jsonOf,
+  LOST,
+  messageOf,
   selectWithLimit,
 } from './dialect.ts';
-import { codeOf, LOST, messageOf } from './faults.ts';
-import { createRowGatherer, jsonOf } from './found-rows.ts';
 import type { Options } from './schema.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -12,8 +12,7 @@ import {
   sourceFault,
   withoutTextFormula,
 } from '../../src/sdk/index.ts';
-import type { Column } from './dialect.ts';
-import { bytesOf, jsonOf, textOf } from './found-rows.ts';
+import { bytesOf, type Column, jsonOf, textOf } from './dialect.ts';
 import type { Plan } from './plan.ts';
 import type { Session } from './session.ts';
 import { assertOneZone, type Cursor, cursorOf, earlierBy } from './watermark.ts';

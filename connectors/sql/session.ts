@@ -1,7 +1,13 @@
 import { sourceFault } from '../../src/sdk/index.ts';
-import type { Column, Connection, Dialect, Statement } from './dialect.ts';
-import { databaseFault, nameOf } from './faults.ts';
-import type { FoundRows } from './found-rows.ts';
+import {
+  type Column,
+  type Connection,
+  type Dialect,
+  databaseFault,
+  type FoundRows,
+  nameOf,
+  type Statement,
+} from './dialect.ts';
 import type { Options } from './schema.ts';
 
 /**

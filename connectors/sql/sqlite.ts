@@ -1,8 +1,16 @@
 import Database from 'better-sqlite3';
 import type { JsonValue } from '../../src/sdk/index.ts';
-import { type ColumnKind, type Connection, type Dialect, type KeyValue, selectWithLimit } from './dialect.ts';
-import { codeOf, messageOf } from './faults.ts';
-import { createRowGatherer, textOf } from './found-rows.ts';
+import {
+  type ColumnKind,
+  type Connection,
+  codeOf,
+  createRowGatherer,
+  type Dialect,
+  type KeyValue,
+  messageOf,
+  selectWithLimit,
+  textOf,
+} from './dialect.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const exact = (expression: string): string => expression;

@@ -3,14 +3,17 @@ import type { JsonValue } from '../../src/sdk/index.ts';
 import {
   type Column,
   type Connection,
+  codeOf,
+  createRowGatherer,
   type Dialect,
   type Explanation,
   hasTls,
   type KeyValue,
+  LOST,
+  messageOf,
   type Statement,
+  textOf,
 } from './dialect.ts';
-import { codeOf, LOST, messageOf } from './faults.ts';
-import { createRowGatherer, textOf } from './found-rows.ts';
 import type { Options } from './schema.ts';
 
 const quote = (name: string): string => `[${name.replaceAll(']', ']]')}]`;

@@ -1,15 +1,18 @@
 import type { KeyStore } from './access/keys.ts';
 import type { OperationName } from './api/endpoints.ts';
-import type { Operation } from './api/operation.ts';
+import { NOT_FOUND, NoBody, type Operation } from './api/operation.ts';
 import type { Collections } from './items/collection.ts';
+import { validate } from './items/fields.ts';
 import type { IdScheme } from './items/ids.ts';
 import { createListOperation } from './lists/paging.ts';
-import { createBomItemCreation } from './operations/bom-items.ts';
-import { createKeyRevocation } from './operations/key-revocation.ts';
-import { createMaterialCreation, createMaterialUpdate } from './operations/materials.ts';
+import {
+  createBomItemCreation,
+  createMaterialCreation,
+  createMaterialUpdate,
+  createProductCreation,
+} from './operations/items.ts';
 import { createPassportInit, createPassportPublication, createPassportWithdrawal } from './operations/passports.ts';
 import { createProductImport, type LateImports } from './operations/product-import.ts';
-import { createProductCreation } from './operations/products.ts';
 import { createReportCreation } from './operations/reports.ts';
 import { createPassportExport } from './pdf/passport-pdf.ts';
 import type { SandboxSettings } from './settings/settings.ts';
@@ -47,4 +50,35 @@ export function createOperations({
     'report.create': createReportCreation({ ...passport, reports }),
     'api_key.revoke': createKeyRevocation(keys, ids),
   };
+}
+
+/** POST /api/api-keys/{key_id}/revoke/. Revoking a revoked key changes nothing and is not an error. */
+function createKeyRevocation(keys: KeyStore, ids: IdScheme): Operation {
+  return {
+    accepts: NoBody,
+    naturalKey: ({ params }) => params['key_id'],
+    execute({ organizationId, params, body, now }) {
+      const parsed = validate(NoBody, body);
+      if (!parsed.ok) return parsed.error;
+      const id = ids.fromPath(params['key_id'] ?? '');
+      const key = id === null ? undefined : keys.revokeWithin(organizationId, id, now);
+      if (!key) return NOT_FOUND;
+      return {
+        status: 200,
+        body: {
+          id: key.id,
+          name: key.name,
+          prefix: key.prefix,
+          scopes: key.scopes,
+          status: 'revoked',
+          expires_at: isoOf(key.expiresAt),
+          revoked_at: isoOf(key.revokedAt),
+        },
+      };
+    },
+  };
+}
+
+function isoOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -28,8 +28,8 @@ export type {
   StreamReads,
   StreamTarget,
 } from './connector.ts';
-export { defineConnector, SDK_VERSION } from './connector.ts';
-export { sourceFault } from './faults.ts';
+export { defineConnector, SDK_VERSION, secret } from './connector.ts';
+export { installCommandOf, sourceFault } from './faults.ts';
 export type { FileConnectorDefinition, FileRequest } from './files/file-connector.ts';
 export { defineFileConnector } from './files/file-connector.ts';
 export { CHANGES_BY_DEFAULT } from './files/file-options.ts';
@@ -42,29 +42,31 @@ export { assertContent, contentFault, recogniseContent } from './files/recognise
 export type { SourceFile } from './files/source-file.ts';
 export type { MappingModule, MappingTools } from './mapping.ts';
 export { defineMapping } from './mapping.ts';
-export { installCommandOf } from './optional-package.ts';
 export type { PageBuffer } from './page-buffer.ts';
 export { createPageBuffer, PAGE_BYTES_MAX, PAGE_ROWS_MAX } from './page-buffer.ts';
-export { createRowNumbering } from './row-numbering.ts';
-export { secret } from './secret.ts';
-export type { CellProblem, SpreadsheetCell, SpreadsheetContext } from './spreadsheet/cell-value.ts';
-export { cellValue, unescapeCellText } from './spreadsheet/cell-value.ts';
-export { columnLettersOf, columnOfLetters } from './spreadsheet/column-letters.ts';
-export type { NumberFormat } from './spreadsheet/number-format.ts';
-export { builtInNumberFormat, PLAIN_NUMBER_FORMAT, parseNumberFormat } from './spreadsheet/number-format.ts';
+export type { CellProblem, NumberFormat, SpreadsheetCell, SpreadsheetContext } from './spreadsheet.ts';
+export {
+  builtInNumberFormat,
+  cellValue,
+  columnLettersOf,
+  columnOfLetters,
+  PLAIN_NUMBER_FORMAT,
+  parseNumberFormat,
+  unescapeCellText,
+} from './spreadsheet.ts';
 export type { FileDecoder } from './text-decoder.ts';
 export { byteOrderMarksAt, createFileDecoder, Encoding, isEncoding } from './text-decoder.ts';
 export type { NotANumber, TextRow } from './text-values.ts';
 export {
   createDecimalReader,
+  createRowNumbering,
   damagedFields,
   damageIssue,
   decimalIssue,
   encodingIssues,
   withoutTextFormula,
 } from './text-values.ts';
-export { isValuePath } from './xml/ancestor-values.ts';
-export { isRecordPath } from './xml/record-path.ts';
+export { isRecordPath, isValuePath } from './xml/record-path.ts';
 export { readXmlPages, readXmlRecords } from './xml/records.ts';
 export type { XmlRecord, XmlRecordOptions } from './xml/xml-record.ts';
 export { XML_FILE_OPTIONS, xmlListOf, xmlObjectOf, xmlObjectsOf, xmlTextOf } from './xml/xml-record.ts';

@@ -51,6 +51,17 @@ describe.each(connectors.map((connector): [string, Connector] => [connector.id, 
       }
     });
 
+    it('the table of the README names each file of the connector, and no other', () => {
+      const rows = readFileSync(join(folder, 'README.md'), 'utf8')
+        .split('\n')
+        .filter((line) => /^\| `[\w-]+\.ts`/.test(line));
+      const named = rows.flatMap((row) =>
+        [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, file]) => file),
+      );
+      const files = readdirSync(folder).filter((name) => name.endsWith('.ts'));
+      expect(new Set(named)).toEqual(new Set(files));
+    });
+
     it('each connector imports the SDK, its own folder, node: and declared packages only', () => {
       for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
         for (const specifier of importsOf(join(folder, file))) {

@@ -1,6 +1,5 @@
 import { RecordScanner } from '../../../connectors/csv/record-scanner.ts';
-import type { Dialect } from '../../../connectors/csv/schema.ts';
-import { separatorLineOf } from '../../../connectors/csv/separator-line.ts';
+import { type Dialect, separatorLineOf } from '../../../connectors/csv/schema.ts';
 import { type FoundHeader, firstRowOf, headerOf, type Table, unevenHeaderOf } from './csv-header.ts';
 
 /** The dialect of a delimited text, as options of the connector `csv`, and the evidence for it. */

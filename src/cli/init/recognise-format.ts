@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import { separatorLineOf } from '../../../connectors/csv/separator-line.ts';
+import { separatorLineOf } from '../../../connectors/csv/schema.ts';
 import { fault } from '../../domain/faults.ts';
 import { contentFault, recogniseContent } from '../../sdk/files/recognise.ts';
 import type { FileHead } from './file-head.ts';

@@ -2,9 +2,8 @@ import { err, ok, type Result } from '../../lib/result.ts';
 import type { Endpoint } from '../api/endpoints.ts';
 import { type Answer, refusal } from '../api/operation.ts';
 import type { RateLimit, RateLimitSettings } from '../settings/settings.ts';
-import type { KeyStore } from './keys.ts';
+import type { KeyStore, SessionStore } from './keys.ts';
 import { createThrottle } from './rate-limit.ts';
-import type { SessionStore } from './sessions.ts';
 
 /** The headers of a request that identify its sender. */
 export interface Credentials {

@@ -4,8 +4,7 @@ import type { OperationName } from '../api/endpoints.ts';
 import type { FaultRule, Faults, FaultUse } from '../faults/faults.ts';
 import { type Collection, present } from '../items/collection.ts';
 import type { Journal, SandboxEvent } from '../storage/journal.ts';
-import type { OrganizationStore, Plan } from '../storage/organizations.ts';
-import type { WriteCount, WriteCounts } from '../storage/write-counts.ts';
+import type { OrganizationStore, Plan, WriteCount, WriteCounts } from '../storage/storage.ts';
 
 /** The names of the kinds of resources in a snapshot. */
 type ResourceKind = 'products' | 'materials' | 'bomItems' | 'passports' | 'publications' | 'reports';

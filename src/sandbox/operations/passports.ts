@@ -9,10 +9,17 @@ import {
   textMember,
 } from '../api/operation.ts';
 import { type Collection, type Entity, type PassportCollections, present } from '../items/collection.ts';
-import { type Gates, missingFor } from '../items/gates.ts';
+import { validate } from '../items/fields.ts';
 import type { IdScheme } from '../items/ids.ts';
-import { nextState, type PassportAction, type PassportState, productIn, stateOf } from '../items/passports.ts';
-import { validate } from '../items/validation.ts';
+import {
+  type Gates,
+  missingFor,
+  nextState,
+  type PassportAction,
+  type PassportState,
+  productIn,
+  stateOf,
+} from '../items/passports.ts';
 
 /** The parts that the passport operations need besides the collections. */
 export interface PassportParts {

@@ -3,12 +3,11 @@ import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { type Answer, member, nginxPage, type Operation, refusal, textMember } from '../api/operation.ts';
 import type { Collection } from '../items/collection.ts';
-import { list } from '../items/fields.ts';
+import { list, validate } from '../items/fields.ts';
 import type { ResourceId } from '../items/ids.ts';
-import { validate } from '../items/validation.ts';
 import type { ImportSettings } from '../settings/settings.ts';
 import type { Writing } from '../storage/storage.ts';
-import { ProductCreation, UNSET_PRODUCT } from './products.ts';
+import { ProductCreation, UNSET_PRODUCT } from './items.ts';
 
 const NOTHING_STORED: StoredRows = { ids: new Map(), written: [] };
 

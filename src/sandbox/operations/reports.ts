@@ -2,10 +2,8 @@ import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
 import { type Answer, type Operation, textMember } from '../api/operation.ts';
 import { present } from '../items/collection.ts';
-import { choice, text } from '../items/fields.ts';
-import { missingFor } from '../items/gates.ts';
-import { stateOf } from '../items/passports.ts';
-import { validate } from '../items/validation.ts';
+import { choice, text, validate } from '../items/fields.ts';
+import { missingFor, stateOf } from '../items/passports.ts';
 import { materialNamed, type PassportParts } from './passports.ts';
 
 const ReportCreation = z.strictObject({

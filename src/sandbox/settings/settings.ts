@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { OPERATION_NAMES } from '../api/endpoints.ts';
 import { FaultRule } from '../faults/faults.ts';
-import { Gates } from '../items/gates.ts';
-import { Duplicates } from '../items/validation.ts';
+import { Duplicates } from '../items/fields.ts';
+import { Gates } from '../items/passports.ts';
 import { LIE_NAMES, LIES } from '../lies/lies.ts';
 
 /** The behaviour of the bulk import, which the document does not define. */

@@ -5,10 +5,8 @@ import type { Logger } from '../../lib/logging/logging.ts';
 import { sourceFault } from '../faults.ts';
 import type { FileStream } from './file-options.ts';
 import type { FileStore } from './file-store.ts';
-import { matchingFiles } from './find-files.ts';
-import { matchesSegments } from './glob.ts';
-import type { Location } from './location.ts';
-import { semaphoresOf } from './ready-files.ts';
+import { matchingFiles, semaphoresOf } from './find-files.ts';
+import { type Location, matchesSegments } from './location.ts';
 import type { SourceFile } from './source-file.ts';
 
 /** The files that a stream has read to the end, in this run or before. */

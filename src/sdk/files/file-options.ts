@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../secret.ts';
+import { secret } from '../connector.ts';
 
 const GIGABYTE = 1_000_000_000;
 

@@ -3,14 +3,13 @@ import { sourceFault } from '../faults.ts';
 import type { SizedPage } from '../page-buffer.ts';
 import { acknowledgeFiles, assertSettings, type StreamRead } from './acknowledge-files.ts';
 import type { FileSource, FileStream } from './file-options.ts';
-import type { FileStore } from './file-store.ts';
+import type { FileServer, FileStore } from './file-store.ts';
+import { findReady, isSkipped, type ReadyFiles } from './find-files.ts';
 import { createLocalStore } from './local-store.ts';
 import { type Location, locate, type ServerAddress } from './location.ts';
 import type { OpenFile } from './open-file.ts';
 import { openParts } from './open-parts.ts';
-import { findReady, isSkipped, type ReadyFiles } from './ready-files.ts';
 import { createRemoteStore } from './remote-store.ts';
-import type { FileServer } from './servers/file-server.ts';
 import { type SourceFile, timeOf } from './source-file.ts';
 import { createTemporaryFiles, type TemporaryFiles } from './temporary-files.ts';
 

@@ -1,9 +1,10 @@
 import { dirname, posix } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { sourceFault } from '../faults.ts';
+import type { FileStream } from './file-options.ts';
 import type { Entry, FileStore } from './file-store.ts';
-import { filterOf } from './glob.ts';
 import { createLocalStore } from './local-store.ts';
-import { type Location, locate } from './location.ts';
+import { filterOf, type Location, locate } from './location.ts';
 import { type SourceFile, timeOf } from './source-file.ts';
 
 export interface FileQuery {
@@ -78,7 +79,7 @@ function fileFrom(location: Location, name: string, { bytes, version, within }: 
   return within === undefined ? file : { ...file, within };
 }
 
-export function nothingFound(location: Location): Error {
+function nothingFound(location: Location): Error {
   const { pattern, folder, server } = location;
   if (location.isPattern) {
     const where = server === null ? ` (looked in ${folder})` : '';
@@ -97,7 +98,7 @@ export function nothingFound(location: Location): Error {
 }
 
 /** The folder that a file stands in. */
-export function folderOf(location: Location, path: string): string {
+function folderOf(location: Location, path: string): string {
   if (location.server === null) return dirname(path);
   const folder = posix.dirname(path);
   // The keys of a bucket begin without a folder, so their top folder is the empty text.
@@ -118,7 +119,139 @@ export function formatFiles(files: readonly SourceFile[]): string {
   return `${count}, ${size}`;
 }
 
-export function newer(a: SourceFile, b: SourceFile): SourceFile {
+function newer(a: SourceFile, b: SourceFile): SourceFile {
   // Files come in the order of their names, so for equal times the later name is used.
   return timeOf(a.version) > timeOf(b.version) ? a : b;
+}
+
+/** A file that matches but must not be read yet. The reason is a sentence without its subject and its full stop. */
+interface Unready {
+  file: SourceFile;
+  why: string;
+}
+
+/** The files that a stream has to read now. */
+export interface ReadyFiles {
+  /** The files to read, in the order of their names. A read of changes sorts them by their times. */
+  files: SourceFile[];
+  /** Older files that `latest` does not read. They are archived or deleted with the file that is read. */
+  outdated: SourceFile[];
+  /** Why there is nothing to read, as an error that can be thrown; null if there is a file to read. */
+  absent: Error | null;
+  /** Why files are left out this time: full sentences. */
+  waiting: string[];
+}
+
+interface ReadyQuery {
+  store: FileStore;
+  location: Location;
+  stream: FileStream;
+}
+
+/** Finds the files of a stream that can be read: those that are complete according to semaphores and a second check. */
+export async function findReady({ store, location, stream }: ReadyQuery, signal: AbortSignal): Promise<ReadyFiles> {
+  const found = await matchingFiles(store, location, signal);
+  if (found.length === 0 && isSkipped(stream)) await assertFolder({ store, location, stream }, signal);
+  const matching = found.filter(({ path }) => stream.done === undefined || !path.endsWith(stream.done));
+  const unready = [
+    ...(await changing(matching, { store, location, stream }, signal)),
+    ...(await withoutSemaphore(matching, { store, location, stream }, signal)),
+  ];
+  const isReady = (file: SourceFile) => unready.every((one) => one.file.path !== file.path);
+  const waiting = unready.map(({ file, why }) => `${file.label} is not read yet: ${why}.`);
+  const ready = select(matching, isReady, stream);
+  const absent = matching.length === 0 ? nothingFound(location) : ready.files.length > 0 ? null : notReady(waiting);
+  return { ...ready, absent, waiting };
+}
+
+/** True if a pull without a file to read is no failure. */
+export function isSkipped({ absent, done, after }: FileStream): boolean {
+  return (absent ?? (done !== undefined || after !== 'keep' ? 'skip' : 'fail')) === 'skip';
+}
+
+/**
+ * Throws if the folder is missing. This does not mean that there are no new files, because a disk may not be mounted.
+ */
+async function assertFolder({ store, location }: ReadyQuery, signal: AbortSignal): Promise<void> {
+  if (location.isPattern || location.server?.scheme === 'https' || location.server?.scheme === 'http') return;
+  const folder = folderOf(location, location.pathOf(location.segments[0] ?? ''));
+  await store.list(folder, { prefix: '', kind: 'file', matches: () => false }, signal);
+}
+
+/**
+ * A snapshot of all files needs every file: without one of them, its records would count as missing. Files of changes
+ * are read up to the first one that is not ready, because changes have to be applied in their order.
+ */
+function select(
+  matching: readonly SourceFile[],
+  isReady: (file: SourceFile) => boolean,
+  { files, contents }: FileStream,
+): Pick<ReadyFiles, 'files' | 'outdated'> {
+  const ready = matching.filter(isReady);
+  if (ready.length === 0) return { files: [], outdated: [] };
+  if (files === 'latest') {
+    const latest = ready.reduce(newer);
+    const outdated = ready.filter((file) => file !== latest && timeOf(file.version) <= timeOf(latest.version));
+    return { files: [latest], outdated };
+  }
+  const blocking = matching.filter((file) => !isReady(file));
+  if (contents === 'snapshot') return { files: blocking.length === 0 ? ready : [], outdated: [] };
+  const before = (file: SourceFile) => blocking.every((one) => timeOf(file.version) < timeOf(one.version));
+  return { files: ready.filter(before), outdated: [] };
+}
+
+/** Files whose size or time changes between two checks, because another program still writes them. */
+async function changing(
+  files: readonly SourceFile[],
+  { store, location, stream }: ReadyQuery,
+  signal: AbortSignal,
+): Promise<Unready[]> {
+  if (stream.stableMs === 0 || files.length === 0) return [];
+  await delay(stream.stableMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+  const later = new Map((await matchingFiles(store, location, signal)).map((file) => [file.path, file.version]));
+  return files
+    .filter((file) => later.get(file.path) !== file.version)
+    .map((file) => ({ file, why: `it has changed within ${stream.stableMs} ms, so it may still be written` }));
+}
+
+async function withoutSemaphore(
+  files: readonly SourceFile[],
+  { store, location, stream: { done } }: ReadyQuery,
+  signal: AbortSignal,
+): Promise<Unready[]> {
+  if (done === undefined || files.length === 0) return [];
+  const semaphores = await semaphoresOf(files, { store, location, done }, signal);
+  return files.flatMap((file) => {
+    const semaphore = semaphores.get(file.path);
+    if (semaphore === undefined) return [{ file, why: `its semaphore ${file.name}${done} is not there` }];
+    if (timeOf(semaphore.version) >= timeOf(file.version)) return [];
+    return [{ file, why: `its semaphore ${file.name}${done} is older than the file` }];
+  });
+}
+
+/** The existing semaphores, by the paths of their files. */
+export async function semaphoresOf(
+  files: readonly SourceFile[],
+  { store, location, done }: Pick<ReadyQuery, 'store' | 'location'> & { done: string },
+  signal: AbortSignal,
+): Promise<Map<string, SourceFile>> {
+  const found = new Map<string, SourceFile>();
+  const folders = Map.groupBy(files, ({ path }) => folderOf(location, path));
+  for (const [folder, inFolder] of folders) {
+    const wanted = new Map(inFolder.map((file) => [`${file.name.split('/').at(-1) ?? ''}${done}`, file]));
+    const filter = { prefix: '', kind: 'file' as const, matches: (name: string) => wanted.has(name) };
+    for (const { name, kind, ...entry } of await store.list(folder, filter, signal)) {
+      const file = wanted.get(name);
+      if (file === undefined || kind !== 'file') continue;
+      const path = file.path + done;
+      found.set(file.path, { ...entry, path, label: location.label(path), name: file.name + done });
+    }
+  }
+  return found;
+}
+
+function notReady(waiting: readonly string[]): Error {
+  return sourceFault(waiting.slice(0, 3).join(' '), {
+    suggestion: 'Pull again when the export is complete. With `absent: skip` a pull without a file does not fail.',
+  });
 }

@@ -8,8 +8,15 @@ import { syncFolder } from '../../lib/files/sync-folder.ts';
 import { sourceFault } from '../faults.ts';
 import type { Entry, FileStore } from './file-store.ts';
 import type { Location } from './location.ts';
-import { localVersionOf, type SourceFile, statOf, unreadableFault } from './source-file.ts';
-import { assertWithin, isWithin, outsideFault } from './within.ts';
+import {
+  assertWithin,
+  isWithin,
+  localVersionOf,
+  outsideFault,
+  type SourceFile,
+  statOf,
+  unreadableFault,
+} from './source-file.ts';
 
 /** The file store for the folders of this machine. */
 export function createLocalStore(location: Pick<Location, 'pattern' | 'folder' | 'isPattern'>): FileStore {

@@ -3,13 +3,10 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { sourceFault } from '../faults.ts';
 import type { Unpacking } from './file-options.ts';
-import { gunzipped, unzipped } from './inflated.ts';
-import type { OpenFile } from './open-file.ts';
-import type { SourceFile } from './source-file.ts';
-import { openStored, type StoredFile } from './stored-file.ts';
+import { type OpenFile, openStored, type StoredFile } from './open-file.ts';
+import { pathOfOpen, type SourceFile } from './source-file.ts';
 import type { TemporaryFile, TemporaryFiles } from './temporary-files.ts';
-import { pathOfOpen } from './within.ts';
-import { openZip } from './zip-entries.ts';
+import { gunzipped, openZip, unzipped } from './unpack.ts';
 
 interface UnpackOptions {
   /** The pattern for the entries of an archive that are read. */

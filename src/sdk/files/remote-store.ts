@@ -1,9 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { sourceFault } from '../faults.ts';
 import type { Downloads } from './file-options.ts';
-import type { Entry, FileStore, LocalCopy } from './file-store.ts';
+import type { Entry, FileServer, FileStore, LocalCopy } from './file-store.ts';
 import type { Location } from './location.ts';
-import type { FileServer } from './servers/file-server.ts';
 import { changedFault, changeOf, localVersionOf, type SourceFile } from './source-file.ts';
 import type { TemporaryFiles } from './temporary-files.ts';
 

@@ -1,4 +1,6 @@
+import { appendFile, rename, truncate, writeFile } from 'node:fs/promises';
 import type { JsonObject } from '../../lib/json.ts';
+import type { Connector } from '../connector.ts';
 
 /** The config of a source with one stream. */
 export interface Settings {
@@ -53,4 +55,25 @@ export interface ConnectorFixtures {
   large: (rows: number, folder: string) => Promise<LargeSource>;
   /** The values of secret options in the settings above. */
   secrets?: readonly string[];
+}
+
+/** One check of the contract of a connector. */
+export interface ConnectorCheck {
+  /** A sentence about the connector, such as `reads the same rows again`. */
+  name: string;
+  /** Resolves if the sentence is true of the connector. Otherwise rejects with an error that describes the problem. */
+  run: () => Promise<void>;
+}
+
+/** Makes some of the checks for a connector. */
+export type CheckMaker = (connector: Connector, fixtures: ConnectorFixtures) => ConnectorCheck[];
+
+/** Damages that can happen to a file while it is read, for the fixtures of connectors that read files. */
+export function fileDamages(path: string): Damage[] {
+  return [
+    { about: 'the file is cut short', now: () => truncate(path, 10) },
+    { about: 'the file grows', now: () => appendFile(path, '\n') },
+    { about: 'the file is overwritten', now: () => writeFile(path, '') },
+    { about: 'the file is renamed', now: () => rename(path, `${path}.old`) },
+  ];
 }

@@ -1,5 +1,5 @@
 // Everything that the author of a connector imports to test it.
-export type { ConnectorCheck } from './check.ts';
+
 export { connectorChecks } from './connector-checks.ts';
-export { fileDamages } from './file-damages.ts';
-export type { ConnectorFixtures, Damage, LargeSource, Sample, Settings } from './fixtures.ts';
+export type { ConnectorCheck, ConnectorFixtures, Damage, LargeSource, Sample, Settings } from './fixtures.ts';
+export { fileDamages } from './fixtures.ts';

@@ -144,3 +144,116 @@ export function isBlank(text: string): boolean {
   }
   return true;
 }
+
+/** At most this many names are remembered, because a file could have as many names as elements. */
+const REMEMBERED_MAX = 10_000;
+
+/**
+ * Makes the names of a row from the names of elements and attributes. Returns the same string object for the same name,
+ * so that a look-up by name is fast.
+ *
+ * @param prefixes whether `g:name` stays or becomes `name`
+ */
+export function createNames(prefixes: 'strip' | 'keep') {
+  const local = (raw: string): string => {
+    const colon = prefixes === 'strip' ? raw.indexOf(':') : -1;
+    return unique(colon === -1 ? raw : raw.slice(colon + 1));
+  };
+  return {
+    element: remembered(local),
+    /** The name with `@` before it; null for a declaration of a namespace. */
+    attribute: remembered((raw) => (raw === 'xmlns' || raw.startsWith('xmlns:') ? null : unique(`@${local(raw)}`))),
+  };
+}
+
+export type Names = ReturnType<typeof createNames>;
+
+interface Remembered<Name> {
+  raw: string;
+  made: Name;
+  /** The name that came after this name the last time. */
+  next: Remembered<Name> | undefined;
+}
+
+/**
+ * Remembers the results of `make`. Elements mostly follow each other in the same order, so the name that came next the
+ * last time is compared first. This takes less time than a look-up.
+ */
+function remembered<Name>(make: (raw: string) => Name): (raw: string) => Name {
+  const names = new Map<string, Remembered<Name>>();
+  let last: Remembered<Name> | undefined;
+  return (raw) => {
+    const guess = last?.next;
+    if (guess?.raw === raw) {
+      last = guess;
+      return guess.made;
+    }
+    let found = names.get(raw);
+    if (found === undefined) {
+      if (names.size >= REMEMBERED_MAX) names.clear();
+      const key = unique(raw);
+      found = { raw: key, made: make(key), next: undefined };
+      names.set(key, found);
+    }
+    if (last !== undefined) last.next = found;
+    last = found;
+    return found.made;
+  };
+}
+
+/**
+ * The name in the form in which V8 stores property keys. So the piece of the file from which the name was cut need not
+ * stay in memory.
+ */
+function unique(name: string): string {
+  return Object.keys({ [name]: true })[0] ?? name;
+}
+
+/** The longest text. The parser keeps a text in memory until the text ends, even if it belongs to no record. */
+const TEXT_CHARACTERS_MAX = 16 * 1024 * 1024;
+
+/**
+ * Notices when a parser collects too much text. It counts the characters that the parser got between two of its events.
+ */
+export class TextBounds {
+  /** The longest text, comment or attribute. */
+  readonly max: number;
+  /** How many characters the texts of entities had in the whole document. */
+  expanded = 0;
+  private events = 0;
+  private eventsBefore = 0;
+  private quiet = 0;
+  private expandedSince = 0;
+  private expandedAt = -1;
+
+  constructor(maxRecordBytes: number) {
+    this.max = Math.max(TEXT_CHARACTERS_MAX, maxRecordBytes);
+  }
+
+  /** Call it at each event of the parser. */
+  event(): void {
+    this.events++;
+  }
+
+  /**
+   * Call it after the parser got a piece, with its number of characters. Returns true if the parser has collected too
+   * many.
+   */
+  fed(characters: number): boolean {
+    this.quiet = this.events === this.eventsBefore ? this.quiet + characters : 0;
+    this.eventsBefore = this.events;
+    return this.quiet > this.max;
+  }
+
+  /**
+   * Call it for each expanded entity, with its number of characters. Returns true if the entities of one text have too
+   * many.
+   */
+  expand(characters: number): boolean {
+    if (this.expandedAt !== this.events) this.expandedSince = 0;
+    this.expandedAt = this.events;
+    this.expandedSince += characters;
+    this.expanded += characters;
+    return this.expandedSince > this.max;
+  }
+}

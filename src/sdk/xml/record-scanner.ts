@@ -4,22 +4,27 @@ import type { Place } from '../../domain/place.ts';
 import type { IssueCode } from '../../domain/words/issues.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../faults.ts';
-import { AncestorValues, VALUE_CHARACTERS_MAX } from './ancestor-values.ts';
 import {
   addAttribute,
   addChild,
   addText,
   createElement,
+  createNames,
   type Element,
   type ElementRules,
+  type Names,
   resetElement,
+  TextBounds,
   valueOf,
 } from './element.ts';
-import { createEntities } from './entities.ts';
-import { createNames, type Names } from './names.ts';
-import { describeMalformed } from './not-xml.ts';
-import { createPathMatcher, PathProgress, type PathState } from './record-path.ts';
-import { TextBounds } from './text-bounds.ts';
+import { createEntities, describeMalformed } from './entities.ts';
+import {
+  AncestorValues,
+  createPathMatcher,
+  PathProgress,
+  type PathState,
+  VALUE_CHARACTERS_MAX,
+} from './record-path.ts';
 import { encodingIssues, partialFields, takenIssue, type XmlRecord, type XmlRecordOptions } from './xml-record.ts';
 
 /** How deeply elements may be nested, in the whole document and in a record. */

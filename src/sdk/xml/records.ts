@@ -4,7 +4,7 @@ import { sourceFault } from '../faults.ts';
 import type { OpenFile } from '../files/open-file.ts';
 import { createPageBuffer } from '../page-buffer.ts';
 import { createFileDecoder, type FileDecoder } from '../text-decoder.ts';
-import { assertXml } from './not-xml.ts';
+import { assertXml } from './entities.ts';
 import { RecordScanner } from './record-scanner.ts';
 import type { XmlRecord, XmlRecordOptions } from './xml-record.ts';
 

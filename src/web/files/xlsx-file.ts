@@ -3,7 +3,7 @@ import { escapeUTF8 } from 'entities/escape';
 import { ZipFile } from 'yazl';
 import { CELL_CHARACTERS_MAX, cellText } from '../../daemon/uploads/plan-corrections.ts';
 import { type JsonObject, memberOf } from '../../lib/json.ts';
-import { columnLettersOf } from '../../sdk/spreadsheet/column-letters.ts';
+import { columnLettersOf } from '../../sdk/spreadsheet.ts';
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';

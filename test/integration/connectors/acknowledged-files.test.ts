@@ -7,9 +7,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { FILE_STREAM } from '../../../src/sdk/files/file-options.ts';
 import type { FileStore } from '../../../src/sdk/files/file-store.ts';
+import { findReady } from '../../../src/sdk/files/find-files.ts';
 import { createLocalStore } from '../../../src/sdk/files/local-store.ts';
 import { type Location, locate } from '../../../src/sdk/files/location.ts';
-import { findReady } from '../../../src/sdk/files/ready-files.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
 import { type FileWorld, openFileWorld } from '../../support/worlds/file-world.ts';
 

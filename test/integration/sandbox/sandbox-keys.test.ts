@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { SessionRequest } from '../../../src/sandbox/access/sessions.ts';
+import type { SessionRequest } from '../../../src/sandbox/access/keys.ts';
 import { type RunningSandbox, startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRowGatherer } from '../../../connectors/sql/found-rows.ts';
+import { createRowGatherer } from '../../../connectors/sql/dialect.ts';
 
 describe('the rows of an answer', () => {
   it('the rows of an answer are kept up to a size, two in any case, and later rows are not read', () => {

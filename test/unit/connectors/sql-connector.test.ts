@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { singleText } from '../../../connectors/sql/found-rows.ts';
+import { singleText } from '../../../connectors/sql/dialect.ts';
 import { sql } from '../../../connectors/sql/index.ts';
 import { earlierBy } from '../../../connectors/sql/watermark.ts';
 import type { JsonValue } from '../../../src/sdk/index.ts';

@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createCollection } from '../../../src/sandbox/items/collection.ts';
+import { createCollection, createMemoryCollection } from '../../../src/sandbox/items/collection.ts';
 import { createIdScheme } from '../../../src/sandbox/items/ids.ts';
-import { createMemoryCollection } from '../../../src/sandbox/items/memory-collection.ts';
 import { openDatabase } from '../../../src/sandbox/storage/database.ts';
 import { createIdempotencyRecords, createMemoryIdempotencyRecords } from '../../../src/sandbox/storage/idempotency.ts';
-import { createOrganizationStore } from '../../../src/sandbox/storage/organizations.ts';
-import { createMemoryWriteCounts, createWriteCounts } from '../../../src/sandbox/storage/write-counts.ts';
+import {
+  createMemoryWriteCounts,
+  createOrganizationStore,
+  createWriteCounts,
+} from '../../../src/sandbox/storage/storage.ts';
 
 const ids = createIdScheme('numeric');
 const COLUMNS = ['code', 'uncoded_name'];

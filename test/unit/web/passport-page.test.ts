@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { drawPassport } from '../../../src/sandbox/pdf/passport-page.ts';
+import { drawPassport } from '../../../src/sandbox/pdf/passport-pdf.ts';
 import { readPdf } from '../../support/browser/read-pdf.ts';
 
 const AT = new Date('2026-01-02T03:04:05Z');

@@ -3,10 +3,9 @@ import { finished } from 'node:stream/promises';
 import { Client, type FileInfo, FTPError } from 'basic-ftp';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Access } from '../file-options.ts';
-import type { Entry } from '../file-store.ts';
+import { createSink, type Entry, type FileServer } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { versionOf } from '../source-file.ts';
-import { createSink, type FileServer } from './file-server.ts';
 import { createKeptConnection } from './kept-connection.ts';
 import { createServerFaults } from './server-faults.ts';
 

@@ -1,10 +1,9 @@
 import { pipeline } from 'node:stream/promises';
 import { sourceFault } from '../../faults.ts';
 import type { Access } from '../file-options.ts';
-import type { Entry } from '../file-store.ts';
+import { createSink, type Entry, type FileServer } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { changedFault, changeOf, versionOf } from '../source-file.ts';
-import { createSink, type FileServer } from './file-server.ts';
 import { createHttpClient, type HttpAnswer, headerSize, headerTime } from './http-client.ts';
 import { createServerFaults } from './server-faults.ts';
 

@@ -7,10 +7,9 @@ import SftpClient from 'ssh2-sftp-client';
 import { Fault, systemCodeOf } from '../../../lib/errors.ts';
 import { sourceFault } from '../../faults.ts';
 import type { Access } from '../file-options.ts';
-import type { Entry } from '../file-store.ts';
+import type { Entry, FileServer } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { versionOf } from '../source-file.ts';
-import type { FileServer } from './file-server.ts';
 import { createKeptConnection } from './kept-connection.ts';
 import { createServerFaults } from './server-faults.ts';
 
