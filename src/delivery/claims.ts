@@ -2,7 +2,7 @@ import { isLedgerFault } from '../domain/faults.ts';
 import type { ClaimedRequest, NewClaim } from '../domain/ports/claim.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Admitted } from './admission/admission.ts';
+import type { Admission, Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import type { DeliveryWindow } from './delivery-window.ts';
@@ -16,6 +16,7 @@ interface Claimed {
 
 interface ClaimsOptions {
   ledger: DeliveryLedger;
+  admission: Pick<Admission, 'end' | 'freeSlot'>;
   health: ApiHealth;
   window: DeliveryWindow;
   bulk: BulkImports;
@@ -28,15 +29,15 @@ const AGAIN_MS = 1000;
 
 /** Claims the admitted deliveries, and gives back those that cannot be claimed. */
 export function createClaims(options: ClaimsOptions) {
-  const { ledger, health, window, bulk, deadLetter, clock } = options;
+  const { ledger, admission, health, window, bulk, deadLetter, clock } = options;
   let trouble: Error | null = null;
 
-  /** Gives back the slot of an admitted request that is not sent. */
-  function giveBack({ deliveries, slot, end }: Admitted): void {
-    slot.free();
-    end();
-    bulk.giveBack(deliveries);
-    health.unused(clock.ticks() - slot.begunAt);
+  /** Gives back all that an admitted request holds, because it is not sent. */
+  function giveBack(admitted: Admitted): void {
+    admission.freeSlot(admitted);
+    admission.end(admitted);
+    bulk.giveBack(admitted.deliveries);
+    health.unused(clock.ticks() - admitted.begunAt);
   }
 
   /**

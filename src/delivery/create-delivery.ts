@@ -116,7 +116,7 @@ export function createDelivery(options: DeliveryOptions) {
   const probe = createScopeProbe({ authorization: health, ledger });
   const admission = createAdmission({ ...parts, window, probe, alone: createLoneWrites(parts), paused });
   const deadLetter = createDeadLetter(options);
-  const claims = createClaims({ ...parts, window, deadLetter });
+  const claims = createClaims({ ...parts, window, admission, deadLetter });
   const path = createDeliveryPath({ ...parts, readable, window, dispatcher, admission, claims, deadLetter });
   const beside = { unconfirmed, contact, recheck, passports, failedJobs };
   const engine = createEngine({ ...parts, ...beside, window, dispatcher, claims, path, suspended });

@@ -84,7 +84,7 @@ export function createDeliveryPath(options: DeliveryPathOptions) {
       const settled = settling.settle(answered);
       // A slot is freed only when its answer is on the way to the ledger. The next claims are then committed together with that
       // answer, or after it. So the ledger never shows more deliveries as being sent than there are slots, whenever the process dies.
-      for (const { slot } of answered) slot.free();
+      for (const { from } of answered) admission.freeSlot(from);
       wakes.admission.wake();
       await settled;
     }
@@ -105,14 +105,14 @@ export function createDeliveryPath(options: DeliveryPathOptions) {
       const [first] = request.members;
       const memberAccess = first?.operation;
       const answer = { outcome, access: request.operation, memberAccess, subject: first?.id ?? null, advisedRate };
-      const latencyMs = clock.ticks() - from.slot.begunAt;
+      const latencyMs = clock.ticks() - from.begunAt;
       health.observe(denial === undefined ? answer : { ...answer, denial }, latencyMs);
-      from.end();
+      admission.end(from);
       bulk.answered(request, outcome);
       emit({ type: 'request', operation: request.operation, outcome: outcome.kind, retry: request.sends > 1 });
       const forbidden = denial === 'request';
       const times = { sentAt, answeredAt: clock.now() };
-      answers.add({ request, outcome, latencyMs: sent.latencyMs, times, forbidden, slot: from.slot });
+      answers.add({ request, outcome, latencyMs: sent.latencyMs, times, forbidden, from });
     } catch (error) {
       const abandoned = settling.abandon(request, error);
       // As after an answer, the slot is freed when the outcome is on its way to the ledger.

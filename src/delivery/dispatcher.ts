@@ -84,26 +84,23 @@ export function createDispatcher(options: DispatcherOptions) {
     }
   }
 
-  async function fillShare(share: Share): Promise<number> {
-    let count = 0;
+  async function fillShare(share: Share): Promise<void> {
     for (;;) {
       const limit = window.placesFor(share.name);
-      if (limit < ROOM_MIN) break;
+      if (limit < ROOM_MIN) return;
       const work = suspended();
       const operations = [...work.operations, ...share.leavesOut];
       const due = await ledger.dueDeliveries({ afterId: share.afterId, limit, suspended: { ...work, operations } });
       const fresh = due.filter(({ id }) => window.stageOf(id) === 'due');
       if (fresh.length > 0) await enqueue(fresh);
-      count += fresh.length;
       share.afterId = due.at(-1)?.id ?? 0;
       // After the end of the list the next call begins at the start, because a retry that has become due can have a low
       // id.
       if (due.length < limit) {
         share.afterId = 0;
-        break;
+        return;
       }
     }
-    return count;
   }
 
   /**
@@ -139,11 +136,9 @@ export function createDispatcher(options: DispatcherOptions) {
   }
 
   return {
-    /** Enqueues due deliveries until the queue is full or none is left. Returns how many it enqueued. */
-    async fill(): Promise<number> {
-      let count = 0;
-      for (const share of shares) count += await fillShare(share);
-      return count;
+    /** Enqueues due deliveries until the queue is full or none is left. */
+    async fill(): Promise<void> {
+      for (const share of shares) await fillShare(share);
     },
     /**
      * Receives deliveries at once, without a job. Deliveries that were asked for by hand must not wait behind thousands

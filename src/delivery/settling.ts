@@ -12,7 +12,7 @@ import type { Profile } from '../domain/profile.ts';
 import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { createWake } from '../lib/wake.ts';
-import type { Slot } from './admission/admission.ts';
+import type { Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { RetryBudget } from './admission/retry-budget.ts';
 import type { DeadLetter } from './dead-letter.ts';
@@ -33,7 +33,8 @@ export interface Answered {
   times: { sentAt: number; answeredAt: number };
   /** True if the API refuses this request a scope that it grants to others. */
   forbidden: boolean;
-  slot: Slot;
+  /** The admission that the request belongs to. */
+  from: Admitted;
 }
 
 /** A group waits at most this long for more answers. */

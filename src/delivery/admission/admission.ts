@@ -12,18 +12,15 @@ import type { DeliveryWindow, Wakes } from '../delivery-window.ts';
 import type { BulkImports } from '../imports/bulk-imports.ts';
 import { isImportable, LOOKED_UP_AT_ONCE, type Received } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
-import type { LoneWrites, ScopeProbe } from './sent-alone.ts';
+import type { AdmittedRequest, LoneWrites, ScopeProbe } from './sent-alone.ts';
 
-/** Deliveries that may be sent as one request: several for a bulk import, one for any other write. */
-export interface Admitted {
+/** Deliveries that may be sent as one request: several for a bulk import, one for any other write. It holds a slot. */
+export interface Admitted extends AdmittedRequest {
   deliveries: [Received, ...Received[]];
   /** True for a bulk import. */
   asImport: boolean;
-  slot: Slot;
   /** True if an earlier answer has shown that the API grants the operation. */
   wasTried: boolean;
-  /** Call it when the request has ended, or will not be sent. */
-  end: () => void;
 }
 
 interface AdmissionOptions {
@@ -107,22 +104,20 @@ export function createAdmission(options: AdmissionOptions) {
 
   /** Admits a delivery and the other members of its import. */
   function take(one: Received): Admitted {
-    const now = clock.ticks();
-    const endAlone = alone.begin(one.operation);
-    const endProbe = probe.begin(one.operation, now);
+    const { operation } = one;
     window.admit(one);
     const others = members.takeWith(one);
-    const wasTried = health.isTried(others === null ? one.operation : 'product.import');
-    return {
+    const admitted: Admitted = {
       deliveries: [one, ...(others ?? [])],
+      operation,
       asImport: others !== null,
-      slot: slots.take(now),
-      wasTried,
-      end() {
-        endProbe();
-        endAlone();
-      },
+      begunAt: clock.ticks(),
+      wasTried: health.isTried(others === null ? operation : 'product.import'),
     };
+    alone.begin(admitted);
+    probe.begin(admitted);
+    slots.take(admitted);
+    return admitted;
   }
 
   /** Admits one delivery as a probe, if the API first answers a question that writes nothing. */
@@ -176,6 +171,15 @@ export function createAdmission(options: AdmissionOptions) {
       }
       return [];
     },
+    /** Call it when the request has ended, or is not sent. */
+    end(admitted: Admitted): void {
+      probe.end(admitted);
+      alone.end(admitted);
+    },
+    /** Frees the slot of a request. The next request may begin when `wakes.admission` is woken. */
+    freeSlot(admitted: Admitted): void {
+      slots.free(admitted);
+    },
   };
 }
 
@@ -219,12 +223,6 @@ function createImportMembers({ window, bulk }: Pick<AdmissionOptions, 'window' |
   };
 }
 
-export interface Slot {
-  /** When the request was admitted, by `Clock.ticks`. */
-  begunAt: number;
-  free(): void;
-}
-
 /** A request that takes longer than this counts as hanging. */
 const HANGS_MS = 1000;
 
@@ -234,8 +232,8 @@ const HANGS_MS = 1000;
  * @param countMax how many requests the connections can carry at once, whatever the rate allows
  */
 function createSlots(countMax: number) {
-  /** The taken slots, oldest first. */
-  const taken = new Set<Slot>();
+  /** The requests that have a slot, oldest first. */
+  const taken = new Set<AdmittedRequest>();
 
   /** The number of hanging requests. They count for `countMax`, but not for the few slots that a low rate allows. */
   function hanging(now: number): number {
@@ -248,12 +246,8 @@ function createSlots(countMax: number) {
   }
 
   return {
-    /** Takes a slot for a request that begins. The caller frees the slot when the request has ended. */
-    take(now: number): Slot {
-      const slot: Slot = { begunAt: now, free: () => void taken.delete(slot) };
-      taken.add(slot);
-      return slot;
-    },
+    take: (request: AdmittedRequest) => void taken.add(request),
+    free: (request: AdmittedRequest) => void taken.delete(request),
     /** @param allowed how many requests may be in flight at the present rate */
     isFull: (allowed: number, now: number) =>
       taken.size >= countMax || (taken.size >= allowed && taken.size - hanging(now) >= allowed),

@@ -8,6 +8,13 @@ import { LOOKED_UP_AT_ONCE, type Received, type ReceivedQueue } from '../receive
 import type { ApiHealth } from './api-health.ts';
 import type { Authorization } from './authorization.ts';
 
+/** A request that was admitted and has not ended. */
+export interface AdmittedRequest {
+  operation: Operation;
+  /** When it was admitted, by `Clock.ticks`. */
+  begunAt: number;
+}
+
 /** After this time a probe does not hold up other requests any more, because it may be at fault itself. */
 const ANSWER_WITHIN_MS = 1000;
 /** For this long a refused delivery waits for another delivery that could be the probe. */
@@ -22,8 +29,8 @@ export function createScopeProbe(options: {
   ledger: Pick<DeliveryLedger, 'denialsOf'>;
 }) {
   const { authorization, ledger } = options;
-  /** The present probe of each operation, and when it began. */
-  const probing = new Map<Operation, { begunAt: number }>();
+  /** The present probe of each operation. */
+  const probing = new Map<Operation, AdmittedRequest>();
   /** The next probe of each operation, and from when on it may be sent. */
   let chosen = new Map<Operation, { id: number; from: number }>();
   /** For each operation: since when the API has refused the scope to all waiting deliveries. */
@@ -93,15 +100,16 @@ export function createScopeProbe(options: {
       const next = chosen.get(operation);
       return next?.id === one.id ? Math.max(0, next.from - now) : Number.POSITIVE_INFINITY;
     },
-    /** Call it when a request of this operation was claimed. Returns a function that ends the probe. */
-    begin(operation: Operation, now: number): () => void {
-      if (!isUntried(operation) || probing.has(operation)) return () => undefined;
-      const probe = { begunAt: now };
-      probing.set(operation, probe);
+    /** Call it when a request was admitted. It is the probe of its operation if the operation needs one. */
+    begin(request: AdmittedRequest): void {
+      const { operation } = request;
+      if (!isUntried(operation) || probing.has(operation)) return;
+      probing.set(operation, request);
       chosen.delete(operation);
-      return () => {
-        if (probing.get(operation) === probe) probing.delete(operation);
-      };
+    },
+    /** Call it when the request has ended, or is not sent. */
+    end(request: AdmittedRequest): void {
+      if (probing.get(request.operation) === request) probing.delete(request.operation);
     },
   };
 }
@@ -119,7 +127,7 @@ export function createLoneWrites({
   health: Pick<ApiHealth, 'sees503s' | 'isStoppedBy503'>;
   profile: Profile;
 }) {
-  const inFlight = new Set<symbol>();
+  const inFlight = new Set<AdmittedRequest>();
   const isUnreadable = (operation: Operation): boolean => unconfirmedPolicy(operation, profile) === 'person';
   return {
     /** True if a write with this operation has to wait for the end of another one. */
@@ -128,13 +136,12 @@ export function createLoneWrites({
      * True if the API must first answer a question, because the write would find out whether a limit accepts requests again.
      */
     asksFirst: (operation: Operation) => isUnreadable(operation) && health.isStoppedBy503(),
-    /** Call it when a write was admitted. Returns a function that ends it. */
-    begin(operation: Operation): () => void {
-      if (!isUnreadable(operation)) return () => undefined;
-      const one = Symbol(operation);
-      inFlight.add(one);
-      return () => void inFlight.delete(one);
+    /** Call it when a write was admitted. */
+    begin(request: AdmittedRequest): void {
+      if (isUnreadable(request.operation)) inFlight.add(request);
     },
+    /** Call it when the write has ended, or is not sent. */
+    end: (request: AdmittedRequest): void => void inFlight.delete(request),
   };
 }
 

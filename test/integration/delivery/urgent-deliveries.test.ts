@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { createDeliveryWindow, type DeliveryWindow } from '../../../src/delivery/delivery-window.ts';
-import { createDispatcher, type Dispatcher } from '../../../src/delivery/dispatcher.ts';
+import { createDispatcher, type Dispatcher, dueNamesOf } from '../../../src/delivery/dispatcher.ts';
 import type { WakeUpJob } from '../../../src/domain/ports/queues.ts';
 import { createWake } from '../../../src/lib/wake.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
@@ -55,7 +55,8 @@ const received = () => [...window.received.inOrder()].map(({ id, operation, urge
 it('an urgent passport is sent beside thousands of deliveries that were due before, and again only once that attempt is over', async () => {
   await fixture.ledger.askForPassports({ products: ['P0'], status: 'published' });
   // The passport has a job of its own among the other deliveries, which comes after those of 1,500 new products.
-  expect(await dispatcher.fill()).toBe(1501);
+  await dispatcher.fill();
+  expect(enqueued.flatMap(dueNamesOf)).toHaveLength(1501);
   expect(JSON.stringify(enqueued.at(-1))).toContain('passport');
 
   await dispatcher.fillAtOnce();

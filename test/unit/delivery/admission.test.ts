@@ -117,10 +117,10 @@ function given({
     window.receive([{ id, revision: 1, operation }], urgent);
   }
   function end(one: Admitted, outcome: Outcome): void {
-    one.slot.free();
+    admission.freeSlot(one);
     const { id } = one.deliveries[0];
-    health.observe({ outcome, access: 'product.create', subject: id }, clock.ticks() - one.slot.begunAt);
-    one.end();
+    health.observe({ outcome, access: 'product.create', subject: id }, clock.ticks() - one.begunAt);
+    admission.end(one);
     wakes.admission.wake();
   }
   /** Admits deliveries until it is stopped; `answer` says how each request ends, or null for one that hangs. */

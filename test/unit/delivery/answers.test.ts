@@ -8,7 +8,13 @@ const answer = (id: number, latencyMs = 0): Answered => ({
   latencyMs,
   times: { sentAt: 0, answeredAt: latencyMs },
   forbidden: false,
-  slot: { begunAt: 0, free: () => undefined },
+  from: {
+    deliveries: [{ id, revision: 1, operation: 'product.create', urgent: false, receivedAt: 0, lookedAt: 0 }],
+    operation: 'product.create',
+    asImport: false,
+    begunAt: 0,
+    wasTried: true,
+  },
 });
 const idsOf = (group: readonly Answered[]) => group.map(({ request }) => request.request);
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -41,10 +41,11 @@ describe('a scope probe', () => {
       const { operation } = one;
       if (!authorization.allows(operation) || probe.waitMs(one, now) > 0) continue;
       queue.remove(one);
-      const endProbe = probe.begin(operation, now);
+      const request = { operation, begunAt: now };
+      probe.begin(request);
       const end = (outcome: Outcome): void => {
         authorization.observe(outcome, operation);
-        endProbe();
+        probe.end(request);
       };
       sent.push({ id: one.id, end });
     }
