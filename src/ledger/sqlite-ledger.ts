@@ -1,5 +1,4 @@
-import type { WireForms } from '../domain/delivery/wire-form.ts';
-import { type WrittenForms } from '../domain/delivery/wire-form.ts';
+import { type WireForms, type WrittenForms } from '../domain/delivery/wire-form.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
@@ -11,87 +10,31 @@ import type { Reads as LaterReads } from '../domain/ports/ledger/reads.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
-import { contactSteps, endProof, hasUnbound, startContact, unprovenKinds } from './contact/contact.ts';
-import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';
-import {
-  acceptAdoptedPage,
-  adoptAs,
-  answerParts,
-  compareListed,
-  endListing,
-  lastStuckItem,
-} from './deliveries/adoption.ts';
-import { echoedOperations, noteApiWait, storeEcho } from './deliveries/api-notes.ts';
-import { claim } from './deliveries/claim.ts';
-import {
-  countSending,
-  countSuspended,
-  denialsOf,
-  dueAmong,
-  dueByHand,
-  dueDeliveries,
-  hasSuspended,
-  leftAway,
-  nextDueAt,
-  someDueDelivery,
-} from './deliveries/due.ts';
-import {
-  importGain,
-  importProofs,
-  isOpenDelivery,
-  lostImports,
-  releaseChanges,
-  storeImportProof,
-} from './deliveries/imports.ts';
-import { followProfile, lookUpRefusedCreates, recheckBlocked } from './deliveries/recheck.ts';
-import { forceUnconfirmed, replay, replayCandidates, replayForm } from './deliveries/replay.ts';
-import { deadLetter, settle } from './deliveries/settle.ts';
-import {
-  acknowledgedCreates,
-  boundTo,
-  countSelected,
-  deliveriesNamed,
-  endRest,
-  mayEndRest,
-  selectedDeliveries,
-  unconfirmedDeliveries,
-  voidLeases,
-} from './deliveries/unconfirmed.ts';
+import { startContact } from './contact/contact.ts';
+import { acceptAdoptedPage, lastStuckItem } from './deliveries/adoption.ts';
+import { releaseChanges } from './deliveries/imports.ts';
+import { followProfile, recheckBlocked } from './deliveries/recheck.ts';
+import { endRest, mayEndRest, voidLeases } from './deliveries/unconfirmed.ts';
 import { createLogSync, fullDiskFault, type LogSync } from './file/file.ts';
 import { assertNotGone, assertNotRestored, takeIdentity } from './file/identity.ts';
 import { acquireLock, type LedgerLock, thisHolder, watchLedger } from './file/lock.ts';
 import { createHighWater, type HighWater } from './file/mark.ts';
 import { storeForms } from './items/content.ts';
-import { acceptMissing } from './items/missing.ts';
 import { reconcileGivenIds } from './items/reconcile.ts';
-import { askForPassports, evaluatePassports, replayPassports, unpublishedPassports } from './passports/passports.ts';
-import {
-  beginAction,
-  endAction,
-  endLeftActions,
-  noteCause,
-  removeLookupValue,
-  setLookupValue,
-  valuesByHand,
-} from './people/people.ts';
+import { endLeftActions } from './people/people.ts';
+import { methodsOf, READS, TIMED_READS, WRITES } from './port-methods.ts';
 import { readHolder } from './read-ledger.ts';
 import { readsHere } from './reads.ts';
-import { endStream } from './records/end-stream.ts';
-import { decideReleasedItemsOf, settleHeldCreates } from './records/guarded-items.ts';
-import { acceptGuarded } from './records/guarded-reads.ts';
-import { comparePage, countPresent, lookUpPage, skipPage } from './records/look-up-page.ts';
-import { defineLookups, findLookups } from './records/lookups.ts';
-import { endRun, identifyRecords, itemRecords, remapRecords, startRun, storeIdentity } from './records/runs.ts';
+import { comparePage, lookUpPage, skipPage } from './records/look-up-page.ts';
 import { stagePage } from './records/stage-page.ts';
-import { stageRecords } from './records/staging.ts';
-import { pendingRecords, pendingSources, recordsByKey } from './records/streams.ts';
+import { pendingSources } from './records/streams.ts';
 import { STEPS } from './schema.ts';
 import { type Sqlite } from './store/database.ts';
 import { createGroupCommit } from './store/group-commit.ts';
 import { ledgerFaultOf } from './store/ledger-fault.ts';
-import { writeDaemonNote, writeMeta } from './store/meta.ts';
+import { writeMeta } from './store/meta.ts';
 import type { Reads } from './store/tx.ts';
-import { createFollowClock, pruneHistory } from './store/upkeep.ts';
+import { createFollowClock } from './store/upkeep.ts';
 import { openDatabase } from './upgrade/open.ts';
 import type { UpgradeOptions } from './upgrade/upgrade.ts';
 import { createViews } from './views/views.ts';
@@ -206,13 +149,13 @@ function compose(
     }
   }
 
-  /** Runs a read that compares stored times with the present, after the ledger has followed a changed clock. */
-  async function timely<T>(read: (reads: Reads) => T): Promise<T> {
-    await followClock.notice();
-    return reading(read);
-  }
-
   return {
+    ...methodsOf(READS, async (read) => reading(read)),
+    ...methodsOf(TIMED_READS, async (read) => {
+      await followClock.notice();
+      return reading(read);
+    }),
+    ...methodsOf(WRITES, (write) => commit.run(write)),
     id,
     views: createViews({ db, passportRules, wireForms: options.forms }),
     reads: readsHere({ db, passportRules, wireForms: options.forms }),
@@ -229,20 +172,11 @@ function compose(
         endLeftActions(tx);
         return { voided };
       }),
-    startRun: (start) =>
-      commit.run((tx) => {
-        lookUpRefusedCreates(tx, start.source);
-        return startRun(tx, start);
-      }),
-    storeIdentity: (request) => commit.run((tx) => storeIdentity(tx, request)),
-    identifyRecords: (request) => commit.run((tx) => identifyRecords(tx, request)),
-    itemRecords: async (request) => reading((reads) => itemRecords(reads, request)),
     async comparePage(page) {
       const { ids, ...difference } = reading((reads) => comparePage(reads, page));
       for (const id of ids) page.seen.add(id);
       return difference;
     },
-    countPresent: async ({ source, stream }) => reading((reads) => countPresent(reads, source, stream)),
     async lookUpPage(page) {
       const { ids, ...lookUp } = reading((reads) => lookUpPage(reads, page));
       for (const id of ids) page.seen.add(id);
@@ -257,75 +191,13 @@ function compose(
       for (const id of ids) page.seen.add(id);
       return { ...stored, counted: skipped === null };
     },
-    remapRecords: (request) => commit.run((tx) => remapRecords(tx, request)),
-    endStream: (end) => commit.run((tx) => endStream(tx, end)),
-    endRun: (end) => commit.run((tx) => endRun(tx, end)),
-    accept: ({ sources }) => commit.run((tx) => ({ sources, reads: acceptGuarded(tx, sources) })),
-    defineLookups: (tables, { isAll }) => commit.run((tx) => defineLookups(tx, tables, isAll)),
-    findLookups: async (keys) => reading((reads) => findLookups(reads, keys)),
-    recordsByKey: async (request) => reading((reads) => recordsByKey(reads, request)),
-    pendingRecords: async (request) => reading((reads) => pendingRecords(reads, request)),
-    stage: (records) =>
-      commit.run((tx) => {
-        const summary = stageRecords(tx, records);
-        const [first] = records;
-        const held = first === undefined ? [] : decideReleasedItemsOf(tx, first.id);
-        settleHeldCreates(tx);
-        return held.length === 0 ? summary : { ...summary, held };
-      }),
-    dueDeliveries: (request) => timely((reads) => dueDeliveries(reads, request)),
-    someDueDelivery: (request) => timely((reads) => someDueDelivery(reads, request)),
-    dueByHand: (request) => timely((reads) => dueByHand(reads, request)),
-    nextDueAt: (request) => timely((reads) => nextDueAt(reads, request)),
-    leftAway: (request) => timely((reads) => leftAway(reads, request)),
-    countSending: async (of) => reading((reads) => countSending(reads, of)),
-    hasSuspended: async (of) => reading((reads) => hasSuspended(reads, of)),
-    dueAmong: (ids) => timely((reads) => dueAmong(reads, ids)),
-    denialsOf: async (ids) => reading((reads) => denialsOf(reads, ids)),
-    countSuspended: async (suspended) => reading((reads) => countSuspended(reads, suspended)),
-    claim: (requests) => commit.run((tx) => claim(tx, requests)),
-    settle: (requests) => commit.run((tx) => settle(tx, requests)),
-    importProofs: async () => reading((reads) => importProofs(reads)),
-    storeImportProof: (use, proof) => commit.run((tx) => storeImportProof(tx, use, proof)),
-    lostImports: async (use) => reading((reads) => lostImports(reads, use)),
-    isOpen: async (delivery) => reading((reads) => isOpenDelivery(reads, delivery)),
-    importGain: async (request) => reading((reads) => importGain(reads, request)),
-    echoedOperations: async () => reading((reads) => echoedOperations(reads)),
-    storeEcho: (operation) => commit.run((tx) => storeEcho(tx, operation)),
     async endRest(operations) {
       if (reading((reads) => mayEndRest(reads, operations))) await commit.run((tx) => endRest(tx, operations));
     },
-    deadLetter: (request) => commit.run((tx) => deadLetter(tx, request)),
-    unconfirmedDeliveries: (request) => timely((reads) => unconfirmedDeliveries(reads, request)),
-    deliveriesNamed: async (name) => reading((reads) => deliveriesNamed(reads, name)),
-    countSelected: async (selection) => reading((reads) => countSelected(reads, selection)),
-    selectedDeliveries: async (request) => reading((reads) => selectedDeliveries(reads, request)),
-    acceptMissing: (request) => commit.run((tx) => acceptMissing(tx, request)),
-    boundTo: async (kind, remoteId) => reading((reads) => boundTo(reads, kind, remoteId)),
-    replayCandidates: async (request) => reading((reads) => replayCandidates(reads, request)),
-    replay: (request) => commit.run((tx) => replay(tx, request)),
-    replayForm: (request) => commit.run((tx) => replayForm(tx, request)),
-    forceUnconfirmed: (request) => commit.run((tx) => forceUnconfirmed(tx, request)),
-    evaluatePassports: (request) => commit.run((tx) => evaluatePassports(tx, request)),
-    unpublishedPassports: async (request) => reading((reads) => unpublishedPassports(reads, request)),
-    askForPassports: (request) => commit.run((tx) => askForPassports(tx, request)),
-    replayPassports: (request) => commit.run((tx) => replayPassports(tx, request)),
     async recheckBlocked(request) {
       await followClock.notice();
       return await commit.run((tx) => recheckBlocked(tx, request));
     },
-    acknowledgedCreates: async (request) => reading((reads) => acknowledgedCreates(reads, request)),
-    unprovenKinds: async () => reading((reads) => unprovenKinds(reads)),
-    hasUnbound: async (kind, naturalKeys) => reading((reads) => hasUnbound(reads, kind, naturalKeys)),
-    endProof: (kind) => commit.run((tx) => endProof(tx, kind)),
-    contactSteps: async () => reading((reads) => contactSteps(reads)),
-    isFreshlyListed: async (list) => reading((reads) => isFreshlyListed(reads, list)),
-    beginListing: (list) => commit.run((tx) => beginListing(tx, list)),
-    storeListed: (page) => commit.run((tx) => storeListed(tx, page)),
-    endListing: (end) => commit.run((tx) => endListing(tx, end)),
-    confirmListing: (kind) => commit.run((tx) => confirmListing(tx, kind)),
-    failListing: (failure) => commit.run((tx) => failListing(tx, failure)),
-    compareListed: (kind) => commit.run((tx) => compareListed(tx, kind)),
     async acceptAdopted(source) {
       const counts: Partial<Record<ItemKind, number>> = {};
       // Accepts only the items that are blocked now, because the person has not seen later ones.
@@ -340,17 +212,6 @@ function compose(
       }
       return counts;
     },
-    answerParts: (answer) => commit.run((tx) => answerParts(tx, answer)),
-    adoptAs: (choice) => commit.run((tx) => adoptAs(tx, choice)),
-    noteApiWait: (wait) => commit.run((tx) => noteApiWait(tx, wait)),
-    noteDaemon: (name, note) => commit.run((tx) => writeDaemonNote(tx, name, note)),
-    beginAction: (action) => commit.run((tx) => beginAction(tx, action)),
-    endAction: (id, outcome) => commit.run((tx) => endAction(tx, id, outcome)),
-    noteCause: (cause, note) => commit.run((tx) => noteCause(tx, cause, note)),
-    valuesByHand: async () => reading((reads) => valuesByHand(reads)),
-    setLookupValue: (value) => commit.run((tx) => ({ records: setLookupValue(tx, value) })),
-    removeLookupValue: (lookup, key) => commit.run((tx) => ({ records: removeLookupValue(tx, lookup, key) })),
-    prune: (limits) => commit.run((tx) => pruneHistory(tx, limits)),
     writesEnded: () => commit.ended(),
     async touch() {
       // A write as small as this one may succeed on a full disk, because the log has room that is used again.

@@ -59,10 +59,10 @@ export function valuesByHand(reads: Reads): ValueByHand[] {
 }
 
 /** Stores a value. Returns how many records wait for the mapping because of it. */
-export function setLookupValue(tx: Tx, value: SetLookupValue): number {
-  return changeByHand(tx, value, () => void SQL.setValue(tx).run({ ...value, at: tx.clock.now() }));
+export function setLookupValue(tx: Tx, value: SetLookupValue): { records: number } {
+  return { records: changeByHand(tx, value, () => void SQL.setValue(tx).run({ ...value, at: tx.clock.now() })) };
 }
 
-export function removeLookupValue(tx: Tx, lookup: string, key: string): number {
-  return changeByHand(tx, { lookup, key }, () => void SQL.removeValue(tx).run(lookup, key));
+export function removeLookupValue(tx: Tx, lookup: string, key: string): { records: number } {
+  return { records: changeByHand(tx, { lookup, key }, () => void SQL.removeValue(tx).run(lookup, key)) };
 }

@@ -2,7 +2,7 @@
 
 import { equalForm } from '../../domain/key-forms.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
-import type { MissingGuard, OlderExport } from '../../domain/ports/intake.ts';
+import type { Accepted, MissingGuard, OlderExport } from '../../domain/ports/intake.ts';
 import { column, statement } from '../store/statement.ts';
 import type { Tx } from '../store/tx.ts';
 import { parseJson } from '../store/tx.ts';
@@ -198,14 +198,14 @@ export function checkRead(
  * Accepts the missing records, the released items and the older exports that the guard holds of these sources. Returns
  * these reads.
  */
-export function acceptGuarded(tx: Tx, sources: readonly string[]): GuardedRead[] {
+export function acceptGuarded(tx: Tx, { sources }: { sources: readonly string[] }): Accepted {
   // An empty list stands for all sources in the query, but for no source here.
-  if (sources.length === 0) return [];
+  if (sources.length === 0) return { sources, reads: [] };
   const listed = JSON.stringify(sources);
   const reads = SQL.open(tx).all({ sources: listed }).map(guardedReadOf);
   acceptMissingOfOlder(tx, listed);
   for (const accept of SQL.accept) accept(tx).run({ sources: listed, now: tx.clock.now() });
-  return reads;
+  return { sources, reads };
 }
 
 /**

@@ -47,7 +47,7 @@ export function lookUpPage(reads: Reads, page: PageToLookUp): PageLookUp & { ids
 }
 
 /** How many records a stream has that are not missing. */
-export function countPresent(reads: Reads, source: string, stream: string): number {
+export function countPresent(reads: Reads, { source, stream }: Pick<PageToCompare, 'source' | 'stream'>): number {
   return countPresentRecords(reads, streamNamed(reads, source, stream).id);
 }
 

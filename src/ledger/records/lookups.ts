@@ -89,7 +89,11 @@ function idsByName(tables: readonly Pick<TableRow, 'id' | 'name'>[]): Map<string
  * Stores the lookup tables of sources, and the present rows of their files. A table that a source does not have any
  * more is removed. With `isAll`, the tables of all other sources are removed as well.
  */
-export function defineLookups(tx: Tx, tables: ReadonlyMap<string, readonly LookupTable[]>, isAll: boolean): void {
+export function defineLookups(
+  tx: Tx,
+  tables: ReadonlyMap<string, readonly LookupTable[]>,
+  { isAll }: { isAll: boolean },
+): void {
   const all = [...tables].flatMap(([owner, own]) => own.map((table) => ({ owner, table })));
   const wanted = new Set(all.map(({ table }) => table.id));
   const before = SQL.tables(tx).all();
