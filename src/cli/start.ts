@@ -42,7 +42,7 @@ export async function serveDaemon(
   // Only this command loads the web server. The other commands start faster without it.
   const { openWeb } = await import('../web/web-server.ts');
   const { openAdminChannel: openAdmin } = await import('../admin/channel-server.ts');
-  const { runDaemon } = await import('../daemon/run-daemon.ts');
+  const { runDaemon } = await import('../daemon/daemon.ts');
   let daemon: Daemon | null = null;
   const signal = context.interruption(() => {
     // While the daemon is still starting, the signal has no effect: the daemon reads the config anyway.

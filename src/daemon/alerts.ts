@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { processEnvironment } from '../config/environment.ts';
 import { accessWord } from '../domain/delivery/scope.ts';
 import type { ChannelTest } from '../domain/ports/alerts.ts';
+import type { DaemonNotes } from '../domain/ports/daemon-notes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { type Channel, createChannels } from '../observe/alerts/channels.ts';
@@ -17,13 +18,15 @@ const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER'];
 interface DaemonAlertsOptions {
   runtime: Runtime;
   care: DaemonCare;
+  /** What the last daemon has left. */
+  note: DaemonNotes['alerts'] | null;
   clock: Clock;
   log: Logger;
 }
 
 /** The alerts of a daemon, which use the new settings after a reload of the config. */
-export async function createDaemonAlerts({ runtime, care, clock, log }: DaemonAlertsOptions): Promise<RunningAlerts> {
-  const { ledger, reads, secrets, bus } = runtime;
+export function createDaemonAlerts({ runtime, care, note, clock, log }: DaemonAlertsOptions): RunningAlerts {
+  const { ledger, secrets, bus } = runtime;
   let settings = runtime.config.alerts.channels;
   let channels = channelsOf(runtime.config);
   /** The config is read at each call, because a reload replaces the settings in it. */
@@ -35,8 +38,8 @@ export async function createDaemonAlerts({ runtime, care, clock, log }: DaemonAl
     return channels;
   };
   const alerts = createAlerts({
-    note: await reads.daemonNote('alerts'),
-    keep: (note) => ledger.noteDaemon('alerts', note),
+    note,
+    keep: (kept) => ledger.noteDaemon('alerts', kept),
     rules: () => runtime.config.alerts.rules,
     channels: channelsNow,
     facts: (watchedSince) => factsOf({ runtime, care, clock }, watchedSince),

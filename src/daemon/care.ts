@@ -4,7 +4,6 @@
 import type { ReloadStatus } from '../domain/ports/daemon-notes.ts';
 import type { Reloaded } from '../operations/runtime.ts';
 import type { Backups } from './backups/backups.ts';
-import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** The cause of a reload. */
 export type ReloadCause = 'file' | 'signal' | 'person';
@@ -14,8 +13,8 @@ export interface DaemonCare {
   lastReload(): ReloadStatus | null;
   /** Reads the config and all files that it names again. Replaces either all settings or none. */
   reload(cause: ReloadCause): Promise<Reloaded>;
-  /** Calls the listener after each reload that replaced settings. Returns the function that ends the subscription. */
-  onReload(listener: (config: RuntimeConfig) => void): () => void;
+  /** Calls the listener after each reload that replaced settings. */
+  onReload(listener: () => void): void;
   backups: Backups;
   /** The end of the present pause of a source, in milliseconds since the epoch; null if the source is not paused. */
   pausedUntil(source: string): number | null;

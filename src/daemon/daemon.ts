@@ -1,11 +1,24 @@
+// The life of a daemon, from its start to its end. `delivery-path.ts` shows the way of a delivery inside it.
+//
+//   open     `openRuntime` takes the lock of the ledger, marks as unconfirmed what the last process was sending, and opens the
+//            queues. The parts that only a daemon has come after that: reloads, backups, alerts, runs, schedules.
+//   start    The workers begin to map and deliver what is due. Then runs can begin, the servers answer, and the schedules count.
+//            Runs that the last daemon has left are due at once. Last, the files of the config and the exports are watched.
+//   run      Each part has a loop of its own: the engine delivers, the scheduler makes runs due, the `pull` queue starts them, and
+//            the other parts look at intervals. The event bus tells the metrics, the log and the alerts what happens.
+//   reload   All settings are replaced between two units of work, or none.
+//   stop     The parts that bring new work stop first, then those that do the work. Requests in flight are finished, and everything
+//            else stays due in the ledger, which is closed last.
+//   loss     A daemon that may not write to its ledger any more stops like that too, and its process ends with the fault.
+
+import { isLedgerFault } from '../domain/faults.ts';
 import type { Mapper } from '../domain/mapping.ts';
-import type { DaemonNotes } from '../domain/ports/daemon-notes.ts';
 import type { RunTrigger } from '../domain/ports/intake.ts';
-import type { RunView } from '../domain/ports/ledger/ledger-views.ts';
 import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/errors.ts';
+import { type Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
+import { describeNpmNode } from '../lib/package.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import { createDaemonAlerts } from './alerts.ts';
 import { createAuthorizationWatch } from './authorization-watch.ts';
@@ -13,13 +26,15 @@ import { createBackups } from './backups/backups.ts';
 import type { DaemonCare } from './care.ts';
 import type { AdminServer, OpenAdmin, OpenWeb, WebServer } from './daemon-servers.ts';
 import { reloadRuntimeConfig } from './load.ts';
-import { createSentLog, observeDaemon } from './observe-daemon.ts';
-import { createReload, createTokenWatch, type Reload, reportReload } from './reload/reload.ts';
+import { observeDaemon } from './observe-daemon.ts';
+import { createReload, createTokenWatch } from './reload/reload.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
-import { createScheduler, type Schedule, type Scheduler } from './scheduler.ts';
-import { createDueRuns, type DueRuns } from './schedules/due-runs.ts';
+import { createScheduler } from './scheduler.ts';
+import { createDueRuns } from './schedules/due-runs.ts';
+import { requestLeftRuns, schedulesOf, warnIfIdle } from './schedules/scheduled-runs.ts';
 import { createSourcePauses } from './schedules/source-pauses.ts';
 import { watchExports } from './schedules/watch-exports.ts';
+import { createSentLog } from './sent-log.ts';
 import { announced } from './sources/announced-pull.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPullQueue } from './sources/pull-queue.ts';
@@ -41,10 +56,80 @@ export interface DaemonOptions {
   queueTiming?: StallTiming | undefined;
 }
 
+export interface RunDaemonOptions extends DaemonOptions {
+  /**
+   * Aborted by the first SIGTERM, SIGINT or SIGHUP. A second one may end the process at any instant; no work is lost
+   * then.
+   */
+  signal: AbortSignal;
+  /** How long requests in flight may take to end. */
+  drainMs?: number;
+  /** Called once the daemon works. */
+  onReady?: (daemon: Daemon) => void;
+}
+
+/**
+ * An orchestrator usually kills a process half a minute after the request to stop. The daemon stops waiting before
+ * that.
+ */
+export const DRAIN_MS = 25_000;
+/** How often the daemon checks that it has not lost its ledger. */
+const LOOK_MS = 1000;
 const PROBE_MS = 60_000;
 
 /**
- * Starts a daemon: the schedules, workers and web server of one process. It continues the work in the ledger at once, in whatever way the previous process has ended.
+ * Runs the daemon until it has to stop.
+ *
+ * @returns 0 when all requests in flight have ended; 1 if some have not ended within the limit. The caller then ends
+ *   the process, which is safe: a request without an answer is unconfirmed at the next start, and is looked up.
+ * @throws Fault when it cannot be started, or when it has lost its ledger
+ */
+export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
+  const { config, signal, clock, log, version, drainMs = DRAIN_MS, onReady } = options;
+  const daemon = await createDaemon(options);
+  const { voided } = daemon.runtime;
+  const sources = config.sources.length;
+  log.info({ version, pid: process.pid, url: daemon.url, sources, voided }, `The daemon works on ${config.file}.`);
+  const npmNode = describeNpmNode(process.execPath, process.versions.node);
+  if (npmNode !== null) log.info({ node: process.execPath }, npmNode);
+  onReady?.(daemon);
+  const lost = await untilStopped(daemon, signal, clock);
+
+  if (lost) log.error({ error: lost.message }, 'Stopping: this process may no longer write to the ledger.');
+  else log.info({ drainMs }, 'Stopping: requests in flight are finished, everything else stays due in the ledger.');
+  const timer = new AbortController();
+  const late = clock.sleep(drainMs, timer.signal).then(() => 'late' as const);
+  const ending = daemon.stop().then(
+    () => 'stopped' as const,
+    (error: unknown) => {
+      // If the ledger is lost, a failed write has the same cause and is not reported separately.
+      if (!lost || !isLedgerFault(error)) throw error;
+      return 'stopped' as const;
+    },
+  );
+  const outcome = await Promise.race([ending, late]);
+  timer.abort();
+  if (lost) throw lost;
+  if (outcome === 'late') {
+    log.warn({ drainMs }, 'Some work did not end in time. The next start looks up the requests that have no answer.');
+    return 1;
+  }
+  log.info({}, 'Stopped.');
+  return 0;
+}
+
+/** Resolves when the daemon has to stop, with the fault if there is one. */
+async function untilStopped(daemon: Daemon, signal: AbortSignal, clock: Clock): Promise<Fault | null> {
+  while (!signal.aborted) {
+    const lost = daemon.runtime.ledgerLost();
+    if (lost) return lost;
+    await clock.sleep(LOOK_MS, signal);
+  }
+  return null;
+}
+
+/**
+ * Opens and starts a daemon. It continues the work in the ledger at once, in whatever way the previous process has ended.
  *
  * @throws Fault when another process has the ledger, the mappings are wrong, the queue is out of reach or the port is taken
  */
@@ -52,67 +137,63 @@ export async function createDaemon(options: DaemonOptions) {
   const { secrets, clock, log, version, queueTiming, probeMs = PROBE_MS } = options;
   // A copy, because a reload changes the object in use and must not change the caller's object.
   const config = { ...options.config, target: { ...options.config.target } };
-  const shared = { config, secrets, clock, log, version, queueTiming };
   const opened = await openRuntime({
-    ...shared,
+    config,
+    secrets,
+    clock,
+    log,
+    version,
+    queueTiming,
     command: 'start',
     showFailedJobs: true,
     readsApart: true,
     beforeMapping: (of) => (of === 'replay' ? reload.lookStrictly() : reload.look()),
   });
-  const { ledger, queues, api, target, engine, reads, bus } = opened;
-  const scrub = (text: string) => secrets.scrub(text);
-  const sentLog = createSentLog({ log, clock });
-  bus.subscribe((event) => sentLog.observe(event));
-  let server: WebServer | null = null;
-  const token = createTokenWatch(config);
-  const watching = new AbortController();
-  const listeners = new Set<(config: RuntimeConfig) => void>();
-  const pausedUntil = createSourcePauses(config);
-  const reload = createReload({
-    config,
-    load: options.load ?? (() => reloadRuntimeConfig(config, secrets)),
-    compile: (sources) => opened.mappers.compile(sources),
-    mapperOf: (source) => opened.mappers.of(source),
-    replace,
-    report: reportReload({ ledger, emit: bus.emit, log }),
-    clock,
-    log,
-  });
-  const backups = createBackups({
-    config,
-    ledgerId: opened.ledgerId,
-    ledger,
-    last: await reads.daemonNote('backup'),
-    emit: bus.emit,
-    clock,
-    log,
-  });
-  const care = createCare({ reload, backups, listeners, pausedUntil, clock });
-  const alerts = await createDaemonAlerts({ runtime: opened, care, clock, log });
-  const pull = announced(opened, { queues, emit: bus.emit, reads, log, scrub });
-  const runtime: Runtime = { ...opened, care, alerts, pull };
+  const { ledger, ledgerId, queues, api, target, engine, reads, bus, mappers } = opened;
+  const { emit } = bus;
+  const notes = await leftNotes(opened);
   const startedAt = clock.now();
-  let stopping: Promise<void> | null = null;
+  const scrub = (text: string) => secrets.scrub(text);
+  const token = createTokenWatch(config);
+  const pausedUntil = createSourcePauses(config);
+  const load = options.load ?? (() => reloadRuntimeConfig(config, secrets));
+  const reload = createReload({ config, mappers, ledger, emit, load, replace, clock, log });
+  const backups = createBackups({ config, ledgerId, ledger, last: notes.backup, emit, clock, log });
+  const care: DaemonCare = {
+    lastReload: reload.last,
+    reload: reload.reload,
+    onReload: reload.onReplaced,
+    backups,
+    pausedUntil: (source) => pausedUntil(source, clock.now()),
+  };
+  const alerts = createDaemonAlerts({ runtime: opened, care, note: notes.alerts, clock, log });
+  const pull = announced(opened, { queues, emit, reads, log, scrub });
+  const runtime: Runtime = { ...opened, care, alerts, pull };
 
-  const { dueRuns, pulls, scheduler } = createDaemonRuns({
-    runtime,
-    due: await reads.daemonNote('dueRuns'),
-    pausedUntil,
+  const dueRuns = createDueRuns({ ledger, note: notes.dueRuns, clock, log });
+  const pulls = createPullQueue({
+    queues,
+    hasSource: (source) => config.sources.some(({ id }) => id === source),
+    pull: dueRuns.until(pull),
+    hasPull: opened.hasPull,
+    leftOut: dueRuns.leftOut,
+    clock,
+    log,
     scrub,
+  });
+  const scheduler = createScheduler({
+    schedules: schedulesOf(config),
+    async startRun(source, why) {
+      await dueRuns.add(source);
+      await pulls.startRun(source, why);
+    },
+    pausedUntil,
+    onDue: (source) => void dueRuns.add(source),
     clock,
     log,
   });
-  const authorizationWatch = createAuthorizationWatch({
-    api,
-    target,
-    onReopen: () => engine.wake(),
-    emit: bus.emit,
-    clock,
-    log,
-    intervalMs: probeMs,
-  });
-  const askRefused = () => authorizationWatch.askNow();
+  const onReopen = () => engine.wake();
+  const refusals = createAuthorizationWatch({ api, target, onReopen, emit, clock, log, intervalMs: probeMs });
   const observation = observeDaemon({
     runtime,
     care,
@@ -123,9 +204,46 @@ export async function createDaemon(options: DaemonOptions) {
     clock,
     log,
   });
+  const sentLog = createSentLog({ log, clock });
+  bus.subscribe((event) => sentLog.observe(event));
+
+  /** Ends the watches of files and exports. */
+  const watching = new AbortController();
+  let following: Promise<unknown> = Promise.resolve();
+  let server: WebServer | null = null;
   let admin: AdminServer | null = null;
-  let following: Promise<void> = Promise.resolve();
-  let watchingExports: Promise<void> = Promise.resolve();
+  let stopping: Promise<void> | null = null;
+
+  async function start(): Promise<void> {
+    // The daemon was started with a valid config, so the result of an earlier reload does not count any more.
+    await ledger.noteDaemon('reload', null);
+    await token.isNew();
+    await runtime.startWorkers();
+    await pulls.start();
+    refusals.start();
+    const shown = { ...observation, startedAt, version, log };
+    const asking = { runtime, askRefused: () => refusals.askNow(), clock };
+    if (config.web !== null) server = await options.openWeb({ ...shown, ...asking, care }, config.web);
+    admin = await options.openAdmin({ ...asking, log, version, daemon: shown });
+    scheduler.start();
+    backups.start();
+    alerts.start();
+    await requestLeftRuns(config, { scheduler, dueRuns, reads, log });
+    warnIfIdle(config, log);
+    const { pulling } = runtime;
+    const exports = { config, ledger, reads, dueRuns, scheduler, pulling, clock, log };
+    following = Promise.all([reload.follow(watching.signal), watchExports(exports, watching.signal)]);
+  }
+
+  /** What a reload replaces, once the new config is valid. */
+  async function replace(next: RuntimeConfig, compiled: ReadonlyMap<string, Mapper>) {
+    const { isNewKey, after } = await opened.replaceSettings(next, compiled);
+    scheduler.replace(schedulesOf(config));
+    backups.renew();
+    if (isNewKey) refusals.askNow().catch(() => undefined);
+    const isNewToken = await renewWeb();
+    return { after, secrets: [...(isNewKey ? ['target.apiKey'] : []), ...(isNewToken ? ['web.token'] : [])] };
+  }
 
   /**
    * If a secret of the dashboard has disappeared since the config was read, the server continues with the former
@@ -142,62 +260,26 @@ export async function createDaemon(options: DaemonOptions) {
     }
   }
 
-  async function replace(next: RuntimeConfig, mappers: ReadonlyMap<string, Mapper>) {
-    const { isNewKey, after } = await opened.replaceSettings(next, mappers);
-    scheduler.replace(schedulesOf(config));
-    backups.renew();
-    if (isNewKey) askRefused().catch(() => undefined);
-    const isNewToken = await renewWeb();
-    for (const listener of listeners) listener(config);
-    return { after, secrets: [...(isNewKey ? ['target.apiKey'] : []), ...(isNewToken ? ['web.token'] : [])] };
-  }
-
   async function stopAll(): Promise<void> {
-    // First the parts that bring new work are stopped, then the parts that do the work. The ledger is closed last.
     watching.abort();
     await following;
-    await Promise.all([scheduler.stop(), backups.stop(), watchingExports]);
+    await Promise.all([scheduler.stop(), backups.stop()]);
     await alerts.stop();
     await server?.close();
-    await authorizationWatch.stop();
+    await refusals.stop();
     // Commands are interrupted together with the runs, because a command may wait for a run, and a run for a command.
     await Promise.all([pulls.stop(), admin?.close()]);
     await runtime.close();
     sentLog.stop();
   }
-  const stop = (): Promise<void> => {
+
+  function stop(): Promise<void> {
     stopping ??= stopAll();
     return stopping;
-  };
+  }
 
   try {
-    // The daemon was started with a valid config, so the result of an earlier reload does not count any more.
-    await ledger.noteDaemon('reload', null);
-    await token.isNew();
-    await runtime.startWorkers();
-    await pulls.start();
-    authorizationWatch.start();
-    const shown = { ...observation, startedAt, version, log };
-    if (config.web !== null) {
-      server = await options.openWeb({ ...shown, runtime, care, askRefused, clock }, config.web);
-    }
-    admin = await options.openAdmin({ runtime, clock, log, version, askRefused, daemon: shown });
-    scheduler.start();
-    backups.start();
-    alerts.start();
-    const runs = await reads.sourceRuns(config.sources.map(({ id }) => id));
-    requestLeftRuns(config, {
-      scheduler,
-      dueRuns,
-      lastRun: (source) => runs.find((one) => one.source === source)?.lastRun ?? undefined,
-      log,
-    });
-    warnIfIdle(config, log);
-    following = reload.follow(watching.signal);
-    watchingExports = watchExports(
-      { config, ledger, reads, dueRuns, scheduler, pulling: () => runtime.pulling(), clock, log },
-      watching.signal,
-    );
+    await start();
   } catch (error) {
     await stop().catch((second: unknown) =>
       log.error({ err: second }, 'Connections and files of the daemon could not be closed.'),
@@ -208,7 +290,7 @@ export async function createDaemon(options: DaemonOptions) {
     runtime,
     observation,
     /** The address of the web server; null if there is none. */
-    url: server?.url ?? null,
+    url: (server as WebServer | null)?.url ?? null,
     reload: reload.reload,
     /** Starts a run of a source, as its schedule does. */
     startRun: (source: string, trigger: RunTrigger) => pulls.startRun(source, trigger),
@@ -222,111 +304,16 @@ export async function createDaemon(options: DaemonOptions) {
 
 export type Daemon = Awaited<ReturnType<typeof createDaemon>>;
 
-/** The runs of a daemon: when they are due, and the queue that starts them. */
-function createDaemonRuns(options: {
-  runtime: Runtime;
-  /** The runs that the last daemon has left. */
-  due: DaemonNotes['dueRuns'] | null;
-  pausedUntil: (source: string, at: number) => number | null;
-  scrub: (text: string) => string;
-  clock: Clock;
-  log: Logger;
-}) {
-  const { runtime, due, pausedUntil, scrub, clock, log } = options;
-  const { config, ledger, queues } = runtime;
-  const dueRuns = createDueRuns({ ledger, note: due, clock, log });
-  const pulls = createPullQueue({
-    queues,
-    hasSource: (source) => config.sources.some(({ id }) => id === source),
-    pull: dueRuns.until(runtime.pull),
-    hasPull: (source) => runtime.hasPull(source),
-    leftOut: (source) => dueRuns.leftOut(source),
-    clock,
-    log,
-    scrub,
-  });
-  const scheduler = createScheduler({
-    schedules: schedulesOf(config),
-    async startRun(source, why) {
-      await dueRuns.add(source);
-      await pulls.startRun(source, why);
-    },
-    pausedUntil,
-    onDue: (source) => void dueRuns.add(source),
-    clock,
-    log,
-  });
-  return { dueRuns, pulls, scheduler };
-}
-
-/** Combines reloads, backups and pauses into one object that the dashboard, the admin API and the metrics read. */
-function createCare(options: {
-  reload: Reload;
-  backups: DaemonCare['backups'];
-  listeners: Set<(config: RuntimeConfig) => void>;
-  pausedUntil: (source: string, at: number) => number | null;
-  clock: Clock;
-}): DaemonCare {
-  const { reload, backups, listeners, pausedUntil, clock } = options;
-  return {
-    lastReload: () => reload.last(),
-    reload: (cause) => reload.reload(cause),
-    onReload(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    backups,
-    pausedUntil: (source) => pausedUntil(source, clock.now()),
-  };
-}
-
-/**
- * Makes runs due that the previous process has not completed: runs that were due and did not begin, runs that were
- * interrupted, and runs whose time passed while no daemon ran. A source that has never run is first pulled at its next
- * scheduled time.
- */
-function requestLeftRuns(
-  { sources }: RuntimeConfig,
-  options: {
-    scheduler: Scheduler;
-    dueRuns: DueRuns;
-    lastRun: (source: string) => RunView | undefined;
-    log: Logger;
-  },
-): void {
-  const { scheduler, dueRuns, lastRun, log } = options;
-  const due = dueRuns.sources();
-  for (const { id, schedule } of sources) {
-    const last = lastRun(id);
-    const isScheduled = schedule !== null && last !== undefined;
-    let why: string;
-    if (due.includes(id)) why = 'was due when the last daemon ended, and starts now';
-    else if (isScheduled && wasCutShort(last)) why = 'was interrupted, and is repeated';
-    else if (isScheduled && scheduler.missed(id, last.startedAt))
-      why = 'was missed while no daemon ran, and starts now';
-    else continue;
-    log.info({ source: id, ...(last === undefined ? {} : { run: last.id }) }, `A run of ${id} ${why}.`);
-    scheduler.request(id);
+/** The notes that the last daemon has left in the ledger. */
+async function leftNotes({ reads, close }: Pick<Runtime, 'reads' | 'close'>) {
+  try {
+    return {
+      backup: await reads.daemonNote('backup'),
+      dueRuns: await reads.daemonNote('dueRuns'),
+      alerts: await reads.daemonNote('alerts'),
+    };
+  } catch (error) {
+    await close();
+    throw error;
   }
-}
-
-/** True for a run that was interrupted, or whose process was killed. */
-function wasCutShort({ result }: RunView): boolean {
-  return result === null || result === 'interrupted';
-}
-
-/** The schedules of a config. */
-function schedulesOf({ sources }: Pick<RuntimeConfig, 'sources'>): Schedule[] {
-  return sources.flatMap(({ id: source, schedule: cron, timezone }) =>
-    cron === null ? [] : [{ source, cron, timezone }],
-  );
-}
-
-/** Warns if this daemon has no schedules, and no dashboard in which a person could start a run. */
-export function warnIfIdle({ sources, web }: Pick<RuntimeConfig, 'sources' | 'web'>, log: Logger): void {
-  if (web !== null || sources.some(({ schedule, watch }) => schedule !== null || watch)) return;
-  log.warn(
-    {},
-    'No source has a `schedule` or `watch: true`, and the config has no `web`: this daemon sends due deliveries, and starts no run automatically. `dpp-sync sync` starts a run in this daemon.',
-  );
 }

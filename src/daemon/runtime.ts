@@ -1,43 +1,39 @@
+// The parts of a process that works on a ledger: a daemon, or a command such as `sync`.
+//
+// `openRuntime` opens, in this order: the mappings, the client of the API, the ledger with its lock, the queues, the traces. Then
+// it connects the parts that bring records from the sources to the platform: the pulls read them, the mapping makes items, and the
+// delivery sends them (`delivery-path.ts`). `close` ends the work in progress, and closes the ledger last. `daemon.ts` shows what a
+// daemon does with these parts.
+
 import type { ApiClient } from '../api/api-client.ts';
-import { wireFormsOf } from '../api/wire-forms.ts';
-import type { ApiHealth } from '../delivery/admission/api-health.ts';
 import { createDelivery, type Delivery } from '../delivery/create-delivery.ts';
-import type { Engine } from '../delivery/engine.ts';
-import type { Passports } from '../delivery/passports.ts';
-import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { RequestGate } from '../delivery/rate/request-gate.ts';
-import type { Recheck } from '../delivery/recheck.ts';
-import type { PassportRules } from '../domain/passport.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
 import type { Ledger } from '../domain/ports/ledger/ledger.ts';
-import type { Reads } from '../domain/ports/ledger/reads.ts';
-import type { FormReplay, FormReplayOutcome } from '../domain/ports/replay.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
-import { createLedgerReader } from '../ledger/reader/ledger-reader.ts';
-import { openSqliteLedger, type SqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { closeInOrder } from '../lib/close-in-order.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
+import type { Traces } from '../observe/traces/create-traces.ts';
 import { createMapping, type Mapping } from '../pipeline/create-mapping.ts';
-import type { MapQueue } from '../pipeline/map-queue.ts';
-import { type ReplayReport, type ReplayRequest, replayForm } from '../pipeline/replay.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import type { DaemonCare } from './care.ts';
 import { openClient, openGate } from './open-client.ts';
+import { type OpenedLedger, openLedger } from './open-ledger.ts';
 import { openTraces } from './open-traces.ts';
-import { passportRulesOf } from './passport-rules.ts';
 import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
-import { createReplayNow, replayDelivery } from './replays.ts';
-import { createMappers, type Mappers, withValuesByHand } from './sources/mappers.ts';
+import { createReplays, type Replays } from './replays.ts';
+import { createMappers, type Mappers } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPulls, type Pulls } from './sources/pulls.ts';
 import { queuePrefix } from './views/open-views.ts';
 import { createApiWaitWatch, createOutageWatch, createPauseWatch } from './watches.ts';
+import { createWorkers, type Workers } from './workers.ts';
 
 export interface RuntimeOptions {
   config: RuntimeConfig;
@@ -66,60 +62,38 @@ export interface RuntimeOptions {
   random?: () => number;
 }
 
-/**
- * All parts of one process that works on a ledger. A pull and a correction start the workers when there is something to
- * map.
- */
-export interface Runtime extends Pick<Pulls, 'pull' | 'pulling' | 'hasPull' | 'correct' | 'stopRun'> {
+/** All parts of one process that works on a ledger. A pull and a correction start the workers when there is something to map. */
+export interface Runtime
+  extends Pick<OpenedLedger, 'reads' | 'counting' | 'voided'>,
+    Pick<Delivery, 'engine' | 'passports' | 'recheck' | 'platform' | 'unreadable'>,
+    Pick<Pulls, 'pull' | 'pulling' | 'hasPull' | 'correct' | 'stopRun'>,
+    Pick<Replays, 'replay' | 'replayForm'> {
   config: RuntimeConfig;
   ledger: Ledger;
   /** A random id that never changes for this ledger. */
   ledgerId: string;
-  /** The reader of the ledger: in a daemon a separate thread, which starts at the first question. */
-  reads: Reads;
-  /** Counts for the metrics, which another separate thread reads. */
-  counting: Pick<Reads, 'sourceCounts'>;
   target: Target;
-  /** Requests that people make beside the deliveries. */
-  platform: PlatformRequests;
   secrets: SecretStore;
   /** Whether the API can be reached, and which requests it accepts. */
-  api: ApiHealth;
+  api: Delivery['health'];
   queues: BullmqQueues;
   bus: EventBus;
   mappers: Mappers;
-  engine: Engine;
-  mapQueue: MapQueue;
-  passports: Passports;
-  recheck: Recheck;
-  /**
-   * Of the lists whose last read failed, the one that has failed for the longest time. Deliveries wait for it. Null if
-   * there is none.
-   */
-  unreadable: Delivery['unreadable'];
+  mapping: Mapping;
   /** Why this process may not write to the ledger any more and has to end; null while it may. */
   ledgerLost(): Fault | null;
   /** Reloads, backups and pauses of a daemon; null in the process of another command. */
   care: DaemonCare | null;
   /** Null in a process that is not a daemon. */
   alerts: Alerts | null;
-  /** How many deliveries were being sent when the last process ended. */
-  voided: number;
   startWorkers: Workers['start'];
   stopWorkers: Workers['stop'];
   /** Replaces the settings, for a reload of the config. */
   replaceSettings: ReplaceSettings['replace'];
-  replay(request: ReplayRequest): Promise<ReplayReport>;
   /** Reloads changed settings, as before a replay. Only a daemon reloads settings. */
   lookAtConfig(): Promise<void>;
-  /** Sends the items again that the platform has in another form than the profile now has. */
-  replayForm(request: Omit<FormReplay, 'after'>): Promise<FormReplayOutcome>;
   /** The fault of a queue that a person has paused; null if no queue is paused. */
   paused(): Fault | null;
-  /** True while a record waits for the mapping or is being mapped. */
-  mapping(): boolean;
-  /** The sources of the config whose stored records wait to be mapped. */
-  pendingSources: Mapping['pendingSources'];
   /** Waits for the work in progress, and closes everything. */
   close(): Promise<void>;
 }
@@ -135,92 +109,69 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   await mappers.refreshAll();
   const gate = openGate(config, options);
   const client = openClient(config, { secrets, clock, log, version, pacing: gate, connections });
-  const rules = passportRulesOf(config);
-  const { target } = client;
-  const ledger = openSqliteLedger({
-    file: config.ledger,
-    target: config.target.baseUrl,
-    profile: config.profile,
-    passportRules: rules,
-    guardOf: (source) => config.sources.find(({ id }) => id === source)?.guard ?? null,
-    contactRules: { firstContact: config.target.firstContact, bom: config.target.bom },
+  const opened = await openLedger({
+    config,
+    target: client.target,
+    mappers,
     clock,
     command: options.command,
-    forms: wireFormsOf(config.profile),
-    encode: target.encode.bind(target),
-    encodeImport: target.encodeImport.bind(target),
+    readsApart: options.readsApart === true,
     report: options.reportUpgrade ?? ((fields, message) => log.info(fields, message)),
   });
+  let queues: BullmqQueues | null = null;
   try {
-    return await runtimeOn({ mappers, client, gate, ledger, rules }, { ...options, connections });
+    const { id, views } = opened.ledger;
+    const url = config.queue.kind === 'embedded' ? 'embedded' : config.queue.url;
+    queues = await createQueues({ url, prefix: queuePrefix(id), log, clock, timing: options.queueTiming });
+    const traces = await openTraces(config, { ledger: id, views, version, clock, log });
+    return connect({ mappers, client, gate, opened, queues, traces }, { ...options, connections });
   } catch (error) {
-    await ledger.close();
+    await closeInOrder([async () => queues?.close(), () => opened.close()]);
     throw error;
   }
 }
 
 interface Opened {
   mappers: Mappers;
-  rules: PassportRules;
   client: ApiClient;
   gate: RequestGate;
-  ledger: SqliteLedger;
+  opened: OpenedLedger;
+  queues: BullmqQueues;
+  traces: Traces | null;
 }
 
-/** Connects all parts of a process that works on an opened ledger. */
-async function runtimeOn(
-  { mappers, client, gate, ledger: opened, rules }: Opened,
+/** Connects all parts of a process that has opened its ledger and its queues. */
+function connect(
+  { mappers, client, gate, opened, queues, traces }: Opened,
   options: RuntimeOptions & { connections: number },
-): Promise<Runtime> {
-  const { config, secrets, clock, log, queueTiming, connections, random = Math.random, beforeMapping } = options;
-  const { profile } = config;
+): Runtime {
+  const { config, secrets, clock, log, connections, random = Math.random, beforeMapping } = options;
+  const { ledger, rules, reads, counting, voided } = opened;
   const { target } = client;
-  const ledger = await withValuesByHand(opened, mappers);
-  const { views } = ledger;
+  const openedAt = clock.ticks();
   const bus = createEventBus({ log });
   const { emit } = bus;
-  const readerData = {
-    file: config.ledger,
-    ledgerId: ledger.id,
-    forms: wireFormsOf(profile),
-    passportRules: () => rules,
-  };
-  const reader = options.readsApart === true ? createLedgerReader(readerData) : null;
-  const reads = reader?.reads ?? ledger.reads;
-  // Counts have a separate reader, because counting a million items takes long and a page must not wait for it.
-  const counting = createLedgerReader({ ...readerData, warms: false });
-  const { voided } = await ledger.recover(profile.settlingDelayMs.reset);
-  await ledger.defineLookups(mappers.lookups(), { isAll: true });
-  const url = config.queue.kind === 'embedded' ? 'embedded' : config.queue.url;
-  const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock, timing: queueTiming });
-
-  const mapperOf = (source: string) => mappers.of(source);
-  const traces = await openTraces(config, { ledger: ledger.id, views, version: options.version, clock, log });
-  if (traces !== null) bus.subscribe((event) => traces.observe(event));
-  const onPageStored = traces?.pageStored;
-  const mapping = createMapping({ queues, ledger, mapperOf, emit: emitAndWake, clock, onPageStored });
-  const { mapQueue } = mapping;
-  const pauseWatch = createPauseWatch(queues);
-
-  const replayNow = createReplayNow({
+  const mapping = createMapping({
+    queues,
+    ledger,
+    mapperOf: mappers.of,
+    emit,
+    clock,
+    onPageStored: traces?.pageStored,
+  });
+  const replays = createReplays({
     config,
     mappers,
     ledger,
     beforeMapping: beforeMapping && (() => beforeMapping('replay')),
     onReplayed: () => delivery.engine.wake(),
   });
-
-  function emitAndWake(event: Parameters<typeof emit>[0]): void {
-    emit(event);
-    if (event.type === 'mapped') delivery.itemsMapped();
-  }
-
   const delivery = createDelivery({
     ledger,
     queues,
     target,
     reader: client.reader,
-    profile,
+    profile: config.profile,
     clock,
     random,
     emit,
@@ -232,137 +183,85 @@ async function runtimeOn(
     reads: ledger.reads,
     assumesEmpty: config.target.firstContact === 'assume-empty',
     ownPublishKey: config.target.publishKey !== null,
-    failedJobs: options.showFailedJobs ? { reads: ledger.reads, replay: (id) => replayDelivery(id, replayNow) } : null,
+    failedJobs: options.showFailedJobs ? { reads: ledger.reads, replay: (id) => replays.replayDelivery(id) } : null,
     isStaging: () => pulls.pulling().length > 0 || mapping.busy(),
-    async eachRound() {
-      await pauseWatch.look();
-      outageWatch.look();
-      await apiWaitWatch.look();
-      await mapping.look();
-    },
+    eachRound,
   });
   const { engine, passports, recheck, platform, health: api } = delivery;
   const workers = createWorkers(mapping, engine);
+  const { mapQueue } = workers;
   const pulls = createPulls({
     config,
     ledger,
     emit,
     clock,
     log,
-    mapQueue: workers.mapQueue,
+    mapQueue,
     beforeRun: async () => beforeMapping?.('run'),
     mapperOf: async (source) => (beforeMapping && mappers.of(source)) ?? (await mappers.refresh(source)),
     onEnd: () => passports.markDirty(),
   });
+  const settings = createReplaceSettings({ config, rules, mappers, ledger, delivery, client, pulls, log, mapQueue });
+  const pauseWatch = createPauseWatch(queues);
   const outageWatch = createOutageWatch({ api, clock, emit, log });
-  const openedAt = clock.ticks();
-  const settings = createReplaceSettings({
-    config,
-    rules,
-    mappers,
-    ledger,
-    delivery,
-    client,
-    pulls,
-    log,
-    mapQueue: workers.mapQueue,
-  });
   const hasAnswered = () => api.hasAnsweredSince(openedAt);
-  const apiWaitWatch = createApiWaitWatch({ api, ledger, noted: views.apiWait(), hasAnswered, emit, log });
+  const apiWaitWatch = createApiWaitWatch({ api, ledger, noted: ledger.views.apiWait(), hasAnswered, emit, log });
+
+  if (traces !== null) bus.subscribe((event) => traces.observe(event));
+  bus.subscribe(({ type }) => {
+    if (type === 'mapped') delivery.itemsMapped();
+  });
+
+  /** What the engine does in its rounds beside the deliveries. */
+  async function eachRound(): Promise<void> {
+    await pauseWatch.look();
+    outageWatch.look();
+    await apiWaitWatch.look();
+    await mapping.look();
+  }
+
+  async function close(): Promise<void> {
+    await closeInOrder([
+      async () => settings.stop(),
+      () => workers.stop(),
+      // Stores the API's wait, so that other processes can show why work is left after this process has ended.
+      () => apiWaitWatch.look(),
+      () => queues.close(),
+      () => target.close(),
+      async () => traces?.close(),
+      () => opened.close(),
+    ]);
+  }
 
   return {
     config,
     ledger,
     ledgerId: ledger.id,
     reads,
-    counting: counting.reads,
+    counting,
+    voided,
     target,
-    platform,
     secrets,
-    api,
     queues,
     bus,
     mappers,
+    mapping,
     engine,
-    mapQueue,
     passports,
     recheck,
+    platform,
+    api,
     unreadable: delivery.unreadable,
+    ...pulls,
+    ...replays,
     ledgerLost: () => ledger.lost(),
     care: null,
     alerts: null,
-    voided,
-    startWorkers: () => workers.start(),
-    stopWorkers: () => workers.stop(),
+    startWorkers: workers.start,
+    stopWorkers: workers.stop,
     replaceSettings: (next, compiled) => settings.replace(next, compiled),
-    ...pulls,
-    replay: replayNow,
     lookAtConfig: async () => beforeMapping?.('replay'),
-    async replayForm(request) {
-      const outcome = await replayForm(request, ledger);
-      delivery.engine.wake();
-      return outcome;
-    },
-    paused: () => pauseWatch.fault(),
-    mapping: () => mapping.busy(),
-    pendingSources: () => mapping.pendingSources(),
-
-    async close() {
-      await closeInOrder([
-        async () => settings.stop(),
-        () => workers.stop(),
-        // Stores the API's wait, so that other processes can show why work is left after this process has ended.
-        () => apiWaitWatch.look(),
-        () => queues.close(),
-        () => target.close(),
-        async () => traces?.close(),
-        // The readers close before the ledger, because the log is removed when the last connection is closed.
-        async () => reader?.close(),
-        () => counting.close(),
-        () => ledger.close(),
-      ]);
-    },
+    paused: pauseWatch.fault,
+    close,
   };
 }
-
-/** The workers of the queues that map and deliver. */
-function createWorkers({ mapQueue, pendingSources }: Mapping, engine: Engine) {
-  let started: Promise<void> | null = null;
-  let stopped: Promise<void> | null = null;
-
-  async function startAll(): Promise<void> {
-    await mapQueue.start();
-    await engine.start();
-  }
-
-  const start = (): Promise<void> => {
-    started ??= startAll();
-    return started;
-  };
-
-  return {
-    /** Opens the queue, and begins to map and deliver. Further calls do nothing. */
-    start,
-    /** Begins nothing new, and waits for the work in progress. Further calls do nothing. */
-    stop(): Promise<void> {
-      // `stop` ignores a failed start, because the caller of `start` has reported it.
-      stopped ??= Promise.allSettled([started]).then(() => closeInOrder([() => mapQueue.stop(), () => engine.stop()]));
-      return stopped;
-    },
-    /** The `map` queue for a pull. Its workers are started when there is something to map. */
-    mapQueue: {
-      room: mapQueue.room,
-      async mapPage(...page: Parameters<MapQueue['mapPage']>) {
-        await start();
-        return await mapQueue.mapPage(...page);
-      },
-      async mapStored(source: string) {
-        if (!pendingSources().includes(source)) return;
-        await start();
-        await mapQueue.mapStored(source);
-      },
-    },
-  };
-}
-
-export type Workers = ReturnType<typeof createWorkers>;

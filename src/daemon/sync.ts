@@ -56,7 +56,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     do await runtime.recheck.stageNext();
     while (runtime.recheck.hasMore() && !request.abort.aborted);
     const { nextDueAt, isListing } = await runtime.engine.status();
-    if (runtime.pendingSources().length > 0 || nextDueAt !== null || isListing) await runtime.startWorkers();
+    if (runtime.mapping.pendingSources().length > 0 || nextDueAt !== null || isListing) await runtime.startWorkers();
     const resume = runtime.passports.pause();
     try {
       for (const source of request.pull === false ? [] : inOrder(config, selected)) {
@@ -143,7 +143,7 @@ async function untilDone(
     const isMapping = maps(runtime, of);
     const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status(of);
     const lookMs = clock.ticks() - lookedAt;
-    const trouble = status.trouble ?? runtime.mapQueue.trouble() ?? runtime.paused();
+    const trouble = status.trouble ?? runtime.mapping.mapQueue.trouble() ?? runtime.paused();
     const isStill = !isMapping && !isListing && outstanding === 0 && nextDueAt === null;
     if (isStill && (await staysStill(runtime, of)) && !(await stagesPassports(runtime, of))) {
       return refusedScopeFault(runtime);
@@ -182,8 +182,8 @@ async function untilDone(
 
 /** Whether records of the request wait to be mapped. */
 function maps(runtime: Runtime, of: WorkOf | undefined): boolean {
-  if (of === undefined) return runtime.mapping();
-  return 'sources' in of && runtime.pendingSources().some((source) => of.sources.includes(source));
+  if (of === undefined) return runtime.mapping.busy();
+  return 'sources' in of && runtime.mapping.pendingSources().some((source) => of.sources.includes(source));
 }
 
 /**

@@ -17,17 +17,19 @@ import type { Logger } from '../../lib/logging/logging.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import type { Reloaded } from '../../operations/runtime.ts';
 import type { ReloadCause } from '../care.ts';
+import type { Mappers } from '../sources/mappers.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { unsafeFileWarnings, unsafePrograms } from '../unsafe-files.ts';
 
 export interface ReloadOptions {
   /** The settings in use. A reload changes this object. */
   config: RuntimeConfig;
+  /** The mappers in use, whose files are watched. */
+  mappers: Pick<Mappers, 'compile' | 'of'>;
+  ledger: Pick<CareLedger, 'noteDaemon'>;
+  emit: Emit;
   /** Reads the config again. */
   load: () => Promise<RuntimeConfig>;
-  compile: (sources: RuntimeConfig['sources']) => Promise<ReadonlyMap<string, Mapper>>;
-  /** Gives the mappers in use, whose files are watched. */
-  mapperOf: (source: string) => Mapper | null;
   /**
    * Replaces the settings by those of a valid config.
    *
@@ -37,8 +39,6 @@ export interface ReloadOptions {
     next: RuntimeConfig,
     mappers: ReadonlyMap<string, Mapper>,
   ) => Promise<{ secrets: string[]; after: string[] }>;
-  /** Stores and reports the result of a reload. */
-  report: (status: ReloadStatus) => Promise<void>;
   clock: Clock;
   log: Logger;
 }
@@ -47,22 +47,33 @@ export interface ReloadOptions {
 const AGAIN_MS = 30_000;
 
 export function createReload(options: ReloadOptions) {
-  const { config, load, compile, mapperOf, clock, log } = options;
+  const { config, mappers: inUse, ledger, emit, load, clock, log } = options;
   const watch = createFileWatch(clock);
+  const listeners = new Set<() => void>();
   let last: ReloadStatus | null = null;
   let isInvalid = false;
   let running: Promise<unknown> = Promise.resolve();
 
   const filesInUse = (): string[] => [
-    ...new Set([...config.files, ...config.sources.flatMap(({ id }) => mapperOf(id)?.files ?? [])]),
+    ...new Set([...config.files, ...config.sources.flatMap(({ id }) => inUse.of(id)?.files ?? [])]),
   ];
+
+  /** Counts the result of a reload, and stores it for `status`. */
+  async function report(status: ReloadStatus): Promise<void> {
+    emit({ type: 'reload', ok: status.ok });
+    try {
+      await ledger.noteDaemon('reload', status);
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, `\`status\` does not show this reload: ${messageOf(error)}`);
+    }
+  }
 
   async function refuse(errors: string[], cause: ReloadCause): Promise<Reloaded> {
     const isNews = last === null || last.ok || last.errors.join('\n') !== errors.join('\n') || cause !== 'file';
     last = { at: clock.now(), ok: false, errors };
     if (isNews) {
       log.error({ cause, errors }, `The config was refused, and the former settings stay in use: ${errors.join(' ')}`);
-      await options.report(last);
+      await report(last);
     }
     return { ...last, changed: [], after: [] };
   }
@@ -72,7 +83,7 @@ export function createReload(options: ReloadOptions) {
       const next = await load();
       const unsafe = await unsafePrograms(next);
       if (unsafe.length > 0) return unsafe;
-      return { next, mappers: await compile(next.sources) };
+      return { next, mappers: await inUse.compile(next.sources) };
     } catch (error) {
       return errorsOf(error);
     }
@@ -91,12 +102,13 @@ export function createReload(options: ReloadOptions) {
 
     const changed = changedSettings(config, next);
     for (const [id, mapper] of mappers) {
-      const before = mapperOf(id);
+      const before = inUse.of(id);
       const isSame = before?.revision === mapper.revision && !hasOtherLookups(before, mapper);
       if (!isSame && before !== null && !changed.includes(`sources.${id}`)) changed.push(`sources.${id}`);
     }
     const wasRefused = last !== null && !last.ok;
     const { secrets, after } = await options.replace(next, mappers);
+    for (const listener of listeners) listener();
     changed.push(...secrets);
     const status: ReloadStatus = { at: clock.now(), ok: true, errors: [] };
     last = status;
@@ -104,7 +116,7 @@ export function createReload(options: ReloadOptions) {
       const warnings = [...next.warnings, ...(await unsafeFileWarnings(next))];
       for (const warning of warnings) log.warn({ cause }, formatProblem(warning));
       log.info({ cause, changed, after }, messageFor(changed, after));
-      await options.report(status);
+      await report(status);
     }
     return { ...status, changed, after };
   }
@@ -139,6 +151,8 @@ export function createReload(options: ReloadOptions) {
       });
     },
     last: () => last,
+    /** Calls the listener after each reload that replaced settings. */
+    onReplaced: (listener: () => void): void => void listeners.add(listener),
     /** Watches the files until the signal aborts. */
     async follow(signal: AbortSignal): Promise<void> {
       await watch.note(filesInUse());
@@ -158,7 +172,7 @@ export function createReload(options: ReloadOptions) {
     if (Array.isArray(read)) return true;
     const { next, mappers } = read;
     return (
-      next.digest !== config.digest || [...mappers].some(([id, { revision }]) => mapperOf(id)?.revision !== revision)
+      next.digest !== config.digest || [...mappers].some(([id, { revision }]) => inUse.of(id)?.revision !== revision)
     );
   }
 
@@ -177,8 +191,6 @@ export function createReload(options: ReloadOptions) {
     }
   }
 }
-
-export type Reload = ReturnType<typeof createReload>;
 
 function messageFor(changed: readonly string[], after: readonly string[]): string {
   if (changed.length === 0) return 'The config was reloaded: nothing has changed.';
@@ -266,19 +278,6 @@ function tracesOf({ observe: { traces } }: RuntimeConfig): unknown {
 
 function addressOf({ web }: RuntimeConfig): unknown {
   return web === null ? null : { host: web.host, port: web.port };
-}
-
-/** Returns a function that counts the result of a reload and stores it for `status`. */
-export function reportReload(options: { ledger: CareLedger; emit: Emit; log: Logger }) {
-  const { ledger, emit, log } = options;
-  return async (status: ReloadStatus): Promise<void> => {
-    emit({ type: 'reload', ok: status.ok });
-    try {
-      await ledger.noteDaemon('reload', status);
-    } catch (error) {
-      log.warn({ error: messageOf(error) }, `\`status\` does not show this reload: ${messageOf(error)}`);
-    }
-  };
 }
 
 /** Finds out whether the token of the dashboard has changed since the last call. Keeps only its hash. */

@@ -1,6 +1,6 @@
 import { openAdminChannel } from '../../../src/admin/channel-server.ts';
+import { runDaemon } from '../../../src/daemon/daemon.ts';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
-import { runDaemon } from '../../../src/daemon/run-daemon.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';

@@ -5,8 +5,8 @@ import type { Queue } from 'bullmq';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openAdminChannel } from '../../../src/admin/channel-server.ts';
 import type { Daemon, DaemonOptions } from '../../../src/daemon/daemon.ts';
+import { runDaemon } from '../../../src/daemon/daemon.ts';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
-import { runDaemon } from '../../../src/daemon/run-daemon.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { describeNpmNode } from '../../../src/lib/package.ts';
@@ -72,7 +72,7 @@ describe('the daemon', () => {
       version: record?.version ?? 0,
     };
     const corrected = runtime.correct({ source: 'erp', stream: 'default', rows: [row] }, new AbortController().signal);
-    await expect.poll(() => runtime.mapping(), SOON).toBe(true);
+    await expect.poll(() => runtime.mapping.busy(), SOON).toBe(true);
     const begun = () => logged('The source erp is being pulled.').length;
     const before = begun();
     await daemon.startRun('erp', 'schedule');
@@ -311,7 +311,7 @@ describeRedis('the daemon over Redis', () => {
       expect(await metrics.text()).not.toContain('dpp_sync_queue_jobs{');
       // The changed records wait for the `map` queue. It does not matter whether its jobs survive the restart of Redis.
       const pulling = daemon.runtime.pull('erp', { trigger: 'cli' }, new AbortController().signal);
-      await expect.poll(() => daemon.runtime.mapping(), SOON).toBe(true);
+      await expect.poll(() => daemon.runtime.mapping.busy(), SOON).toBe(true);
       await redis.restart();
       await expect.poll(health, SOON).toEqual([200, 'ok']);
       expect(await pulling).toMatchObject({ result: 'complete' });

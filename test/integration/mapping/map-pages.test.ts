@@ -459,5 +459,5 @@ it('a pull completes while the platform is away, and everything that it read is 
   expect(result).toBe('complete');
   const { due = 0, sending = 0, in_doubt = 0 } = (await runtime.reads.itemCounts()).product ?? {};
   expect(due + sending + in_doubt).toBe(1200);
-  expect(runtime.mapping()).toBe(false);
+  expect(runtime.mapping.busy()).toBe(false);
 });

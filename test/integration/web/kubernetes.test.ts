@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { DRAIN_MS } from '../../../src/daemon/run-daemon.ts';
+import { DRAIN_MS } from '../../../src/daemon/daemon.ts';
 import { type GuardedWeb, openGuardedWeb } from '../../support/browser/guarded-web.ts';
 import { askWeb } from '../../support/browser/web-visitor.ts';
 

@@ -40,7 +40,7 @@ describe('a replay by cause', () => {
     const after = await replayCause.run(request(cause, true), context);
     expect(after).toMatchObject({ members: 1, replayed: { records: 1, passing: 1, quarantined: 0 }, left: 1 });
     expect(await runtime.reads.quarantinedCount()).toBe(1);
-    expect(runtime.pendingSources()).toEqual([]);
+    expect(runtime.mapping.pendingSources()).toEqual([]);
   });
 
   it('a replay by cause sends the items that pass after their lookup file was fixed', async () => {
