@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ALERTS } from '../domain/words/alerts.ts';
 import { Duration, HostName, Secret, Slug } from './fields.ts';
 
 const text = (what: string) => z.string().min(1, what).max(1000, 'at most 1000 characters');
@@ -73,18 +74,18 @@ const never = (duration: string, what: string) =>
 
 const When = z
   .strictObject({
-    runFailed: z.boolean().default(true).describe('The last run of a source failed.'),
-    guardHeld: z.boolean().default(true).describe('The guard holds the last export of a stream.'),
+    runFailed: z.boolean().default(true).describe(ALERTS.run_failed.title),
+    guardHeld: z.boolean().default(true).describe(ALERTS.guard_held.title),
     quarantineAbove: z
       .union([z.int().min(0), z.literal(false)], { error: 'a whole number, or false' })
       .default(0)
       .meta({ title: 'whole number or false' })
-      .describe('A source has more records in quarantine than this number. `false`: never.'),
-    nothingSynced: never('26h', 'A source with a schedule has completed no run for this time.'),
-    keyRefused: z.boolean().default(true).describe('The API refuses the key, the plan or a scope.'),
-    apiDown: never('15m', 'The API has accepted no request for this time.'),
-    backupOld: never('2d', 'The last scheduled backup is older than this time.'),
-    configRefused: z.boolean().default(true).describe('A changed config file has errors and is not used.'),
+      .describe(`${ALERTS.quarantine.title} \`false\`: never.`),
+    nothingSynced: never('26h', ALERTS.nothing_synced.title),
+    keyRefused: z.boolean().default(true).describe(ALERTS.key_refused.title),
+    apiDown: never('15m', ALERTS.api_down.title),
+    backupOld: never('2d', ALERTS.backup_old.title),
+    configRefused: z.boolean().default(true).describe(ALERTS.config_refused.title),
   })
   .describe('The conditions that are alerts.');
 

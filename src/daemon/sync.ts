@@ -2,6 +2,7 @@ import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
 import type { ItemCounts, StreamAccount } from '../domain/ports/ledger/ledger-views.ts';
 import { runWarnings } from '../domain/run-warnings.ts';
+import { FAULT_CASES, FAULTS } from '../domain/words/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
@@ -154,9 +155,10 @@ async function untilDone(
       const { by, reason } = authorization;
       const what = by === 'plan' ? "the organisation's plan" : 'the key';
       const message = `The API refuses ${what}: ${reason.message}`;
-      const { path, suggestion } = AUTHORIZATION_ADVICE[by];
-      if (by === 'plan') return fault('api.plan', message, { path, suggestion });
-      return fault('api.key', message, { path, suggestion: keyAdvice(runtime.config.target.apiKey, suggestion) });
+      const path = 'target.apiKey';
+      if (by === 'plan') return fault('api.plan', message, { path, suggestion: FAULTS['api.plan'].cure });
+      const suggestion = keyAdvice(runtime.config.target.apiKey, FAULT_CASES['api.key'].sync.cure);
+      return fault('api.key', message, { path, suggestion });
     }
     const away = await awayFault(runtime, { ...request, of, outstanding, now: clock.ticks() });
     if (away !== null) return away;
@@ -210,17 +212,6 @@ async function stagesPassports({ passports, engine }: Runtime, of: WorkOf | unde
 const INTERRUPTED = fault('interrupted', 'The sync was stopped before it was done.', {
   suggestion: 'Nothing is lost: run the sync again, and it continues where it stopped.',
 });
-
-const AUTHORIZATION_ADVICE = {
-  key: {
-    path: 'target.apiKey',
-    suggestion: 'Put a valid key in its place and run the sync again; everything is still due.',
-  },
-  plan: {
-    path: 'target.apiKey',
-    suggestion: 'API access needs the Enterprise plan: activate this plan. Everything is still due.',
-  },
-} as const;
 
 function faultOf(error: unknown, source: string): Fault {
   if (error instanceof Fault) return error;

@@ -6,6 +6,7 @@ import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
 import type { PlatformReader, Publication } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { ListableKind, Listing, Target } from '../domain/ports/target.ts';
+import { UNREAD_LIST } from '../domain/words/holds.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sha256Url } from '../lib/hash.ts';
@@ -233,7 +234,7 @@ export function createContactFailures({ ledger, clock, log }: ContactFailuresOpt
       // The authorization hold already limits how often a refused scope is tried, so the list needs no pause.
       if (isOutOfScope) giveUp(kind, 0);
       else if (count >= READS_MAX) giveUp(kind, USELESS_MS);
-      const cure = isOutOfScope ? GRANT_READ : isOfList ? ASSUME_EMPTY : null;
+      const cure = isOutOfScope ? UNREAD_LIST.refused.cure : isOfList ? UNREAD_LIST.unreadable.cure : null;
       const reason = unreadReason(kind, list, outcome.detail.message, cure);
       await report(kind, `${list} ${outcome.kind}`, reason, isOfList);
     },
@@ -248,7 +249,7 @@ export function createContactFailures({ ledger, clock, log }: ContactFailuresOpt
     async listRefused(kind: ListableKind, list: ListName, reason: Reason) {
       if (useless.has(kind)) return;
       giveUp(kind, 0);
-      await report(kind, `${list} denied`, unreadReason(kind, list, reason.message, GRANT_READ), false);
+      await report(kind, `${list} denied`, unreadReason(kind, list, reason.message, UNREAD_LIST.refused.cure), false);
     },
   };
 }
@@ -260,11 +261,6 @@ const capitalised = (text: string): string => text.charAt(0).toUpperCase() + tex
 function suspendedSentence(kind: ListableKind, list: ListName): string {
   return `No ${kind} is created before dpp-sync has read the platform's list of ${LISTS[list]}.`;
 }
-
-const ASSUME_EMPTY =
-  'Correct the cause, such as the profile. If the platform has none of your items, set `target.firstContact: assume-empty`.';
-
-const GRANT_READ = 'Use a key that may read this list, such as one with the scope read.';
 
 /** @param cure null for a failure that passes without a change, such as an outage */
 function unreadReason(kind: ListableKind, list: ListName, cause: string, cure: string | null): Reason {

@@ -1,6 +1,6 @@
 import { Fault, type FaultDetails } from '../lib/errors.ts';
 import type { QueueName } from './ports/queues.ts';
-import { FAULTS } from './words/faults.ts';
+import { FAULT_CASES, FAULTS } from './words/faults.ts';
 
 export type FaultCode = keyof typeof FAULTS;
 
@@ -24,7 +24,7 @@ export function pausedFault([name, ...others]: readonly QueueName[]): Fault | nu
   if (name === undefined) return null;
   const which = others.length === 0 ? `The queue ${name} is` : `The queues ${[name, ...others].join(' and ')} are`;
   return fault('queue.paused', `${which} paused, so jobs wait.`, {
-    suggestion: "Resume paused queues in the daemon's dashboard, on the page /queues. Due deliveries stay due.",
+    suggestion: FAULTS['queue.paused'].cure,
   });
 }
 
@@ -40,7 +40,6 @@ const LOST_IN_A_ROW = 3;
 export function lostJobsFault(name: QueueName, losses: number): Fault | null {
   if (losses < LOST_IN_A_ROW) return null;
   return fault('queue.unreachable', `The queue ${name} loses its jobs before a worker takes them.`, {
-    suggestion:
-      'Give Redis enough memory, set its `maxmemory-policy` to noeviction, and let no other program use its keys. Nothing is lost: the ledger has all the work.',
+    suggestion: FAULT_CASES['queue.unreachable'].loses_jobs.cure,
   });
 }

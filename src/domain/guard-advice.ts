@@ -1,40 +1,15 @@
 import type { Reason, ReasonCode } from './delivery/reason.ts';
 import type { GuardedRead } from './ports/guarded-read.ts';
-
-/** A step that a person can take, as the beginning of a sentence, and its command. */
-export interface GuardStep {
-  text: string;
-  command: string;
-}
+import { GUARD, type Step } from './words/holds.ts';
 
 /** What a person can do about a read that the guard holds. The last step is the only one that accepts the read. */
 export function guardSteps({
   source,
   isLeft,
   isOlder,
-}: Pick<GuardedRead, 'source'> & { isLeft?: boolean; isOlder?: boolean }): GuardStep[] {
-  const accept = `dpp-sync sync --accept ${source}`;
-  if (isLeft === true) {
-    return [
-      {
-        text: 'If the stream has another name now, or was removed by mistake, correct the config',
-        command: 'dpp-sync check',
-      },
-      { text: 'If the stream has ended, accept that its records are missing', command: accept },
-    ];
-  }
-  if (isOlder === true) {
-    return [
-      { text: 'Look at the export', command: `dpp-sync preview ${source}` },
-      { text: 'If it was put back by mistake, bring a newer file', command: `dpp-sync sync ${source}` },
-      { text: 'If it is right, accept it, and its rows count', command: accept },
-    ];
-  }
-  return [
-    { text: 'Look at the export', command: `dpp-sync preview ${source}` },
-    { text: 'If it is not whole, write it again', command: `dpp-sync sync ${source}` },
-    { text: 'If it is right, accept it, and what it lacks counts as missing', command: accept },
-  ];
+}: Pick<GuardedRead, 'source'> & { isLeft?: boolean; isOlder?: boolean }): Step[] {
+  const { steps } = GUARD[isLeft === true ? 'left' : isOlder === true ? 'older' : 'broken'];
+  return steps.map(({ text, command }) => ({ text, command: command.replace('SOURCE', () => source) }));
 }
 
 /** The steps as sentences. */

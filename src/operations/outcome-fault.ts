@@ -1,6 +1,7 @@
 import type { SecretSource } from '../config/secret-source.ts';
 import { askedWaitMs, type Outcome, type OutcomeDetail } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
+import { FAULT_CASES, FAULTS } from '../domain/words/faults.ts';
 import type { Fault } from '../lib/errors.ts';
 
 /** A request that a person has made, with the texts for its failure. */
@@ -80,18 +81,12 @@ export function deniedFault(
   if (by === 'plan') {
     return fault('api.plan', `The API refuses the organisation's plan: ${answer}`, {
       path: 'target.apiKey',
-      suggestion: 'API access needs the Enterprise plan: activate this plan.',
+      suggestion: FAULTS['api.plan'].cure,
     });
   }
   return fault('api.key', `The API refuses the key: ${answer}`, {
     path: 'target.apiKey',
-    suggestion:
-      by === 'key'
-        ? keyAdvice(
-            key,
-            'Check that the key is complete, belongs to this platform, and is neither expired nor revoked.',
-          )
-        : 'Give the key more scopes.',
+    suggestion: by === 'key' ? keyAdvice(key, FAULT_CASES['api.key'].request.cure) : FAULT_CASES['api.key'].scope.cure,
   });
 }
 

@@ -1,6 +1,8 @@
 import { DELIVERY_STATES, type DeliveryState } from '../../src/domain/delivery/delivery.ts';
 import { mayExplain, REASON_CODES } from '../../src/domain/delivery/reason.ts';
-import { FAULTS } from '../../src/domain/words/faults.ts';
+import { ALERTS } from '../../src/domain/words/alerts.ts';
+import { FAULT_CASES, FAULTS } from '../../src/domain/words/faults.ts';
+import { GUARD, UNREAD_LIST, UNUSED_IMPORTS } from '../../src/domain/words/holds.ts';
 import { ARGUMENT_ISSUES, ISSUE_GROUPS } from '../../src/domain/words/issues.ts';
 import { STATES_IN_ORDER, stateWord } from '../../src/domain/words/names.ts';
 import { REASONS } from '../../src/domain/words/reasons.ts';
@@ -22,6 +24,8 @@ this page. \`dpp-sync show\`, \`dpp-sync why\`, the dashboard and the admin API 
 | \`dpp-sync show\`, \`items\`, \`why\`; a delivery on the dashboard | [reasons of deliveries](#reasons-of-deliveries) |
 | the state of an item | [states of items](#states-of-items) |
 | \`dpp-sync quarantine\`, \`preview\`; a row on the dashboard | [issues of rows](#issues-of-rows) |
+| \`dpp-sync status\`; the overview of the dashboard | [what holds work back](#what-holds-work-back) |
+| a notice; \`dpp-sync alerts list\` | [alerts](#alerts) |
 
 Where many rows or deliveries have the same cause, the page "Needs attention" of the dashboard shows them as one cause. Correct one row first. Then
 \`dpp-sync replay --state quarantined --dry-run\` or \`dpp-sync replay --state rejected --dry-run\` says how many
@@ -32,6 +36,20 @@ const ERRORS = `## Errors
 The exit code is in the second column. 1 means that the work failed. 2 means that the usage or the config is wrong. 3 means that something
 outside of dpp-sync cannot be reached or refuses; all work stays due. With exit code 4 there is no error code: the output names each cause,
 and a command that shows its rows or deliveries.`;
+
+const CASES = `### Cases of an error
+
+Some errors have other cures in some cases. The error of such a case says what to do about it.`;
+
+const HOLDS = `## What holds work back
+
+The guard holds a read that looks like a broken export, and a list of the platform may have to be read before anything is created. Such a hold is
+no error. \`dpp-sync status\` and the dashboard name it.`;
+
+const ALERTS_TEXT = `## Alerts
+
+[Alerts](alerts.md) says how people get notices. The message of an alert has its facts and ends with what to do. "This
+number" and "this time" are the values of the condition under \`alerts.when\` in the config.`;
 
 const REASONS_TEXT = `## Reasons of deliveries
 
@@ -70,6 +88,11 @@ export function cellsOf({ title, meaning, cure, command, guide }: Words): [strin
   return [`**${title.replace(/\.$/, '')}.**${meaning === undefined ? '' : ` ${meaning}`}`, steps.join(' ')];
 }
 
+/** The words for a read that the guard holds: the cure has the steps. */
+export function wordsOfGuard({ title, steps }: (typeof GUARD)[keyof typeof GUARD]): Words {
+  return { title, cure: steps.map(({ text, command }) => `${text}: \`${command}\`.`).join(' ') };
+}
+
 const WHAT = ['means', 'what to do'];
 
 export function troubleshootingPage(): string {
@@ -78,6 +101,18 @@ export function troubleshootingPage(): string {
     String(fault.exit),
     ...cellsOf(fault),
   ]);
+  const cases = Object.entries(FAULT_CASES).flatMap(([code, ofCode]) =>
+    Object.values<Words>(ofCode).map((words) => [`\`${code}\``, ...cellsOf(words)]),
+  );
+  const holds = [
+    ...Object.values(GUARD).map((row) => ['the guard holds a read', ...cellsOf(wordsOfGuard(row))]),
+    ...Object.values(UNREAD_LIST).map((words) => ['a list is not read', ...cellsOf(words)]),
+    ...Object.values(UNUSED_IMPORTS).map((words) => ['imports are not used', ...cellsOf(words)]),
+  ];
+  const alerts = Object.entries(ALERTS).map(([condition, words]) => {
+    const id = words.about === null ? condition : `${condition}/${words.about}`;
+    return [`\`${id}\``, `\`${words.setting}\``, ...cellsOf(words)];
+  });
   const reasons = REASON_CODES.map((code) => {
     const states = SHOWN_STATES.filter((state) => mayExplain(code, state)).map((state) => `\`${state}\``);
     return [`\`${code}\``, states.join(' '), ...cellsOf(REASONS[code])];
@@ -94,6 +129,8 @@ export function troubleshootingPage(): string {
     INTRODUCTION,
     ERRORS,
     table(['code', 'exit', ...WHAT], errors),
+    CASES,
+    table(['code', ...WHAT], cases),
     REASONS_TEXT,
     table(['code', 'states', ...WHAT], reasons),
     ITEM_STATES,
@@ -105,6 +142,10 @@ export function troubleshootingPage(): string {
       ['code', ...WHAT],
       Object.entries(ARGUMENT_ISSUES).map(([problem, words]) => [`\`FUNCTION.${problem}\``, ...cellsOf(words)]),
     ),
+    HOLDS,
+    table(['what', ...WHAT], holds),
+    ALERTS_TEXT,
+    table(['id of the alert', 'condition', ...WHAT], alerts),
     '',
   ]
     .join('\n\n')

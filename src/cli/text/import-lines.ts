@@ -2,6 +2,8 @@
 
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { ImportProof, ImportProofs } from '../../domain/delivery/import-proof.ts';
+import { UNUSED_IMPORTS } from '../../domain/words/holds.ts';
+import type { Words } from '../../domain/words/word.ts';
 import { isoOrNull } from '../../operations/result-documents.ts';
 import { formatTime, printable } from './style.ts';
 
@@ -22,23 +24,14 @@ function importDocument(given: ImportProof): object {
 /** The lines that say why imports are not used; empty if they are. */
 export function importLines({ creates, changes }: ImportProofs, { profile }: RuntimeConfig, now: number): string[] {
   return [
-    ...(profile.imports.creates === 'off' ? [] : linesOf(creates, now, CREATES_LINE)),
-    ...(profile.productUpdate === 'none' ? [] : linesOf(changes, now, CHANGES_LINE)),
+    ...(profile.imports.creates === 'off' ? [] : linesOf(creates, now, UNUSED_IMPORTS.creates)),
+    ...(profile.productUpdate === 'none' ? [] : linesOf(changes, now, UNUSED_IMPORTS.changes)),
   ];
 }
 
-function linesOf(proof: ImportProof, now: number, { what, cure }: typeof CREATES_LINE): string[] {
+function linesOf(proof: ImportProof, now: number, { title, cure }: Words): string[] {
   const isPutOff = proof.state === 'postponed' && now < proof.until;
   if (proof.state !== 'failed' && !isPutOff) return [];
   const again = isPutOff ? `after ${formatTime(proof.until)}` : 'when `imports` in the profile has changed';
-  return ['', `${what} ${printable(proof.message)} Imports are tried again ${again}. ${cure}`];
+  return ['', `${title} ${printable(proof.message)} Imports are tried again ${again}. ${cure}`];
 }
-
-const CREATES_LINE = {
-  what: 'New products are sent one by one and not in bulk imports.',
-  cure: 'To use no imports for new products, set `imports.creates: off` in the profile.',
-};
-const CHANGES_LINE = {
-  what: 'Changed products are not sent.',
-  cure: 'If the import of the platform updates no products, set `productUpdate: none` in the profile. If it updates them now, run `dpp-sync replay`.',
-};

@@ -1,6 +1,5 @@
 // The states of items and passports, in the form that a sync and `status` share.
 
-import { WITHOUT_IMPORT } from '../../daemon/faults/refused-scope-fault.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { StageCounts } from '../../delivery/delivery-window.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
@@ -13,6 +12,7 @@ import {
   type PassportCounts,
   type RefusedWork,
 } from '../../domain/ports/ledger/ledger-views.ts';
+import { UNUSED_IMPORTS } from '../../domain/words/holds.ts';
 import { kindWord, STATES_IN_ORDER, stateWord } from '../../domain/words/names.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import { formatBytes, formatCount, formatTime, type Paint, plural, printable } from './style.ts';
@@ -129,7 +129,7 @@ export function refusedLines(refused: readonly RefusedWork[], paint: Paint): str
   return [
     ...lines,
     '  Correct the key or its rights: dpp-sync check shows them. Then the daemon or the next sync sends all due deliveries.',
-    ...(isImport ? [`  ${WITHOUT_IMPORT}`] : []),
+    ...(isImport ? [`  ${UNUSED_IMPORTS.refused.title} ${UNUSED_IMPORTS.refused.cure}`] : []),
   ];
 }
 

@@ -3,9 +3,12 @@ import type { Throttled } from '../../delivery/admission/reachability.ts';
 import { LIST_ACCESSES, type ListName } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
 import type { WorkOf } from '../../domain/ports/due.ts';
+import { FAULT_CASES } from '../../domain/words/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
 import type { Runtime } from '../runtime.ts';
 import { describeFailingWrites } from '../watches.ts';
+
+const CASES = FAULT_CASES['api.unreachable'];
 
 export interface WaitLimit {
   /** How long the API may be out of reach. */
@@ -37,10 +40,10 @@ export async function awayFault(runtime: Runtime, limit: WaitLimit): Promise<Fau
     const writes = runtime.api.failsAtWrites();
     if (writes !== null) {
       const message = `The API at ${baseUrl} can be read. ${describeFailingWrites(writes)}`;
-      return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: WRITES_ADVICE });
+      return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: CASES.writes.cure });
     }
     const message = `The API at ${baseUrl} has accepted no request ${forAs}.`;
-    return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: AWAY_ADVICE });
+    return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: CASES.away.cure });
   }
   const throttled = runtime.api.throttled();
   // While the API asks to wait, a list cannot be read either, so the wait is reported first.
@@ -68,7 +71,7 @@ function throttledFault(
   const asked = `has asked to wait${until} (429) and has accepted no request for ${seconds(now - since)}`;
   return fault('api.unreachable', `The API at ${config.target.baseUrl} ${asked}: ${message}`, {
     path: 'target.baseUrl',
-    suggestion: THROTTLED_ADVICE,
+    suggestion: CASES.throttled.cure,
   });
 }
 
@@ -95,7 +98,7 @@ export async function leftAwayFault(
   const at = new Date(dueAt).toISOString();
   return fault('api.unreachable', message, {
     ...path,
-    suggestion: `${LEFT_AWAY_ADVICE} dpp-sync sends the item again at ${at}.`,
+    suggestion: `${CASES.items.cure} dpp-sync sends the item again at ${at}.`,
   });
 }
 
@@ -117,7 +120,7 @@ async function unreadableFault(
   const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait}`;
   return fault('api.unreachable', message, {
     path: 'target.baseUrl',
-    suggestion: unconfirmed > 0 ? UNCONFIRMED_ADVICE : LIST_ADVICE,
+    suggestion: unconfirmed > 0 ? CASES.unconfirmed.cure : CASES.list.cure,
   });
 }
 
@@ -130,17 +133,6 @@ function waitWords(unconfirmed: number, suspended: number): string {
 }
 
 const LISTS: Record<ListName, string> = { product: 'products', material: 'materials', publications: 'publications' };
-
-const AWAY_ADVICE = 'Check the address and the network, and run the sync again; everything is still due.';
-const WRITES_ADVICE =
-  'Either the platform can store nothing now, or these rows are wrong. `dpp-sync items --state in_doubt` and `dpp-sync show` show the answers of the platform. Then run the sync again; everything is still due.';
-const THROTTLED_ADVICE =
-  'Run the sync again when the wait is over, or wait longer with `--wait`; everything is still due. If the wait is a mistake, ask the operator of the platform to check the limit of the key or the organisation.';
-const LEFT_AWAY_ADVICE =
-  '`dpp-sync show` shows this item and why the platform cannot accept it. Correct the cause, and run the sync again; everything else was synced.';
-const LIST_ADVICE = 'Correct the cause that the message names, and run the sync again; everything is still due.';
-const UNCONFIRMED_ADVICE =
-  'Correct the cause that the message names, and run the sync again. Or look at the platform and record what is there with `dpp-sync settle`.';
 
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`;

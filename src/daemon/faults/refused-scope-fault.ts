@@ -2,6 +2,7 @@ import { suspendedBy } from '../../delivery/admission/authorization.ts';
 import { type Access, accessesOf, accessWord, isListAccess, type Scope, scopeOf } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
+import { UNUSED_IMPORTS } from '../../domain/words/holds.ts';
 import type { Fault } from '../../lib/errors.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 import type { Runtime } from '../runtime.ts';
@@ -47,12 +48,9 @@ export async function refusedOperationWarnings(runtime: Runtime): Promise<string
 /** Says which operation the API refuses, and what the profile can do about it. */
 export function operationSentence(access: Access, message: string): string {
   const refused = `The API refuses ${accessWord(access)} to the key, and grants other ${isListAccess(access) ? 'reads' : 'operations'}: ${sentence(message)}`;
-  return access === 'product.import' ? `${refused} ${WITHOUT_IMPORT}` : refused;
+  if (access !== 'product.import') return refused;
+  return `${refused} ${UNUSED_IMPORTS.refused.title} ${UNUSED_IMPORTS.refused.cure}`;
 }
-
-/** What to do if the key may not use the bulk import. */
-export const WITHOUT_IMPORT =
-  'New products are sent one by one. If the key may not use the bulk import, set `imports.creates: off` in the profile, and `productUpdate: none` for changed products.';
 
 /** The lists that creates of a kind may need. A product is bound together with its publication. */
 const LISTS_FOR_CREATES: Record<ListableKind, readonly Access[]> = {

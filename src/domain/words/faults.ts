@@ -147,7 +147,7 @@ export const FAULTS = {
   'queue.paused': {
     exit: 3,
     title: 'A person has paused a queue that this command needs.',
-    cure: 'Resume it on the page `/queues` of the dashboard.',
+    cure: 'Resume it on the page `/queues` of the dashboard. Due deliveries stay due.',
   },
   'queue.unsupported': {
     exit: 2,
@@ -190,7 +190,7 @@ export const FAULTS = {
   'api.plan': {
     exit: 3,
     title: 'The plan of the organisation does not allow the use of the API.',
-    cure: 'Activate the plan. Nothing else is needed.',
+    cure: 'API access needs the Enterprise plan: activate this plan. Nothing else is needed.',
   },
   'api.token': {
     exit: 3,
@@ -259,3 +259,50 @@ export const FAULTS = {
     cure: 'Run the command again with `--log-level debug`, and report the message with the log.',
   },
 } as const satisfies Record<string, FaultRow>;
+
+/** The cases of an error that need other cures than its code. The error of such a case has this cure. */
+export const FAULT_CASES = {
+  'api.unreachable': {
+    away: {
+      title: 'The API has accepted no request for longer than `--wait`.',
+      cure: 'Check the address and the network, and run the sync again; everything is still due.',
+    },
+    writes: {
+      title: 'The API can be read, and fails for each write.',
+      cure: 'Either the platform can store nothing now, or these rows are wrong. `dpp-sync items --state in_doubt` and `dpp-sync show` show the answers of the platform. Then run the sync again; everything is still due.',
+    },
+    throttled: {
+      title: 'The API has asked to wait (429).',
+      cure: 'Run the sync again when the wait is over, or wait longer with `--wait`; everything is still due. If the wait is a mistake, ask the operator of the platform to check the limit of the key or the organisation.',
+    },
+    items: {
+      title: 'The API answers, and cannot accept some items (503).',
+      cure: '`dpp-sync show` shows this item and why the platform cannot accept it. Correct the cause, and run the sync again; everything else was synced.',
+    },
+    list: {
+      title: 'A list of the platform cannot be read, and new items wait for it.',
+      cure: 'Correct the cause that the message names, and run the sync again; everything is still due.',
+    },
+    unconfirmed: {
+      title: 'A list of the platform cannot be read, and unconfirmed writes wait for it.',
+      cure: 'Correct the cause that the message names, and run the sync again. Or look at the platform and record what is there with `dpp-sync settle`.',
+    },
+  },
+  'api.key': {
+    sync: {
+      title: 'A sync has stopped because the platform refuses the key.',
+      cure: 'Put a valid key in its place and run the sync again; everything is still due.',
+    },
+    request: {
+      title: 'A request was refused because of the key.',
+      cure: 'Check that the key is complete, belongs to this platform, and is neither expired nor revoked.',
+    },
+    scope: { title: 'A request needs a scope that the key does not have.', cure: 'Give the key more scopes.' },
+  },
+  'queue.unreachable': {
+    loses_jobs: {
+      title: 'Redis can be reached, and loses its jobs before a worker takes them.',
+      cure: 'Give Redis enough memory, set its `maxmemory-policy` to noeviction, and let no other program use its keys. Nothing is lost: the ledger has all the work.',
+    },
+  },
+} as const satisfies Partial<Record<keyof typeof FAULTS, Record<string, Words>>>;

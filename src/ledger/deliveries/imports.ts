@@ -24,6 +24,7 @@ import { wholePayload } from '../../domain/delivery/reconcile.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { ClaimedDelivery, DeliveryName } from '../../domain/ports/claim.ts';
 import type { Profile } from '../../domain/profile.ts';
+import { UNUSED_IMPORTS } from '../../domain/words/holds.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
@@ -199,9 +200,6 @@ function payloadOf(row: DeliveryRow): JsonObject {
   return wholePayload(parseJson<JsonObject>(revisionContent(row).text), parseJson<JsonObject>(baseline));
 }
 
-const CHANGES_CURE =
-  'No change of a product is imported until then. Set `productUpdate: none` in the profile, or let the platform update products by SKU and run `dpp-sync replay`.';
-
 const OPERATION_OF: Record<ImportUse, Operation> = { creates: 'product.create', changes: 'product.import' };
 
 const NOTHING_PROVEN: ImportProofs = { creates: UNTRIED, changes: UNTRIED };
@@ -240,7 +238,13 @@ export function changesMax(tx: Tx): { countMax: number; blocked: Reason | null }
   const { changes } = importProofs(tx);
   const size = nextProofSize(changes, tx.clock.now());
   if (size > 0 || !('message' in changes)) return { countMax: Math.max(1, size), blocked: null };
-  return { countMax: 1, blocked: { code: 'import_unproven', message: `${changes.message} ${CHANGES_CURE}` } };
+  return {
+    countMax: 1,
+    blocked: {
+      code: 'import_unproven',
+      message: `${changes.message} No change of a product is imported until then. ${UNUSED_IMPORTS.changes.cure}`,
+    },
+  };
 }
 
 export function lostImports(reads: Reads, use: ImportUse): DeliveryName[][] {

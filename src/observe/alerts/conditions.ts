@@ -7,7 +7,10 @@ import { guardAdvice } from '../../domain/guard-advice.ts';
 import type { AlertCondition } from '../../domain/ports/alerts.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type { FailedRun } from '../../domain/ports/ledger/ledger-views.ts';
+import { ALERTS } from '../../domain/words/alerts.ts';
+import type { Words } from '../../domain/words/word.ts';
 import { formatPeriod } from '../../lib/text/period.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
 
 /** The state of the daemon on which alerts depend. Times are in milliseconds since the epoch. */
 export interface AlertFacts {
@@ -68,8 +71,8 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
   };
   if (rules.runFailed) {
     for (const { source, error } of failedRuns) {
-      const { title, cure, command } = adviceOnFailedRun(source);
-      add('run_failed', { source }, `${title.replace(/\.$/, ':')} ${error} ${cure.replace(/\.$/, ':')} ${command}`);
+      const { title } = adviceOnFailedRun(source);
+      add('run_failed', { source }, `${title.replace(/\.$/, ':')} ${error} ${cureOf('run_failed', source)}`);
     }
   }
   if (rules.guardHeld) {
@@ -86,17 +89,13 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
     if (rules.quarantineAbove !== null && quarantined > rules.quarantineAbove) {
       const records = quarantined === 1 ? '1 record' : `${quarantined} records`;
       const have = quarantined === 1 ? 'is' : 'are';
-      add(
-        'quarantine',
-        { source },
-        `${records} of ${source} ${have} in quarantine. See the records: dpp-sync quarantine --source ${source}`,
-      );
+      add('quarantine', { source }, `${records} of ${source} ${have} in quarantine. ${cureOf('quarantine', source)}`);
     }
     if (rules.nothingSyncedMs === null || !scheduled) continue;
     const since = Math.max(completeAt ?? 0, watchedSince[source] ?? now);
     if (now - since <= rules.nothingSyncedMs) continue;
     const last = completeAt === null ? 'has never completed a run' : `has completed no run since ${isoOf(completeAt)}`;
-    add('nothing_synced', { source }, `The source ${source} ${last}. Look at its runs: dpp-sync status`);
+    add('nothing_synced', { source }, `The source ${source} ${last}. ${cureOf('nothing_synced')}`);
   }
   return found;
 }
@@ -108,16 +107,10 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
     found.push({ id: condition, condition, source: null, stream: null, message });
   };
   if (rules.keyRefused && refusal !== null) {
-    add(
-      'key_refused',
-      `The API refuses dpp-sync: ${refusal} Everything stays due. See what the key may do: dpp-sync check`,
-    );
+    add('key_refused', `The API refuses dpp-sync: ${refusal} ${cureOf('key_refused')}`);
   }
   if (rules.apiDownMs !== null && apiDownSince !== null && now - apiDownSince > rules.apiDownMs) {
-    add(
-      'api_down',
-      `The API has accepted no request since ${isoOf(apiDownSince)}. Nothing is lost, and dpp-sync asks the API again at intervals.`,
-    );
+    add('api_down', `The API has accepted no request since ${isoOf(apiDownSince)}. ${cureOf('api_down')}`);
   }
   if (rules.backupOldMs !== null && backup !== null) {
     const since = Math.max(backup.lastAt ?? 0, watchedSince[BACKUPS] ?? now);
@@ -127,7 +120,7 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
       const cause = backup.error === null ? '' : ` The last try failed: ${backup.error}`;
       add(
         'backup_old',
-        `${last}, and a backup is expected every ${formatPeriod(rules.backupOldMs)}.${cause} Make a backup: dpp-sync ledger backup FILE`,
+        `${last}, and a backup is expected every ${formatPeriod(rules.backupOldMs)}.${cause} ${cureOf('backup_old')}`,
       );
     }
   }
@@ -135,10 +128,17 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
     const errors = configErrors.slice(0, 5).join(' ');
     add(
       'config_refused',
-      `The config file has errors, so the daemon keeps using the former config. ${errors} See all errors: dpp-sync check`,
+      `The config file has errors, so the daemon keeps using the former config. ${errors} ${cureOf('config_refused')}`,
     );
   }
   return found;
+}
+
+/** What to do about a condition, with its command at the end. */
+function cureOf(condition: AlertCondition, source: string = ''): string {
+  const { cure, command }: Words = ALERTS[condition];
+  if (command === undefined) return cure;
+  return `${cure.replace(/\.$/, ':')} ${command.replace('SOURCE', () => shellWord(source))}`;
 }
 
 function isoOf(at: number): string {

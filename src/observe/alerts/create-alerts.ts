@@ -1,6 +1,7 @@
 import type { AlertRules, Notice } from '../../domain/alert-settings.ts';
 import { fault } from '../../domain/faults.ts';
-import type { AlertCondition, AlertNote, Alerts, ChannelTest } from '../../domain/ports/alerts.ts';
+import type { AlertNote, Alerts, ChannelTest } from '../../domain/ports/alerts.ts';
+import { ALERTS } from '../../domain/words/alerts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { createWake } from '../../lib/wake.ts';
@@ -193,22 +194,11 @@ export function testChannels(
   );
 }
 
-const TITLES: Record<AlertCondition, { firing: string; over: string }> = {
-  run_failed: { firing: 'Run failed', over: 'Runs succeed again' },
-  guard_held: { firing: 'Export held by the guard', over: 'Export is no longer held' },
-  quarantine: { firing: 'Records in quarantine', over: 'Quarantine is within its limit again' },
-  nothing_synced: { firing: 'Nothing synced for too long', over: 'Runs complete again' },
-  key_refused: { firing: 'The API refuses the key', over: 'The API accepts the key again' },
-  api_down: { firing: 'The API is down', over: 'The API answers again' },
-  backup_old: { firing: 'The last backup is too old', over: 'There is a recent backup again' },
-  config_refused: { firing: 'The config was refused', over: 'The config is in use' },
-};
-
 function noticeOf({ alert, firing }: DueNotice, host: string): Notice {
   const { id, condition, source, stream, message, since } = alert;
-  const titles = TITLES[condition];
+  const [begins, over] = ALERTS[condition].subjects;
   const place = [source, stream].filter((part) => part !== null).join('/');
-  const what = firing ? titles.firing : titles.over;
+  const what = firing ? begins : over;
   return {
     alert: id,
     status: firing ? 'firing' : 'resolved',

@@ -1,17 +1,22 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FAULTS } from '../../../src/domain/words/faults.ts';
+import { ALERTS } from '../../../src/domain/words/alerts.ts';
+import { FAULT_CASES, FAULTS } from '../../../src/domain/words/faults.ts';
+import { GUARD, UNREAD_LIST, UNUSED_IMPORTS } from '../../../src/domain/words/holds.ts';
 import { ISSUES } from '../../../src/domain/words/issues.ts';
 import { REASONS } from '../../../src/domain/words/reasons.ts';
 import { GONE, STATES } from '../../../src/domain/words/states.ts';
 import type { Words } from '../../../src/domain/words/word.ts';
 import { SANDBOX_FAULTS } from '../../../src/sandbox/storage/sandbox-faults.ts';
-import { cellsOf } from '../../generate/troubleshooting-page.ts';
+import { cellsOf, wordsOfGuard } from '../../generate/troubleshooting-page.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const page = readFileSync(join(ROOT, 'docs/troubleshooting.md'), 'utf8');
-const TABLES = { FAULTS, SANDBOX_FAULTS, REASONS, ISSUES, STATES, GONE };
+const HELD = Object.fromEntries(Object.entries(GUARD).map(([name, row]) => [name, wordsOfGuard(row)]));
+/** The tables whose entries have a code that is shown alone in the first column. */
+const CODES = { FAULTS, SANDBOX_FAULTS, REASONS, ISSUES };
+const TABLES = { ...CODES, ...FAULT_CASES, STATES, GONE, HELD, UNREAD_LIST, UNUSED_IMPORTS, ALERTS };
 const ENTRIES = Object.entries(TABLES).flatMap(([table, words]) =>
   Object.entries<Words>(words).map(([code, entry]) => ({ table, code, entry })),
 );
@@ -32,8 +37,10 @@ describe('docs/troubleshooting.md', () => {
     expect(ENTRIES.length).toBeGreaterThan(180);
     const shown = ENTRIES.filter(({ entry }) => page.includes(`| ${cellsOf(entry).join(' | ')} |`));
     expect(shown.length).toBe(ENTRIES.length);
-    const codes = ENTRIES.filter(({ table }) => table !== 'STATES' && table !== 'GONE').map(({ code }) => code);
+    const codes = ENTRIES.filter(({ table }) => Object.hasOwn(CODES, table)).map(({ code }) => code);
     expect(codes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([]);
+    const alerts = Object.entries(ALERTS).map(([condition, { about }]) => [condition, about].filter(Boolean).join('/'));
+    expect(alerts.filter((id) => !page.includes(`| \`${id}\` |`))).toEqual([]);
   });
 
   it('docs/troubleshooting.md says in full sentences what each code means and what to do', () => {

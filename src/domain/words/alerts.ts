@@ -1,0 +1,85 @@
+// The words for the conditions of alerts. The message of an alert has its facts, and ends with the cure and the command.
+
+import type { AlertCondition } from '../ports/alerts.ts';
+import { FAILED_RUN } from './states.ts';
+import type { Words } from './word.ts';
+
+interface AlertRow extends Words {
+  /** The key under `alerts.when` in the config. */
+  setting: string;
+  /** What an alert is about, as a part of its id; null for the daemon itself. */
+  about: 'SOURCE' | 'SOURCE/STREAM' | null;
+  /** The subjects of the notices that it begins and that it is over: one line without a full stop. */
+  subjects: readonly [firing: string, over: string];
+}
+
+/** Every condition that is watched. */
+export const ALERTS = {
+  run_failed: {
+    setting: 'runFailed',
+    about: 'SOURCE',
+    subjects: ['Run failed', 'Runs succeed again'],
+    title: 'The last run of a source failed.',
+    cure: FAILED_RUN.cure,
+    command: FAILED_RUN.command,
+    guide: 'operations.md#last-night-failed',
+  },
+  guard_held: {
+    setting: 'guardHeld',
+    about: 'SOURCE/STREAM',
+    subjects: ['Export held by the guard', 'Export is no longer held'],
+    title: 'The guard holds the last export of a stream.',
+    cure: 'Look at the export, and decide about the read. The message has the steps.',
+    command: 'dpp-sync preview SOURCE',
+    guide: 'operations.md#a-guard-holds-a-run',
+  },
+  quarantine: {
+    setting: 'quarantineAbove',
+    about: 'SOURCE',
+    subjects: ['Records in quarantine', 'Quarantine is within its limit again'],
+    title: 'A source has more records in quarantine than this number.',
+    cure: 'See the records.',
+    command: 'dpp-sync quarantine --source SOURCE',
+  },
+  nothing_synced: {
+    setting: 'nothingSynced',
+    about: 'SOURCE',
+    subjects: ['Nothing synced for too long', 'Runs complete again'],
+    title: 'A source with a schedule has completed no run for this time.',
+    cure: 'Look at its runs.',
+    command: 'dpp-sync status',
+  },
+  key_refused: {
+    setting: 'keyRefused',
+    about: null,
+    subjects: ['The API refuses the key', 'The API accepts the key again'],
+    title: 'The API refuses the key, the plan or a scope.',
+    cure: 'Everything stays due. See what the key may do.',
+    command: 'dpp-sync check',
+    guide: 'operations.md#the-key-was-revoked',
+  },
+  api_down: {
+    setting: 'apiDown',
+    about: null,
+    subjects: ['The API is down', 'The API answers again'],
+    title: 'The API has accepted no request for this time.',
+    cure: 'Nothing is lost, and dpp-sync asks the API again at intervals.',
+    guide: 'operations.md#the-platform-is-away',
+  },
+  backup_old: {
+    setting: 'backupOld',
+    about: null,
+    subjects: ['The last backup is too old', 'There is a recent backup again'],
+    title: 'The last scheduled backup is older than this time.',
+    cure: 'Make a backup.',
+    command: 'dpp-sync ledger backup FILE',
+  },
+  config_refused: {
+    setting: 'configRefused',
+    about: null,
+    subjects: ['The config was refused', 'The config is in use'],
+    title: 'A changed config file has errors and is not used.',
+    cure: 'See all errors.',
+    command: 'dpp-sync check',
+  },
+} as const satisfies Record<AlertCondition, AlertRow>;
