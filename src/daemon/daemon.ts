@@ -5,7 +5,7 @@
 //   start    The workers begin to map and deliver what is due. Then runs can begin, the servers answer, and the schedules count.
 //            Runs that the last daemon has left are due at once. Last, the files of the config and the exports are watched.
 //   run      Each part has a loop of its own: the engine delivers, the scheduler makes runs due, the `pull` queue starts them, and
-//            the other parts look at intervals. The event bus tells the metrics, the log and the alerts what happens.
+//            the other parts look at intervals. The event bus reports what happens to the metrics, the log and the alerts.
 //   reload   All settings are replaced between two units of work, or none.
 //   stop     The parts that bring new work stop first, then those that do the work. Requests in flight are finished, and everything
 //            else stays due in the ledger, which is closed last.
