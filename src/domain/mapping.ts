@@ -82,6 +82,16 @@ export interface MappableRecord {
  */
 export type BlockedProducts = readonly (string | null)[];
 
+/**
+ * The passports that wait for a quarantined record, by the items that the record makes or belongs to, as far as its columns can
+ * still be read.
+ */
+export interface Blocked {
+  products: BlockedProducts;
+  /** The keys of the materials that the record makes. BOM items of products wait for them. */
+  materials: readonly string[];
+}
+
 /** An item together with the mapping that made it, counted from 0 in the order of the config. */
 export interface MappedItem extends Item {
   mapping: number;
@@ -99,6 +109,11 @@ export function productsOf(items: readonly Item[]): BlockedProducts {
   return [...new Set(products)];
 }
 
+/** The keys of the materials among items, without repetition. */
+export function materialsOf(items: readonly Item[]): string[] {
+  return [...new Set(items.flatMap(({ kind, key }) => (kind === 'material' ? [key] : [])))];
+}
+
 /**
  * The result of mapping a record. `excluded`: no mapping applies to it. `quarantined`: at least one mapping failed;
  * none of the record's items are used then, the items that it made before count as present, and the passports of its
@@ -108,7 +123,14 @@ export function productsOf(items: readonly Item[]): BlockedProducts {
 export type MapResult = (
   | { status: 'mapped'; items: MappedItem[] }
   | { status: 'excluded' }
-  | { status: 'quarantined'; issues: Issue[]; blockedProducts: BlockedProducts; items?: MappedItem[] }
+  | {
+      status: 'quarantined';
+      issues: Issue[];
+      blockedProducts: BlockedProducts;
+      /** As in `Blocked`; none if it is left out. */
+      blockedMaterials?: readonly string[];
+      items?: MappedItem[];
+    }
 ) & {
   /** The keys that the mapping has looked up. When one of their entries changes, the record is mapped again. */
   uses?: readonly LookupUse[];

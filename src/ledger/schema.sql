@@ -429,6 +429,13 @@ CREATE TABLE holds (
 CREATE INDEX holds_by_record ON holds (record_id);
 CREATE INDEX holds_by_product ON holds (product_key);
 
+-- Materials that a quarantined record makes. The passports of products that contain them wait for the record.
+CREATE TABLE held_materials (
+  record_id INTEGER NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+  material_key TEXT NOT NULL,
+  CONSTRAINT held_materials_key PRIMARY KEY (record_id, material_key)
+) STRICT, WITHOUT ROWID;
+
 
 -- People -----------------------------------------------------------------------------------------------------------------------
 

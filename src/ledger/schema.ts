@@ -23,7 +23,7 @@ export const FIRST_VERSION = 21;
 /**
  * The steps from the first version to the present one. A step that has landed is never edited.
  */
-export const STEPS: readonly UpgradeStep[] = [separateOlderExports];
+export const STEPS: readonly UpgradeStep[] = [separateOlderExports, noteHeldMaterials];
 
 /** The `user_version` of a ledger after these steps; by default of the tables that this code reads and writes. */
 export function versionAfter(steps: readonly UpgradeStep[] = STEPS): number {
@@ -47,4 +47,14 @@ function separateOlderExports(db: Sqlite): void {
       SELECT stream_id, run_id, since, missing, read, message, accepted_at FROM guarded_reads WHERE missing = 0;
     DELETE FROM guarded_reads WHERE missing = 0;
     ALTER TABLE streams ADD COLUMN read_files TEXT`);
+}
+
+/** Adds the materials that quarantined records make. They are known of a record once it was mapped again. */
+function noteHeldMaterials(db: Sqlite): void {
+  db.exec(`
+    CREATE TABLE held_materials (
+      record_id INTEGER NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+      material_key TEXT NOT NULL,
+      CONSTRAINT held_materials_key PRIMARY KEY (record_id, material_key)
+    ) STRICT, WITHOUT ROWID`);
 }

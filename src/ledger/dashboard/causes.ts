@@ -70,7 +70,10 @@ const CAUSES = {
   ),
 };
 
-/** The causes of stuck items and records. The cause with the most members comes first. */
+/**
+ * The causes of stuck items and records. The cause that keeps the most passports from being published comes first; where that number
+ * is not known, it may be all of them.
+ */
 export function listCauses(
   reads: DashboardReads,
   { source, type }: { source?: string | undefined; type?: CauseType | undefined },
@@ -98,7 +101,8 @@ function allCauses(reads: DashboardReads): Cause[] {
     note: notes.get(found.id) ?? null,
   });
   const causes = [...causesOfGroups(reads, groups), ...failedRuns(reads).map(causeOfRuns)].map(noted);
-  return causes.sort((a, b) => b.count - a.count || (a.id < b.id ? -1 : 1));
+  const heldBy = ({ passportsHeld: held }: Cause): number => held ?? Number.MAX_SAFE_INTEGER;
+  return causes.sort((a, b) => heldBy(b) - heldBy(a) || b.count - a.count || (a.id < b.id ? -1 : 1));
 }
 
 /** Makes each cause from the first member of its group. */
@@ -219,17 +223,28 @@ const KEPT_MS = 60_000;
 /** SQL condition: true if everybody can see the passport of the product with this key. Nothing keeps it from being published. */
 const isPublished = (key: string) =>
   `EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = ${key} AND q.baseline = '{"status":"published"}')`;
+/**
+ * The products that contain one of the `members`, as a material or as a component. Their BOM items wait for it, and so do their
+ * passports.
+ */
+const PRODUCTS_WITH_PART = `SELECT m.cause, f.key FROM members m CROSS JOIN refs u ON u.kind IN ('product', 'material') AND u.key = m.key
+         AND u.role <> 'product' AND (u.kind = m.kind OR u.either = 1)
+         JOIN refs f ON f.item_id = u.item_id AND f.role = 'product' WHERE m.kind IN ('material', 'product')`;
 const HELD = {
   // A row whose product is unknown blocks the passports of all products.
   byRecords: statement<[string], { id: string; held: number; all: number | null }>(
-    `SELECT e.value ->> '$.id' AS id, count(DISTINCT iif(${isPublished('h.product_key')}, NULL, h.product_key)) AS held,
-       max(h.product_key IS NULL) AS "all"
-     FROM json_each(?) e CROSS JOIN records r INDEXED BY records_by_issue CROSS JOIN holds h ON h.record_id = r.id
-     WHERE ${IS_QUARANTINED} AND r.stream_id = CAST(e.value ->> '$.streamId' AS INTEGER) AND ${FIRST_CODE} IS e.value ->> '$.code'
-       AND ${FIRST_FIELD} IS e.value ->> '$.field' GROUP BY 1`,
+    `WITH stuck AS MATERIALIZED (SELECT e.value ->> '$.id' AS cause, r.id
+       FROM json_each(?) e CROSS JOIN records r INDEXED BY records_by_issue
+       WHERE ${IS_QUARANTINED} AND r.stream_id = CAST(e.value ->> '$.streamId' AS INTEGER) AND ${FIRST_CODE} IS e.value ->> '$.code'
+         AND ${FIRST_FIELD} IS e.value ->> '$.field'),
+     members AS MATERIALIZED (
+       SELECT w.cause, 'product' AS kind, h.product_key AS key FROM stuck w CROSS JOIN holds h ON h.record_id = w.id
+       UNION SELECT w.cause, 'material', m.material_key FROM stuck w CROSS JOIN held_materials m ON m.record_id = w.id)
+     SELECT p.cause AS id, count(p.key) AS held, max(p.key IS NULL) AS "all" FROM (
+       SELECT cause, key FROM members WHERE kind = 'product' UNION ${PRODUCTS_WITH_PART}) p
+     WHERE p.key IS NULL OR NOT ${isPublished('p.key')} GROUP BY 1`,
   ),
-  // A product blocks its own passport, a BOM item blocks the passport of its product, and a material blocks the
-  // passports of the products that contain it.
+  // A product blocks its own passport, and a BOM item blocks the passport of its product.
   byItems: statement<[string], { id: string; held: number; all: null }>(
     `WITH members AS MATERIALIZED (SELECT e.value ->> '$.id' AS cause, i.id, i.kind, i.key
        FROM json_each(?) e CROSS JOIN items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON}
@@ -237,8 +252,7 @@ const HELD = {
      SELECT p.cause AS id, count(*) AS held, NULL AS "all" FROM (
        SELECT cause, key FROM members WHERE kind IN ('product', 'passport')
        UNION SELECT m.cause, f.key FROM members m JOIN refs f ON f.item_id = m.id AND f.role = 'product' WHERE m.kind = 'bom_item'
-       UNION SELECT m.cause, f.key FROM members m CROSS JOIN refs u ON u.kind = 'material' AND u.key = m.key
-         JOIN refs f ON f.item_id = u.item_id AND f.role = 'product' WHERE m.kind = 'material') p
+       UNION ${PRODUCTS_WITH_PART}) p
      WHERE NOT ${isPublished('p.key')} GROUP BY 1`,
   ),
 };

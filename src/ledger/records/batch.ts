@@ -6,7 +6,7 @@
 
 import type { Issue } from '../../domain/issue.ts';
 import { contentOf, type Item } from '../../domain/item.ts';
-import { type BlockedProducts, type MappedItem, type MapResult, productsOf } from '../../domain/mapping.ts';
+import { type Blocked, type MappedItem, type MapResult, materialsOf, productsOf } from '../../domain/mapping.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import type { Place } from '../../domain/place.ts';
 import { withKeptNaturalKey } from '../items/content.ts';
@@ -57,8 +57,8 @@ export interface Decision<R extends RecordToStage> {
   to: StagedState | null;
   /** Items that another record makes already. The record is mapped again if they change. */
   contested: ItemName[];
-  /** The products whose passports wait for the record. */
-  holds: BlockedProducts;
+  /** What waits for the record. */
+  holds: Blocked;
   desires: OwnedDesire[];
   /** Items that the record made before and no longer makes. */
   released: OwnedRow[];
@@ -86,6 +86,8 @@ interface OwnerRow {
   hasNoKey: 0 | 1;
   lost: 0 | 1;
 }
+
+const NOTHING_HELD: Blocked = { products: [], materials: [] };
 
 const SQL = {
   owners: statement<[string], OwnerRow>(
@@ -208,29 +210,32 @@ export function openBatch<R extends RecordToStage>(tx: Tx, given: readonly R[], 
 
   function decide(record: R): Decision<R> {
     const { result } = record;
-    const none = { contested: [], holds: [], desires: [], released: [], kept: [], keptKeys: [] };
+    const none = { contested: [], holds: NOTHING_HELD, desires: [], released: [], kept: [], keptKeys: [] };
     if (result === null) return { ...none, record, to: null };
     const former = ledger.ofRecord.get(record.id) ?? [];
     const reported = result.status === 'quarantined' ? result.issues : [];
-    const quarantined = (issues: readonly Issue[], holds: BlockedProducts) => {
+    const quarantined = (issues: readonly Issue[], holds: Blocked) => {
       // The record's earlier items count as present, so that a typing error does not take a product away.
       // I4: a restored ledger does not know the content of these items at the API, so they are written again.
       return { ...none, record, to: { state: 'quarantined' as const, issues, partial: false }, holds, kept: former };
     };
     if (result.status === 'quarantined' && result.issues.length > 0 && result.items === undefined) {
-      return quarantined(reported, result.blockedProducts);
+      return quarantined(reported, { products: result.blockedProducts, materials: result.blockedMaterials ?? [] });
     }
     const { mapped, ...parts } = withParts(record);
     const { issues, contested: others, desires, keptKeys } = compare(record, mapped);
     const contested = [...parts.contested, ...others];
     const found = [...parts.issues, ...issues];
-    if (found.length > 0) return { ...quarantined([...reported, ...found], productsOf(mapped)), contested, keptKeys };
+    if (found.length > 0) {
+      const holds = { products: productsOf(mapped), materials: materialsOf(mapped) };
+      return { ...quarantined([...reported, ...found], holds), contested, keptKeys };
+    }
     const own = former.length === 0 ? null : new Set(desires.map(({ item }) => nameOf(item)));
     const rest = own === null ? [] : former.filter((item) => !own.has(nameOf(item)));
     // It is unknown which of the record's earlier items a failed mapping would make, so all of them count as present.
     const [released, kept] = reported.length === 0 ? [rest, []] : [[], rest];
     const to = { state: result.status, issues: reported, partial: reported.length > 0 };
-    return { record, to, contested, holds: [], desires, released, kept, keptKeys };
+    return { record, to, contested, holds: NOTHING_HELD, desires, released, kept, keptKeys };
   }
 
   /** True if what is known of a record's items may have changed since the batch began. */

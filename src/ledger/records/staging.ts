@@ -73,6 +73,9 @@ const SQL = {
      SELECT value ->> 0, value ->> 1, CAST(value ->> 2 AS INTEGER) FROM json_each(?) WHERE TRUE ON CONFLICT DO NOTHING`,
   ),
   dropBlockedProducts: statement<[string]>('DELETE FROM holds WHERE record_id IN (SELECT value FROM json_each(?))'),
+  dropBlockedMaterials: statement<[string]>(
+    'DELETE FROM held_materials WHERE record_id IN (SELECT value FROM json_each(?))',
+  ),
   // Other records that make these items are mapped again, because they may now make them or conflict with them.
   requeueContenders: statement<[string]>(
     `UPDATE records SET state = 'pending', version = version + 1
@@ -83,6 +86,7 @@ const SQL = {
 };
 
 const insertBlockedProducts = insertMany({ into: 'holds', columns: ['record_id', 'product_key'] });
+const insertBlockedMaterials = insertMany({ into: 'held_materials', columns: ['record_id', 'material_key'] });
 
 /** Stages records in any state, in their order. */
 export function stageAll<R extends RecordToStage>(tx: Tx, records: readonly R[], options: StageOptions<R>): void {
@@ -170,6 +174,7 @@ function storeBatch<R extends RecordToStage>(
   const former = JSON.stringify(staged.flatMap(({ record }) => (record.isNew ? [] : [record.id])));
   if (former !== '[]') {
     SQL.dropBlockedProducts(tx).run(former);
+    SQL.dropBlockedMaterials(tx).run(former);
     SQL.dropContenders(tx).run(former);
   }
   storeUses(
@@ -182,7 +187,11 @@ function storeBatch<R extends RecordToStage>(
   if (contested.length > 0) SQL.addContenders(tx).run(JSON.stringify(contested));
   insertBlockedProducts(
     tx,
-    staged.flatMap(({ record, holds }) => holds.map((product) => [record.id, product])),
+    staged.flatMap(({ record, holds }) => holds.products.map((product) => [record.id, product])),
+  );
+  insertBlockedMaterials(
+    tx,
+    staged.flatMap(({ record, holds }) => holds.materials.map((material) => [record.id, material])),
   );
   noteKeptKeys(
     tx,

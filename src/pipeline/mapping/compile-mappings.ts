@@ -2,12 +2,14 @@ import { holdingIssues, type Issue } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { FindEntry } from '../../domain/lookup.ts';
 import {
+  type Blocked,
   type BlockedProducts,
   type MappableRecord,
   type MappedItem,
   type Mapper,
   type MappingDefinition,
   type MapResult,
+  materialsOf,
   productsOf,
 } from '../../domain/mapping.ts';
 import { NATURAL_KEYS } from '../../domain/profile.ts';
@@ -28,7 +30,7 @@ import { readKey, rowScope } from './expressions/expression.ts';
 import { isUnitCode, unitTable } from './functions/unit.ts';
 import { loadLookups } from './lookups/load-lookups.ts';
 import { createLookupTables, type LookupTables } from './lookups/lookups.ts';
-import { ANY_PRODUCT, type Made, madeItems, madeNothing } from './made.ts';
+import { ANY_PRODUCT, allBlocked, type Made, madeItems, madeNothing } from './made.ts';
 import type { ItemChecks } from './make-item.ts';
 import type { MappingProblem } from './mapping-error.ts';
 import { createMeter, type Meter } from './meter.ts';
@@ -228,7 +230,7 @@ function columnsOf(mappings: readonly StreamMapping[], lookedUp: readonly string
 
 /** The blocked products of a row that cannot be read: it is unknown to which product the row belongs. */
 function anyOf(mappings: readonly StreamMapping[]): BlockedProducts {
-  return mappings.some(({ kind }) => kind === 'bom_item' || kind === undefined) ? ANY_PRODUCT : [];
+  return mappings.some(({ kind }) => kind === 'bom_item' || kind === undefined) ? ANY_PRODUCT.products : [];
 }
 
 /**
@@ -238,7 +240,7 @@ function anyOf(mappings: readonly StreamMapping[]): BlockedProducts {
 function mapWith(mappings: readonly StreamMapping[], record: MappableRecord): MapResult {
   const items: MappedItem[] = [];
   const issues: Issue[] = [];
-  const blockedProducts: (string | null)[] = [];
+  const blocked: Blocked[] = [];
   let holds = false;
   for (const { index, apply, onIssue } of mappings) {
     const made = apply(record);
@@ -246,10 +248,12 @@ function mapWith(mappings: readonly StreamMapping[], record: MappableRecord): Ma
     issues.push(...made.issues);
     if (made.issues.length === 0 || onIssue === 'report') continue;
     holds = true;
-    blockedProducts.push(...made.blockedProducts);
+    blocked.push(made.blocked);
   }
   if (holds) {
-    return { status: 'quarantined', issues, blockedProducts: [...new Set([...blockedProducts, ...productsOf(items)])] };
+    const sound = { products: productsOf(items), materials: materialsOf(items) };
+    const { products, materials } = allBlocked([...blocked, sound]);
+    return { status: 'quarantined', issues, blockedProducts: products, blockedMaterials: materials };
   }
   if (issues.length > 0) return { status: 'quarantined', issues, blockedProducts: [], items };
   return items.length > 0 ? { status: 'mapped', items } : { status: 'excluded' };

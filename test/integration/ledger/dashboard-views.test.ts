@@ -2,8 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Item } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
 import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
@@ -428,5 +430,68 @@ describe('the list of passports', () => {
     await pullRows(ledger, { rows: ['3', '4'].map((id) => row(id)), guard: NO_GUARD });
     expect(keys({ state: 'missing' })).toContain('2');
     agree();
+  });
+});
+
+describe('the passports that a cause holds', () => {
+  const wrongMaterial = (key: string): MapResult => ({
+    ...(unknownCountry('x') as Extract<MapResult, { status: 'quarantined' }>),
+    issues: [{ code: 'unit.unknown', message: 'No unit.', field: 'unit' }],
+    blockedProducts: [],
+    blockedMaterials: [key],
+  });
+  const held = () =>
+    Object.fromEntries(
+      views()
+        .causes({})
+        .map(({ code, passportsHeld }) => [code, passportsHeld]),
+    );
+
+  it('a material that a row in quarantine makes holds the passports of the products that contain it', async () => {
+    await stageRows(fixture.ledger, {
+      1: items(product('1'), product('2'), product('3'), material('N')),
+      2: items(bomItem('L1', '1', 'M'), bomItem('L2', '2', 'M'), bomItem('L3', '3', 'N')),
+      3: wrongMaterial('M'),
+    });
+    expect(held()).toEqual({ 'unit.unknown': 2 });
+  });
+
+  it('a cause that holds more passports comes before one with more rows', async () => {
+    await stageRows(fixture.ledger, {
+      1: items(...['1', '2', '3', '4'].map((key) => product(key))),
+      2: items(...['1', '2', '3', '4'].map((key) => bomItem(`L${key}`, key, 'M'))),
+      3: wrongMaterial('M'),
+      4: unknownCountry('Narnia'),
+      5: unknownCountry('Mordor'),
+    });
+    expect(views().causes({})).toMatchObject([
+      { code: 'unit.unknown', count: 1, passportsHeld: 4 },
+      { code: 'country.unknown', count: 2, passportsHeld: 2 },
+    ]);
+  });
+
+  it('a component that a row in quarantine makes holds its own passport and those of the products that contain it', async () => {
+    const line = (key: string, of: string, part: string): Item => ({
+      ...bomItem(key, of, part),
+      refs: [
+        { role: 'product', kind: 'product', key: of },
+        { role: 'component', kind: 'product', key: part },
+      ],
+    });
+    await stageRows(fixture.ledger, {
+      1: items(product('1'), product('2')),
+      2: items(line('L1', '1', 'Narnia'), line('L2', '2', 'Narnia')),
+      3: unknownCountry('Narnia'),
+    });
+    expect(held()).toEqual({ 'country.unknown': 3 });
+  });
+
+  it('a row that has become sound holds nothing any more', async () => {
+    const lines = items(product('1'), bomItem('L1', '1', 'M'));
+    await stageRows(fixture.ledger, { 1: lines, 3: wrongMaterial('M') });
+    expect(held()).toEqual({ 'unit.unknown': 1 });
+    await stageRows(fixture.ledger, { 1: lines, 3: items(material('M')) });
+    expect(held()).toEqual({});
+    expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]);
   });
 });

@@ -45,6 +45,11 @@ function holdsOf(stream: string, fields: JsonObject, broken = false) {
   return result.status === 'quarantined' ? result.blockedProducts : result.status;
 }
 
+function materialsOf(stream: string, fields: JsonObject) {
+  const result = mapper.map({ source: 'erp', stream, fields, place: { file: 'x.csv', line: 2 }, issues: [] });
+  return result.status === 'quarantined' ? result.blockedMaterials : result.status;
+}
+
 describe('a quarantined row holds back', () => {
   it('a quarantined row holds back the passport of its product, where the row still has the key', () => {
     expect(holdsOf('products', { ID: 'P1', NAME: '' })).toEqual(['P1']);
@@ -53,6 +58,12 @@ describe('a quarantined row holds back', () => {
 
   it('a quarantined row of a material holds back no passport, since a product with the material waits by itself', () => {
     expect(holdsOf('materials', { ID: 'M1', NAME: '' })).toEqual([]);
+  });
+
+  it('a quarantined row names the material that it makes, where the row still has the key', () => {
+    expect(materialsOf('materials', { ID: 'M1', NAME: '' })).toEqual(['M1']);
+    expect(materialsOf('materials', { ID: '', NAME: 'Steel' })).toEqual([]);
+    expect(materialsOf('products', { ID: 'P1', NAME: '' })).toEqual([]);
   });
 
   it('a quarantined row holds back the passport of the product that its BOM item belongs to', () => {

@@ -1,8 +1,9 @@
 import type { Issue } from '../../../domain/issue.ts';
 import { type Item, type ItemRef, partRef, REF_KINDS } from '../../../domain/item.ts';
+import type { Blocked } from '../../../domain/mapping.ts';
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import { err, ok, type Result } from '../../../lib/result.ts';
-import { type Made, madeItems, madeNothing, productsBlockedBy } from '../made.ts';
+import { allBlocked, blockedBy, type Made, madeItems, madeNothing } from '../made.ts';
 import { type ItemChecks, makeItem, rootOf } from '../make-item.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, requireNumberText, toPayload } from '../values.ts';
@@ -25,7 +26,7 @@ export function applyExpressions(mapping: ExpressionMapping, row: JsonObject, ch
   const scope = rowScope(row);
   if (mapping.each !== null) return applyToEntries(mapping, mapping.each, scope, checks);
   const made = applyOnce(mapping, scope, checks);
-  if (!made.ok) return madeNothing(made.error, productsBlockedBy(mapping, scope));
+  if (!made.ok) return madeNothing(made.error, blockedBy(mapping, scope));
   return madeItems(made.value === null ? [] : [made.value]);
 }
 
@@ -33,12 +34,12 @@ function applyToEntries(mapping: ExpressionMapping, each: Expression, row: Scope
   const entries = entriesOf(each, row);
   if (!entries.ok) {
     if (excludesRow(mapping, row)) return madeItems([]);
-    // Without the entries, only the products that the row itself names are known.
-    return madeNothing([entries.error], productsBlockedBy(mapping, entryScope(row, null, 0)));
+    // Without the entries, only the items that the row itself names are known.
+    return madeNothing([entries.error], blockedBy(mapping, entryScope(row, null, 0)));
   }
   const items: Item[] = [];
   const issues: Issue[] = [];
-  const blocked = new Set<string | null>();
+  const blocked: Blocked[] = [];
   const firstWith = new Map<string, number>();
   for (const [index, entry] of entries.value.entries()) {
     const scope = entryScope(row, entry, index);
@@ -46,7 +47,7 @@ function applyToEntries(mapping: ExpressionMapping, each: Expression, row: Scope
     const found = made.ok ? sameKey(made.value, firstWith, mapping.key, scope) : made.error;
     if (found.length > 0) {
       for (const issue of found) issues.push({ ...issue, message: `Entry ${index}: ${issue.message}` });
-      for (const product of productsBlockedBy(mapping, scope)) blocked.add(product);
+      blocked.push(blockedBy(mapping, scope));
       // The row has used up its steps. Every further entry would fail too, and would take some time.
       if (found.some(({ code }) => code === 'expression.costly')) break;
     } else if (made.ok && made.value !== null) {
@@ -54,7 +55,7 @@ function applyToEntries(mapping: ExpressionMapping, each: Expression, row: Scope
       firstWith.set(made.value.key, index);
     }
   }
-  return { items, issues: bounded(issues), blockedProducts: [...blocked] };
+  return { items, issues: bounded(issues), blocked: allBlocked(blocked) };
 }
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ForeignCode, Issue } from '../../../domain/issue.ts';
 import { ITEM_KINDS, type Item, REF_KINDS, REF_ROLES, wordsOfProblem } from '../../../domain/item.ts';
 import type { MappingModule, MappingTools } from '../../../domain/mapping.ts';
-import { type BlockedProducts, type MappableRecord, productsOf } from '../../../domain/mapping.ts';
+import { type Blocked, type MappableRecord, materialsOf, productsOf } from '../../../domain/mapping.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { err, type Result } from '../../../lib/result.ts';
@@ -14,7 +14,7 @@ import { lookup, lookupAll } from '../functions/lookup.ts';
 import { decodeEntities, htmlText } from '../functions/plain-text.ts';
 import { type UnitTable, unit } from '../functions/unit.ts';
 import type { LookupTables } from '../lookups/lookups.ts';
-import { ANY_PRODUCT, type Made, madeNothing } from '../made.ts';
+import { ANY_PRODUCT, type Made, madeItems, madeNothing, NOTHING } from '../made.ts';
 import { type ItemChecks, makeItem } from '../make-item.ts';
 import { MappingError } from '../mapping-error.ts';
 import { copyOfRow, keyText, kindOf, shown, toPayload } from '../values.ts';
@@ -85,10 +85,11 @@ export function applyModule(
     const refused = RefusedRow.safeParse(given, { error: wordsOfProblem });
     if (!refused.success) return refuse([nonsense(given, refused.error)]);
     const { issues, products } = refused.data;
-    return refuse(
-      issues.map(toIssue),
-      products?.map(keyText).filter((key) => key !== ''),
-    );
+    const blocked =
+      products === undefined
+        ? ANY_PRODUCT
+        : { ...NOTHING, products: products.map(keyText).filter((key) => key !== '') };
+    return refuse(issues.map(toIssue), blocked);
   } catch (error) {
     if (error instanceof MappingError) {
       const { code, message, cure } = error;
@@ -102,12 +103,12 @@ export function applyModule(
 }
 
 /** A module can make any item of a row. If it refuses the row without naming products, any product may be affected. */
-function refuse(issues: Issue[], blockedProducts: BlockedProducts = ANY_PRODUCT): Made {
-  return madeNothing(issues, blockedProducts);
+function refuse(issues: Issue[], blocked: Blocked = ANY_PRODUCT): Made {
+  return madeNothing(issues, blocked);
 }
 
 function toItems(drafts: readonly z.infer<typeof DraftItem>[], checks: ItemChecks): Made {
-  const made: Made = { items: [], issues: [], blockedProducts: [] };
+  const made: Made = madeItems([]);
   const failed: Item[] = [];
   for (const draft of drafts) {
     const { payload, issues } = payloadOf(draft.payload);
@@ -129,7 +130,7 @@ function toItems(drafts: readonly z.infer<typeof DraftItem>[], checks: ItemCheck
       );
     }
   }
-  return { ...made, blockedProducts: productsOf(failed) };
+  return { ...made, blocked: { products: productsOf(failed), materials: materialsOf(failed) } };
 }
 
 /** The module's value of each field, checked field by field, so that an issue names the field. */
