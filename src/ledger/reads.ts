@@ -15,6 +15,7 @@ const OF_LEDGER: Record<keyof LedgerViews, true> = {
   run: true,
   guardedReads: true,
   unmappedSources: true,
+  productsInQuarantine: true,
   quarantinedCount: true,
   quarantined: true,
   quarantinedRow: true,

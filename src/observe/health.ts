@@ -16,6 +16,8 @@ export interface HealthReport {
   api: ApiStanding;
   /** `refused` if the last reload refused the config; the former settings stay in use. */
   config?: 'refused';
+  /** Since when the ledger cannot be written or the queue is out of reach, as far as somebody has asked. Times in ISO 8601. */
+  downSince?: Partial<Record<'ledger' | 'queue', string>>;
   /** The wait of more than a minute that the API has asked for, if any. Times in ISO 8601. */
   apiWait?: { since: string; until: string | null; askAgainAt: string };
 }
@@ -59,8 +61,15 @@ export function createHealth(options: {
     }
   }
 
+  const downSince: { ledger: string | null; queue: string | null } = { ledger: null, queue: null };
+  const noteOf = (part: 'ledger' | 'queue', works: boolean): void => {
+    downSince[part] = works ? null : (downSince[part] ?? new Date(clock.now()).toISOString());
+  };
+
   async function ask(): Promise<Pick<HealthReport, 'ledger' | 'queue'>> {
     const [written, answered] = await Promise.all([succeeds(touchLedger), succeeds(askQueue)]);
+    noteOf('ledger', written);
+    noteOf('queue', answered);
     return { ledger: written ? 'ok' : 'unwritable', queue: answered ? 'ok' : 'unreachable' };
   }
 
@@ -71,7 +80,13 @@ export function createHealth(options: {
       const { ledger, queue } = await last.parts;
       const wait = apiWait();
       const standing = { ledger: ledgerLost() ? ('lost' as const) : ledger, queue, api: api() };
-      const parts = { ...standing, ...(wait === null ? {} : { apiWait: timesOf(wait) }), ...configOf(reload?.()) };
+      const since = Object.entries(downSince).filter(([, at]) => at !== null);
+      const parts = {
+        ...standing,
+        ...(since.length === 0 ? {} : { downSince: Object.fromEntries(since) as HealthReport['downSince'] & {} }),
+        ...(wait === null ? {} : { apiWait: timesOf(wait) }),
+        ...configOf(reload?.()),
+      };
       if (parts.ledger === 'lost') return { status: 'unhealthy', ...parts };
       if (stopping()) return { status: 'stopping', ...parts };
       if (ledger !== 'ok' || queue !== 'ok') return { status: 'unhealthy', ...parts };

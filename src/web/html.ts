@@ -64,3 +64,10 @@ export function html(parts: TemplateStringsArray, ...contents: Content[]): Html 
     parts.reduce((before, part, at) => before + render(contents[at - 1] ?? null, () => parts.slice(0, at)) + part),
   );
 }
+
+/** Joins parts to a list in a sentence: `a, b and c`. */
+export function joined(parts: readonly Html[]): Html {
+  if (parts.length < 2) return html`${parts}`;
+  const before = parts.slice(0, -1).map((part, at) => (at === 0 ? part : html`, ${part}`));
+  return html`${before} and ${parts.at(-1) ?? null}`;
+}

@@ -2,6 +2,11 @@
 const PAGE_STYLES = `
 .headline { font-size: 1.7rem; font-weight: 650; line-height: 1.2; margin: 0 0 .4rem; }
 .first > :last-child { margin-bottom: 0; }
+.answers { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .6rem; margin: 1rem 0 0; }
+.answers > div { border-left: 4px solid var(--edge); background: var(--idle-ground); border-radius: 6px; padding: .55rem .8rem; min-width: 0; }
+.answers dt { color: var(--quiet); font-size: .88rem; } .answers dd { margin: 0; } .answers b { display: block; font-size: 1.15rem; line-height: 1.3; } .answers dd span { font-size: .92rem; }
+.answers > .good { border-color: var(--good); background: var(--good-ground); } .answers > .warn { border-color: var(--warn); background: var(--warn-ground); }
+.answers > .bad { border-color: var(--bad); background: var(--bad-ground); } .answers > .bad b, .answers > .bad b a { color: var(--bad); }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); gap: .75rem 1.5rem; margin: 1rem 0 0; }
 .figures dt { color: var(--quiet); font-size: .88rem; } .figures dd { margin: 0; font-variant-numeric: tabular-nums; font-weight: 600; }
 .note { padding: .7rem 1rem; border-radius: 8px; margin: 0 0 .9rem; background: var(--bad-ground); }
@@ -34,7 +39,9 @@ mark { background: transparent; color: inherit; font-weight: 650; }
 tbody code { white-space: normal; } .nowrap { white-space: nowrap; }
 details > summary { cursor: pointer; padding: .2rem 0; }
 
+@media (max-width: 64rem) { .answers { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 @media (max-width: 40rem) {
+  .answers { grid-template-columns: 1fr; gap: .4rem; } .answers > div { padding: .35rem .7rem; } .headline { font-size: 1.35rem; }
   .steps > li, .timeline > li { grid-template-columns: 1fr; }
   table.stacks, table.stacks tbody, table.stacks tr, table.stacks th[scope="row"], table.stacks td { display: block; }
   table.stacks thead { display: none; }

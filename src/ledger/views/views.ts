@@ -61,6 +61,7 @@ export function createViews(reads: ViewReads, totals?: () => ItemTotals): Ledger
     streamIdentity: (source, stream) =>
       parseJsonOrNull<StreamIdentity>(STREAMS.identity(reads).get(source, stream) ?? null),
     unmappedSources: () => STREAMS.unmapped(reads).all(),
+    productsInQuarantine: () => STREAMS.unmade(reads).get() ?? 0,
     guardedReads: (sources) => guardedReads(reads, sources),
     quarantinedCount: (sources) => quarantinedCount(reads, sources),
     quarantined: (request) => quarantined(reads, request),
@@ -81,6 +82,12 @@ export function createViews(reads: ViewReads, totals?: () => ItemTotals): Ledger
 
 const STREAMS = {
   identity: column<[string, string], string | null>('SELECT identity FROM streams WHERE source = ? AND name = ?'),
+  // A partial row gives its product nevertheless.
+  unmade: column<[], number>(
+    `SELECT count(DISTINCT h.product_key) FROM records r INDEXED BY records_quarantined CROSS JOIN holds h ON h.record_id = r.id
+     WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND h.product_key IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM items p WHERE p.kind = 'product' AND p.key = h.product_key)`,
+  ),
   unmapped: column<[], string>(`SELECT DISTINCT source FROM streams s WHERE ${HAS_UNMAPPED} ORDER BY source`),
 };
 

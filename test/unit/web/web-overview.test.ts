@@ -4,6 +4,7 @@ import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts'
 import type { PassportCounts, RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import type { ActivitySpan } from '../../../src/observe/activity.ts';
 import { activityChart } from '../../../src/web/pages/overview/activity-chart.ts';
+import { answersCard } from '../../../src/web/pages/overview/answers-card.ts';
 import { headline } from '../../../src/web/pages/overview/headline.ts';
 import { overviewPage } from '../../../src/web/pages/overview/overview-page.ts';
 import type { OverviewView } from '../../../src/web/pages/overview/overview-view.ts';
@@ -106,7 +107,9 @@ const view: OverviewView = {
   causeCount: 12,
   rate: { now: 4.24, allowed: 50, delivered: 2 },
   pauses: new Map(),
-  left: { due: 90, sending: 0, waiting: 10 },
+  left: { due: 90, sending: 0, waiting: 10, in_doubt: 0 },
+  productsInQuarantine: 0,
+  down: [],
   spans: spans(96),
   hours: spans(24),
   passportsWanted: true,
@@ -121,21 +124,21 @@ const view: OverviewView = {
 describe('the headline', () => {
   it('the headline says how many passports are published, and in one sentence what stops the rest', () => {
     expect(text(headline(view).markup)).toBe(
-      '331 of 344 passports published' +
-        'Of the rest, 2 need a person, 7 wait for a complete product and 4 are ready to be published.',
+      '331 of 344 passports public' +
+        'Of the rest, 2 need a person, 7 wait for a complete product and 4 are prepared, not public.',
     );
   });
 
-  it('the headline calls no passport ready while something keeps all of them from being published', () => {
+  it('the headline says what keeps all passports from being published', () => {
     const said = text(headline({ ...view, passportBlocker: 'The guard holds the source erp.' }).markup);
-    expect(said).toContain('7 wait for a complete product and 4 are initialised.');
+    expect(said).toContain('7 wait for a complete product and 4 are prepared, not public.');
     expect(said).toContain('No passport can be published now: The guard holds the source erp.');
   });
 
   it('the headline does not count products without a passport where the config wants none', () => {
     const unwanted = (passports: PassportCounts) =>
       text(headline({ ...view, passportsWanted: false, standing: { ...view.standing, passports } }).markup);
-    expect(unwanted({ published: 1, none: 500 })).toContain('1 of 1 passport published');
+    expect(unwanted({ published: 1, none: 500 })).toContain('1 of 1 passport public');
     expect(unwanted({ none: 500 })).toContain('The config has no section “passports”');
   });
 
@@ -146,10 +149,10 @@ describe('the headline', () => {
     const said = (present: Partial<OverviewView['standing']>, unmapped: string[] = []) =>
       text(headline({ ...view, standing: { ...standing, ...present }, unmapped }).markup);
     const MAY_LACK =
-      '11 of 11 passports publishedEvery passport of the ledger is public. Products may be missing from the ledger:';
+      '11 of 11 passports publicEvery passport of the ledger is public. Products may be missing from the ledger:';
 
     it('the headline says that every passport is published if no source can have more', () => {
-      expect(said({})).toBe('11 of 11 passports publishedEvery passport is public.');
+      expect(said({})).toBe('11 of 11 passports publicEvery passport is public.');
     });
 
     it.each<[string, Partial<OverviewView['standing']>, string[]]>([
@@ -168,6 +171,72 @@ describe('the headline', () => {
     ])('the headline names what may bring further products: %s', (named, present, unmapped) => {
       expect(said(present, unmapped)).toBe(`${MAY_LACK} ${named}`);
     });
+  });
+});
+
+describe('the answers at the head of the first page', () => {
+  const said = (changed: Partial<OverviewView>) => {
+    const { markup } = answersCard({ ...view, ...changed });
+    const tiles = [...markup.matchAll(/<div class="(\w+)"><dt>(.*?)<\/dt><dd>(.*?)<\/dd><\/div>/gs)];
+    return Object.fromEntries(
+      tiles.map(([, tone, question = '', answer = '']) => [question, `${tone}: ${text(answer)}`]),
+    );
+  };
+  const LAST = 'Did the last runs work?';
+  const DOWN = 'Is anything down?';
+  const PEOPLE = 'What needs a person?';
+  const DONE = 'When is everything sent?';
+  const standingWith = (changed: Partial<OverviewView['standing']>) => ({ standing: { ...view.standing, ...changed } });
+  const [source] = view.standing.sources;
+  const pim = (result: RunView['result']) => ({ ...source, source: 'pim', lastRun: { ...run, result } }) as never;
+
+  it('a good night is green', () => {
+    const good = { ...standingWith({ passports: { published: 9 } }), causes: [], causeCount: 0 };
+    expect(said({ ...good, left: { due: 0, sending: 0, waiting: 0, in_doubt: 0 } })).toEqual({
+      [LAST]: 'good: 1 of 1 source complete9 rows changed, 3 with an error, the last run ended 2026-03-01 05:01 UTC.',
+      [DOWN]: 'good: NothingAPI, ledger and queue work.',
+      [PEOPLE]: 'good: NothingNo passport waits.',
+      [DONE]: 'good: Everything is sent',
+    });
+  });
+
+  it('a run that failed, that the guard held or that did not end is never green', () => {
+    const sources = [...view.standing.sources, pim('failed')];
+    const failed = said(standingWith({ sources, failedRuns: [{ source: 'pim', error: 'No file.' }] }));
+    expect(failed[LAST]).toMatch(/^bad: 1 of 2 sources completefailed: pim\. /);
+    const guarded = [{ source: 'erp', stream: 'boms', runId: 7, since: NOW, message: 'Too few.' } as GuardedRead];
+    expect(said(standingWith({ guarded }))[LAST]).toMatch(/^bad: 0 of 1 source completeheld as broken: erp\. /);
+    const interrupted = standingWith({ sources: [...view.standing.sources, pim('interrupted')] });
+    expect(said(interrupted)[LAST]).toMatch(/^warn: 1 of 2 sources completeinterrupted: pim\. /);
+    const never = standingWith({ sources: [{ ...source, lastRun: null } as never] });
+    expect(said(never)[LAST]).toMatch(/^warn: 0 of 1 source completenot read yet: erp\. /);
+  });
+
+  it('what is down is red, with its time, and no time is promised meanwhile', () => {
+    const down = [{ what: 'The API does not answer', since: NOW - 60_000 }];
+    const answers = said({ down });
+    expect(answers[DOWN]).toMatch(/^bad: The API does not answer since 2026-03-01 05:59 UTC/);
+    expect(answers[DONE]).toMatch(/^warn: 90 left, nothing is sent while something is down10 wait for other items\.$/);
+    expect(said({ down: [...down, { what: 'The queue is out of reach', since: null }] })[DOWN]).toContain(
+      'Also: The queue is out of reach.',
+    );
+  });
+
+  it('no time is promised while a person has paused the queue', () => {
+    expect(said({ pausedQueues: ['deliver'] })[DONE]).toMatch(/^warn: 90 left, not while the queue is paused/);
+    expect(said({})[DONE]).toBe('plain: 90 left, about 45 s10 wait for other items.');
+  });
+
+  it('what was sent and has no answer is not done', () => {
+    const left = { due: 0, sending: 0, waiting: 0, in_doubt: 859 };
+    expect(said({ left })[DONE]).toBe('warn: Nothing can be sent now859 were sent and have no answer yet.');
+  });
+
+  it('products that only rows in quarantine have are among the passports that wait, and among all passports', () => {
+    expect(said({ productsInQuarantine: 61 })[PEOPLE]).toMatch(/^bad: 12 causes70 passports wait\. First: /);
+    expect(text(headline({ ...view, productsInQuarantine: 61 }).markup)).toMatch(
+      /^331 of 405 passports public.* and 61 have only rows with an error\.$/,
+    );
   });
 });
 

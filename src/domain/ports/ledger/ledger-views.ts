@@ -335,6 +335,8 @@ export interface LedgerViews {
   guardedReads(sources?: readonly string[]): GuardedRead[];
   /** Sources that have records which are not mapped yet: they wait to be mapped, or for the end of their run. */
   unmappedSources(): string[];
+  /** How many products are known only from rows in quarantine, so that the ledger does not have them. */
+  productsInQuarantine(): number;
   quarantinedCount(sources?: readonly string[]): number;
   quarantined(request: { source?: string; afterId: number; limit: number }): QuarantinedRecord[];
   /** The quarantined row with this key, with the key of a product that it would make, or with this value; null if there is none. */

@@ -1,25 +1,22 @@
 import type { PassportCounts, PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, joined } from '../../html.ts';
 import { counted, countLink, formatCount } from '../../shown-values.ts';
 import { attentionPath, passportsPath, runsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
 
 /**
- * The states of passports that are not public, in the order in which the sentence names them. `isFree` is false while no
- * passport can be published.
+ * The states of passports that are not public, in the order in which the sentence names them.
  */
-const REST: readonly { state: PassportState; says: (count: string, one: boolean, isFree: boolean) => string }[] = [
+const REST: readonly { state: PassportState; says: (count: string, one: boolean) => string }[] = [
   { state: 'blocked', says: (count, one) => `${count} ${one ? 'needs' : 'need'} a person` },
   { state: 'incomplete', says: (count, one) => `${count} ${one ? 'waits' : 'wait'} for a complete product` },
-  {
-    state: 'initialized',
-    says: (count, one, isFree) => `${count} ${one ? 'is' : 'are'} ${isFree ? 'ready to be published' : 'initialised'}`,
-  },
+  // Whether its product is complete is known only when somebody asks for the publication.
+  { state: 'initialized', says: (count, one) => `${count} ${one ? 'is' : 'are'} prepared, not public` },
   { state: 'unpublished', says: (count, one) => `${count} ${one ? 'was' : 'were'} withdrawn` },
   { state: 'none', says: (count, one) => `${count} ${one ? 'is' : 'are'} not initialised yet` },
 ];
 
-type HeadlineView = Pick<OverviewView, 'unmapped' | 'passportBlocker' | 'passportsWanted'> & {
+type HeadlineView = Pick<OverviewView, 'unmapped' | 'passportBlocker' | 'passportsWanted' | 'productsInQuarantine'> & {
   standing: Pick<OverviewView['standing'], 'passports' | 'quarantined' | 'guarded' | 'failedRuns' | 'sources'>;
 };
 
@@ -28,27 +25,36 @@ export function headline(view: HeadlineView): Html {
   const { passports: counts } = view.standing;
   // If the config wants no passports, a product without a passport lacks nothing.
   const { passportsWanted: areWanted, passportBlocker: blocker } = view;
+  const unmade = areWanted ? view.productsInQuarantine : 0;
   const { published = 0 } = counts;
   const rest = REST.flatMap(({ state, says }) => {
     const count = counts[state] ?? 0;
     return count === 0 || (state === 'none' && !areWanted) ? [] : [{ state, count, says }];
   });
-  const total = rest.reduce((sum, { count }) => sum + count, published);
+  const total = rest.reduce((sum, { count }) => sum + count, published + unmade);
   if (total === 0) {
     const why = areWanted
       ? 'No source has given a product yet.'
       : 'The config has no section “passports”, so dpp-sync initialises no passport automatically.';
     return html`<p class="headline">No passports yet</p><p class="quiet">${why}</p>`;
   }
-  // If the config wants no passports, there is no list of only the products with a passport, so the figure has no link.
-  const all = areWanted ? html`<a href="${passportsPath()}">${formatCount(total)}</a>` : html`${formatCount(total)}`;
+  // The figure has no link where no list has these products: if the config wants no passports, and if the ledger lacks some products.
+  const all =
+    areWanted && unmade === 0
+      ? html`<a href="${passportsPath()}">${formatCount(total)}</a>`
+      : html`${formatCount(total)}`;
   const figure = html`${countLink(published, passportsPath({ state: 'published' }))} of ${all}`;
   const parts = rest.map(
     ({ state, count, says }) =>
-      html`<a href="${passportsPath({ state })}">${says(formatCount(count), count === 1, blocker === null)}</a>`,
+      html`<a href="${passportsPath({ state })}">${says(formatCount(count), count === 1)}</a>`,
   );
-  return html`<p class="headline">${figure} ${total === 1 ? 'passport' : 'passports'} published</p>${
-    rest.length === 0 ? allPublic(view) : html`<p>Of the rest, ${joined(parts)}.</p>${waiting(counts, blocker)}`
+  if (unmade > 0) {
+    parts.push(
+      html`<a href="${attentionPath({ type: 'quarantine' })}">${formatCount(unmade)} ${unmade === 1 ? 'has' : 'have'} only rows with an error</a>`,
+    );
+  }
+  return html`<p class="headline">${figure} ${total === 1 ? 'passport' : 'passports'} public</p>${
+    parts.length === 0 ? allPublic(view) : html`<p>Of the rest, ${joined(parts)}.</p>${waiting(counts, blocker)}`
   }`;
 }
 
@@ -86,11 +92,4 @@ function allPublic({ standing, unmapped }: HeadlineView): Html {
   return parts.length === 0
     ? html`<p class="quiet">Every passport is public.</p>`
     : html`<p>Every passport of the ledger is public. Products may be missing from the ledger: ${joined(parts)}.</p>`;
-}
-
-/** Joins parts to a list in a sentence: `a, b and c`. */
-function joined(parts: readonly Html[]): Html {
-  if (parts.length < 2) return html`${parts}`;
-  const before = parts.slice(0, -1).map((part, at) => (at === 0 ? part : html`, ${part}`));
-  return html`${before} and ${parts.at(-1) ?? null}`;
 }

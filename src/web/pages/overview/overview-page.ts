@@ -12,14 +12,14 @@ import { countLink, durationOf, KINDS, stateBadge, stateName, timeOf } from '../
 import { attentionPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';
 import { RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/runs-pages.ts';
 import { activityChart } from './activity-chart.ts';
+import { answersCard } from './answers-card.ts';
 import { attentionCard } from './attention-card.ts';
-import { headline } from './headline.ts';
 import type { OverviewView } from './overview-view.ts';
 import { standingCard } from './standing-card.ts';
 
 /** The first page: the results of the last runs, and the work for a person. */
 export function overviewPage(view: OverviewView): Html {
-  return html`<h1 class="unseen">Overview</h1><div id="overview" data-live data-renewable-in="${Math.ceil(view.standing.renewableInMs)}"><section class="card first">${headline(view)}</section>
+  return html`<h1 class="unseen">Overview</h1><div id="overview" data-live data-renewable-in="${Math.ceil(view.standing.renewableInMs)}">${answersCard(view)}
 ${attentionCard(view)}${sourcesCard(view)}${standingCard(view)}${passportsCard(view.standing.passports)}${itemsCard(view.standing.items)}
 <section class="card" aria-labelledby="activity"><h2 id="activity">The last 24 hours</h2>${activityChart(view)}</section>
 <p class="quiet">Version ${view.version}, to ${view.baseUrl}, running for ${durationOf(view.now - view.startedAt)}.</p></div>`;

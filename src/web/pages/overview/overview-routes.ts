@@ -2,6 +2,7 @@ import { operationSentence } from '../../../daemon/faults/refused-scope-fault.ts
 import { scopeOf } from '../../../domain/delivery/scope.ts';
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { HealthReport } from '../../../observe/health.ts';
 import { get, type PageContext, type Person, type Route } from '../../server/route.ts';
 import { overviewPage } from './overview-page.ts';
 import { LEFT_STATES, type LeftState, type OverviewView } from './overview-view.ts';
@@ -72,6 +73,8 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     spans: activity.spans(15),
     hours: activity.spans(60),
     passportsWanted: runtime.config.passports !== null,
+    productsInQuarantine: lost === null ? await runtime.reads.productsInQuarantine() : 0,
+    down: downNow(context, report, lost?.message ?? null),
     operates: person.role === 'operator',
     baseUrl: runtime.config.target.baseUrl,
     version,
@@ -79,6 +82,38 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     now: clock.now(),
   };
 }
+
+/** What is down, the worst first. */
+function downNow({ runtime, clock }: PageContext, health: HealthReport, lost: string | null): OverviewView['down'] {
+  const { api } = runtime;
+  const down: { what: string; since: number | null }[] = [];
+  const timeOfTick = (tick: number | null): number | null =>
+    tick === null ? null : clock.now() - (clock.ticks() - tick);
+  const since = (part: 'ledger' | 'queue'): number | null => {
+    const at = health.downSince?.[part];
+    return at === undefined ? null : Date.parse(at);
+  };
+  if (lost !== null) down.push({ what: 'The ledger was removed or replaced', since: null });
+  else if (health.ledger !== 'ok') down.push({ what: 'The ledger cannot be written', since: since('ledger') });
+  if (health.queue !== 'ok') down.push({ what: 'The queue is out of reach', since: since('queue') });
+  const words = API_DOWN[health.api];
+  const apiSince = { unreachable: timeOfTick(api.unreachableSince()), throttled: api.longWait()?.since ?? null };
+  if (words !== null)
+    down.push({
+      what: words,
+      since: health.api === 'unreachable' || health.api === 'throttled' ? apiSince[health.api] : null,
+    });
+  return down;
+}
+
+const API_DOWN: Record<HealthReport['api'], string | null> = {
+  ok: null,
+  unreachable: 'The API does not answer',
+  throttled: 'The API asks to wait',
+  denied_key: 'The API refuses the key',
+  denied_plan: 'The API refuses the plan',
+  denied_scope: 'The API refuses a scope of the key',
+};
 
 function quarantinedOf(causes: readonly Cause[]): Map<string, number> {
   const counts = new Map<string, number>();

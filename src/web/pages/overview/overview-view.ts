@@ -7,8 +7,8 @@ import type { ActivitySpan } from '../../../observe/activity.ts';
 import type { HealthReport } from '../../../observe/health.ts';
 import type { Standing } from '../../../observe/standing.ts';
 
-/** States of deliveries that are still to be sent. */
-export const LEFT_STATES = ['due', 'sending', 'waiting'] as const;
+/** States of deliveries that are still to be sent, or whose result is not known. */
+export const LEFT_STATES = ['due', 'sending', 'waiting', 'in_doubt'] as const;
 export type LeftState = (typeof LEFT_STATES)[number];
 
 /** The data that the first page shows. */
@@ -53,6 +53,10 @@ export interface OverviewView {
   spans: readonly ActivitySpan[];
   hours: readonly ActivitySpan[];
   passportsWanted: boolean;
+  /** How many products only rows in quarantine would make, so that the ledger does not have them. */
+  productsInQuarantine: number;
+  /** What is down now, in words, and since when, in milliseconds since the epoch; null if that is not known. */
+  down: readonly { what: string; since: number | null }[];
   /** True if the person has the rights of an operator. */
   operates: boolean;
   baseUrl: string;

@@ -1,0 +1,163 @@
+// The answers at the head of the first page: how many passports are public, whether the last runs worked, what needs a person, what
+// is down, and when everything is sent. Each answer has a figure that is red where something is wrong.
+
+import { type Html, html, joined } from '../../html.ts';
+import { counted, durationOf, formatCount, timeOf } from '../../shown-values.ts';
+import { attentionPath, itemsPath, runsPath } from '../links.ts';
+import { sumOf } from '../runs/runs-pages.ts';
+import { headline } from './headline.ts';
+import type { OverviewView } from './overview-view.ts';
+
+type Tone = 'good' | 'warn' | 'bad' | 'plain';
+
+interface Answer {
+  question: string;
+  figure: Html | string;
+  tone: Tone;
+  detail: Html | null;
+}
+
+export function answersCard(view: OverviewView): Html {
+  const answers = [lastRuns(view), downNow(view), forPeople(view), doneWhen(view)];
+  return html`<section class="card first" aria-label="The answers at a glance">${headline(view)}<dl class="answers">${answers.map(
+    ({ question, figure, tone, detail }) =>
+      html`<div class="${tone}"><dt>${question}</dt><dd><b>${figure}</b>${detail === null ? null : html`<span>${detail}</span>`}</dd></div>`,
+  )}</dl></section>`;
+}
+
+type Source = OverviewView['standing']['sources'][number];
+
+/** Whether the last run of each source has read all of it, and what changed. */
+function lastRuns({ standing, running }: OverviewView): Answer {
+  const question = 'Did the last runs work?';
+  const { sources, guarded, failedRuns } = standing;
+  const held = new Set(guarded.map(({ source }) => source));
+  const failed = new Set(failedRuns.map(({ source }) => source));
+  const isSound = ({ source, lastRun }: Source) =>
+    !held.has(source) && !failed.has(source) && lastRun?.result === 'complete';
+  const sound = sources.filter(isSound).length;
+  const ended = sources.flatMap(({ lastRun }) => lastRun?.endedAt ?? []);
+  const sum = (count: 'changed' | 'quarantined') =>
+    sources.reduce((total, { lastRun }) => total + (lastRun === null ? 0 : sumOf(lastRun.streams, count)), 0);
+  const wrong = [
+    ...sourceLinks('failed', [...failed]),
+    ...sourceLinks(
+      'held as broken',
+      [...held].filter((source) => !failed.has(source)),
+    ),
+    ...sourceLinks(
+      'not read yet',
+      namesOf(sources, ({ source, lastRun }) => lastRun === null && !running.includes(source)),
+    ),
+    ...sourceLinks('running', [...running]),
+    ...sourceLinks(
+      'interrupted',
+      namesOf(sources, ({ lastRun, source }) => lastRun?.result === 'interrupted' && !running.includes(source)),
+    ),
+  ];
+  const read = html`${counted(sum('changed'), 'row')} changed, ${formatCount(sum('quarantined'))} with an error`;
+  const last = ended.length === 0 ? null : html`, the last run ended ${timeOf(Math.max(...ended))}`;
+  const isBad = failed.size > 0 || held.size > 0;
+  return {
+    question,
+    figure: html`<a href="${runsPath()}">${formatCount(sound)} of ${counted(sources.length, 'source')} complete</a>`,
+    tone: isBad ? 'bad' : sound === sources.length ? 'good' : 'warn',
+    detail: html`${wrong.length === 0 ? null : html`${joined(wrong)}. `}${read}${last}.`,
+  };
+}
+
+function namesOf(sources: readonly Source[], fits: (source: Source) => boolean): string[] {
+  return sources.filter(fits).map(({ source }) => source);
+}
+
+function sourceLinks(what: string, names: readonly string[]): Html[] {
+  return names.length === 0
+    ? []
+    : [html`${what}: ${joined(names.map((source) => html`<a href="${runsPath({ source })}">${source}</a>`))}`];
+}
+
+/** What is down now, and since when. */
+function downNow({ down, pausedQueues }: OverviewView): Answer {
+  const question = 'Is anything down?';
+  const [first] = down;
+  if (first !== undefined) {
+    const each = down.map(({ what, since }) => html`${what}${since === null ? null : html` since ${timeOf(since)}`}`);
+    return {
+      question,
+      figure: html`${each[0] ?? null}`,
+      tone: 'bad',
+      detail:
+        each.length === 1
+          ? html`Everything stays due and is sent when it works again.`
+          : html`Also: ${joined(each.slice(1))}.`,
+    };
+  }
+  const paused = pausedQueues ?? [];
+  if (paused.length > 0)
+    return {
+      question,
+      figure: 'Paused by a person',
+      tone: 'warn',
+      detail: html`<a href="/queues">${joined(paused.map((name) => html`${name}`))}</a>`,
+    };
+  return { question, figure: 'Nothing', tone: 'good', detail: html`API, ledger and queue work.` };
+}
+
+/** What a person has to decide, and how many passports wait. */
+function forPeople({ standing, causes, causeCount, productsInQuarantine }: OverviewView): Answer {
+  const question = 'What needs a person?';
+  if (causes === null)
+    return { question, figure: 'Not known', tone: 'warn', detail: html`The causes could not be read at the moment.` };
+  const { passports, guarded } = standing;
+  const waiting = (passports.blocked ?? 0) + (passports.incomplete ?? 0) + productsInQuarantine;
+  const count = causeCount + guarded.length;
+  const [first] = causes;
+  const wait =
+    waiting === 0
+      ? html`No passport waits.`
+      : html`${counted(waiting, 'passport')} ${waiting === 1 ? 'waits' : 'wait'}.`;
+  if (count === 0) return { question, figure: 'Nothing', tone: 'good', detail: wait };
+  return {
+    question,
+    figure: html`<a href="${attentionPath({})}">${counted(count, 'cause')}</a>`,
+    tone: guarded.length > 0 || waiting > 0 ? 'bad' : 'warn',
+    detail: html`${wait}${first === undefined ? null : html` First: ${first.title}`}`,
+  };
+}
+
+/** When everything that can be sent is sent. */
+function doneWhen({ left, rate, down, pausedQueues, running }: OverviewView): Answer {
+  const question = 'When is everything sent?';
+  const { due, sending, waiting, in_doubt: unconfirmed } = left;
+  const soon = due + sending;
+  const others = [
+    ...(waiting === 0
+      ? []
+      : [html`<a href="${itemsPath({ state: 'waiting' })}">${formatCount(waiting)}</a> wait for other items`]),
+    ...(unconfirmed === 0
+      ? []
+      : [
+          html`<a href="${itemsPath({ state: 'in_doubt' })}">${formatCount(unconfirmed)}</a> were sent and have no answer yet`,
+        ]),
+  ];
+  const detail = others.length === 0 ? null : html`${joined(others)}.`;
+  if (soon === 0 && others.length === 0) {
+    return {
+      question,
+      figure: running.length === 0 ? 'Everything is sent' : 'Everything so far is sent',
+      tone: 'good',
+      detail: running.length === 0 ? null : html`A run is under way.`,
+    };
+  }
+  if (soon === 0) return { question, figure: 'Nothing can be sent now', tone: 'warn', detail };
+  const link = html`<a href="${itemsPath({ state: 'due' })}">${formatCount(soon)} left</a>`;
+  const stops =
+    down.length > 0
+      ? 'nothing is sent while something is down'
+      : (pausedQueues ?? []).length > 0
+        ? 'not while the queue is paused'
+        : null;
+  if (stops !== null) return { question, figure: html`${link}, ${stops}`, tone: 'warn', detail };
+  const lasts = rate.delivered > 0 ? html`, about ${durationOf((soon / rate.delivered) * 1000)}` : null;
+  return { question, figure: html`${link}${lasts}`, tone: 'plain', detail };
+}
