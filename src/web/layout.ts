@@ -1,5 +1,6 @@
 import { type Html, html } from './html.ts';
 import type { Notice, Person } from './server/route.ts';
+import { timeOf } from './shown-values.ts';
 
 /** An entry of the menu. */
 export interface MenuEntry {
@@ -31,6 +32,8 @@ export interface LayoutOptions {
   person: Person | null;
   csrf: string;
   notice: Notice | null;
+  /** The time of the figures, in milliseconds since the epoch. */
+  now: number;
 }
 
 /** A whole page. */
@@ -51,7 +54,8 @@ export function layout(options: LayoutOptions): string {
   <body>
     <a class="skip" href="#main">Skip to the content</a>
     ${header(options)}
-    <main id="main" tabindex="-1">${noticeOf(options.notice)}${body}</main>
+    <main id="main" tabindex="-1"><p id="lost" class="notice bad" role="alert" hidden></p>${noticeOf(options.notice)}${body}</main>
+    <footer class="quiet">${options.person === null ? null : html`<span id="as-of">As of ${timeOf(options.now)}.</span> <span data-zone></span>`}</footer>
   </body>
 </html>`.markup;
 }

@@ -98,6 +98,8 @@ code { overflow-wrap: anywhere; }
 pre { overflow-x: auto; margin: 0; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 main:focus { outline: none; }
+body > footer { max-width: 80rem; margin: -3rem auto 0; padding: 0 1.25rem 1.5rem; font-size: .88rem; }
+body.lost main > :not(#lost) { opacity: .65; }
 .skip { position: absolute; left: -999rem; top: 0; padding: .6rem 1rem; background: var(--card); z-index: 2; }
 .skip:focus { left: 0; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }

@@ -76,7 +76,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   ];
   let isMeantHost = createHostCheck(web);
   let addressOf = createClientAddress(web.trustedProxies);
-  const answers = createAnswers(() => routes);
+  const answers = createAnswers(() => routes, clock);
 
   const app = fastify({
     logger: false,

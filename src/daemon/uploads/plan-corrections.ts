@@ -51,6 +51,9 @@ export interface PlanRequest {
   members: ReadonlyMap<string, readonly string[]> | null;
 }
 
+/** The column of a file to correct that says what is wrong with each row. An upload does not store it. */
+export const REASON_COLUMN = 'dpp-sync: what is wrong';
+
 const KEYS_AT_ONCE = 500;
 /** A row is compared with at most this many records of its key, to find out whether it was edited. */
 const SAME_KEY_MAX = 100;
@@ -144,6 +147,12 @@ export function isMember(identity: string | null, members: ReadonlyMap<string, r
 
 function membersWith(identity: string, members: PlanRequest['members']): readonly string[] {
   return members?.get(identity)?.slice(0, SAME_KEY_MAX) ?? [];
+}
+
+/** An uploaded row without the reason that the download has added. */
+export function withoutReason<Row extends { fields: JsonObject }>(row: Row): Row {
+  const { [REASON_COLUMN]: _, ...fields } = row.fields;
+  return { ...row, fields };
 }
 
 /** Compares only the fields. A stored row keeps the issues of the connector until a person edits it. */

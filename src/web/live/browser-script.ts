@@ -1,8 +1,9 @@
 /**
- * The script that all pages load. It writes times in the zone of the browser. When the server reports a change, it loads
+ * The script that all pages load. It writes all times in the zone of the browser, and names the zone: times of their own, the hours of
+ * a chart (`data-hour`), and times within sentences. When the server reports a change, it loads
  * the page again and renews the parts that are marked `data-live` (each has an id) and differ. A part that was made from
  * kept counts, or that changes without a report, has the attribute `data-renewable-in`: after this many milliseconds it is
- * loaded once more. All pages also work without the script.
+ * loaded once more. A page that has lost the server says so, and since when. All pages also work without the script.
  *
  * Within a live part, an element with the same id or `data-key`, or a checkbox with the same value, counts as the same
  * element as before, so that it stays selected, open or focused.
@@ -15,9 +16,30 @@ export const BROWSER_SCRIPT = `'use strict';
     for (const element of within.querySelectorAll('time[datetime]')) {
       const at = new Date(element.dateTime);
       if (Number.isNaN(at.getTime())) continue;
-      element.textContent = at.getFullYear() + '-' + two(at.getMonth() + 1) + '-' + two(at.getDate()) + ' ' + two(at.getHours()) + ':' + two(at.getMinutes());
+      element.textContent = 'hour' in element.dataset ? hourOf(at) : minuteOf(at);
+    }
+    for (const element of within.querySelectorAll('text[data-hour]')) {
+      element.textContent = hourOf(new Date(element.dataset.hour));
+    }
+    for (const element of within.querySelectorAll('[data-zone]')) {
+      element.textContent = 'Times are in ' + Intl.DateTimeFormat().resolvedOptions().timeZone + '.';
+    }
+    const texts = document.createTreeWalker(within.body || within, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const { data, parentElement } = texts.currentNode;
+      if (data.search(IN_TEXT) < 0 || parentElement === null || parentElement.closest(NO_SENTENCE)) continue;
+      texts.currentNode.data = data.replace(IN_TEXT, (found, day, time) => {
+        const at = new Date(day + 'T' + time.slice(0, 5) + ':00Z');
+        return Number.isNaN(at.getTime()) ? found : minuteOf(at);
+      });
     }
   }
+
+  // A time of the server within a sentence. Values of the sources stay as they are.
+  const NO_SENTENCE = 'time, code, pre, textarea, script, .mono, .sides, .tree, td:not(.text), th';
+  const IN_TEXT = /(\\d{4}-\\d\\d-\\d\\d)[T ](\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d+)?)?)(?:Z| UTC)/g;
+  const hourOf = (at) => two(at.getHours()) + ':' + two(at.getMinutes());
+  const minuteOf = (at) => at.getFullYear() + '-' + two(at.getMonth() + 1) + '-' + two(at.getDate()) + ' ' + hourOf(at);
 
   function keyOf(node) {
     if (node.nodeType !== 1) return '';
@@ -100,9 +122,11 @@ export const BROWSER_SCRIPT = `'use strict';
       // The session has ended: the page to log in is shown.
       if (answer.redirected) location.reload();
       else if (answer.ok) renewParts(await answer.text());
+      sayWhetherLost(!answer.ok);
     } catch {
       // The server cannot be reached now. The next change or the next poll tries again.
       isDirty = true;
+      sayWhetherLost(true);
     }
     setTimeout(
       () => {
@@ -123,8 +147,21 @@ export const BROWSER_SCRIPT = `'use strict';
       if (isMarked(part)) isDirty = true;
       else renew(part, fresh);
     }
+    const [asOf, freshAsOf] = [document.getElementById('as-of'), page.getElementById('as-of')];
+    if (asOf !== null && freshAsOf !== null) renew(asOf, freshAsOf);
     if (focused !== document.activeElement && focused !== null && focused.isConnected) focused.focus({ preventScroll: true });
     renewWhenPossible();
+  }
+
+  let lostAt = null;
+  /** Says that the figures of the page are old while the server cannot be reached. */
+  function sayWhetherLost(isLost) {
+    const note = document.getElementById('lost');
+    if (note === null || isLost === (lostAt !== null)) return;
+    lostAt = isLost ? new Date() : null;
+    note.hidden = !isLost;
+    note.textContent = isLost ? 'dpp-sync does not answer since ' + minuteOf(lostAt) + '. What this page shows may be older than that.' : '';
+    document.body.classList.toggle('lost', isLost);
   }
 
   let stream = null;
@@ -137,14 +174,14 @@ export const BROWSER_SCRIPT = `'use strict';
     stream.addEventListener('open', () => {
       clearInterval(polling);
       polling = null;
-      if (isDirty) load();
+      if (isDirty || lostAt !== null) load();
     });
     stream.addEventListener('error', () => {
       // Browsers connect again automatically, except after the server has refused the stream. Then the page polls at
-      // intervals.
+      // intervals. A stream also ends for reasons that are no loss, so the page is asked for.
+      load();
       if (stream.readyState !== EventSource.CLOSED || polling !== null) return;
       polling = setInterval(load, 15000);
-      load();
     });
   }
 

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { WEB_ROLES } from '../../domain/web-role.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { plainJson } from '../../lib/text/odd-character.ts';
 import { sessionCookie } from '../access.ts';
 import { type Html, html } from '../html.ts';
@@ -25,7 +26,7 @@ export function mayDo(person: Person, role: Role): boolean {
 export type Answers = ReturnType<typeof createAnswers>;
 
 /** @param routes gives all routes. The menu only has entries with a page that the person may open */
-export function createAnswers(routes: () => readonly Route[]) {
+export function createAnswers(routes: () => readonly Route[], clock: Pick<Clock, 'now'>) {
   function menuOf(person: Person): MenuEntry[] {
     const pages = routes().filter(({ method }) => method === 'GET');
     return MENU.filter(({ path }) =>
@@ -63,7 +64,7 @@ export function createAnswers(routes: () => readonly Route[]) {
         if (session !== null && request.headers['x-live'] === undefined) session.notice = null;
         const person = visit?.person ?? null;
         const menu = person === null ? [] : menuOf(person);
-        const markup = layout({ title, body, at, menu, person, csrf: session?.csrf ?? '', notice });
+        const markup = layout({ title, body, at, menu, person, csrf: session?.csrf ?? '', notice, now: clock.now() });
         return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(markup);
       }
       case 'redirect': {

@@ -74,7 +74,10 @@ describe('what needs attention', () => {
     expect(task).toContain('Nothing is stuck any more for this cause');
     expect(task).toContain('2 stored rows were mapped again: 2 passed the mapping.');
     expect(skus().toSorted()).toEqual(['A-1', 'B-1', 'B-2']);
-    expect(await web.get(`/attention/${id}`)).toMatchObject({ status: 404 });
+    const solved = await web.get(`/attention/${id}`);
+    expect(solved).toMatchObject({ status: 200 });
+    expect(solved.text).toContain('<h1>Solved</h1>');
+    expect(solved.text).toContain('2 passports waited for it.');
     const [last] = (await served.daemon.runtime.reads.actions({ limit: 1 })).rows;
     expect(last?.outcome).toMatch(
       /^Done\. Nothing is stuck any more .* 2 stored rows were mapped again: 2 passed the mapping\./,
@@ -195,13 +198,14 @@ describe('the files of a cause', () => {
     await started();
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     const { bytes, headers } = await web.bytes(`/attention/${id}/rows.csv`);
-    expect(headers.get('content-disposition')).toContain('filename="erp-default-to-correct.csv"');
+    expect(headers.get('content-disposition')).toContain('filename="erp-default-lookup-unknown-status.csv"');
     const rows = parse(iconv.decode(Buffer.from(bytes), 'windows-1252'), { delimiter: ';' });
+    const wrong = 'The lookup file "./states.csv" has no entry for "99".';
     expect(rows).toEqual([
-      ['SKU', 'NAME', 'STATE', 'LAND'],
-      ['A-2', "'=1+1", '99', 'DE'],
-      ['A-3', 'Größe "M"', '99', 'DE'],
-      ['007', "'@home", '99', 'DE'],
+      ['SKU', 'NAME', 'STATE', 'LAND', 'dpp-sync: what is wrong'],
+      ['A-2', "'=1+1", '99', 'DE', wrong],
+      ['A-3', 'Größe "M"', '99', 'DE', wrong],
+      ['007', "'@home", '99', 'DE', wrong],
     ]);
   });
 
@@ -211,8 +215,8 @@ describe('the files of a cause', () => {
     const { bytes } = await web.bytes(`/attention/${id}/rows.xlsx`);
     const sheet = await sheetOf(bytes);
     expect(sheet).not.toContain('<f>');
-    expect(sheet.match(/<c /g)).toHaveLength(16);
-    expect(sheet.match(/t="inlineStr"/g)).toHaveLength(16);
+    expect(sheet.match(/<c /g)).toHaveLength(20);
+    expect(sheet.match(/t="inlineStr"/g)).toHaveLength(20);
     expect(sheet).toContain('>=1+1</t>');
     expect(sheet).toContain('>007</t>');
   });

@@ -19,7 +19,7 @@ import {
 } from '../../server/route.ts';
 import { counted, stateBadge, timeOf } from '../../shown-values.ts';
 import { badRequest, notFound, WebFault } from '../../web-fault.ts';
-import { attentionPath, causePath } from '../links.ts';
+import { attentionPath, causePath, passportsPath } from '../links.ts';
 import { causePage } from './cause-page.ts';
 import { noUploadReason, targetOf } from './cause-rows.ts';
 import { ALL_CAUSES, CAUSE_TYPE_FILTER, CAUSE_TYPES, effectText, membersText, placeText } from './causes.ts';
@@ -31,6 +31,7 @@ const MEMBERS_SHOWN = 100;
 const TRIED_WITHIN_MS = 2_000;
 const LOOK_MS = 50;
 const WAIT_MS = 60_000;
+const SHOWN_CAUSES_MAX = 1000;
 
 /** The pages for items that need a person: the inbox, one cause with its members, and the actions for a cause. */
 export function attentionRoutes(context: PageContext): Route[] {
@@ -43,7 +44,17 @@ export function attentionRoutes(context: PageContext): Route[] {
         'Nothing is stuck for this cause any more. The former entries were corrected, or are stuck for another cause.',
       );
     }
+    remember(cause);
     return cause;
+  }
+
+  /** The causes that people have looked at, so that the page of a solved one says what it was. It is bounded (I9). */
+  const shownCauses = new Map<string, Cause>();
+  function remember(cause: Cause): void {
+    shownCauses.delete(cause.id);
+    shownCauses.set(cause.id, cause);
+    const [oldest] = shownCauses.keys();
+    if (shownCauses.size > SHOWN_CAUSES_MAX && oldest !== undefined) shownCauses.delete(oldest);
   }
 
   async function inbox(request: WebRequest): Promise<WebAnswer> {
@@ -62,7 +73,10 @@ export function attentionRoutes(context: PageContext): Route[] {
   }
 
   async function onePage(request: WebRequest): Promise<WebAnswer> {
-    const { query, person, abort } = request;
+    const { params, query, person, abort } = request;
+    const id = params['id'] ?? '';
+    const former = shownCauses.get(id);
+    if (former !== undefined && (await reads.cause(id)) === null) return solvedPage(former, await context.standing());
     const cause = await causeOf(request);
     const after = query.get('after') ?? undefined;
     const tried = tasks.get(query.get('tried') ?? '');
@@ -161,6 +175,22 @@ export function attentionRoutes(context: PageContext): Route[] {
     })),
     ...fileRoutes(context),
   ];
+}
+
+/** The page of a cause that has no members any more, which a person sees after the last one was corrected. */
+function solvedPage(former: Cause, { passports }: Awaited<ReturnType<PageContext['standing']>>): WebAnswer {
+  const { passportsHeld: held } = former;
+  const { initialized = 0, incomplete = 0 } = passports;
+  const lead = `Nothing is stuck for this cause any more: ${former.title}`;
+  const freed = held === null || held === 0 ? '' : `${counted(held, 'passport')} waited for it. `;
+  const now = `Now ${counted(initialized, 'passport')} ${initialized === 1 ? 'is' : 'are'} prepared and not public, and ${counted(incomplete, 'passport')} ${incomplete === 1 ? 'waits' : 'wait'} for a complete product.`;
+  const links = html`<p class="row"><a class="button" href="${attentionPath()}">What still needs attention</a> <a class="button plain" href="${passportsPath()}">Passports</a></p>`;
+  return {
+    type: 'page',
+    title: 'Solved',
+    at: '/attention',
+    body: html`${pageHead('Solved', { lead })}${card(null, [html`<p>${freed}${now} What was stuck was corrected, or is stuck for another cause.</p>`, links])}`,
+  };
 }
 
 function isResolution(text: string): text is Resolution {

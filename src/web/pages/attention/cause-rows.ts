@@ -1,5 +1,6 @@
 import type { Runtime } from '../../../daemon/runtime.ts';
 import type { ConfiguredSource } from '../../../daemon/sources/open-source.ts';
+import { REASON_COLUMN } from '../../../daemon/uploads/plan-corrections.ts';
 import type { Cause, CauseMember } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { identityOf, RAW_FIELD } from '../../../domain/record.ts';
 import type { JsonObject } from '../../../lib/json.ts';
@@ -48,13 +49,14 @@ async function firstPlace(cause: string, runtime: Reads, abort: AbortSignal) {
 async function rowOf(
   { record, item }: CauseMember,
   { reads }: Reads,
-): Promise<{ source: string; stream: string; key?: string; fields: JsonObject } | null> {
-  if (record !== null) return record;
+): Promise<{ source: string; stream: string; key?: string; fields: JsonObject; wrong: string } | null> {
+  if (record !== null) return { ...record, wrong: record.issues.map(({ message }) => message).join(' ') };
   if (item === null || item.kind === 'passport') return null;
-  return (await reads.itemDetail(item.kind, item.key))?.record ?? null;
+  const row = (await reads.itemDetail(item.kind, item.key))?.record ?? null;
+  return row && { ...row, wrong: item.reason?.message ?? '' };
 }
 
-/** The rows of a cause that belong to one stream, in bounded pages. */
+/** The rows of a cause that belong to one stream, each with what is wrong with it, in bounded pages. */
 export async function* rowsOf(
   cause: string,
   { source, stream }: RowsTarget,
@@ -65,7 +67,7 @@ export async function* rowsOf(
   for await (const member of membersOf(cause, { runtime, abort })) {
     const row = await rowOf(member, runtime);
     if (row === null || row.source !== source.id || row.stream !== stream) continue;
-    page.push(row.fields);
+    page.push({ ...row.fields, [REASON_COLUMN]: row.wrong });
     if (page.length < PAGE) continue;
     yield page;
     page = [];
@@ -105,7 +107,7 @@ export async function columnsOf(pages: AsyncIterable<readonly JsonObject[]>): Pr
   for await (const rows of pages) {
     for (const fields of rows) {
       const to = RAW_FIELD in fields ? ofBrokenRows : columns;
-      for (const name of Object.keys(fields)) if (name !== RAW_FIELD) to.add(name);
+      for (const name of Object.keys(fields)) if (name !== RAW_FIELD && name !== REASON_COLUMN) to.add(name);
     }
   }
   return [...new Set([...columns, ...ofBrokenRows])];

@@ -1,5 +1,5 @@
 import { dialectOf } from '../../../daemon/sources/stream-dialect.ts';
-import { planCorrections } from '../../../daemon/uploads/plan-corrections.ts';
+import { planCorrections, REASON_COLUMN, withoutReason } from '../../../daemon/uploads/plan-corrections.ts';
 import { readUpload } from '../../../daemon/uploads/read-upload.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { correctRows } from '../../../operations/correct-rows.ts';
@@ -41,8 +41,9 @@ export function fileRoutes({ runtime, reads, tasks, clock, log }: PageContext): 
     if (target === null) throw notFound('There are no rows of one stream of the config.');
     const { source, stream } = target;
     const rows = () => rowsOf(cause.id, target, runtime, request.abort);
-    const columns = await columnsOf(rows());
-    const name = `${source.id}-${stream}-to-correct.${format}`;
+    const columns = [...(await columnsOf(rows())), REASON_COLUMN];
+    const about = [source.id, stream, cause.code, cause.field].filter((part) => part !== null).map(fileNamePart);
+    const name = `${about.join('-')}.${format}`;
     if (format === 'xlsx') {
       return { type: 'download', name, contentType: XLSX, chunks: xlsxFile(columns, rows()) };
     }
@@ -69,7 +70,7 @@ export function fileRoutes({ runtime, reads, tasks, clock, log }: PageContext): 
     const reason = noUploadReason(target);
     if (target === null || reason !== null) throw badRequest(reason ?? '');
     const { source, stream, key } = target;
-    const rows = await readUpload(file, { source, stream, log, signal: abort });
+    const rows = (await readUpload(file, { source, stream, log, signal: abort })).map(withoutReason);
     const mapper = await runtime.mappers.refresh(source.id);
     const isTable = source.connector.fixedColumns === true;
     const uploaded = rows.map(({ fields }) => fields);
@@ -107,4 +108,9 @@ export function fileRoutes({ runtime, reads, tasks, clock, log }: PageContext): 
     }),
     form('/attention/:id/uploads/:upload', correctRows, confirm, { action: 'rows.store' }),
   ];
+}
+
+/** A word of a file's name: letters, digits, `_` and `-`. */
+function fileNamePart(text: string): string {
+  return text.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-').slice(0, 60);
 }

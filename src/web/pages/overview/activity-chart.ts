@@ -65,12 +65,14 @@ function chart(spans: readonly ActivitySpan[], highest: number): Html {
   const marks = spans.flatMap(({ at }, index) => {
     const hour = new Date(at).toISOString().slice(11, 16);
     return Number(hour.slice(0, 2)) % 6 === 0 && hour.endsWith(':00')
-      ? [html`<text x="${fixed(index * step)}" y="${HEIGHT + 4}" dy=".9em">${hour}</text>`]
+      ? [
+          html`<text x="${fixed(index * step)}" y="${HEIGHT + 4}" dy=".9em" data-hour="${new Date(at).toISOString()}">${hour} UTC</text>`,
+        ]
       : [];
   });
   return html`<figure class="chart"><svg viewBox="0 -4 ${WIDTH} ${HEIGHT + AXIS + 4}" role="img" aria-label="Deliveries of the last 24 hours. The table below has the figures.">
 <line x1="0" y1="${HEIGHT}" x2="${WIDTH}" y2="${HEIGHT}" />${bars}${marks}</svg>
-<figcaption class="quiet">Deliveries in each quarter of an hour, at most ${formatCount(highest)}. Times are UTC.
+<figcaption class="quiet">Deliveries in each quarter of an hour, at most ${formatCount(highest)}.
 <span class="key good">delivered</span> <span class="key bad">failed</span></figcaption></figure>`;
 }
 
@@ -89,11 +91,11 @@ function table(hours: readonly ActivitySpan[]): Html {
     .toReversed()
     .map(
       ({ at, rows: read, requests, refused, delivered, failed }) =>
-        html`<tr><th scope="row"><time datetime="${new Date(at).toISOString()}">${new Date(at).toISOString().slice(11, 16)}</time></th>${[read, requests, refused, delivered, failed].map(cell)}</tr>`,
+        html`<tr><th scope="row"><time datetime="${new Date(at).toISOString()}" data-hour>${new Date(at).toISOString().slice(11, 16)} UTC</time></th>${[read, requests, refused, delivered, failed].map(cell)}</tr>`,
     );
   const heads = ['rows read', 'requests', 'refused (429)', 'delivered', 'failed'];
   return html`<details><summary>The same figures by the hour</summary><div class="scroll" tabindex="0" role="region" aria-label="Activity by the hour"><table>
-<thead><tr><th scope="col">hour (UTC)</th>${heads.map((head) => html`<th scope="col" class="number">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div></details>`;
+<thead><tr><th scope="col">hour</th>${heads.map((head) => html`<th scope="col" class="number">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div></details>`;
 }
 
 function fixed(value: number): string {

@@ -94,7 +94,10 @@ function sourceRow(
 function resultOf(run: RunView | null, isRunning: boolean, now: number): Html {
   if (run === null) return isRunning ? stateBadge('running') : html`<span class="quiet">never</span>`;
   if (isRunning) {
-    return html`${stateBadge('running')} <a href="${runPath(run.id)}">for ${durationOf(now - run.startedAt)}</a>`;
+    // The newest run that is stored may still be the one before.
+    const since =
+      run.endedAt === null ? html` <a href="${runPath(run.id)}">for ${durationOf(now - run.startedAt)}</a>` : null;
+    return html`${stateBadge('running')}${since}`;
   }
   const ended = run.endedAt ?? run.startedAt;
   const lasted = run.endedAt === null ? null : html`, ${durationOf(run.endedAt - run.startedAt)}`;
