@@ -4,7 +4,7 @@ const PAGE_STYLES = `
 .first > :last-child { margin-bottom: 0; }
 .answers { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .6rem; margin: 1rem 0 0; }
 .answers > div { border-left: 4px solid var(--edge); background: var(--idle-ground); border-radius: 6px; padding: .55rem .8rem; min-width: 0; }
-.answers dt { color: var(--quiet); font-size: .88rem; } .answers dd { margin: 0; } .answers b { display: block; font-size: 1.15rem; line-height: 1.3; } .answers dd span { font-size: .92rem; }
+.answers dt { color: var(--quiet); font-size: .88rem; } .answers dd { margin: 0; } .answers b { display: block; font-size: 1.15rem; line-height: 1.3; } .answers dd span { font-size: .92rem; color: var(--text); }
 .answers > .good { border-color: var(--good); background: var(--good-ground); } .answers > .warn { border-color: var(--warn); background: var(--warn-ground); }
 .answers > .bad { border-color: var(--bad); background: var(--bad-ground); } .answers > .bad b, .answers > .bad b a { color: var(--bad); }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); gap: .75rem 1.5rem; margin: 1rem 0 0; }

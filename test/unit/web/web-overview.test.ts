@@ -193,7 +193,8 @@ describe('the answers at the head of the first page', () => {
   it('a good night is green', () => {
     const good = { ...standingWith({ passports: { published: 9 } }), causes: [], causeCount: 0 };
     expect(said({ ...good, left: { due: 0, sending: 0, waiting: 0, in_doubt: 0 } })).toEqual({
-      [LAST]: 'good: 1 of 1 source complete9 rows changed, 3 with an error, the last run ended 2026-03-01 05:01 UTC.',
+      [LAST]:
+        'good: 1 of 1 source complete9 rows changed, 3 rows have an error, the last run ended 2026-03-01 05:01 UTC.',
       [DOWN]: 'good: NothingAPI, ledger and queue work.',
       [PEOPLE]: 'good: NothingNo passport waits.',
       [DONE]: 'good: Everything is sent',

@@ -30,15 +30,14 @@ type Source = OverviewView['standing']['sources'][number];
 /** Whether the last run of each source has read all of it, and what changed. */
 function lastRuns({ standing, running }: OverviewView): Answer {
   const question = 'Did the last runs work?';
-  const { sources, guarded, failedRuns } = standing;
+  const { sources, guarded, failedRuns, quarantined } = standing;
   const held = new Set(guarded.map(({ source }) => source));
   const failed = new Set(failedRuns.map(({ source }) => source));
   const isSound = ({ source, lastRun }: Source) =>
     !held.has(source) && !failed.has(source) && lastRun?.result === 'complete';
   const sound = sources.filter(isSound).length;
   const ended = sources.flatMap(({ lastRun }) => lastRun?.endedAt ?? []);
-  const sum = (count: 'changed' | 'quarantined') =>
-    sources.reduce((total, { lastRun }) => total + (lastRun === null ? 0 : sumOf(lastRun.streams, count)), 0);
+  const changed = sources.reduce((sum, { lastRun }) => sum + sumOf(lastRun?.streams ?? [], 'changed'), 0);
   const wrong = [
     ...sourceLinks('failed', [...failed]),
     ...sourceLinks(
@@ -55,7 +54,11 @@ function lastRuns({ standing, running }: OverviewView): Answer {
       namesOf(sources, ({ lastRun, source }) => lastRun?.result === 'interrupted' && !running.includes(source)),
     ),
   ];
-  const read = html`${counted(sum('changed'), 'row')} changed, ${formatCount(sum('quarantined'))} with an error`;
+  const errors =
+    quarantined === 0
+      ? html`no row has an error`
+      : html`<a href="${attentionPath({ type: 'quarantine' })}">${counted(quarantined, 'row')}</a> ${quarantined === 1 ? 'has' : 'have'} an error`;
+  const read = html`${counted(changed, 'row')} changed, ${errors}`;
   const last = ended.length === 0 ? null : html`, the last run ended ${timeOf(Math.max(...ended))}`;
   const isBad = failed.size > 0 || held.size > 0;
   return {
