@@ -65,7 +65,19 @@ describe('the health', () => {
   it('a process is unhealthy while the ledger cannot be written', async () => {
     const { ward, health } = createWard();
     ward.ledger = () => Promise.reject(new Error('The disk is full.'));
-    expect(await health.check()).toEqual({ status: 'unhealthy', ledger: 'unwritable', queue: 'ok', api: 'ok' });
+    const since = new Date(ward.clock.now()).toISOString();
+    expect(await health.check()).toEqual({
+      status: 'unhealthy',
+      ledger: 'unwritable',
+      queue: 'ok',
+      api: 'ok',
+      downSince: { ledger: since },
+    });
+    ward.clock.advance(60_000);
+    expect((await health.check()).downSince).toEqual({ ledger: since });
+    ward.ledger = () => Promise.resolve();
+    ward.clock.advance(60_000);
+    expect(await health.check()).toEqual({ status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' });
   });
 
   it('a process is unhealthy from the moment that its ledger is lost, also while it stops and whatever it found before', async () => {
