@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { PeopleLedger } from '../domain/ports/ledger/people-ledger.ts';
+import type { PeopleLedger } from '../domain/ports/ledger/care-ledger.ts';
 import { messageOf } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';

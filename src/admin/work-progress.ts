@@ -1,8 +1,8 @@
 import type { Runtime } from '../daemon/runtime.ts';
-import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import type { DeliveryState } from '../domain/delivery/delivery.ts';
+import type { ApiWait } from '../domain/delivery/outcome.ts';
 import type { Reason } from '../domain/delivery/reason.ts';
-import type { ContactList } from '../domain/ports/first-contact.ts';
+import type { ContactList } from '../domain/ports/ledger/contact-ledger.ts';
 import type { OpenDeliveries } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';

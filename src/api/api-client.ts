@@ -1,13 +1,12 @@
-import type { ContactList } from '../domain/ports/first-contact.ts';
+import type { ContactList } from '../domain/ports/ledger/contact-ledger.ts';
 import type { PlatformAdmin } from '../domain/ports/platform.ts';
 import { NOTHING_EXPECTED } from './answers/classify.ts';
-import { catalogueShapes } from './catalogue-shapes.ts';
 import { isHeaderText } from './credentials.ts';
 import { ENDPOINTS, pathOf } from './endpoints.ts';
 import { createReader, publicationShape } from './reader.ts';
-import { sendWith } from './send-once.ts';
+import { sendWith } from './send.ts';
 import { type ApiOptions, createSession, keyless, type Session } from './session.ts';
-import { createTarget } from './target.ts';
+import { catalogueShapes, createTarget } from './target.ts';
 
 /**
  * All 15 operations of the API document, over one set of connections and keys.

@@ -1,7 +1,6 @@
 // The complete endpoint table of the API document, as data. No other file repeats these facts.
 
-import type { Operation } from '../domain/delivery/operation.ts';
-import type { Scope } from '../domain/delivery/scope.ts';
+import type { Operation, Scope } from '../domain/delivery/operation.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 

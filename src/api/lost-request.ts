@@ -2,7 +2,7 @@
 
 import type { Outcome, UnconfirmedCause } from '../domain/delivery/outcome.ts';
 import { localTroubleOf, messageOf, systemCodeOf } from '../lib/errors.ts';
-import type { CleanText } from './answers/clean-text.ts';
+import type { CleanText } from './answers/answer-text.ts';
 import type { Exchange, Loss } from './transport.ts';
 
 // The error codes are those of undici ("Errors"), Node ("Common system errors") and llhttp (`HPE_…`). Any other code means that

@@ -2,12 +2,10 @@ import type { OutcomeDetail } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
 import type { Probe, ScopeAnswer } from '../domain/ports/target.ts';
 import { isLoopback } from '../lib/loopback.ts';
+import { parseJson } from './answers/answer-text.ts';
 import { answersList, type Classifier, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
-import { parseJson } from './answers/json-text.ts';
 import { ENDPOINTS, type Endpoint, pathOf } from './endpoints.ts';
-import type { ListPage, ListShape } from './listing/list-page.ts';
-import { pageIn } from './listing/page-reading.ts';
-import type { PagingPlaces } from './listing/paging-words.ts';
+import { type ListPage, type ListShape, type PagingPlaces, pageIn } from './listing/list-page.ts';
 import type { Exchange } from './transport.ts';
 
 /**

@@ -1,21 +1,26 @@
 import type { Outcome } from '../domain/delivery/outcome.ts';
-import type { Pacing } from '../domain/ports/pacing.ts';
-import { type Count, type Listing, type ListOptions, type OnPage, REQUESTS_MAX } from '../domain/ports/target.ts';
+import {
+  type Count,
+  type Listing,
+  type ListOptions,
+  type OnPage,
+  type Pacing,
+  REQUESTS_MAX,
+} from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
-import { advisedRate } from './advised-rate.ts';
+import { createCleanText } from './answers/answer-text.ts';
 import { createClassifier, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
-import { createCleanText } from './answers/clean-text.ts';
-import { parseBaseUrl } from './base-url.ts';
+import { advisedRate } from './answers/retry-after.ts';
 import { bodyKindOf, type Credentials, createCredentials, type KeySource } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { ListShape } from './listing/list-page.ts';
 import { readCount, readListing, whyUnreadable } from './listing/listing.ts';
 import { createListingPath, type KnownPaging, NOTHING_KNOWN } from './listing/paging-ways.ts';
 import type { RetryPolicy } from './read-retries.ts';
-import { createTransport, type Exchange, type HttpRequest, type Transport } from './transport.ts';
+import { createTransport, type Exchange, type HttpRequest, parseBaseUrl, type Transport } from './transport.ts';
 
 export interface ApiOptions {
   /** The base URL: https, or http on loopback. Its path is the prefix of every endpoint. */

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { fault } from '../domain/faults.ts';
 import type { AlertView } from '../domain/ports/alerts.ts';
-import { parsePeriod } from '../lib/text/period.ts';
+import { parsePeriod } from '../lib/text/time.ts';
 import { muteAlert } from '../operations/alerts.ts';
 import { isoOrNull, isoTime } from '../operations/result-documents.ts';
 import { answered } from './answered.ts';

@@ -1,7 +1,7 @@
 import type { ChangedValue } from '../daemon/demo/demo-changes.ts';
-import { formatPlace } from '../domain/place.ts';
+import { formatPlace } from '../domain/issue.ts';
 import type { QuarantinedRecord, StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
-import { shellValue } from '../lib/text/shell-word.ts';
+import { shellValue } from '../lib/text/safe-text.ts';
 import type { SyncReport } from '../operations/runtime.ts';
 import { runLines } from './source/sync-report.ts';
 import type { Output } from './text/output.ts';

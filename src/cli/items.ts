@@ -4,7 +4,7 @@ import { standingAsked } from '../daemon/views/standing.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemFilter, ItemState, ItemSummary } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
-import { kindWord, STATES_IN_ORDER, stateWord } from '../domain/words/names.ts';
+import { kindWord, STATES_IN_ORDER, stateWord } from '../domain/words/states.ts';
 import { assertSources } from '../operations/named.ts';
 import { itemDocument } from '../operations/result-documents.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';

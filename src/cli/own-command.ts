@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import type { Environment } from '../config/environment.ts';
-import { shellValue } from '../lib/text/shell-word.ts';
+import { shellValue } from '../lib/text/safe-text.ts';
 
 /** The facts about the start of this process. */
 export interface Start {

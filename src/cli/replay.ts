@@ -2,7 +2,12 @@ import { type Command, Option } from 'commander';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
-import { type FormReplayOutcome, type KindCounts, REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
+import {
+  type FormReplayOutcome,
+  type KindCounts,
+  REPLAY_STATES,
+  type ReplayState,
+} from '../domain/ports/ledger/replay-ledger.ts';
 import { assertSources } from '../operations/named.ts';
 import { type FormReplayAsked, replayInPresentForm, replayRecords, statesToReplay } from '../operations/replay.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
-import { type Resolution, SETTLE_STATES, type SettleState } from '../domain/delivery/manual-resolution.ts';
+import { type Resolution, SETTLE_STATES, type SettleState } from '../domain/delivery/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
-import { kindWord, stateWord } from '../domain/words/names.ts';
+import { kindWord, stateWord } from '../domain/words/states.ts';
 import { assertSources } from '../operations/named.ts';
 import { type SettleRequest, type SettleResult, settle } from '../operations/settle.ts';
 import {

@@ -1,11 +1,11 @@
 import { Argument, type Command } from 'commander';
 import { adviceOnDelivery, isOfGuard } from '../domain/advice.ts';
+import { formatPlace } from '../domain/issue.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import { formatPlace } from '../domain/place.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger/ledger-views.ts';
-import { eventWord, kindWord, stateWord } from '../domain/words/names.ts';
+import { eventWord, kindWord, stateWord } from '../domain/words/states.ts';
 import { memberOf } from '../lib/json.ts';
-import { shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/safe-text.ts';
 import { findPastedItem, unknownItem } from '../operations/named.ts';
 import { isoTime, itemDocument, reasonDocument } from '../operations/result-documents.ts';
 import { subjectKind } from './arguments.ts';

@@ -6,10 +6,11 @@ import type { OpenedViews } from '../daemon/views/open-views.ts';
 import { standingAsked } from '../daemon/views/standing.ts';
 import { describeWait } from '../daemon/watches.ts';
 import type { StageCounts } from '../delivery/delivery-window.ts';
-import type { ApiWait } from '../domain/delivery/api-wait.ts';
+import { runWarnings } from '../domain/attention-words.ts';
 import { type ImportProofs, UNTRIED } from '../domain/delivery/import-proof.ts';
+import type { ApiWait } from '../domain/delivery/outcome.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
-import type { BackupStatus, ReloadStatus } from '../domain/ports/daemon-notes.ts';
+import type { BackupStatus, ReloadStatus } from '../domain/ports/ledger/care-ledger.ts';
 import type {
   Attention,
   Deferred,
@@ -19,7 +20,6 @@ import type {
   StreamAccount,
 } from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
-import { runWarnings } from '../domain/run-warnings.ts';
 import { FULL_BYTES, freeBytesBeside } from '../ledger/file/file.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ITEM_KINDS } from '../domain/item.ts';
 import { WEB_ROLES } from '../domain/web-role.ts';
 import { isPasswordHash } from '../lib/password-hash.ts';
-import { AlertsSection } from './alerts-section.ts';
+import { AlertsSection } from './alerts.ts';
 import {
   AddressRange,
   BaseUrl,

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
-import { readBoundedFile } from '../lib/files/bounded-file.ts';
+import { fault } from '../domain/faults.ts';
+import { readBoundedFile } from '../lib/files.ts';
 import { isJsonObject } from '../lib/json.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
 import { err, ok, type Result } from '../lib/result.ts';
 import type { Environment } from './environment.ts';
 import type { PathSegment } from './problem.ts';
@@ -10,7 +12,7 @@ const SECRET_FILE_BYTES_MAX = 65_536;
 /** `$${` (a literal `${`), `${file:PATH}` and `${NAME}`, both with `:-default` or without, or a `${` that is none of these. */
 const PLACEHOLDER = /\$\$\{|\$\{file:([^}]+?)(?::-([^}]*))?\}|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
-export interface Interpolation {
+interface Interpolation {
   env: Environment;
   /** The folder that paths in placeholders are relative to. */
   folder: string;
@@ -18,7 +20,7 @@ export interface Interpolation {
   onFile?: (path: string) => void;
 }
 
-export interface InterpolationProblem {
+interface InterpolationProblem {
   path: PathSegment[];
   message: string;
   cure?: string;
@@ -69,7 +71,7 @@ export async function interpolate(value: unknown, context: Interpolation): Promi
 }
 
 /** Replaces the placeholders in one text; fails with every placeholder that has no value. */
-export async function expandTemplate(
+async function expandTemplate(
   template: string,
   context: Interpolation,
 ): Promise<Result<{ text: string; secrets: string[] }, Omit<InterpolationProblem, 'path'>[]>> {
@@ -120,7 +122,7 @@ function isUnset(value: string | undefined): boolean {
 }
 
 /** The variables of a text that are not set, so that the text has their defaults. */
-export function unsetVariables(template: string, env: Environment): string[] {
+function unsetVariables(template: string, env: Environment): string[] {
   return [...template.matchAll(PLACEHOLDER)].flatMap(([, , , name, fallback]) =>
     name !== undefined && fallback !== undefined && isUnset(env[name]) ? [name] : [],
   );
@@ -138,3 +140,44 @@ async function fileContent(path: string, fallback: string | undefined): Promise<
   const text = content.value.replace(/\r?\n$/, '');
   return ok(text === '' && fallback !== undefined ? fallback : text);
 }
+
+/** A secret of the config. No config object has its value, so that the value cannot be printed by accident (I7). */
+export function createSecretSource(
+  options: Interpolation & {
+    path: string;
+    /** The text with its placeholders, or null if there are none. */
+    template: string | null;
+    value: string;
+    secrets: SecretStore;
+  },
+) {
+  const { path, template, value, secrets } = options;
+  return {
+    /** The path of the secret in the config. */
+    path,
+    /** The variables that are not set, so that the value has their defaults. */
+    unset: template === null ? [] : unsetVariables(template, options.env),
+    /**
+     * Reads the present value from the file or variable, so that a changed key is used without a restart. It is
+     * registered with the secret store before it is returned.
+     *
+     * @throws Fault `config.invalid` when the file or variable is gone
+     */
+    async read(): Promise<string> {
+      if (template === null) return value;
+      const expanded = await expandTemplate(template, options);
+      if (!expanded.ok) {
+        const [problem] = expanded.error;
+        throw fault('config.invalid', `${path}: ${problem?.message ?? 'the value is gone'}.`, {
+          path,
+          ...(problem?.cure === undefined ? {} : { suggestion: problem.cure }),
+        });
+      }
+      const { text } = expanded.value;
+      for (const secret of [text, ...expanded.value.secrets]) secrets.add(secret);
+      return text;
+    },
+  };
+}
+
+export type SecretSource = ReturnType<typeof createSecretSource>;

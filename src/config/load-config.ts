@@ -1,30 +1,36 @@
 import { dirname, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
 import type { Profile } from '../domain/profile.ts';
-import { readBoundedFile } from '../lib/files/bounded-file.ts';
+import { readBoundedFile } from '../lib/files.ts';
 import { sha256Hex } from '../lib/hash.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { isLoopback } from '../lib/loopback.ts';
+import { addAddressSecrets, addChannelSecrets, checkChannels, loadedAlerts } from './alerts.ts';
 import type { ConnectorSettings } from './checks/check-connector.ts';
 import { checkSources, sourcesIn } from './checks/check-sources.ts';
-import { createFindings, type Findings } from './checks/findings.ts';
-import { addFlaws, type MappingFlaw } from './checks/mapping-flaws.ts';
+import { addFlaws, createFindings, type Findings, type MappingFlaw } from './checks/findings.ts';
 import { addStreamsOfOtherConnectors } from './checks/other-connectors.ts';
 import { Config, type SourceConfig } from './config.ts';
 import { type ConnectorLoader, type ConnectorSchemas, isPathOfConnector, loadNamed } from './connector-loader.ts';
 import { parseDocumentText } from './document.ts';
 import type { Environment } from './environment.ts';
 import { type QueueSetting, WEEKDAYS } from './fields.ts';
-import { createSettingsReader } from './fresh-settings.ts';
-import { interpolate } from './interpolate.ts';
-import { addAddressSecrets, addChannelSecrets, checkChannels, loadedAlerts } from './load-alerts.ts';
+import { createSecretSource, interpolate, type SecretSource } from './interpolate.ts';
 import { loadProfile } from './load-profile.ts';
-import type { LoadedConfig, LoadedPause, LoadedSource, LoadedWeb } from './loaded-config.ts';
-import { loadedLookups, loadedMapping, type ReadableMappings, readableMappings } from './loaded-mapping.ts';
+import {
+  createSettingsReader,
+  type LoadedConfig,
+  type LoadedPause,
+  type LoadedSource,
+  type LoadedWeb,
+  loadedLookups,
+  loadedMapping,
+  type ReadableMappings,
+  readableMappings,
+} from './loaded-config.ts';
 import { parseSettings } from './parse-settings.ts';
 import { configFault, formatPath, type PathSegment } from './problem.ts';
-import { createSecretSource, type SecretSource } from './secret-source.ts';
 import { leaveOutUnread, type Needs } from './unread-settings.ts';
 
 const CONFIG_BYTES_MAX = 1_048_576;

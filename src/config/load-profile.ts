@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Profile } from '../domain/profile.ts';
-import { readBoundedFile } from '../lib/files/bounded-file.ts';
+import { readBoundedFile } from '../lib/files.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { createSecretStore } from '../lib/logging/secrets.ts';
 import { err, ok, type Result } from '../lib/result.ts';

@@ -1,13 +1,22 @@
-import type { LookupConfig, MappingDefinition } from '../domain/mapping.ts';
+import type { LookupConfig, MappingDefinition, ValueRule } from '../domain/mapping.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { WebRole } from '../domain/web-role.ts';
-import type { LoadedStream } from './checks/check-connector.ts';
-import type { Config, SourceConfig } from './config.ts';
+import { isJsonObject } from '../lib/json.ts';
+import type { LoadedAlerts } from './alerts.ts';
+import type { ConnectorSettings, LoadedStream } from './checks/check-connector.ts';
+import {
+  type Config,
+  type LookupsConfig,
+  Mapping,
+  type MappingConfig,
+  type SourceConfig,
+  SourceParts,
+} from './config.ts';
+import type { ConnectorSchemas } from './connector-loader.ts';
 import type { QueueSetting } from './fields.ts';
-import type { FreshSettings } from './fresh-settings.ts';
-import type { LoadedAlerts } from './load-alerts.ts';
-import type { ConfigProblem } from './problem.ts';
-import type { SecretSource } from './secret-source.ts';
+import type { SecretSource } from './interpolate.ts';
+import type { ConfigProblem, PathSegment } from './problem.ts';
+import { secretPathsIn, valueAt } from './schema/schema-walk.ts';
 
 /** A time of the day in which no run of a source is started automatically. */
 export interface LoadedPause {
@@ -111,4 +120,154 @@ export interface LoadedConfig<Connector> {
   resolvePath(path: string): string;
   /** Removes all known secrets from a text that a connector has written (I7). */
   scrub(text: string): string;
+}
+
+/** The options of a source and of its streams. */
+interface FreshSettings {
+  options: unknown;
+  streams: LoadedStream[];
+}
+
+/**
+ * Returns a function that gives the settings of a source with every secret read again from its file or variable.
+ *
+ * @param source the source in the config, with its placeholders replaced
+ * @param secretAt the secret at a path below the source
+ */
+export function createSettingsReader<Connector extends ConnectorSchemas>(
+  source: unknown,
+  { connector, options, streams }: ConnectorSettings<Connector>,
+  secretAt: (path: readonly PathSegment[], text: string) => SecretSource,
+): () => Promise<FreshSettings> {
+  const isSingle = valueAt(source, ['streams']) === undefined;
+  const secretsAt = (schema: ConnectorSchemas['options'], at: readonly PathSegment[]): Secret[] =>
+    secretPathsIn(schema, valueAt(source, at)).flatMap((path) => {
+      const text = valueAt(source, [...at, ...path]);
+      return typeof text === 'string' ? [{ path, source: secretAt([...at, ...path], text) }] : [];
+    });
+  const own = secretsAt(connector.options, ['options']);
+  const byStream = streams.map(({ name }) =>
+    secretsAt(connector.streamOptions, isSingle ? ['options'] : ['streams', name]),
+  );
+  return async () => ({
+    options: await withSecrets(options, own),
+    streams: await Promise.all(
+      streams.map(async (stream, at) => ({
+        ...stream,
+        options: await withSecrets(stream.options, byStream[at] ?? []),
+      })),
+    ),
+  });
+}
+
+interface Secret {
+  /** The path below the options to which the secret belongs. */
+  path: PathSegment[];
+  source: SecretSource;
+}
+
+async function withSecrets(options: unknown, secrets: readonly Secret[]): Promise<unknown> {
+  let fresh = options;
+  for (const { path, source } of secrets) {
+    if (typeof valueAt(options, path) === 'string') fresh = withValue(fresh, path, await source.read());
+  }
+  return fresh;
+}
+
+/** A copy with another value at a path. */
+function withValue(tree: unknown, [first, ...rest]: readonly PathSegment[], value: string): unknown {
+  if (first === undefined) return value;
+  if (Array.isArray(tree)) return tree.map((entry, at) => (at === first ? withValue(entry, rest, value) : entry));
+  if (typeof tree !== 'object' || tree === null) return tree;
+  return { ...tree, [first]: withValue(valueAt(tree, [first]), rest, value) };
+}
+
+/** @param path the path of the mapping in the config, such as `sources[0].mappings[1]` */
+export function loadedMapping(
+  mapping: MappingConfig,
+  path: string,
+  resolvePath: (path: string) => string,
+): MappingDefinition {
+  const { stream, to, each, key, when, refs, fields, rules, onIssue, module } = mapping;
+  return {
+    stream,
+    ...(to === undefined ? {} : { to }),
+    ...(each === undefined ? {} : { each }),
+    ...(key === undefined ? {} : { key }),
+    ...(when === undefined ? {} : { when }),
+    ...(refs === undefined ? {} : { refs: present(refs) }),
+    ...(fields === undefined ? {} : { fields }),
+    ...(rules === undefined ? {} : { rules: ruleMap(rules) }),
+    ...(onIssue === 'hold' ? {} : { onIssue }),
+    ...(module === undefined ? {} : { module: resolvePath(module) }),
+    path,
+  };
+}
+
+function ruleMap(rules: NonNullable<MappingConfig['rules']>): Record<string, ValueRule> {
+  return Object.fromEntries(
+    Object.entries(rules).map(([name, { min, max, pattern, required, empty }]) => [
+      name,
+      {
+        required,
+        empty,
+        ...(min === undefined ? {} : { min }),
+        ...(max === undefined ? {} : { max }),
+        ...(pattern === undefined ? {} : { pattern }),
+      },
+    ]),
+  );
+}
+
+/** The lookup tables of the config, in the form that mappings use. */
+export function loadedLookups(lookups: LookupsConfig): Record<string, LookupConfig> {
+  return Object.fromEntries(
+    Object.entries(lookups).map(([name, { source, stream, file, key, value }]) => [
+      name,
+      {
+        key,
+        value,
+        ...(source === undefined ? {} : { source }),
+        ...(stream === undefined ? {} : { stream }),
+        ...(file === undefined ? {} : { file }),
+      },
+    ]),
+  );
+}
+
+/** The mappings of a source that can be compiled. */
+export interface ReadableMappings {
+  source: string;
+  definitions: MappingDefinition[];
+  lookups: Record<string, LookupConfig>;
+  units: Record<string, string>;
+}
+
+/** The mappings of each source that can be compiled, even if other parts of the config are wrong. */
+export function readableMappings(value: unknown, resolvePath: (path: string) => string): ReadableMappings[] {
+  return listIn(value, 'sources').map((source, index) => {
+    const definitions = listIn(source, 'mappings').flatMap((mapping, at) => {
+      const { success, data } = Mapping.safeParse(mapping);
+      if (!success || !isComplete(data)) return [];
+      return [loadedMapping(data, `sources[${index}].mappings[${at}]`, resolvePath)];
+    });
+    const parts = SourceParts.safeParse(source);
+    const { id, lookups, units } = parts.success ? parts.data : { id: '', lookups: {}, units: {} };
+    return { source: id, definitions, lookups: loadedLookups(lookups), units };
+  });
+}
+
+function isComplete({ module, to, key, fields }: MappingConfig): boolean {
+  return module !== undefined || (to !== undefined && key !== undefined && fields !== undefined);
+}
+
+function listIn(value: unknown, name: string): unknown[] {
+  const list = isJsonObject(value) ? value[name] : undefined;
+  return Array.isArray(list) ? list : [];
+}
+
+/** Leaves out the members without a value. */
+function present<Key extends string>(members: { [K in Key]?: string | undefined }): { [K in Key]?: string } {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in Key]?: string };
 }

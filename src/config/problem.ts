@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 import { fault } from '../domain/faults.ts';
-import type { Fault } from '../lib/errors.ts';
-import { sentence } from '../lib/text/sentence.ts';
+import { type Fault, sentence } from '../lib/errors.ts';
 
 export type PathSegment = string | number;
 

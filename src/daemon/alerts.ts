@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { processEnvironment } from '../config/environment.ts';
-import { accessWord } from '../domain/delivery/scope.ts';
+import { accessWord } from '../domain/delivery/operation.ts';
 import type { ChannelTest } from '../domain/ports/alerts.ts';
-import type { DaemonNotes } from '../domain/ports/daemon-notes.ts';
+import type { DaemonNotes } from '../domain/ports/ledger/care-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { type Channel, createChannels } from '../observe/alerts/channels.ts';

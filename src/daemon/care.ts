@@ -1,7 +1,7 @@
 // The work that only a daemon does besides runs and deliveries: it replaces its settings, makes backups of its ledger,
 // and observes the pauses of its sources. The dashboard, the admin API, the metrics and the alerts show this work.
 
-import type { ReloadStatus } from '../domain/ports/daemon-notes.ts';
+import type { ReloadStatus } from '../domain/ports/ledger/care-ledger.ts';
 import type { Reloaded } from '../operations/runtime.ts';
 import type { Backups } from './backups/backups.ts';
 

@@ -1,5 +1,5 @@
 import { createTask, parse } from 'node-cron';
-import { createZone } from '../lib/text/zone.ts';
+import { createZone } from '../lib/text/time.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;

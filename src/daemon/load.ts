@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { MappingFlaw } from '../config/checks/mapping-flaws.ts';
+import type { MappingFlaw } from '../config/checks/findings.ts';
 import { processEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
-import type { ReadableMappings } from '../config/loaded-mapping.ts';
+import type { ReadableMappings } from '../config/loaded-config.ts';
 import type { Needs } from '../config/unread-settings.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';

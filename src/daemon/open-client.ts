@@ -1,7 +1,7 @@
 import { type ApiClient, createApiClient } from '../api/api-client.ts';
 import { createLearntRate } from '../delivery/rate/learnt-rate.ts';
 import { createRequestGate, type RequestGate } from '../delivery/rate/request-gate.ts';
-import type { Pacing } from '../domain/ports/pacing.ts';
+import type { Pacing } from '../domain/ports/target.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';

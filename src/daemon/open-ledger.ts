@@ -1,4 +1,4 @@
-import { wireFormsOf } from '../api/wire-forms.ts';
+import { wireFormsOf } from '../api/encode.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { Target } from '../domain/ports/target.ts';

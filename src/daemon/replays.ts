@@ -1,6 +1,5 @@
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
-import type { ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
-import type { FormReplay, FormReplayOutcome } from '../domain/ports/replay.ts';
+import type { FormReplay, FormReplayOutcome, ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
 import { type ReplayReport, type ReplayRequest, replay, replayForm } from '../pipeline/replay.ts';
 import type { Mappers } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';

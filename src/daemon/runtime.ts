@@ -18,7 +18,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
 import type { Traces } from '../observe/traces/create-traces.ts';
-import { createMapping, type Mapping } from '../pipeline/create-mapping.ts';
+import { createMapping, type Mapping } from '../pipeline/map-queue.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';

@@ -1,9 +1,8 @@
 import type { Operation } from '../domain/delivery/operation.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
-import { kindWord } from '../domain/words/names.ts';
+import { kindWord } from '../domain/words/states.ts';
 import type { Clock } from '../lib/clock.ts';
-import { withoutLogFields } from '../lib/logging/log-context.ts';
-import type { Logger } from '../lib/logging/logging.ts';
+import { type Logger, withoutLogFields } from '../lib/logging/logging.ts';
 
 const EVERY_MS = 60_000;
 

@@ -1,7 +1,7 @@
+import { runWarnings } from '../domain/attention-words.ts';
 import { fault } from '../domain/faults.ts';
-import type { WorkOf } from '../domain/ports/due.ts';
+import type { WorkOf } from '../domain/ports/deliveries.ts';
 import type { ItemCounts, StreamAccount } from '../domain/ports/ledger/ledger-views.ts';
-import { runWarnings } from '../domain/run-warnings.ts';
 import { FAULT_CASES, FAULTS } from '../domain/words/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,7 +1,7 @@
 // What a process notices at intervals while it delivers: a long wait that the API asks for, an outage, and a paused queue.
 
 import type { ApiHealth, FailingWrites } from '../delivery/admission/api-health.ts';
-import type { ApiWait } from '../domain/delivery/api-wait.ts';
+import type { ApiWait } from '../domain/delivery/outcome.ts';
 import { pausedFault } from '../domain/faults.ts';
 import type { CareLedger } from '../domain/ports/ledger/care-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';

@@ -1,7 +1,6 @@
 import type { Engine } from '../delivery/engine.ts';
 import { closeInOrder } from '../lib/close-in-order.ts';
-import type { Mapping } from '../pipeline/create-mapping.ts';
-import type { MapQueue } from '../pipeline/map-queue.ts';
+import type { Mapping, MapQueue } from '../pipeline/map-queue.ts';
 
 /** The workers of the queues that map and deliver. They start when there is something to map, or when they are started. */
 export function createWorkers({ mapQueue, pendingSources }: Mapping, engine: Engine) {

@@ -1,9 +1,11 @@
 import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
-import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
-import type { ImportLedger } from '../domain/ports/ledger/import-ledger.ts';
-import type { PassportLedger } from '../domain/ports/ledger/passport-ledger.ts';
+import type {
+  DeliveryLedger,
+  ImportLedger,
+  PassportLedger,
+  UnconfirmedLedger,
+} from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
-import type { UnconfirmedLedger } from '../domain/ports/ledger/unconfirmed-ledger.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
 import type { Queues } from '../domain/ports/queues.ts';
@@ -17,14 +19,12 @@ import { createApiHealth } from './admission/api-health.ts';
 import { suspendedBy } from './admission/authorization.ts';
 import { createRetryBudget } from './admission/retry-budget.ts';
 import { createLoneWrites, createScopeProbe } from './admission/sent-alone.ts';
-import { createClaims } from './claims.ts';
-import { createDeadLetter } from './dead-letter.ts';
-import { createDeliveryPath } from './delivery-path.ts';
+import { createClaims, createDeliveryPath } from './delivery-path.ts';
 import { createDeliveryWindow } from './delivery-window.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createEchoes } from './echoes.ts';
 import { createEngine } from './engine.ts';
-import { createFailedJobs, type FailedJobsOptions } from './failed-jobs.ts';
+import { createDeadLetter, createFailedJobs, type FailedJobsOptions } from './failed-jobs.ts';
 import { createFirstContact } from './first-contact.ts';
 import { createBulkImports } from './imports/bulk-imports.ts';
 import { createPassports } from './passports.ts';

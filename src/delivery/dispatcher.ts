@@ -1,7 +1,6 @@
 import { OPERATIONS, type Operation } from '../domain/delivery/operation.ts';
 import { lostJobsFault } from '../domain/faults.ts';
-import type { DeliveryName } from '../domain/ports/claim.ts';
-import type { DueDelivery, SuspendedWork } from '../domain/ports/due.ts';
+import type { DeliveryName, DueDelivery, SuspendedWork } from '../domain/ports/deliveries.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { JobResult, Queues, ReceivedJob, WakeUpJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';

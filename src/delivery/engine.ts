@@ -1,13 +1,12 @@
 import { isQueueFault } from '../domain/faults.ts';
-import type { SuspendedWork, WorkOf } from '../domain/ports/due.ts';
+import type { SuspendedWork, WorkOf } from '../domain/ports/deliveries.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Consumer, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
-import type { Claims } from './claims.ts';
-import type { DeliveryPath } from './delivery-path.ts';
+import type { Claims, DeliveryPath } from './delivery-path.ts';
 import type { DeliveryWindow, Wakes } from './delivery-window.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { FailedJobs } from './failed-jobs.ts';

@@ -1,5 +1,5 @@
+import type { Access } from '../domain/delivery/operation.ts';
 import type { Outcome } from '../domain/delivery/outcome.ts';
-import type { Access } from '../domain/delivery/scope.ts';
 import type { DenialSubject } from './admission/authorization.ts';
 
 /** What the end of a request shows about the API. Admission learns from observations only. */

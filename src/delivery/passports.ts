@@ -1,4 +1,4 @@
-import type { PassportLedger } from '../domain/ports/ledger/passport-ledger.ts';
+import type { PassportLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 
 /** Products that are evaluated in one transaction. Other work of the process runs between two transactions. */
 const PAGE = 250;

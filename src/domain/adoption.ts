@@ -2,9 +2,8 @@
 // shows fields of the item; those that the mapping also writes become the baseline. A change waits until a person
 // accepts it.
 
-import { canonicalJson } from '../lib/canonical-json.ts';
-import { isJsonObject, type JsonObject, type JsonValue, memberOf } from '../lib/json.ts';
-import { shellValue, shellWord } from '../lib/text/shell-word.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, memberOf } from '../lib/json.ts';
+import { shellValue, shellWord } from '../lib/text/safe-text.ts';
 import type { Reason } from './delivery/reason.ts';
 import { ITEM_FIELDS } from './item.ts';
 import type { ListableKind } from './ports/target.ts';

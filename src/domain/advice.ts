@@ -1,12 +1,13 @@
 // What is said about an item or a row that does not go on by itself. `show`, `why`, the causes of the dashboard and the
 // admin API say it with these functions, and the page on troubleshooting has the same words, so all of them agree.
-
-import { sentence } from '../lib/text/sentence.ts';
-import { shellValue, shellWord } from '../lib/text/shell-word.ts';
+import { sentence } from '../lib/errors.ts';
+import { shellValue, shellWord } from '../lib/text/safe-text.ts';
 import type { DeliveryState } from './delivery/delivery.ts';
 import type { Reason, ReasonCode } from './delivery/reason.ts';
 import type { Issue } from './issue.ts';
 import type { SubjectKind } from './item.ts';
+import type { GuardedRead } from './ports/intake.ts';
+import { GUARD, type Step } from './words/holds.ts';
 import { wordsOfIssue } from './words/issues.ts';
 import { REASONS } from './words/reasons.ts';
 import { FAILED_RUN, GONE, PASSPORT_WRITES, STATES } from './words/states.ts';
@@ -34,7 +35,7 @@ export interface Delivered extends Named {
 }
 
 /** What is known about a case besides the reason of its delivery. */
-export interface Known {
+interface Known {
   /** True if the guard holds a read from which the change may come. */
   isGuarded?: boolean;
   /** The advice about fields that no mapping gives; null if there are none. */
@@ -75,7 +76,7 @@ export function isOfGuard({ title }: Advice): boolean {
 }
 
 /** An item with what the ledger knows about its rows. */
-export interface AdvisedItem extends Delivered {
+interface AdvisedItem extends Delivered {
   missing: boolean;
   missingDecided: boolean;
   neverArrived: boolean;
@@ -174,4 +175,37 @@ function filledCommand(command: string, { kind, key, naturalKey, source }: Named
     .replace(/\bSKU\b/, () => shellWord(naturalKey ?? key))
     .replace(/\bSOURCE\b/, () => shellWord(source ?? ''))
     .trimEnd();
+}
+
+/** What a person can do about a read that the guard holds. The last step is the only one that accepts the read. */
+export function guardSteps({
+  source,
+  isLeft,
+  isOlder,
+}: Pick<GuardedRead, 'source'> & { isLeft?: boolean; isOlder?: boolean }): Step[] {
+  const { steps } = GUARD[isLeft === true ? 'left' : isOlder === true ? 'older' : 'broken'];
+  return steps.map(({ text, command }) => ({ text, command: command.replace('SOURCE', () => source) }));
+}
+
+/** The steps as sentences. */
+export function guardAdvice(read: Parameters<typeof guardSteps>[0]): string {
+  return guardSteps(read)
+    .map(({ text, command }) => `${text}: \`${command}\`.`)
+    .join(' ');
+}
+
+/** Changes for which the API has no write, so that a person makes them by hand. They follow from the rows of the source. */
+const BY_HAND: ReadonlySet<ReasonCode> = new Set(['unsupported', 'renamed']);
+
+/**
+ * True for a change by hand that may come from a read that the guard holds. Nobody should make it before the guard's decision.
+ *
+ * @param heldReads the reads of a source that the guard holds
+ */
+export function isGuardedChange(
+  { reason, source }: { reason: Pick<Reason, 'code'> | null; source: string | null },
+  heldReads: (source: string) => readonly { source: string }[],
+): boolean {
+  if (reason === null || source === null || !BY_HAND.has(reason.code)) return false;
+  return heldReads(source).some((read) => read.source === source);
 }

@@ -1,8 +1,8 @@
 import { normalizeDecimal } from '../lib/decimal.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
-import { identifyingText } from './identifying-text.ts';
 import { holdingIssues, type ReportedIssue } from './issue.ts';
+import { identifyingText } from './natural-key.ts';
 
 /**
  * A table in which mappings look up values. The ledger stores its entries, and which records have used which entries.

@@ -1,9 +1,8 @@
 import type { JsonObject, JsonValue } from '../lib/json.ts';
-import type { Issue } from './issue.ts';
+import type { Issue, Place } from './issue.ts';
 import type { Item, ItemKind, RefRole } from './item.ts';
 import type { FindEntry, LookupTable, LookupUse } from './lookup.ts';
-import type { Place } from './place.ts';
-import type { IdentifyingMapping } from './stream-identity.ts';
+import type { IdentifyingMapping } from './record.ts';
 
 /** The rules for one field of a mapping's items. */
 export interface ValueRule {

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../lib/canonical-json.ts';
+import { canonicalJson } from '../lib/json.ts';
 import type { Operation } from './delivery/operation.ts';
 import { fault } from './faults.ts';
 import type { MappedFields } from './unmapped-fields.ts';

@@ -5,7 +5,6 @@ import type { HeldStream, MappedRecord, RunStart, StageSummary, StartedRun } fro
 import { contactSteps, endProof, hasUnbound, unprovenKinds } from './contact/contact.ts';
 import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';
 import { adoptAs, answerParts, compareListed, endListing } from './deliveries/adoption.ts';
-import { echoedOperations, noteApiWait, storeEcho } from './deliveries/api-notes.ts';
 import { claim } from './deliveries/claim.ts';
 import {
   countSending,
@@ -42,7 +41,7 @@ import { defineLookups, findLookups } from './records/lookups.ts';
 import { endRun, identifyRecords, itemRecords, remapRecords, startRun, storeIdentity } from './records/runs.ts';
 import { stageRecords } from './records/staging.ts';
 import { pendingRecords, recordsByKey } from './records/streams.ts';
-import { writeDaemonNote } from './store/meta.ts';
+import { echoedOperations, noteApiWait, storeEcho, writeDaemonNote } from './store/meta.ts';
 import type { Tx } from './store/tx.ts';
 import { pruneHistory } from './store/upkeep.ts';
 

@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url';
-import { sentence } from './text/sentence.ts';
 
 /** The parts of a thrown error besides its message. */
 export interface FaultDetails {
@@ -131,4 +130,9 @@ function placeOf({ stack }: Error): string | null {
   const [, file, line] = /^(file:.+|\/.+|[A-Za-z]:\\.+):(\d+)\n/.exec(stack ?? '') ?? [];
   if (file === undefined || line === undefined) return null;
   return `${file.startsWith('file:') ? fileURLToPath(file) : file}, line ${line}`;
+}
+
+/** Makes a sentence from a text of another program: adds a full stop if the text has no punctuation at its end. */
+export function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

@@ -1,5 +1,5 @@
-import type { ApiWait } from '../domain/delivery/api-wait.ts';
-import type { ReloadStatus } from '../domain/ports/daemon-notes.ts';
+import type { ApiWait } from '../domain/delivery/outcome.ts';
+import type { ReloadStatus } from '../domain/ports/ledger/care-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 
 export const API_STANDINGS = ['ok', 'unreachable', 'throttled', 'denied_key', 'denied_plan', 'denied_scope'] as const;

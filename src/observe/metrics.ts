@@ -1,7 +1,6 @@
 import { collectDefaultMetrics, type Gauge, Registry } from 'prom-client';
 import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
-import { OPERATIONS } from '../domain/delivery/operation.ts';
-import { SCOPES } from '../domain/delivery/scope.ts';
+import { OPERATIONS, SCOPES } from '../domain/delivery/operation.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
 import { ALERT_CONDITIONS } from '../domain/ports/alerts.ts';
 import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';

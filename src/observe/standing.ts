@@ -1,5 +1,5 @@
-import type { ApiWait } from '../domain/delivery/api-wait.ts';
-import type { Scope } from '../domain/delivery/scope.ts';
+import type { Scope } from '../domain/delivery/operation.ts';
+import type { ApiWait } from '../domain/delivery/outcome.ts';
 import type { AlertCondition } from '../domain/ports/alerts.ts';
 import type { LedgerStanding, SourceCounts, SourceRuns } from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';

@@ -1,7 +1,7 @@
 // What is stuck, grouped by cause, and what a person can do about a whole cause.
 
 import { z } from 'zod';
-import { RESOLUTIONS, type Resolution } from '../domain/delivery/manual-resolution.ts';
+import { RESOLUTIONS, type Resolution } from '../domain/delivery/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import type { CauseMember } from '../domain/ports/ledger/dashboard-views.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import type { CorrectionResult } from '../pipeline/store-corrections.ts';
+import type { CorrectionResult } from '../pipeline/store-page.ts';
 import { worked } from './documents.ts';
 import type { Operation } from './operation.ts';
 import { goOn } from './runs.ts';

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { fault } from '../domain/faults.ts';
-import type { BackupFile } from '../domain/ports/daemon-notes.ts';
+import type { BackupFile } from '../domain/ports/ledger/care-ledger.ts';
 import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 import { QUEUE_NAMES } from '../domain/ports/queues.ts';
 import { ActionRow, Count, listOf, PassportCounts, page, Time, worked } from './documents.ts';

@@ -3,13 +3,13 @@
 // escaped, or the key is shortened.
 
 import { fault } from '../domain/faults.ts';
+import { formatPlace } from '../domain/issue.ts';
 import { ITEM_KINDS, type SubjectKind } from '../domain/item.ts';
-import { formatPlace } from '../domain/place.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { writtenKey } from '../domain/record.ts';
-import { kindWord } from '../domain/words/names.ts';
+import { kindWord } from '../domain/words/states.ts';
 import type { Fault } from '../lib/errors.ts';
-import { shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/safe-text.ts';
 import { suggest } from '../lib/text/suggest.ts';
 import type { OperationRuntime } from './runtime.ts';
 

@@ -1,4 +1,4 @@
-import type { SecretSource } from '../config/secret-source.ts';
+import type { SecretSource } from '../config/interpolate.ts';
 import { askedWaitMs, type Outcome, type OutcomeDetail } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
 import { FAULT_CASES, FAULTS } from '../domain/words/faults.ts';

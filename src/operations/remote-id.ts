@@ -1,11 +1,11 @@
-import type { CleanText } from '../api/answers/clean-text.ts';
-import { isIdText } from '../api/answers/remote-id.ts';
+import type { CleanText } from '../api/answers/answer-text.ts';
+import { isIdText } from '../api/answers/entry.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
+import type { NamedDelivery } from '../domain/ports/deliveries.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
-import type { NamedDelivery } from '../domain/ports/unconfirmed.ts';
-import { kindWord } from '../domain/words/names.ts';
+import { kindWord } from '../domain/words/states.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { outcomeFault } from './outcome-fault.ts';
 import type { OperationRuntime } from './runtime.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
-import { type FormReplayOutcome, REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
+import { type FormReplayOutcome, REPLAY_STATES, type ReplayState } from '../domain/ports/ledger/replay-ledger.ts';
 import { exitCodeOf } from '../observe/causes.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { worked } from './documents.ts';

@@ -1,7 +1,7 @@
 // The forms that the documents of several operations share. Times in documents are ISO 8601 in UTC.
 
 import type { Reason } from '../domain/delivery/reason.ts';
-import type { GuardedRead } from '../domain/ports/guarded-read.ts';
+import type { GuardedRead } from '../domain/ports/intake.ts';
 import type { ContactAttention, ItemSummary } from '../domain/ports/ledger/ledger-views.ts';
 import { causesOf } from '../observe/causes.ts';
 import type { Failure } from './failure.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fault } from '../domain/faults.ts';
-import type { WorkOf } from '../domain/ports/due.ts';
+import type { WorkOf } from '../domain/ports/deliveries.ts';
 import { exitCodeOf } from '../observe/causes.ts';
 import { listOf, page, RunRow, Source, worked } from './documents.ts';
 import { failureOf } from './failure.ts';

@@ -5,13 +5,11 @@ import type { StageCounts } from '../delivery/delivery-window.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
-import type { BackupFile, ReloadStatus } from '../domain/ports/daemon-notes.ts';
-import type { WorkOf } from '../domain/ports/due.ts';
-import type { GuardedRead } from '../domain/ports/guarded-read.ts';
-import type { Correction } from '../domain/ports/intake.ts';
-import type { CareLedger } from '../domain/ports/ledger/care-ledger.ts';
+import type { WorkOf } from '../domain/ports/deliveries.ts';
+import type { Correction, GuardedRead } from '../domain/ports/intake.ts';
+import type { BackupFile, CareLedger, PeopleLedger, ReloadStatus } from '../domain/ports/ledger/care-ledger.ts';
 import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
-import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
+import type { DeliveryLedger, PassportLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type {
   Attention,
   ItemCounts,
@@ -19,13 +17,10 @@ import type {
   StreamAccount,
   WaitingGroup,
 } from '../domain/ports/ledger/ledger-views.ts';
-import type { PassportLedger } from '../domain/ports/ledger/passport-ledger.ts';
-import type { PeopleLedger } from '../domain/ports/ledger/people-ledger.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
-import type { ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
+import type { FormReplay, FormReplayOutcome, ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
 import type { ByteSink } from '../domain/ports/platform.ts';
 import type { QueueName } from '../domain/ports/queues.ts';
-import type { FormReplay, FormReplayOutcome } from '../domain/ports/replay.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
@@ -34,7 +29,7 @@ import type { RequestCounts } from '../observe/event-counts.ts';
 import type { HealthReport } from '../observe/health.ts';
 import type { Standing } from '../observe/standing.ts';
 import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
-import type { CorrectionResult } from '../pipeline/store-corrections.ts';
+import type { CorrectionResult } from '../pipeline/store-page.ts';
 import type { Failure } from './failure.ts';
 
 /** The parts of the process that operations use. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { kindToBind, manualSettlement } from '../delivery/outcome/manual-decision.ts';
-import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../domain/delivery/manual-resolution.ts';
+import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../domain/delivery/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS } from '../domain/item.ts';
-import type { PartsAnswer } from '../domain/ports/first-contact.ts';
-import type { NamedDelivery, NamedSelection } from '../domain/ports/unconfirmed.ts';
+import type { NamedDelivery, NamedSelection } from '../domain/ports/deliveries.ts';
+import type { PartsAnswer } from '../domain/ports/ledger/contact-ledger.ts';
 import { worked } from './documents.ts';
 import type { Operation } from './operation.ts';
 import { goOn } from './runs.ts';

@@ -22,17 +22,17 @@ import {
 } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { Page, SourceStream } from '../domain/ports/source.ts';
-import { identityOf } from '../domain/record.ts';
 import {
   BY_CONTENT,
   firstKeyOf,
   haveSeveralKinds,
   type IdentifyingMapping,
+  identityOf,
   type KeyOf,
   type StreamIdentity,
   wasChosenAmong,
-} from '../domain/stream-identity.ts';
-import { createBitmap } from '../lib/collections/bitmap.ts';
+} from '../domain/record.ts';
+import { createBitmap } from '../lib/collections.ts';
 import { createSeenTexts } from '../lib/seen-texts.ts';
 import { storedFields } from './incoming-record.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';

@@ -1,20 +1,26 @@
-import { identifyingText } from '../domain/identifying-text.ts';
-import { type ForeignCode, holdingIssues, type Issue, type ReportedIssue } from '../domain/issue.ts';
-import { formatPlace, type Place } from '../domain/place.ts';
+import {
+  type ForeignCode,
+  formatPlace,
+  holdingIssues,
+  type Issue,
+  type Place,
+  type ReportedIssue,
+} from '../domain/issue.ts';
+import { identifyingText } from '../domain/natural-key.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
 import {
   IDENTITY_BYTES_MAX,
   type IncomingRecord,
   identityOf,
   isStorableIdentity,
+  type KeyOf,
   RAW_FIELD,
   serializeFields,
   type UnseenInKey,
 } from '../domain/record.ts';
-import type { KeyOf } from '../domain/stream-identity.ts';
 import { wordsOfIssue } from '../domain/words/issues.ts';
 import { isJsonObject, type JsonObject, type JsonValue, memberOf, setMember } from '../lib/json.ts';
-import { visibleText } from '../lib/text/odd-character.ts';
+import { visibleText } from '../lib/text/safe-text.ts';
 
 /**
  * Makes the records that are stored from the rows of a page. This runs for every row of every export, so it is a plain

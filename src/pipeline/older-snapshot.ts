@@ -1,9 +1,9 @@
 import type { FileTimes, OlderExport, StreamEnd, StreamProgress } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { AsOf, SourceStream } from '../domain/ports/source.ts';
-import type { KeyOf } from '../domain/stream-identity.ts';
+import type { KeyOf } from '../domain/record.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createBitmap } from '../lib/collections/bitmap.ts';
+import { createBitmap } from '../lib/collections.ts';
 import { incomingRecords } from './incoming-record.ts';
 
 interface SnapshotRead {

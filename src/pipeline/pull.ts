@@ -1,6 +1,6 @@
 import { fault } from '../domain/faults.ts';
+import { formatPlace } from '../domain/issue.ts';
 import type { Mapper } from '../domain/mapping.ts';
-import { formatPlace } from '../domain/place.ts';
 import type {
   CreatesAfter,
   EndedStream,
@@ -15,13 +15,12 @@ import type {
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Page, ReadMode, SourceReader, SourceStream } from '../domain/ports/source.ts';
-import type { IncomingRecord } from '../domain/record.ts';
-import type { KeyOf } from '../domain/stream-identity.ts';
+import type { IncomingRecord, KeyOf } from '../domain/record.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createBitmap } from '../lib/collections/bitmap.ts';
+import { createBitmap } from '../lib/collections.ts';
 import { messageAndCureOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
-import { addLogFields } from '../lib/logging/log-context.ts';
+import { addLogFields } from '../lib/logging/logging.ts';
 import { identifyStream } from './identify-stream.ts';
 import { createIgnoredIssues, incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';

@@ -3,15 +3,15 @@ import { ITEM_KINDS } from '../domain/item.ts';
 import type { Mapper } from '../domain/mapping.ts';
 import type { MappedRecord } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
-import type { ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
 import type {
   FormReplay,
   FormReplayOutcome,
   KindCounts,
   ReplayCandidate,
+  ReplayLedger,
   ReplayOutcome,
   ReplaySelection,
-} from '../domain/ports/replay.ts';
+} from '../domain/ports/ledger/replay-ledger.ts';
 import { entriesOf } from './map-records.ts';
 import { mapStoredRecords } from './map-stored.ts';
 

@@ -1,5 +1,4 @@
-import { localTroubleOf, messageOf, systemCodeOf } from '../lib/errors.ts';
-import { sentence } from '../lib/text/sentence.ts';
+import { localTroubleOf, messageOf, sentence, systemCodeOf } from '../lib/errors.ts';
 
 /** Describes for an operator what is wrong with Redis. */
 interface RedisTrouble {

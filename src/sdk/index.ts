@@ -1,16 +1,15 @@
 // Everything that the author of a connector or of a mapping module imports. It is the only file of the project that
 // re-exports other files.
 export { z } from 'zod';
-export { comparableName } from '../domain/identifying-text.ts';
-export type { Issue as OwnIssue, ReportedIssue as Issue } from '../domain/issue.ts';
+export type { Issue as OwnIssue, Place, ReportedIssue as Issue } from '../domain/issue.ts';
 export type { Item, ItemKind, ItemRef } from '../domain/item.ts';
-export type { Place } from '../domain/place.ts';
+export { comparableName } from '../domain/natural-key.ts';
 export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
 export { isJsonObject, parseExactly } from '../lib/json.ts';
 export type { Logger } from '../lib/logging/logging.ts';
-export { findOddCharacter } from '../lib/text/odd-character.ts';
+export { findOddCharacter } from '../lib/text/safe-text.ts';
 export { isMisspelt } from '../lib/text/suggest.ts';
 export type {
   Connector,

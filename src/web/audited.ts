@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { detailOf } from '../admin/audit.ts';
-import type { PeopleLedger } from '../domain/ports/ledger/people-ledger.ts';
+import type { PeopleLedger } from '../domain/ports/ledger/care-ledger.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { answerOf } from './web-fault.ts';

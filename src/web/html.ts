@@ -1,6 +1,6 @@
 import { decodeXML } from 'entities/decode';
 import { escapeUTF8 } from 'entities/escape';
-import { withHiddenShown } from '../lib/text/odd-character.ts';
+import { withHiddenShown } from '../lib/text/safe-text.ts';
 
 /** Markup that is sent unchanged. */
 export class Html {

@@ -4,7 +4,7 @@ import { type WorkProgress, watchWork } from '../admin/work-progress.ts';
 import { operationContext } from '../daemon/operation-context.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
-import type { PeopleLedger } from '../domain/ports/ledger/people-ledger.ts';
+import type { PeopleLedger } from '../domain/ports/ledger/care-ledger.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';

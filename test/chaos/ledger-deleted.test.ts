@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openLedgerReads } from '../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../src/ledger/reads.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
 import { covers } from '../support/docs/reliability.ts';

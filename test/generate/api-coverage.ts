@@ -22,7 +22,7 @@ const imports = (name: string): NamedTest => ({ file: 'test/unit/api/api-import-
 /** The code and the tests of each operation. The endpoint table has its other properties. */
 const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> = {
   'product.list': {
-    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/catalogue-shapes.ts'],
+    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/target.ts'],
     tests: [client('a listing stays on its origin even when its next page is elsewhere'), sandboxWalk],
   },
   'product.create': {
@@ -31,7 +31,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
   },
   'bom_item.create': { code: ['src/api/encode.ts', 'src/api/target.ts'], tests: [sandboxWalk] },
   'material.list': {
-    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/catalogue-shapes.ts'],
+    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/target.ts'],
     tests: [client('the client asks for the page size of the profile and finds renamed fields')],
   },
   'material.create': { code: ['src/api/encode.ts', 'src/api/target.ts'], tests: [sandboxWalk] },
@@ -62,7 +62,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
     tests: [reader('publications are listed over all their pages, wherever an entry has its values'), sandboxWalk],
   },
   'passport.pdf': {
-    code: ['src/api/reader.ts', 'src/api/pdf.ts'],
+    code: ['src/api/reader.ts', 'src/api/reader.ts'],
     tests: [reader('a passport comes as PDF, byte for byte'), sandboxWalk],
   },
   'product.import': {
@@ -105,7 +105,7 @@ const STATEMENTS: Statement[] = [
   {
     section: 'What the service does',
     says: 'Production use must be over HTTPS.',
-    code: ['src/api/base-url.ts'],
+    code: ['src/api/transport.ts'],
     tests: [{ file: 'test/unit/api/api-base-url.test.ts', name: 'parseBaseUrl' }],
   },
   {
@@ -123,7 +123,7 @@ const STATEMENTS: Statement[] = [
   {
     section: 'Payload shapes',
     says: 'The export of a passport is a PDF document.',
-    code: ['src/api/pdf.ts'],
+    code: ['src/api/reader.ts'],
     tests: [reader('a passport comes as PDF, byte for byte'), reader('%s is no PDF')],
   },
   {
@@ -159,7 +159,7 @@ const STATEMENTS: Statement[] = [
   {
     section: 'Security rules for integrators',
     says: 'Raw keys are masked; at most the first 8 characters are kept.',
-    code: ['src/api/answers/clean-text.ts', 'src/lib/logging/secrets.ts'],
+    code: ['src/api/answers/answer-text.ts', 'src/lib/logging/secrets.ts'],
     tests: [client('the key gets into no outcome, listing, probe or log, whatever an echoing server does with it')],
   },
   {

@@ -4,9 +4,8 @@ import { ALERTS } from '../../src/domain/words/alerts.ts';
 import { FAULT_CASES, FAULTS } from '../../src/domain/words/faults.ts';
 import { GUARD, UNREAD_LIST, UNUSED_IMPORTS } from '../../src/domain/words/holds.ts';
 import { ARGUMENT_ISSUES, ISSUE_GROUPS } from '../../src/domain/words/issues.ts';
-import { STATES_IN_ORDER, stateWord } from '../../src/domain/words/names.ts';
 import { REASONS } from '../../src/domain/words/reasons.ts';
-import { GONE, STATES } from '../../src/domain/words/states.ts';
+import { GONE, STATES, STATES_IN_ORDER, stateWord } from '../../src/domain/words/states.ts';
 import type { Words } from '../../src/domain/words/word.ts';
 import { SANDBOX_FAULTS } from '../../src/sandbox/storage/sandbox-faults.ts';
 

@@ -6,19 +6,33 @@
 
 import type { Evidence } from '../../domain/delivery/evidence.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
+import { sentence } from '../../lib/errors.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { sentence } from '../../lib/text/sentence.ts';
 import { describeLoss, outcomeOfSilence, unconfirmedCauseOf } from '../lost-request.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
-import type { CleanText } from './clean-text.ts';
-import { decodeError, type ErrorBody } from './decode.ts';
+import { type CleanText, parseJson } from './answer-text.ts';
+import {
+  alreadyExists,
+  decodeError,
+  type ErrorBody,
+  isKeyBusy,
+  mayExist,
+  type SoftRefusal,
+  softRefusal,
+} from './decode.ts';
 import { compareWith, type Difference, holdersOf, NOT_COMPARED, otherItem, type SentIdentity } from './echo.ts';
-import { type ExpectedState, saidOf } from './entry.ts';
+import {
+  describeNoId,
+  type ExpectedState,
+  type IdPlaces,
+  idInAddress,
+  newItemIn,
+  remoteIdIn,
+  saidOf,
+  whyNoId,
+} from './entry.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import type { WordReader } from './import-words.ts';
-import { parseJson } from './json-text.ts';
-import { alreadyExists, isKeyBusy, mayExist, type SoftRefusal, softRefusal } from './refusal-words.ts';
-import { type IdPlaces, idInAddress, type NoId, newItemIn, remoteIdIn, whyNoId } from './remote-id.ts';
 import { retryAfterMs, throttledForMs } from './retry-after.ts';
 
 /** What the classification of an answer needs to know about its request. */
@@ -126,18 +140,6 @@ const WAS_THERE = 'The answer to the create says that the item was there before.
 
 /** The longest address of a redirect that a message shows. */
 const ADDRESS_LENGTH_MAX = 200;
-
-/** How an answer without an id is described. */
-function describeNoId(noId: NoId): string {
-  switch (noId.why) {
-    case 'nothing':
-      return 'without an id';
-    case 'secret':
-      return 'with an id that contains the API key, or 16 characters of a secret, and such an id is not stored';
-    case 'address':
-      return `with an address in place of an id, whose place the profile has to name (\`idUrlPaths\`: ${noId.at})`;
-  }
-}
 
 /** How much of a 503's body is searched for the words of `answers.unprocessed503`. */
 const WORDS_WITHIN = 4_096;

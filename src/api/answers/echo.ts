@@ -4,7 +4,7 @@
 
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { fieldsIn, valueAt } from './json-text.ts';
+import { fieldsIn, valueAt } from './answer-text.ts';
 
 /** The values that identify a request, by their names in the request. */
 export interface SentIdentity {

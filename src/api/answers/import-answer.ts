@@ -4,17 +4,14 @@
 // about it.
 
 import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
+import { remoteIdText } from '../../domain/item.ts';
 import { foldedKey } from '../../domain/natural-key.ts';
-import { remoteIdText } from '../../domain/remote-id.ts';
+import { sentence } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { sentence } from '../../lib/text/sentence.ts';
-import type { CleanText } from './clean-text.ts';
-import { readProblems } from './decode.ts';
-import { naturalKeyIn } from './entry.ts';
+import { type CleanText, fieldsIn, valueAt } from './answer-text.ts';
+import { alreadyExists, readProblems } from './decode.ts';
+import { type IdPlaces, naturalKeyIn, remoteIdIn } from './entry.ts';
 import { countedOutcome, featuresOf, GROUPS, type Result, type Said, type WordReader } from './import-words.ts';
-import { fieldsIn, valueAt } from './json-text.ts';
-import { alreadyExists } from './refusal-words.ts';
-import { type IdPlaces, remoteIdIn } from './remote-id.ts';
 
 /** What the reader of an answer needs to know about its import. */
 export interface ImportExpectation extends IdPlaces {

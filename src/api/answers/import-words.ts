@@ -1,7 +1,7 @@
 import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
 import type { ImportWords } from '../../domain/import-settings.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import type { CleanText } from './clean-text.ts';
+import type { CleanText } from './answer-text.ts';
 
 /** The results that a word can state. Each has a list of words in the profile. */
 export type Result = keyof ImportWords;

@@ -2,11 +2,11 @@ import { ITEM_KINDS, type ItemKind, REF_ROLES, type RefRole } from '../../domain
 import type { ListableKind, SentWrite } from '../../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import type { RequestTemplate } from '../../domain/request-template.ts';
-import { kindWord } from '../../domain/words/names.ts';
+import { kindWord } from '../../domain/words/states.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { templateOf, wireNameOf } from '../encode.ts';
+import { fieldsIn, parseJson, valueAt } from './answer-text.ts';
 import type { SentField, SentId, SentIdentity, SentKind } from './echo.ts';
-import { fieldsIn, parseJson, valueAt } from './json-text.ts';
 
 /** The names of the natural key's fields in requests, in the order of the profile. */
 export type KeyNames = Record<ListableKind, readonly string[]>;

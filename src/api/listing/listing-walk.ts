@@ -1,12 +1,17 @@
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { unreadableAnswer } from '../answers/classify.ts';
-import type { NoId } from '../answers/remote-id.ts';
-import type { ListPage } from './list-page.ts';
-import { type PageRead, type PageTools, readPage, unreliable } from './page-reading.ts';
-import type { ListingPath } from './paging-ways.ts';
-import { isSamePage, type KnownPaging, parametersFor, type Search, searchWay, type Way } from './paging-ways.ts';
-import type { PagingWords } from './paging-words.ts';
+import type { NoId } from '../answers/entry.ts';
+import { type ListPage, type PageRead, type PageTools, type PagingWords, readPage, unreliable } from './list-page.ts';
+import {
+  isSamePage,
+  type KnownPaging,
+  type ListingPath,
+  parametersFor,
+  type Search,
+  searchWay,
+  type Way,
+} from './paging-ways.ts';
 
 /** No catalogue has so many pages. Beyond this number the API is assumed to repeat its pages. */
 const PAGES_MAX = 100_000;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Count, Listing, ListOptions, OnPage } from '../../domain/ports/target.ts';
+import { type PageTools, readPage, readPageOnce } from './list-page.ts';
 import { firstPlace, namelessIn, type Place, unproven, type WalkTools, walk } from './listing-walk.ts';
-import { type PageTools, readPage, readPageOnce } from './page-reading.ts';
 import type { KnownPaging } from './paging-ways.ts';
 
 /** How a listing is read. */

@@ -1,7 +1,6 @@
 import type { Profile } from '../../domain/profile.ts';
-import type { BaseUrl } from '../base-url.ts';
-import type { ListPage } from './list-page.ts';
-import type { PageRead } from './page-reading.ts';
+import type { BaseUrl } from '../transport.ts';
+import type { ListPage, PageRead } from './list-page.ts';
 
 /** How pages are requested if no answer names the next page. */
 export type Way =

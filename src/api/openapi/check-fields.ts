@@ -6,11 +6,9 @@ import type { JsonValue } from '../../lib/json.ts';
 import { suggest } from '../../lib/text/suggest.ts';
 import { DECIMAL_PATHS, templateOf, wireNameOf } from '../encode.ts';
 import { ENDPOINTS } from '../endpoints.ts';
-import { schemaAt } from './check-envelope.ts';
-import { listed, type Report, reportUnread } from './difference.ts';
-import type { ApiDocument } from './document.ts';
-import { requestBodyOf } from './document.ts';
-import type { Matches } from './match.ts';
+import { schemaAt } from './check-answers.ts';
+import { type ApiDocument, requestBodyOf } from './document.ts';
+import { listed, type Matches, type Report, reportUnread } from './match.ts';
 import type { SchemaReader, SchemaView } from './schema.ts';
 
 /** A canonical field, and the setting for its name in requests. */

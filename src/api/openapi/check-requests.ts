@@ -1,7 +1,6 @@
 import type { Profile } from '../../domain/profile.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { ENDPOINTS, type Endpoint, type EndpointName, scopeOf } from '../endpoints.ts';
-import { listed, type Report, reportUnread } from './difference.ts';
 import {
   type ApiDocument,
   type ApiOperation,
@@ -10,7 +9,7 @@ import {
   requestBodyOf,
   successesOf,
 } from './document.ts';
-import type { Matches } from './match.ts';
+import { listed, type Matches, type Report, reportUnread } from './match.ts';
 
 const KEY_HEADER = 'X-API-Key';
 /** The headers that every request or every write has. */

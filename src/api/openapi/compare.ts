@@ -2,15 +2,13 @@ import { kindOf } from '../../domain/delivery/operation.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { createSecretStore } from '../../lib/logging/secrets.ts';
 import { ok, type Result } from '../../lib/result.ts';
-import { createCleanText } from '../answers/clean-text.ts';
+import { createCleanText } from '../answers/answer-text.ts';
 import { ENDPOINTS } from '../endpoints.ts';
-import { checkAnswers } from './check-answers.ts';
-import { checkEnvelope } from './check-envelope.ts';
+import { checkAnswers, checkEnvelope } from './check-answers.ts';
 import { checkFields, checkImport } from './check-fields.ts';
 import { checkRequests } from './check-requests.ts';
-import { type Difference, type Report, reportUnread } from './difference.ts';
 import { readOpenApi, requestBodyOf } from './document.ts';
-import { matchEndpoints } from './match.ts';
+import { type Difference, matchEndpoints, type Report, reportUnread } from './match.ts';
 import { createSchemaReader } from './schema.ts';
 
 const DIFFERENCES_MAX = 500;

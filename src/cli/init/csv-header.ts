@@ -1,7 +1,7 @@
 // Finds the header of a delimited text, below lines of a title.
 
 import type { Dialect } from '../../../connectors/csv/schema.ts';
-import { comparableName } from '../../domain/identifying-text.ts';
+import { comparableName } from '../../domain/natural-key.ts';
 import { isEmptyText, looksLikeValue } from './value-checks.ts';
 
 /** The rows of a delimited text. */

@@ -1,4 +1,4 @@
-import { kindWord } from '../../domain/words/names.ts';
+import { kindWord } from '../../domain/words/states.ts';
 import type { Output } from '../text/output.ts';
 import { formatCount, plural, printable, wrap } from '../text/style.ts';
 import type { ProposedConfig } from './propose-config.ts';

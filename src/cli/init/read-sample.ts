@@ -1,6 +1,6 @@
 import { connectorLoader } from '../../daemon/sources/load-connector.ts';
-import { comparableName } from '../../domain/identifying-text.ts';
-import type { Place } from '../../domain/place.ts';
+import type { Place } from '../../domain/issue.ts';
+import { comparableName } from '../../domain/natural-key.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector } from '../../sdk/connector.ts';

@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
 import { fieldNamesOf, type ItemKind } from '../../domain/item.ts';
-import { kindWord } from '../../domain/words/names.ts';
-import { visibleText } from '../../lib/text/odd-character.ts';
-import { sentence } from '../../lib/text/sentence.ts';
+import { kindWord } from '../../domain/words/states.ts';
+import { sentence } from '../../lib/errors.ts';
+import { visibleText } from '../../lib/text/safe-text.ts';
 import { DEFAULT_CONFIG, withOwnCommands } from '../text/own-hints.ts';
 import { printable, wrap } from '../text/style.ts';
 import { describeValues } from './choose-column.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import { fault } from '../../domain/faults.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/safe-text.ts';
 import type { Operation } from '../../operations/operation.ts';
 import {
   isDone,

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { Difference } from '../../api/openapi/difference.ts';
+import type { Difference } from '../../api/openapi/match.ts';
 import { fault } from '../../domain/faults.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { CommandContext } from '../context.ts';

@@ -5,7 +5,7 @@ import type { ApiFinding, ChannelFinding, CheckOptions, QueueFinding, StreamFind
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { ItemsInOtherForm } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ScopeAnswer } from '../../domain/ports/target.ts';
-import type { StreamIdentity } from '../../domain/stream-identity.ts';
+import type { StreamIdentity } from '../../domain/record.ts';
 import { Fault } from '../../lib/errors.ts';
 import { errorDocument } from '../../operations/result-documents.ts';
 import type { CommandContext, RunAction } from '../context.ts';

@@ -3,8 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { fault } from '../../domain/faults.ts';
 import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
-import { makeFolderSync } from '../../lib/files/make-folder.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { makeFolderSync } from '../../lib/files.ts';
+import { shellWord } from '../../lib/text/safe-text.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { printable } from '../text/style.ts';
 

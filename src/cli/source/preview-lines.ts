@@ -1,9 +1,9 @@
 import type { PreviewedRecord } from '../../daemon/preview/preview.ts';
 import type { PreviewCounts } from '../../daemon/preview/preview-counts.ts';
+import { formatPlace } from '../../domain/issue.ts';
 import { ITEM_KINDS, type ItemRef } from '../../domain/item.ts';
 import type { MappingDefinition } from '../../domain/mapping.ts';
-import { formatPlace } from '../../domain/place.ts';
-import { kindWord } from '../../domain/words/names.ts';
+import { kindWord } from '../../domain/words/states.ts';
 import type { Output } from '../text/output.ts';
 import { fieldLines, repeatedRows } from '../text/row-lines.ts';
 import { formatCount, plural, printable, shorten, wrap } from '../text/style.ts';

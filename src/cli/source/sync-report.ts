@@ -1,4 +1,4 @@
-import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
+import type { GuardedRead } from '../../domain/ports/intake.ts';
 import { exitCodeOf } from '../../observe/causes.ts';
 import type { Synced } from '../../operations/runtime.ts';
 import { attentionLines } from '../text/attention.ts';

@@ -1,12 +1,11 @@
-import { guardSteps, isGuardedChange } from '../../domain/guard-advice.ts';
+import { guardSteps, isGuardedChange } from '../../domain/advice.ts';
+import { describePaddedKeys } from '../../domain/attention-words.ts';
+import { formatPlace } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { MissingOutcome } from '../../domain/missing-items.ts';
-import { describePaddedKeys } from '../../domain/padded-key-words.ts';
-import { formatPlace } from '../../domain/place.ts';
 import type { Attention, ItemCounts, LedgerStanding } from '../../domain/ports/ledger/ledger-views.ts';
-import { kindWord, stateWord } from '../../domain/words/names.ts';
-import { GONE } from '../../domain/words/states.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { GONE, kindWord, stateWord } from '../../domain/words/states.ts';
+import { shellWord } from '../../lib/text/safe-text.ts';
 import { contactLines, formLines, undecidedLines } from './item-lines.ts';
 import { repeatedRows } from './row-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';

@@ -1,11 +1,11 @@
 // Lines about items that need a decision of a person: items that are missing from their sources, items that the platform
 // had before, and items that were sent in another form.
 
+import { describeUnproven } from '../../domain/attention-words.ts';
 import { ITEM_KINDS } from '../../domain/item.ts';
 import { countsOf, MISSING_WORDS, type MissingGroup, type MissingOutcome } from '../../domain/missing-items.ts';
-import type { Suspended } from '../../domain/ports/first-contact.ts';
+import type { Suspended } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ContactAttention, ItemsInOtherForm } from '../../domain/ports/ledger/ledger-views.ts';
-import { describeUnproven } from '../../domain/unproven-words.ts';
 import { formatCount, type Paint, plural, printable } from './style.ts';
 import { countKind } from './words.ts';
 

@@ -3,7 +3,7 @@ import type { Environment } from '../../config/environment.ts';
 import { systemCodeOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { SecretStore } from '../../lib/logging/secrets.ts';
-import { plainJson } from '../../lib/text/odd-character.ts';
+import { plainJson } from '../../lib/text/safe-text.ts';
 import { fit } from './fit.ts';
 import { type OwnStart, withOwnCommands } from './own-hints.ts';
 import { createPaint, wantsColour } from './style.ts';

@@ -1,4 +1,4 @@
-import { shellValue } from '../../lib/text/shell-word.ts';
+import { shellValue } from '../../lib/text/safe-text.ts';
 import { COMMANDS } from '../command-list.ts';
 
 /** The command with which the reader starts this program from the same folder, with the same config. */

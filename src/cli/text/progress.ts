@@ -3,7 +3,7 @@ import type { Admin } from '../../admin/local-admin.ts';
 import type { WorkProgress } from '../../admin/work-progress.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { describeWait } from '../../daemon/watches.ts';
-import type { ApiWait } from '../../domain/delivery/api-wait.ts';
+import type { ApiWait } from '../../domain/delivery/outcome.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { CommandContext } from '../context.ts';

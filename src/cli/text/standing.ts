@@ -4,7 +4,7 @@ import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { StageCounts } from '../../delivery/delivery-window.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
-import type { BackupStatus, ReloadStatus } from '../../domain/ports/daemon-notes.ts';
+import type { BackupStatus, ReloadStatus } from '../../domain/ports/ledger/care-ledger.ts';
 import {
   type ItemCounts,
   type ItemState,
@@ -13,8 +13,8 @@ import {
   type RefusedWork,
 } from '../../domain/ports/ledger/ledger-views.ts';
 import { UNUSED_IMPORTS } from '../../domain/words/holds.ts';
-import { kindWord, STATES_IN_ORDER, stateWord } from '../../domain/words/names.ts';
-import { sentence } from '../../lib/text/sentence.ts';
+import { kindWord, STATES_IN_ORDER, stateWord } from '../../domain/words/states.ts';
+import { sentence } from '../../lib/errors.ts';
 import { formatBytes, formatCount, formatTime, type Paint, plural, printable } from './style.ts';
 import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS } from './words.ts';

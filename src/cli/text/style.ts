@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { isJsonObject } from '../../lib/json.ts';
-import { withHiddenShown } from '../../lib/text/odd-character.ts';
+import { withHiddenShown } from '../../lib/text/safe-text.ts';
 
 export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
 /** Colours a text, or returns it unchanged if colours are off. */

@@ -4,7 +4,7 @@ import { columnsAtFault } from '../../daemon/views/columns-at-fault.ts';
 import { foundText, type Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { ItemState, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
-import { kindWord } from '../../domain/words/names.ts';
+import { kindWord } from '../../domain/words/states.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { type Colour, plural, printable, shorten } from './style.ts';
 

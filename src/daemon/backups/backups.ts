@@ -4,14 +4,12 @@
 import { lstat, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fault } from '../../domain/faults.ts';
-import type { BackupFile, BackupStatus } from '../../domain/ports/daemon-notes.ts';
-import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
+import type { BackupFile, BackupStatus, CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import { runBackup } from '../../ledger/backup/backup.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
-import { makeFolder } from '../../lib/files/make-folder.ts';
-import { syncFolder } from '../../lib/files/sync-folder.ts';
+import { makeFolder, syncFolder } from '../../lib/files.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { createScheduler, type Schedule } from '../scheduler.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';

@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { acquireLock } from '../../ledger/file/lock.ts';
 import { Fault, fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
-import { makeFolder } from '../../lib/files/make-folder.ts';
+import { makeFolder } from '../../lib/files.ts';
 
 /** The folder of a demo: a copy of the shipped example, and the files that the demo writes. */
 export interface DemoFolder {

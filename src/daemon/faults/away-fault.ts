@@ -1,8 +1,8 @@
+import type { Throttled } from '../../delivery/admission/api-health.ts';
 import { suspendedBy } from '../../delivery/admission/authorization.ts';
-import type { Throttled } from '../../delivery/admission/reachability.ts';
-import { LIST_ACCESSES, type ListName } from '../../domain/delivery/scope.ts';
+import { LIST_ACCESSES, type ListName } from '../../domain/delivery/operation.ts';
 import { fault } from '../../domain/faults.ts';
-import type { WorkOf } from '../../domain/ports/due.ts';
+import type { WorkOf } from '../../domain/ports/deliveries.ts';
 import { FAULT_CASES } from '../../domain/words/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
 import type { Runtime } from '../runtime.ts';

@@ -1,10 +1,16 @@
 import { suspendedBy } from '../../delivery/admission/authorization.ts';
-import { type Access, accessesOf, accessWord, isListAccess, type Scope, scopeOf } from '../../domain/delivery/scope.ts';
+import {
+  type Access,
+  accessesOf,
+  accessWord,
+  isListAccess,
+  type Scope,
+  scopeOf,
+} from '../../domain/delivery/operation.ts';
 import { fault } from '../../domain/faults.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { UNUSED_IMPORTS } from '../../domain/words/holds.ts';
-import type { Fault } from '../../lib/errors.ts';
-import { sentence } from '../../lib/text/sentence.ts';
+import { type Fault, sentence } from '../../lib/errors.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** The fault for deliveries that were not sent because the key lacks their scope; null if there are none. */

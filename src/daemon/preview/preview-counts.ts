@@ -1,5 +1,5 @@
+import type { Place } from '../../domain/issue.ts';
 import { ITEM_KINDS, type ItemKind, itemHash } from '../../domain/item.ts';
-import type { Place } from '../../domain/place.ts';
 import { createSeenTexts } from '../../lib/seen-texts.ts';
 import type { PreviewedRecord } from './preview.ts';
 

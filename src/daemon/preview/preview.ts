@@ -1,8 +1,7 @@
-import type { Issue } from '../../domain/issue.ts';
+import type { Issue, Place } from '../../domain/issue.ts';
 import type { Item } from '../../domain/item.ts';
 import { type FindEntry, type LookupEntry, type LookupTable, lookupRow } from '../../domain/lookup.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
-import type { Place } from '../../domain/place.ts';
 import type { SourceRow, SourceStream } from '../../domain/ports/source.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { identityOf, readableKey } from '../../domain/record.ts';

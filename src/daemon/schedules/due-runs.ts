@@ -1,5 +1,4 @@
-import type { DaemonNotes } from '../../domain/ports/daemon-notes.ts';
-import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
+import type { CareLedger, DaemonNotes } from '../../domain/ports/ledger/care-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';

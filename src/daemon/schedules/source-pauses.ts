@@ -1,5 +1,5 @@
 import type { LoadedPause } from '../../config/loaded-config.ts';
-import { createZone, type Zone } from '../../lib/text/zone.ts';
+import { createZone, type Zone } from '../../lib/text/time.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 
 /**

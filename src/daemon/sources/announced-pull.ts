@@ -1,12 +1,11 @@
-import { guardAdvice } from '../../domain/guard-advice.ts';
+import { guardAdvice } from '../../domain/advice.ts';
 import type { HeldStream } from '../../domain/ports/intake.ts';
 import type { StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
 import { Fault, messageAndCureOf, messageOf } from '../../lib/errors.ts';
-import { withLogFields } from '../../lib/logging/log-context.ts';
-import type { Logger } from '../../lib/logging/logging.ts';
+import { type Logger, withLogFields } from '../../lib/logging/logging.ts';
 import type { Runtime } from '../runtime.ts';
 
 /**

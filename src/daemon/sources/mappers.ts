@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { ITEM_KINDS } from '../../domain/item.ts';
 import type { LookupTable } from '../../domain/lookup.ts';
 import type { LookupConfig, Mapper, MappingDefinition } from '../../domain/mapping.ts';
-import type { PeopleLedger, ValueByHand } from '../../domain/ports/ledger/people-ledger.ts';
+import type { PeopleLedger, ValueByHand } from '../../domain/ports/ledger/care-ledger.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
 import type { AllowedFields } from '../../pipeline/mapping/make-item.ts';

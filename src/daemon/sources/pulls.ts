@@ -6,11 +6,10 @@ import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
-import { withLogFields } from '../../lib/logging/log-context.ts';
-import type { Logger } from '../../lib/logging/logging.ts';
+import { type Logger, withLogFields } from '../../lib/logging/logging.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
 import { noteFailedRun, type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
-import { type CorrectionResult, storeCorrections } from '../../pipeline/store-corrections.ts';
+import { type CorrectionResult, storeCorrections } from '../../pipeline/store-page.ts';
 import { untilWritable } from '../../pipeline/until-writable.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
 

@@ -5,7 +5,7 @@ import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
 import { identityOf, RAW_FIELD, readableKey, recordKey, serializeFields } from '../../domain/record.ts';
 import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
-import { armFormula, defuseFormula } from '../../lib/text/formula-safety.ts';
+import { armFormula, defuseFormula } from '../../lib/text/safe-text.ts';
 import { entriesOf, mapRecords } from '../../pipeline/map-records.ts';
 
 /**

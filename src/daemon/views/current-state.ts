@@ -1,7 +1,7 @@
-import type { ApiWait } from '../../domain/delivery/api-wait.ts';
+import type { ApiWait } from '../../domain/delivery/outcome.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../../domain/ports/queues.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { keptAnswer } from '../../lib/collections/kept.ts';
+import { keptAnswer } from '../../lib/kept.ts';
 import type { ApiStanding } from '../../observe/health.ts';
 import type { Standing, Surroundings } from '../../observe/standing.ts';
 import type { Runtime } from '../runtime.ts';

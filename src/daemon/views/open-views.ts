@@ -1,7 +1,7 @@
-import { wireFormsOf } from '../../api/wire-forms.ts';
+import { wireFormsOf } from '../../api/encode.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../../domain/ports/queues.ts';
-import { openLedgerReads } from '../../ledger/read-ledger.ts';
+import { openLedgerReads } from '../../ledger/reads.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { passportRulesOf } from '../passport-rules.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';

@@ -8,9 +8,8 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { DeliveryWindow, Wakes } from '../delivery-window.ts';
+import { type DeliveryWindow, isImportable, LOOKED_UP_AT_ONCE, type Received, type Wakes } from '../delivery-window.ts';
 import type { BulkImports } from '../imports/bulk-imports.ts';
-import { isImportable, LOOKED_UP_AT_ONCE, type Received } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { AdmittedRequest, LoneWrites, ScopeProbe } from './sent-alone.ts';
 

@@ -1,6 +1,3 @@
-import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
-import type { Outcome } from '../../domain/delivery/outcome.ts';
-import { codesWith, type Reason } from '../../domain/delivery/reason.ts';
 import {
   type Access,
   accessesOf,
@@ -8,14 +5,17 @@ import {
   LIST_ACCESSES,
   type ListAccess,
   listShowing,
+  OPERATIONS,
+  type Operation,
   SCOPES,
   type Scope,
   scopeOf,
-} from '../../domain/delivery/scope.ts';
-import { unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
+  unconfirmedPolicy,
+} from '../../domain/delivery/operation.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
+import { codesWith, type Reason } from '../../domain/delivery/reason.ts';
 import type { SubjectKind } from '../../domain/item.ts';
-import type { ClaimedRequest } from '../../domain/ports/claim.ts';
-import type { SuspendedWork } from '../../domain/ports/due.ts';
+import type { ClaimedRequest, SuspendedWork } from '../../domain/ports/deliveries.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Profile } from '../../domain/profile.ts';
 

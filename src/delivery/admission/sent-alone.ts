@@ -1,10 +1,9 @@
 // Writes that are sent alone: a probe of a scope that no answer has granted, and writes that nobody can look up while 503s come.
 
-import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
-import { unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
+import { OPERATIONS, type Operation, unconfirmedPolicy } from '../../domain/delivery/operation.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { LOOKED_UP_AT_ONCE, type Received, type ReceivedQueue } from '../received-queue.ts';
+import { LOOKED_UP_AT_ONCE, type Received, type ReceivedQueue } from '../delivery-window.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { Authorization } from './authorization.ts';
 

@@ -17,12 +17,16 @@ import {
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { MemberOutcome, Outcome } from '../../domain/delivery/outcome.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
-import type { ClaimedDelivery, ClaimedRequest, DeliveryName } from '../../domain/ports/claim.ts';
-import type { Decision } from '../../domain/ports/decision.ts';
-import type { ImportLedger } from '../../domain/ports/ledger/import-ledger.ts';
-import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import { remoteIdText } from '../../domain/item.ts';
+import type {
+  ClaimedDelivery,
+  ClaimedRequest,
+  Decision,
+  DeliveryName,
+  UnconfirmedDelivery,
+} from '../../domain/ports/deliveries.ts';
+import type { ImportLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { remoteIdText } from '../../domain/remote-id.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { bestSize, createImportSize } from './import-size.ts';

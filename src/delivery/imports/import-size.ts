@@ -2,7 +2,7 @@
 
 import { type ImportProof, isPutOff, provenSize, sizeAfter } from '../../domain/delivery/import-proof.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
-import type { ClaimedRequest } from '../../domain/ports/claim.ts';
+import type { ClaimedRequest } from '../../domain/ports/deliveries.ts';
 
 /** After this many imports that fit, a larger one is tried. */
 const GROW_AFTER = { least: 4, most: 256 };

@@ -15,9 +15,9 @@ import {
   UNTRIED,
 } from '../../domain/delivery/import-proof.ts';
 import type { MemberOutcome, Outcome } from '../../domain/delivery/outcome.ts';
-import type { ClaimedRequest, DeliveryName } from '../../domain/ports/claim.ts';
-import type { ImportLedger } from '../../domain/ports/ledger/import-ledger.ts';
-import { remoteIdText } from '../../domain/remote-id.ts';
+import { remoteIdText } from '../../domain/item.ts';
+import type { ClaimedRequest, DeliveryName } from '../../domain/ports/deliveries.ts';
+import type { ImportLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
 

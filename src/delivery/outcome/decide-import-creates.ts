@@ -7,13 +7,11 @@
 
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
 import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
-import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.ts';
-import type { Decision } from '../../domain/ports/decision.ts';
+import type { ClaimedDelivery, ClaimedRequest, Decision } from '../../domain/ports/deliveries.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { boundedWaitMs, decide } from './decide.ts';
 import { readBackDelayMs, reasonOf, WEIGHED_BY_ROW } from './decide-context.ts';
-import type { ImportDecision } from './decide-import.ts';
-import { notNamed } from './decide-import.ts';
+import { type ImportDecision, notNamed } from './decide-import.ts';
 
 export interface CreatesContext {
   profile: Profile;

@@ -9,11 +9,9 @@
 
 import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.ts';
-import type { Decision } from '../../domain/ports/decision.ts';
+import type { ClaimedDelivery, ClaimedRequest, Decision } from '../../domain/ports/deliveries.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
-import type { JsonValue } from '../../lib/json.ts';
+import { canonicalJson, type JsonValue } from '../../lib/json.ts';
 import { boundedWaitMs, decide } from './decide.ts';
 import { backoffMs, readBackDelayMs, reasonOf, resendDelayMs, WEIGHED_BY_ROW } from './decide-context.ts';
 

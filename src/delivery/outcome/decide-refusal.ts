@@ -2,10 +2,10 @@
 // its item exists. A refused create whose item may exist is looked up, and decided by the list:
 // `delivery/unconfirmed/unconfirmed-decisions.ts`.
 
+import { isRepeatable, showsInListing, showsInPublications } from '../../domain/delivery/operation.ts';
 import type { Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import { isRepeatable, showsInListing, showsInPublications } from '../../domain/delivery/unconfirmed-policy.ts';
-import type { Decision } from '../../domain/ports/decision.ts';
+import type { Decision } from '../../domain/ports/deliveries.ts';
 import {
   type AttemptContext,
   type DecideContext,

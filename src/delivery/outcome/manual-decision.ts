@@ -1,8 +1,7 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, type Reason } from '../../domain/delivery/reason.ts';
-import type { Decision, RequestSettlement } from '../../domain/ports/decision.ts';
+import type { Decision, NamedDelivery, RequestSettlement } from '../../domain/ports/deliveries.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { JsonValue } from '../../lib/json.ts';
 
 /** A manual resolution: what a person found at the platform. */

@@ -4,7 +4,7 @@
 // While both kinds wait, they take turns: neither a long list nor a long queue of deliveries stops the other. A
 // delivery that does not ask again soon after its slot has come loses its turn.
 
-import type { Pacing, Turn } from '../../domain/ports/pacing.ts';
+import type { Pacing, Turn } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { observationOf } from '../observation.ts';
 import type { LearntRate } from './learnt-rate.ts';

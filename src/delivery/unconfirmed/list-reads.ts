@@ -1,5 +1,5 @@
+import { accessOf, type ListName } from '../../domain/delivery/operation.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
-import { accessOf, type ListName } from '../../domain/delivery/scope.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Listing } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,23 +1,22 @@
-import type { Operation } from '../../domain/delivery/operation.ts';
+import { type ListName, listShowing, type Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, isLookedForOnce, type Reason, wasThereBefore, whenAbsent } from '../../domain/delivery/reason.ts';
-import { type ListName, listShowing } from '../../domain/delivery/scope.ts';
-import type { Decision, Settlement } from '../../domain/ports/decision.ts';
+import { remoteIdText } from '../../domain/item.ts';
+import type { Decision, Settlement, UnconfirmedDelivery } from '../../domain/ports/deliveries.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';
-import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { remoteIdText } from '../../domain/remote-id.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
 import type { Echoes } from '../echoes.ts';
-import { heldReason, withoutList } from '../outcome/decide-accepted.ts';
+import { heldReason, withoutList } from '../outcome/decide.ts';
 import type { DecideContext, ProofContext, Readable } from '../outcome/decide-context.ts';
 import { blockedByRule } from '../outcome/decide-refusal.ts';
 import {
   absentReason,
   decideReadBack,
   decideResend,
+  type ListingMatch,
   lateReason,
   notFoundReason,
   notShownReason,
@@ -29,7 +28,6 @@ import {
   withSentence,
 } from './decide-read-back.ts';
 import { type ListReads } from './list-reads.ts';
-import type { ListingMatch } from './listing-match.ts';
 
 /** A list that was read. */
 export interface ListRead {

@@ -1,28 +1,36 @@
-import type { Operation } from '../../domain/delivery/operation.ts';
+import {
+  accessOf,
+  type ListName,
+  listShowing,
+  type Operation,
+  showsInListing,
+  unconfirmedPolicy,
+} from '../../domain/delivery/operation.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
-import { accessOf, type ListName, listShowing } from '../../domain/delivery/scope.ts';
-import { showsInListing, unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import { isLedgerFault } from '../../domain/faults.ts';
-import type { Settled } from '../../domain/ports/decision.ts';
-import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
-import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
+import type { Settled, UnconfirmedDelivery } from '../../domain/ports/deliveries.ts';
+import type { DeliveryLedger, UnconfirmedLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { ListableKind, Target } from '../../domain/ports/target.ts';
-import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
-import { eachInSlices } from '../../lib/collections/each-in-slices.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
 import { suspendedBy } from '../admission/authorization.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
 import type { Echoes } from '../echoes.ts';
 import { DECISION_STATES } from '../outcome/decide.ts';
 import type { Readable } from '../outcome/decide-context.ts';
-import { createAbsence, LOOKED_UP_MAX } from './absence.ts';
 import { unreadableReason } from './decide-read-back.ts';
-import type { CreatePause } from './list-read-back.ts';
-import { createListReadBack, type Decided, type ListReadBackOptions, settleInSlices } from './list-read-back.ts';
+import {
+  type CreatePause,
+  createAbsence,
+  createListReadBack,
+  type Decided,
+  type ListReadBackOptions,
+  LOOKED_UP_MAX,
+  settleInSlices,
+} from './list-read-back.ts';
 import { createListReads } from './list-reads.ts';
 import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
 
@@ -281,4 +289,14 @@ function isSentAgain({ reason, operation, isImportedCreate }: UnconfirmedDeliver
 /** True for a refused create. It is not sent again, so the read of the list may wait for more refused creates. */
 function isRefused({ reason }: UnconfirmedDelivery): boolean {
   return hasTrait(reason, 'found_before');
+}
+
+/** At most this many calls are made at the same time. */
+const SLICE = 1_000;
+
+/** Calls `work` for each entry, for the entries of a slice at the same time. Rejects as soon as one call rejects. */
+async function eachInSlices<Entry>(entries: readonly Entry[], work: (entry: Entry) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < entries.length; from += SLICE) {
+    await Promise.all(entries.slice(from, from + SLICE).map(work));
+  }
 }

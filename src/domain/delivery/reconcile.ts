@@ -1,7 +1,5 @@
-import { canonicalJson } from '../../lib/canonical-json.ts';
-import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
-import { visibleText } from '../../lib/text/odd-character.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { canonicalJson, type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
+import { shellWord, visibleText } from '../../lib/text/safe-text.ts';
 import type { ItemKind } from '../item.ts';
 import type { Profile } from '../profile.ts';
 import type { Operation } from './operation.ts';

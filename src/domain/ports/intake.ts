@@ -1,12 +1,8 @@
 // The input of the ledger: runs, the pages that they read, and records that wait for the mapping.
-
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Issue } from '../issue.ts';
+import type { Issue, Place } from '../issue.ts';
 import type { MapResult } from '../mapping.ts';
-import type { Place } from '../place.ts';
-import type { IncomingRecord } from '../record.ts';
-import type { KeyOf, StreamIdentity } from '../stream-identity.ts';
-import type { GuardedRead } from './guarded-read.ts';
+import type { IncomingRecord, KeyOf, StreamIdentity } from '../record.ts';
 
 /**
  * What started a run. A `file` is an export that appeared or changed. An `upload` stores rows that a person has
@@ -323,4 +319,31 @@ export interface StageSummary {
   due: number;
   waiting: number;
   blocked: number;
+}
+
+/** A read that the guard treats as a broken or outdated export, so that nothing was marked as missing. */
+export interface GuardedRead {
+  source: string;
+  stream: string;
+  /** The last run in which the guard blocked missing marks. */
+  runId: number;
+  /**
+   * Since when the guard treats reads of this stream as broken, in milliseconds since the epoch. A complete export ends
+   * this.
+   */
+  since: number;
+  /** How many stored records the export does not have, and how many rows it has. */
+  missing: number;
+  read: number;
+  /** How many items the records of the stream no longer make. Zero if the guard held the read for another reason. */
+  released: number;
+  /** How many new items of the stream are held too, because most of what it had is gone. */
+  creates: number;
+  message: string;
+  /** The names of the first records that are missing, or of the first items that are released; at most 100. */
+  gone: string[];
+  /** True if the config no longer has the stream. */
+  isLeft: boolean;
+  /** True if the export is older than the last one, so that the guard holds it before its first row. */
+  isOlder: boolean;
 }

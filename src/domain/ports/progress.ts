@@ -1,11 +1,10 @@
-import type { ApiWait } from '../delivery/api-wait.ts';
 import type { DeliveryState } from '../delivery/delivery.ts';
-import type { Operation } from '../delivery/operation.ts';
+import type { Operation, Scope } from '../delivery/operation.ts';
+import type { ApiWait } from '../delivery/outcome.ts';
 import type { Reason } from '../delivery/reason.ts';
-import type { Scope } from '../delivery/scope.ts';
 import type { ItemKind, SubjectKind } from '../item.ts';
-import type { ContactList } from './first-contact.ts';
 import type { RunResult } from './intake.ts';
+import type { ContactList } from './ledger/contact-ledger.ts';
 import type { ListableKind } from './target.ts';
 
 /**

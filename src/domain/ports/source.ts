@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { ReportedIssue } from '../issue.ts';
-import type { Place } from '../place.ts';
+import type { Place, ReportedIssue } from '../issue.ts';
 
 /** One row of a source. */
 export interface SourceRow {

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Operation } from '../delivery/operation.ts';
+import type { Operation, Scope } from '../delivery/operation.ts';
 import type { Outcome, OutcomeDetail } from '../delivery/outcome.ts';
-import type { Scope } from '../delivery/scope.ts';
 import type { RefRole } from '../item.ts';
 
 /** The most requests in flight at once, and so the most open connections. */
@@ -131,3 +130,18 @@ export type Listing =
   | { complete: true; count: number | null }
   /** @param moved set if entries changed while the list was read, so that reading it again may succeed */
   | { complete: false; outcome: Outcome; moved?: true };
+
+/**
+ * Gives each request that uses the API key its turn, at the learnt rate and below `target.maxRate`. A delivery gets its
+ * turn from the admission (delivery/admission/admission.ts); every other request waits here.
+ */
+export interface Pacing {
+  /** Waits until one request may be sent. */
+  turn(signal?: AbortSignal): Promise<Turn>;
+}
+
+export type Turn =
+  /** The request may be sent now. Call `ended` once, with what its answer means and the limit that the answer states. */
+  | { granted: true; ended(outcome: Outcome, advisedRate: number | null): void }
+  /** The caller has stopped the request, or the API asks to wait for more than a minute. `waitMs` is null after a stop. */
+  | { granted: false; waitMs: number | null; message: string };

@@ -1,5 +1,5 @@
 // The words for the states of deliveries and passports, and for items that their source no longer has.
-
+import type { SubjectKind } from '../item.ts';
 import type { Words } from './word.ts';
 
 const GONE_OR_NOT = 'If the row should be there, correct the export: the next sync reads the row.';
@@ -128,3 +128,33 @@ export const GONE = {
     guide: 'operations.md#a-guard-holds-a-run',
   },
 } as const satisfies Record<string, Words>;
+
+// Names of kinds and states in messages.
+
+/** The word for a kind in a text, such as `product` or `BOM item`. */
+export function kindWord(kind: SubjectKind): string {
+  return kind === 'bom_item' ? 'BOM item' : kind;
+}
+
+/** The word for an event of a history in a text. */
+export function eventWord(event: string): string {
+  return event === 'suspect' ? 'unconfirmed' : stateWord(event);
+}
+
+/** The word for a state in a text, without an underscore. People read `unconfirmed` for the state `in_doubt`. */
+export function stateWord(state: string): string {
+  return state === 'in_doubt' ? 'unconfirmed' : state.replaceAll('_', ' ');
+}
+
+/** The states of items in the order in which people want to read them. */
+export const STATES_IN_ORDER: readonly (keyof typeof STATES)[] = [
+  'delivered',
+  'superseded',
+  'due',
+  'sending',
+  'waiting',
+  'in_doubt',
+  'blocked',
+  'rejected',
+  'parked',
+];

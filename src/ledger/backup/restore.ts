@@ -25,13 +25,12 @@ import { storeBaselines } from '../items/item-writes.ts';
 import { leaveRequestsOf } from '../items/requests.ts';
 import { beginLookUps, RESTORED, whyUnconfirmed } from '../items/restored.ts';
 import { markUnconfirmed, supersedeRevisions } from '../items/revisions.ts';
-import { readHolder } from '../read-ledger.ts';
+import { readHolder } from '../reads.ts';
 import { countPendingRows } from '../records/streams.ts';
 import { STEPS } from '../schema.ts';
 import { copyInto, damageOf, openFile, type Sqlite } from '../store/database.ts';
 import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
-import { column, statement } from '../store/statement.ts';
-import { inTransaction, type LedgerContext, type Tx } from '../store/tx.ts';
+import { column, inTransaction, type LedgerContext, statement, type Tx } from '../store/tx.ts';
 import { openDatabase, openDatabaseReadOnly } from '../upgrade/open.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 

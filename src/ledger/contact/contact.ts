@@ -4,12 +4,11 @@
 // for a single item: a batch counts its creates at its end, and a claim reads one row.
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { ContactEntry, ContactStep } from '../../domain/ports/first-contact.ts';
+import type { ContactEntry, ContactStep } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson, type Reads, type Tx } from '../store/tx.ts';
+import { column, parseJson, type Reads, statement, type Tx } from '../store/tx.ts';
 import { isListedOrSimilar, isNothingListed } from './entries.ts';
 import {
   compareListFrom,

@@ -3,12 +3,11 @@
 // Only an entry with exactly the same natural key is the item. A similar entry is left to a person.
 
 import { foldedKey, keyText } from '../../domain/natural-key.ts';
-import type { ContactEntry, ContactList } from '../../domain/ports/first-contact.ts';
+import type { ContactEntry, ContactList } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson, type Reads, type Tx } from '../store/tx.ts';
+import { column, parseJson, type Reads, statement, type Tx } from '../store/tx.ts';
 
 const SHOWN_MAX = 10;
 

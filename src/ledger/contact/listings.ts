@@ -2,11 +2,14 @@
 // one row for each list.
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { ContactEntry, ContactList, ContactStep } from '../../domain/ports/first-contact.ts';
-import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
+import type {
+  ContactEntry,
+  ContactLedger,
+  ContactList,
+  ContactStep,
+} from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson, type Reads, type Tx } from '../store/tx.ts';
+import { column, parseJson, type Reads, statement, type Tx } from '../store/tx.ts';
 import { clearListed, countListed, listedIds, pruneListed, storeListedEntries } from './entries.ts';
 
 interface ListingRow {

@@ -8,7 +8,7 @@
 
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { changeCountOf } from '../store/database.ts';
-import { column, perDatabase, statement } from '../store/statement.ts';
+import { column, perDatabase, statement } from '../store/tx.ts';
 import { type ItemTotals, itemTotals } from '../views/counts.ts';
 import { type Db, inOneMoment, type ViewReads } from '../views/view-reads.ts';
 import { createNumbers, createTextIndex, searchable } from './text-index.ts';

@@ -1,11 +1,16 @@
 // What is stuck, grouped by cause, with the members of each group.
 
-import { adviceOnDelivery, adviceOnFailedRun, adviceOnIssue, type Delivered } from '../../domain/advice.ts';
+import {
+  adviceOnDelivery,
+  adviceOnFailedRun,
+  adviceOnIssue,
+  type Delivered,
+  isGuardedChange,
+} from '../../domain/advice.ts';
 import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
-import { isGuardedChange } from '../../domain/guard-advice.ts';
 import { type ForeignCode, foundText, type Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
-import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
+import type { GuardedRead } from '../../domain/ports/intake.ts';
 import type {
   Cause,
   CauseMember,
@@ -17,7 +22,7 @@ import type {
 } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import { type MappedFields, unmappedCure } from '../../domain/unmapped-fields.ts';
-import { sentence } from '../../lib/text/sentence.ts';
+import { sentence } from '../../lib/errors.ts';
 import { itemState } from '../items/missing.ts';
 import {
   causeId,
@@ -33,10 +38,8 @@ import {
   type StuckGroup,
   stuckGroups,
 } from '../items/stuck-groups.ts';
-import { perDatabase, statement } from '../store/statement.ts';
-import { parseJsonOrNull } from '../store/tx.ts';
-import { guardedReads, type QuarantineRow, quarantinedRecord } from '../views/record-views.ts';
-import { runsOf } from '../views/run-views.ts';
+import { parseJsonOrNull, perDatabase, statement } from '../store/tx.ts';
+import { guardedReads, type QuarantineRow, quarantinedRecord, runsOf } from '../views/source-views.ts';
 import type { Db } from '../views/view-reads.ts';
 import type { DashboardReads } from './catalog.ts';
 import { limitOf, pageOfRows, placeOf } from './lists.ts';

@@ -1,18 +1,17 @@
 // The steps that explain why an item is not delivered. Each state of a delivery has its own explanation.
 
-import { adviceOnDelivery } from '../../domain/advice.ts';
+import { adviceOnDelivery, isGuardedChange } from '../../domain/advice.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
-import { isGuardedChange } from '../../domain/guard-advice.ts';
 import type { ItemKind, SubjectKind } from '../../domain/item.ts';
 import type { WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState, ItemSummary, ItemView } from '../../domain/ports/ledger/ledger-views.ts';
-import { kindWord } from '../../domain/words/names.ts';
-import { shellValue, shellWord } from '../../lib/text/shell-word.ts';
-import { readApiWait } from '../deliveries/api-notes.ts';
+import { kindWord } from '../../domain/words/states.ts';
+import { shellValue, shellWord } from '../../lib/text/safe-text.ts';
 import { isStuck } from '../items/item-row.ts';
-import { statement } from '../store/statement.ts';
-import { guardedReads } from '../views/record-views.ts';
+import { readApiWait } from '../store/meta.ts';
+import { statement } from '../store/tx.ts';
+import { guardedReads } from '../views/source-views.ts';
 import { accessRefusal, reasonFor, refusals } from '../views/undelivered-views.ts';
 import type { ViewReads } from '../views/view-reads.ts';
 

@@ -2,9 +2,9 @@ import type { ItemKind, RefRole, SubjectKind } from '../../domain/item.ts';
 import type { BomNode, ItemDetail } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import { itemState } from '../items/missing.ts';
-import { column, statement } from '../store/statement.ts';
-import { advisedItem } from '../views/advice-views.ts';
+import { column, statement } from '../store/tx.ts';
 import type { ViewReads } from '../views/view-reads.ts';
+import { advisedItem } from '../views/views.ts';
 import { SINCE } from './item-lists.ts';
 
 const USERS_MAX = 50;

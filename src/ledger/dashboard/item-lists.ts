@@ -14,7 +14,7 @@ import {
   type StuckGroup,
   type StuckState,
 } from '../items/stuck-groups.ts';
-import { column, statement } from '../store/statement.ts';
+import { column, statement } from '../store/tx.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
 import { type Db, withdrawing } from '../views/view-reads.ts';
 import type { DashboardReads } from './catalog.ts';

@@ -4,9 +4,8 @@ import { fault } from '../../domain/faults.ts';
 import type { ActionRow, Listed, ListPage, LookupValue, RunFilter } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { RunView } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson } from '../store/tx.ts';
-import { RUN_COLUMNS, type StoredRun, withStreams } from '../views/run-views.ts';
+import { column, parseJson, statement } from '../store/tx.ts';
+import { RUN_COLUMNS, type StoredRun, withStreams } from '../views/source-views.ts';
 import { type Db } from '../views/view-reads.ts';
 
 const LIMIT_MAX = 500;

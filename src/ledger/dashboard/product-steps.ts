@@ -1,19 +1,16 @@
 // The steps that explain why a product is not at the platform with the content that its sources have: the reads of its
 // sources, its row, the rows that belong to it, and the items that it waits for.
 
-import { adviceOnFailedRun, adviceOnIssue } from '../../domain/advice.ts';
-import { guardSteps } from '../../domain/guard-advice.ts';
-import { foundText, type Issue } from '../../domain/issue.ts';
+import { adviceOnFailedRun, adviceOnIssue, guardSteps } from '../../domain/advice.ts';
+import { formatPlace, foundText, type Issue, type Place } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
-import { formatPlace, type Place } from '../../domain/place.ts';
 import type { RefStanding } from '../../domain/ports/ledger/ledger-views.ts';
-import { kindWord } from '../../domain/words/names.ts';
+import { kindWord } from '../../domain/words/states.ts';
 import { isOpen } from '../items/item-row.ts';
 import { needsNothing } from '../items/missing.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { HAS_UNMAPPED } from '../records/streams.ts';
-import { statement } from '../store/statement.ts';
-import { parseJson, parseJsonOrNull } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
 import { itemOf, ROW_COLUMNS, rowsNaming, type StoredItem, type StoredRow } from '../views/item-views.ts';
 import type { ViewReads } from '../views/view-reads.ts';
 import { type AnswerReads, about, deliveryStep, namedItem, type Step, step, utc } from './delivery-steps.ts';

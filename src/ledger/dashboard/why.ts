@@ -7,9 +7,9 @@ import { type PassportDesire, type PassportRules, type PassportStatus, wantedByP
 import type { Why, WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportView } from '../../domain/ports/ledger/ledger-views.ts';
 import { unmappedCure } from '../../domain/unmapped-fields.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/safe-text.ts';
 import { isOpen } from '../items/item-row.ts';
-import { column } from '../store/statement.ts';
+import { column } from '../store/tx.ts';
 import { itemOf, rowsNaming, type StoredItem } from '../views/item-views.ts';
 import { passportOf } from '../views/passport-views.ts';
 import { inOneMoment, type ViewReads } from '../views/view-reads.ts';

@@ -4,8 +4,7 @@
 import { adoptedBaseline, ambiguousReason, incomparableReason } from '../../domain/adoption.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import { contentOf, type ItemContent, type ItemKind } from '../../domain/item.ts';
-import type { Compared, PartsAnswer } from '../../domain/ports/first-contact.ts';
-import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
+import type { Compared, ContactLedger, PartsAnswer } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { endFirstContact } from '../contact/contact.ts';
@@ -20,9 +19,8 @@ import {
   searchListed,
 } from '../contact/entries.ts';
 import { isFreshlyListed, listStanding, setListEnded, setMatchedTo } from '../contact/listings.ts';
-import { noteEvents } from '../items/events.ts';
 import { hasReason, type ItemRow, idsOf, isOpenState, isStuck, itemsById, reasonHas } from '../items/item-row.ts';
-import { bindItems, endAdoptions } from '../items/item-writes.ts';
+import { bindItems, endAdoptions, noteEvents } from '../items/item-writes.ts';
 import {
   acknowledgeParts,
   markPartsKnown,
@@ -33,8 +31,7 @@ import {
 import { blockItems, reconcileAll } from '../items/reconcile.ts';
 import { releaseWaiting } from '../items/refs.ts';
 import { adoptPassports, markPassportsDirtyBy } from '../passports/passport-items.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson, type Reads, type Tx } from '../store/tx.ts';
+import { column, parseJson, type Reads, statement, type Tx } from '../store/tx.ts';
 
 /** How many creates one transaction compares. */
 const PAGE = 500;

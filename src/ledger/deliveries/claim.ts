@@ -5,7 +5,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import { changedFields, wholePayload } from '../../domain/delivery/reconcile.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { hasRefs, type RefRole } from '../../domain/item.ts';
-import type { NewClaim, ToClaim } from '../../domain/ports/claim.ts';
+import type { NewClaim, ToClaim } from '../../domain/ports/deliveries.ts';
 import type { EncodedWrite, Write } from '../../domain/ports/target.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { suspendedCreates } from '../contact/contact.ts';
@@ -14,8 +14,7 @@ import { blockItems } from '../items/reconcile.ts';
 import { claimRequestsAgain, insertRequests, nextRequestId, type RequestRow } from '../items/requests.ts';
 import { move } from '../items/revisions.ts';
 import { takeBackUnlessWanted } from '../passports/passports.ts';
-import { statement } from '../store/statement.ts';
-import { parseJson, parseJsonOrNull, type Tx } from '../store/tx.ts';
+import { parseJson, parseJsonOrNull, statement, type Tx } from '../store/tx.ts';
 import {
   claimedDelivery,
   type DeliveryRow,

@@ -3,9 +3,8 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
-import type { ClaimName } from '../../domain/ports/claim.ts';
-import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
-import type { ContactEntry } from '../../domain/ports/first-contact.ts';
+import type { ClaimName, Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/deliveries.ts';
+import type { ContactEntry } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { noteDuplicates } from '../contact/contact.ts';
 import { presenceOf } from '../items/content.ts';

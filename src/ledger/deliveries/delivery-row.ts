@@ -1,11 +1,14 @@
-import type { DeliveryState } from '../../domain/delivery/delivery.ts';
-import { isSettleState, mayBeSettled } from '../../domain/delivery/manual-resolution.ts';
+import { type DeliveryState, isSettleState, mayBeSettled } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { awaySince, busySince, NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import type { RefRole } from '../../domain/item.ts';
-import type { ClaimedDelivery } from '../../domain/ports/claim.ts';
-import type { Decision, RequestSettlement, Settlement } from '../../domain/ports/decision.ts';
-import type { DueDelivery } from '../../domain/ports/due.ts';
+import type {
+  ClaimedDelivery,
+  Decision,
+  DueDelivery,
+  RequestSettlement,
+  Settlement,
+} from '../../domain/ports/deliveries.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type ItemRow, itemColumns } from '../items/item-row.ts';
 import type { RequestRow } from '../items/requests.ts';

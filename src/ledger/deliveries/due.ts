@@ -6,12 +6,11 @@
 
 import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
 import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
-import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../../domain/ports/due.ts';
+import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../../domain/ports/deliveries.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import { suspendedCreates } from '../contact/contact.ts';
 import { reasonHas } from '../items/item-row.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Reads } from '../store/tx.ts';
+import { column, type Reads, statement } from '../store/tx.ts';
 
 const NOTHING_SUSPENDED: SuspendedWork = {
   operations: [],

@@ -22,19 +22,17 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import { wholePayload } from '../../domain/delivery/reconcile.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
-import type { ClaimedDelivery, DeliveryName } from '../../domain/ports/claim.ts';
+import type { ClaimedDelivery, DeliveryName } from '../../domain/ports/deliveries.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { UNUSED_IMPORTS } from '../../domain/words/holds.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { acknowledgedContent, idsOf, isOpen, isStuck, revisionContent } from '../items/item-row.ts';
 import { setDueAt } from '../items/item-writes.ts';
 import { reconcileAll } from '../items/reconcile.ts';
 import { leaveRequests, type RequestRow } from '../items/requests.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
-import { column, perDatabase, statement } from '../store/statement.ts';
-import { parseJson, type Reads, type Tx } from '../store/tx.ts';
+import { column, parseJson, perDatabase, type Reads, statement, type Tx } from '../store/tx.ts';
 import { claimedDelivery, type DeliveryRow, keptRequest, SELECT_DELIVERIES } from './delivery-row.ts';
 
 /** An import that is sent next, with its members in the order of its body. */

@@ -1,9 +1,13 @@
 // Deliveries that become due again without a person: refusals of business rules, writes that a list may show now, and deliveries
 // that another profile changes.
 
-import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
+import {
+  OPERATIONS,
+  type Operation,
+  type UnconfirmedPolicy,
+  unconfirmedPolicy,
+} from '../../domain/delivery/operation.ts';
 import { mayExplain, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
-import { type UnconfirmedPolicy, unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import { ITEM_KINDS, type SubjectKind } from '../../domain/item.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { type ItemRow, idsOf, isStuck, reasonHas } from '../items/item-row.ts';
@@ -12,8 +16,7 @@ import { reconcileAll } from '../items/reconcile.ts';
 import { markUnconfirmed } from '../items/revisions.ts';
 import { sendPassportsAgain } from '../passports/passports.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
+import { column, statement, type Tx } from '../store/tx.ts';
 
 interface BlockedRow {
   id: number;

@@ -1,17 +1,14 @@
 // Ensures that only one item has a remote id: of its kind, and of all kinds if it is a UUID or another long random
 // text.
 
-import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import type { Decision } from '../../domain/ports/decision.ts';
-import { isIdOfAllKinds } from '../../domain/remote-id.ts';
-import { kindWord } from '../../domain/words/names.ts';
+import { isIdOfAllKinds, SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
+import type { Decision } from '../../domain/ports/deliveries.ts';
+import { kindWord } from '../../domain/words/states.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { noteEvents } from '../items/events.ts';
 import { gaveIdAway } from '../items/item-row.ts';
-import { takeRemoteIds } from '../items/item-writes.ts';
+import { noteEvents, takeRemoteIds } from '../items/item-writes.ts';
 import { reconcileAll } from '../items/reconcile.ts';
-import { statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
+import { statement, type Tx } from '../store/tx.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 
 /** An item and its new remote id as JSON; null if the item gets no id. */

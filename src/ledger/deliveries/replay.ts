@@ -8,9 +8,8 @@ import type {
   ReplayCandidate,
   ReplayOutcome,
   ReplaySelection,
-} from '../../domain/ports/replay.ts';
+} from '../../domain/ports/ledger/replay-ledger.ts';
 import { countCreates, kindCreatedBy, listAgain } from '../contact/contact.ts';
-import { KEPT_KEY, noteEvents } from '../items/events.ts';
 import {
   hasReason,
   ITEM_COLUMNS,
@@ -21,6 +20,7 @@ import {
   itemsById,
   itemsOfRecords,
 } from '../items/item-row.ts';
+import { KEPT_KEY, noteEvents } from '../items/item-writes.ts';
 import { reconcileAll, sendInPresentForm } from '../items/reconcile.ts';
 import { leaveRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
@@ -37,8 +37,7 @@ import {
 } from '../items/stuck-groups.ts';
 import { findRecordsToStage, stageAll, storeStates, type Tally } from '../records/staging.ts';
 import { countReplacedRows, type PendingRow, pendingRecord } from '../records/streams.ts';
-import { statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
+import { type Reads, statement, type Tx } from '../store/tx.ts';
 import { tryChangesAgain } from './imports.ts';
 
 /**

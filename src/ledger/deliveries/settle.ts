@@ -2,19 +2,17 @@
 
 import type { DeliveryEvent } from '../../domain/delivery/delivery.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
-import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
+import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/deliveries.ts';
 import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledger.ts';
 import { kindCreatedBy } from '../contact/contact.ts';
-import { noteEvents } from '../items/events.ts';
 import { idsOf, reasonText } from '../items/item-row.ts';
-import { sendLater, setGroupMax } from '../items/item-writes.ts';
+import { noteEvents, sendLater, setGroupMax } from '../items/item-writes.ts';
 import { reconcileAll, type StagedItems } from '../items/reconcile.ts';
 import { leaveRequests } from '../items/requests.ts';
 import { markAbsent } from '../items/restored.ts';
 import { ignoreDeliveries, markUnconfirmed, move, takeBackDeliveries } from '../items/revisions.ts';
 import { markPassportsDirtyBy } from '../passports/passport-items.ts';
-import { statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
+import { statement, type Tx } from '../store/tx.ts';
 import { adoptFound, deliverAll, type FoundCreate, forgetBaselines, givenIds, settlePlain } from './deliver.ts';
 import {
   type DeliveryRow,

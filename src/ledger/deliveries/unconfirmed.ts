@@ -1,22 +1,24 @@
 // The unconfirmed deliveries: it is unknown whether they arrived. And the deliveries that a manual resolution names.
 
-import { SETTLE_STATES, type SettleState } from '../../domain/delivery/manual-resolution.ts';
+import { SETTLE_STATES, type SettleState } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
-import type { SuspendedWork } from '../../domain/ports/due.ts';
-import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
+import type {
+  NamedDelivery,
+  NamedSelection,
+  SuspendedWork,
+  UnconfirmedDelivery,
+} from '../../domain/ports/deliveries.ts';
+import type { UnconfirmedLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import type { NamedDelivery, NamedSelection, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sentContent } from '../items/content.ts';
-import { noteEvents } from '../items/events.ts';
 import { type ItemRow, isStuck, itemColumns, revisionContent } from '../items/item-row.ts';
-import { setDueAt } from '../items/item-writes.ts';
+import { noteEvents, setDueAt } from '../items/item-writes.ts';
 import { move } from '../items/revisions.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson, parseJsonOrNull, type Reads, type Tx } from '../store/tx.ts';
+import { column, parseJson, parseJsonOrNull, type Reads, statement, type Tx } from '../store/tx.ts';
 import {
   type DeliveryRow,
   dueDelivery,

@@ -19,7 +19,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { fault } from '../../domain/faults.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
-import { makeFolderSync } from '../../lib/files/make-folder.ts';
+import { makeFolderSync } from '../../lib/files.ts';
 import { leaveSyncToCaller, type Sqlite } from '../store/database.ts';
 import { limitFaultOf, MAKE_ROOM } from '../store/ledger-fault.ts';
 

@@ -11,8 +11,7 @@ import { sha256Hex } from '../../lib/hash.ts';
 import { moveLog, type Sqlite } from '../store/database.ts';
 import { CONTINUES } from '../store/ledger-fault.ts';
 import { readOrWriteMeta } from '../store/meta.ts';
-import { column } from '../store/statement.ts';
-import { inTransaction, type Transaction } from '../store/tx.ts';
+import { column, inTransaction, type Transaction } from '../store/tx.ts';
 import { accessFault, diskFault, ledgerPath, makeDurableFolder, makePrivateFile, syncFolder } from './file.ts';
 import { lockLostFault } from './lock.ts';
 

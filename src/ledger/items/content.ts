@@ -1,5 +1,6 @@
 // What the platform has of an item: its content, its natural key, and the form in which the item was sent.
 
+import type { PaddedKeys } from '../../domain/attention-words.ts';
 import { changedFields, wholePayload } from '../../domain/delivery/reconcile.ts';
 import {
   type FormId,
@@ -9,19 +10,23 @@ import {
   type WireForms,
   type WrittenForms,
 } from '../../domain/delivery/wire-form.ts';
-import { identifyingText } from '../../domain/identifying-text.ts';
 import { ITEM_KINDS, type ItemKind, type SubjectKind } from '../../domain/item.ts';
 import type { MappedItem } from '../../domain/mapping.ts';
-import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
-import type { PaddedKeys } from '../../domain/ports/ledger/ledger-views.ts';
-import type { SentContent } from '../../domain/ports/unconfirmed.ts';
+import { identifyingText, type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
+import type { SentContent } from '../../domain/ports/deliveries.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { Sqlite } from '../store/database.ts';
-import { column, statement } from '../store/statement.ts';
-import { inTransaction, parseJson, parseJsonOrNull, type Reads, type Transaction } from '../store/tx.ts';
+import {
+  column,
+  inTransaction,
+  parseJson,
+  parseJsonOrNull,
+  type Reads,
+  statement,
+  type Transaction,
+} from '../store/tx.ts';
 import { acknowledgedContent, type ItemRow, mayHaveArrived, revisionContent } from './item-row.ts';
 
 /** The baseline of an item that is known to be at the API, but whose content is not known. */

@@ -4,8 +4,7 @@ import { hasRefs, type Item, type ItemContent, type SubjectKind } from '../../do
 import type { NaturalKey } from '../../domain/natural-key.ts';
 import { kindCreatedBy, noticeCreates } from '../contact/contact.ts';
 import { updateMany } from '../store/many.ts';
-import { column, nextId, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
+import { column, nextId, statement, type Tx } from '../store/tx.ts';
 import { createNameSet, findItems, type ItemRow, isOpenState, itemsById, nameOf, reasonText } from './item-row.ts';
 import { mayAskAboutParts } from './parts.ts';
 import { reconcileAll, reconcileItems, type Staged, type StagedItems } from './reconcile.ts';

@@ -9,8 +9,7 @@ import type { SubjectKind } from '../../domain/item.ts';
 import { statusAfter, statusText } from '../../domain/passport.ts';
 import type { ReasonTrait } from '../../domain/words/reasons.ts';
 import { sha256Url } from '../../lib/hash.ts';
-import { statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
+import { statement, type Tx } from '../store/tx.ts';
 
 /**
  * An item with the delivery of its present revision, as a statement over `ITEM_COLUMNS` reads it. `schema.sql` has the other columns

@@ -6,9 +6,8 @@
 
 import { codesWith } from '../../domain/delivery/reason.ts';
 import type { MissingGroup } from '../../domain/missing-items.ts';
-import type { MissingSelection } from '../../domain/ports/unconfirmed.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
+import type { MissingSelection } from '../../domain/ports/deliveries.ts';
+import { column, type Reads, statement, type Tx } from '../store/tx.ts';
 import { isOpen, REVISIONS_MAX } from './item-row.ts';
 import { storeMissingAccepted } from './item-writes.ts';
 import { mayBeSinceBackup } from './restored.ts';

@@ -2,10 +2,9 @@
 // BOM items of an adopted product. Creating them on a guess could double each of them.
 
 import type { Reason } from '../../domain/delivery/reason.ts';
-import type { PartsAnswer } from '../../domain/ports/first-contact.ts';
+import type { PartsAnswer } from '../../domain/ports/ledger/contact-ledger.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
-import { column, perDatabase, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
+import { column, perDatabase, statement, type Tx } from '../store/tx.ts';
 import { acknowledgeDesired, setPartsUnknown } from './item-writes.ts';
 
 const SQL = {

@@ -12,9 +12,7 @@ import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { kindCreatedBy, noticeCreates } from '../contact/contact.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson, type Tx } from '../store/tx.ts';
-import { noteEvents } from './events.ts';
+import { column, parseJson, statement, type Tx } from '../store/tx.ts';
 import {
   acknowledgedContent,
   type Content,
@@ -28,7 +26,7 @@ import {
   mayHaveArrived,
   revisionContent,
 } from './item-row.ts';
-import { clearIgnoredHashes, endAdoptions, forgetAcknowledged } from './item-writes.ts';
+import { clearIgnoredHashes, endAdoptions, forgetAcknowledged, noteEvents } from './item-writes.ts';
 import { needsNothing } from './missing.ts';
 import { ADOPTED_BOM, acknowledgeParts, partStandings } from './parts.ts';
 import { HELD_CREATE, heldCreatesAmong, itemsWithoutRefs } from './refs.ts';

@@ -5,8 +5,7 @@ import type { Reason } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { hasRefs, type Item, type ItemKind, type ItemRef } from '../../domain/item.ts';
 import { insertMany } from '../store/many.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
+import { column, statement, type Tx } from '../store/tx.ts';
 import { type ItemName, type ItemRow, mayHaveArrived } from './item-row.ts';
 import { markUnconfirmedIfRestored, move } from './revisions.ts';
 

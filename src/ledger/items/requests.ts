@@ -2,10 +2,8 @@
 
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { insertMany } from '../store/many.ts';
-import { column, nextId, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
-import type { ItemRow } from './item-row.ts';
-import { idsOf } from './item-row.ts';
+import { column, nextId, statement, type Tx } from '../store/tx.ts';
+import { type ItemRow, idsOf } from './item-row.ts';
 
 /** A request that was claimed and may be sent again. */
 export interface RequestRow {

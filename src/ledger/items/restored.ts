@@ -11,8 +11,7 @@ import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
 import { beginProofs, isUnproven, unprovenKinds } from '../contact/contact.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
-import { column, perDatabase, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
+import { column, perDatabase, statement, type Tx } from '../store/tx.ts';
 import { idsOf } from './item-row.ts';
 import { forgetAbsence, storeAbsence } from './item-writes.ts';
 

@@ -8,9 +8,7 @@ import type { Reason } from '../../domain/delivery/reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';
 import { insertMany, type StoreMany, updateMany } from '../store/many.ts';
-import { statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
-import { noteEvents } from './events.ts';
+import { statement, type Tx } from '../store/tx.ts';
 import {
   type ItemRow,
   idsOf,
@@ -23,7 +21,7 @@ import {
   reasonText,
   revisionContent,
 } from './item-row.ts';
-import { markByHand, numberIn, removeItems, removeOwners, setIgnoredHashes } from './item-writes.ts';
+import { markByHand, noteEvents, numberIn, removeItems, removeOwners, setIgnoredHashes } from './item-writes.ts';
 import { needsNothing } from './missing.ts';
 import { leaveRequests } from './requests.ts';
 import { type WhyUnconfirmed, whyUnconfirmed } from './restored.ts';

@@ -1,9 +1,8 @@
-import type { ReplaySelection } from '../../domain/ports/replay.ts';
+import type { ReplaySelection } from '../../domain/ports/ledger/replay-ledger.ts';
 import { identitiesOf } from '../../domain/record.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { Sqlite } from '../store/database.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Reads } from '../store/tx.ts';
+import { column, type Reads, statement } from '../store/tx.ts';
 
 // Groups the stuck items and records. SQLite finds the groups by two indexes, and it uses an index only for a statement
 // that repeats the words of the index.

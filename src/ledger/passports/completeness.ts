@@ -2,18 +2,15 @@
 // all its BOM items are delivered with the content that their source has now. None of their rows is in quarantine, and
 // every source of parts was read and mapped completely. Each blocker is a sentence that names the cure.
 
+import { guardAdvice } from '../../domain/advice.ts';
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
-import { guardAdvice } from '../../domain/guard-advice.ts';
-import type { Issue } from '../../domain/issue.ts';
+import { formatPlace, type Issue, type Place } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
-import { formatPlace, type Place } from '../../domain/place.ts';
-import { kindWord } from '../../domain/words/names.ts';
+import { kindWord } from '../../domain/words/states.ts';
 import { idsOf, isOpen } from '../items/item-row.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Reads } from '../store/tx.ts';
-import { parseJson, parseJsonOrNull } from '../store/tx.ts';
+import { column, parseJson, parseJsonOrNull, type Reads, statement } from '../store/tx.ts';
 
 /** The columns of a product that its completeness depends on. */
 export interface EvaluatedProduct {

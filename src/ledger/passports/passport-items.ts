@@ -2,11 +2,10 @@
 
 import type { SubjectKind } from '../../domain/item.ts';
 import { type PassportDesire, type PassportStatus, statusText } from '../../domain/passport.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
+import { canonicalJson } from '../../lib/json.ts';
 import { bindItems, markDirtyPassports, putPassports, setDirty } from '../items/item-writes.ts';
-import { column, perDatabase, statement } from '../store/statement.ts';
-import { parseJson, parseJsonOrNull, type Tx } from '../store/tx.ts';
+import { column, parseJson, parseJsonOrNull, perDatabase, statement, type Tx } from '../store/tx.ts';
 
 /** The product that a passport belongs to. */
 export interface PassportOwner {

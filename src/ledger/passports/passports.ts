@@ -11,13 +11,12 @@ import {
   type UnpublishedPage,
   wantedByPolicy,
 } from '../../domain/passport.ts';
-import type { PassportReplay, ReplaySelection } from '../../domain/ports/replay.ts';
+import type { PassportReplay, ReplaySelection } from '../../domain/ports/ledger/replay-ledger.ts';
 import { isOpenState, isStuck, itemsById } from '../items/item-row.ts';
 import { reconcileAll } from '../items/reconcile.ts';
 import { hastenDeliveries, takeBackDeliveries } from '../items/revisions.ts';
 import { hasKey, parametersOf, type SelectionParameters, selectedBy } from '../items/stuck-groups.ts';
-import { statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
+import { type Reads, statement, type Tx } from '../store/tx.ts';
 import { blockersOfAll, commonBlockers, completeAmong, type EvaluatedProduct } from './completeness.ts';
 import {
   clearPassportsDirty,

@@ -1,9 +1,8 @@
 // Stores notes, values of lookup tables, and the audit log.
 
-import type { PeopleLedger, ValueByHand } from '../../domain/ports/ledger/people-ledger.ts';
+import type { PeopleLedger, ValueByHand } from '../../domain/ports/ledger/care-ledger.ts';
 import { changeByHand } from '../records/lookups.ts';
-import { statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
+import { type Reads, statement, type Tx } from '../store/tx.ts';
 
 type BeginAction = Parameters<PeopleLedger['beginAction']>[0];
 type NoteCause = Parameters<PeopleLedger['noteCause']>[1];

@@ -4,18 +4,16 @@
 // whose decision depends on something that the batch changes, or that changes what the batch has used, begins the next batch. So
 // pages of any size lead to the same ledger.
 
-import type { Issue } from '../../domain/issue.ts';
+import type { Issue, Place } from '../../domain/issue.ts';
 import { contentOf, type Item } from '../../domain/item.ts';
 import { type Blocked, type MappedItem, type MapResult, materialsOf, productsOf } from '../../domain/mapping.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
-import type { Place } from '../../domain/place.ts';
 import { withKeptNaturalKey } from '../items/content.ts';
 import type { OwnedDesire } from '../items/desire.ts';
-import type { KeptKey } from '../items/events.ts';
 import { createNameSet, findItems, type ItemName, type ItemRow, itemsOfRecords, nameOf } from '../items/item-row.ts';
+import type { KeptKey } from '../items/item-writes.ts';
 import { findParts, hasPart, resolveParts } from '../items/refs.ts';
-import { statement } from '../store/statement.ts';
-import { parseJson, type Tx } from '../store/tx.ts';
+import { parseJson, statement, type Tx } from '../store/tx.ts';
 import {
   conflictCure,
   conflictMessage,

@@ -1,10 +1,9 @@
 // What people read about a record that asks for an item, or for a natural key, which belongs to another one.
 
-import type { Issue } from '../../domain/issue.ts';
+import { formatPlace, type Issue, type Place } from '../../domain/issue.ts';
 import type { MappedItem } from '../../domain/mapping.ts';
 import type { NaturalKey } from '../../domain/natural-key.ts';
-import { formatPlace, type Place } from '../../domain/place.ts';
-import { shellValue } from '../../lib/text/shell-word.ts';
+import { shellValue } from '../../lib/text/safe-text.ts';
 
 /** Where a record comes from, as messages about its items say it. */
 export interface RecordOrigin {

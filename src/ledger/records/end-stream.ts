@@ -1,15 +1,12 @@
-import type { Issue } from '../../domain/issue.ts';
+import type { Issue, Place } from '../../domain/issue.ts';
 import { LOOKUP_VALUES_MAX } from '../../domain/lookup.ts';
-import type { Place } from '../../domain/place.ts';
 import type { EndedStream, SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
 import { repeatedKey } from '../../domain/record.ts';
 import { itemsOfRecords } from '../items/item-row.ts';
 import { setItemsMissing } from '../items/item-writes.ts';
 import { heldKeysOf, newRecordsOf } from '../items/refs.ts';
 import { disownItems, endGoneDeliveries } from '../items/revisions.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
-import { parseJson } from '../store/tx.ts';
+import { column, parseJson, statement, type Tx } from '../store/tx.ts';
 import { checkReleasedItems, settleCreatesOfRead } from './guarded-items.ts';
 import { checkRead, countEnough, formSentence, holdOlderExport, KEYS_COMPARED } from './guarded-reads.ts';
 import { findKnownRecords } from './look-up-page.ts';

@@ -6,12 +6,11 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { CreatesAfter, HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
-import { kindWord } from '../../domain/words/names.ts';
+import { kindWord } from '../../domain/words/states.ts';
 import { addCreates, type CreateCounts, countCreates, kindCreatedBy } from '../contact/contact.ts';
 import { clearHeldReasons, setReleasedMissing } from '../items/item-writes.ts';
 import { countHeldCreates, heldKeysOf, makeDue } from '../items/refs.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
+import { column, statement, type Tx } from '../store/tx.ts';
 import {
   countEnough,
   exceeds,

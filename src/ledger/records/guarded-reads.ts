@@ -1,11 +1,8 @@
 // The reads that the guard takes for broken exports: because of missing records, or because they are older than the last one.
 
 import { equalForm } from '../../domain/key-forms.ts';
-import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
-import type { Accepted, MissingGuard, OlderExport } from '../../domain/ports/intake.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
-import { parseJson } from '../store/tx.ts';
+import type { Accepted, GuardedRead, MissingGuard, OlderExport } from '../../domain/ports/intake.ts';
+import { column, parseJson, statement, type Tx } from '../store/tx.ts';
 
 /** The figures of a complete read. */
 interface CompleteRead {

@@ -10,8 +10,7 @@ import type {
   SeenRecords,
 } from '../../domain/ports/intake.ts';
 import { type IncomingRecord, recordKey } from '../../domain/record.ts';
-import { column, perDatabase, statement } from '../store/statement.ts';
-import type { Reads } from '../store/tx.ts';
+import { column, perDatabase, type Reads, statement } from '../store/tx.ts';
 import { countPresentRecords, streamNamed } from './streams.ts';
 
 /**

@@ -8,10 +8,8 @@ import {
   type LookupTable,
   lookupRow,
 } from '../../domain/lookup.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson, parseJsonOrNull, type Reads, type Tx } from '../store/tx.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { column, parseJson, parseJsonOrNull, type Reads, statement, type Tx } from '../store/tx.ts';
 
 /** This many records are read at once, because a stream may have more than fit into memory. */
 const FILLED_AT_ONCE = 500;

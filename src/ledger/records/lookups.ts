@@ -12,8 +12,7 @@ import {
   type LookupUse,
   stampOf,
 } from '../../domain/lookup.ts';
-import { column, perDatabase, statement } from '../store/statement.ts';
-import { parseJsonOrNull, type Reads, type Tx } from '../store/tx.ts';
+import { column, parseJsonOrNull, perDatabase, type Reads, statement, type Tx } from '../store/tx.ts';
 import {
   type Changed,
   fillEntries,

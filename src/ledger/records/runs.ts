@@ -14,16 +14,13 @@ import type {
   StartedRun,
   StreamProgress,
 } from '../../domain/ports/intake.ts';
-import { vacantKey } from '../../domain/record.ts';
-import type { StreamIdentity } from '../../domain/stream-identity.ts';
+import { type StreamIdentity, vacantKey } from '../../domain/record.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { resetCreateCounts } from '../contact/contact.ts';
 import { noteFirstRead } from '../items/parts.ts';
 import { noteReadAfterRestore } from '../items/restored.ts';
 import { endGoneDeliveries } from '../items/revisions.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
-import { parseJson, parseJsonOrNull } from '../store/tx.ts';
+import { column, parseJson, parseJsonOrNull, type Reads, statement, type Tx } from '../store/tx.ts';
 import { MAKES_ITEM, markMissing } from './end-stream.ts';
 import { decideReleasedItems, holdCreates, settleHeldCreates } from './guarded-items.ts';
 import { acceptedOlderExport, checkRead } from './guarded-reads.ts';

@@ -1,17 +1,14 @@
 // Stages the items of mapped records. A batch of records is decided at once (`batch.ts`), and stored with few statements.
 
-import type { Issue } from '../../domain/issue.ts';
-import { type Place } from '../../domain/place.ts';
+import type { Issue, Place } from '../../domain/issue.ts';
 import type { MappedRecord, StageSummary } from '../../domain/ports/intake.ts';
 import { addCreates, type CreateCounts, countCreates } from '../contact/contact.ts';
 import { desireItems } from '../items/desire.ts';
-import { noteKeptKeys } from '../items/events.ts';
+import { noteKeptKeys } from '../items/item-writes.ts';
 import { reconcileAll } from '../items/reconcile.ts';
 import { disownItems } from '../items/revisions.ts';
 import { insertMany } from '../store/many.ts';
-import { statement } from '../store/statement.ts';
-import type { Tx } from '../store/tx.ts';
-import { parseJson } from '../store/tx.ts';
+import { parseJson, statement, type Tx } from '../store/tx.ts';
 import { type Decision, openBatch, type RecordToStage, type StagedState } from './batch.ts';
 import { currentUses, storeUses } from './lookups.ts';
 import { countRows, createCounts } from './streams.ts';

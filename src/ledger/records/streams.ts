@@ -1,13 +1,10 @@
 // The streams of sources, what runs have counted of them, and their records that wait for the mapping.
 
-import type { Issue } from '../../domain/issue.ts';
-import type { Place } from '../../domain/place.ts';
+import type { Issue, Place } from '../../domain/issue.ts';
 import type { PendingRecord, StoredRecord } from '../../domain/ports/intake.ts';
-import type { StreamIdentity } from '../../domain/stream-identity.ts';
+import type { StreamIdentity } from '../../domain/record.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { column, statement } from '../store/statement.ts';
-import type { Reads, Tx } from '../store/tx.ts';
-import { parseJson, parseJsonOrNull } from '../store/tx.ts';
+import { column, parseJson, parseJsonOrNull, type Reads, statement, type Tx } from '../store/tx.ts';
 
 export interface StreamRow {
   id: number;

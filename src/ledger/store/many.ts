@@ -1,7 +1,6 @@
 // Statements that store many rows of bound values.
 
-import { statement } from './statement.ts';
-import type { Transaction } from './tx.ts';
+import { statement, type Transaction } from './tx.ts';
 
 type Value = string | number | null;
 

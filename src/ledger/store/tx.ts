@@ -1,9 +1,9 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import type { WrittenForms } from '../../domain/delivery/wire-form.ts';
 import type { PassportRules } from '../../domain/passport.ts';
-import type { Encode, EncodeImport } from '../../domain/ports/claim.ts';
-import type { ContactRules } from '../../domain/ports/first-contact.ts';
+import type { Encode, EncodeImport } from '../../domain/ports/deliveries.ts';
 import type { MissingGuard } from '../../domain/ports/intake.ts';
+import type { ContactRules } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
 
@@ -54,4 +54,58 @@ export function parseJson<T>(text: string): T {
 
 export function parseJsonOrNull<T>(text: string | null): T | null {
   return text === null ? null : (JSON.parse(text) as T);
+}
+
+// A rule for the statements of the ledger: a statement that runs for every record and reads more than one table takes
+// its parameters as `+?`. If another value of a bare `?` could change the plan, SQLite prepares the statement again for
+// each value. This takes ten times as long as the statement itself.
+
+interface Of {
+  readonly db: Database;
+}
+
+type Prepared<P extends unknown[] | {}, R> = P extends unknown[] ? Statement<P, R> : Statement<[P], R>;
+
+const KEPT = Symbol('kept');
+
+/**
+ * A value that is made at its first use and kept beside the database that it belongs to. It ends with the database, so
+ * no module has a state.
+ */
+export function perDatabase<T extends object, From extends Of = Of>(make: (of: From) => T): (of: From) => T {
+  return (of) => {
+    const db: Database & { [KEPT]?: Map<unknown, unknown> } = of.db;
+    db[KEPT] ??= new Map();
+    const known = db[KEPT].get(make);
+    if (known !== undefined) return known as T;
+    const made = make(of);
+    db[KEPT].set(make, made);
+    return made;
+  };
+}
+
+// A statement is one text for two databases: PostgreSQL has its words too, or is given them (`postgres.ts`). Name the order of
+// rows wherever it matters: neither database promises one.
+
+/**
+ * A statement that SQLite compiles at its first use, and that is kept for each database. The ledger has several hundred
+ * statements, and a command uses a few of them: compiling all would take most of the time to open a ledger.
+ */
+export function statement<P extends unknown[] | {} = unknown[], R = unknown>(text: string): (of: Of) => Prepared<P, R> {
+  return perDatabase(({ db }) => db.prepare<P, R>(text) as Prepared<P, R>);
+}
+
+/** A statement whose rows are the values of their first column. */
+export function column<P extends unknown[] | {} = unknown[], R = unknown>(text: string): (of: Of) => Prepared<P, R> {
+  return perDatabase(({ db }) => db.prepare<P, R>(text).pluck() as Prepared<P, R>);
+}
+
+const sequenceOf = column<[string], number>('SELECT seq FROM sqlite_sequence WHERE name = ?');
+
+/**
+ * Returns an id that no row of this AUTOINCREMENT table has ever had. The caller inserts rows with this id and the
+ * following ones in the same transaction, which raises the table's sequence.
+ */
+export function nextId(tx: Transaction, table: 'items' | 'records' | 'requests'): number {
+  return (sequenceOf(tx).get(table) ?? 0) + 1;
 }

@@ -5,8 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { usedBytes } from './database.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { readMeta, writeMeta } from './meta.ts';
-import { column, statement } from './statement.ts';
-import type { Tx } from './tx.ts';
+import { column, statement, type Tx } from './tx.ts';
 
 /**
  * How much history is kept besides the earlier revisions of items. The size of the ledger stays bounded over the years

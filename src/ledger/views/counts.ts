@@ -16,7 +16,7 @@ import type {
 } from '../../domain/ports/ledger/ledger-views.ts';
 import { isOpen, isStuck } from '../items/item-row.ts';
 import { IS_MISSING, needsNothing } from '../items/missing.ts';
-import { column, statement } from '../store/statement.ts';
+import { column, statement } from '../store/tx.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
 import { type Db, inOneMoment, type Listed, listed, ofSources, type ViewReads, withdrawing } from './view-reads.ts';
 

@@ -1,10 +1,9 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
-import type { Issue } from '../../domain/issue.ts';
+import type { Issue, Place } from '../../domain/issue.ts';
 import { ITEM_KINDS, type ItemKind, type RefRole, type SubjectKind } from '../../domain/item.ts';
 import { type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
-import type { Place } from '../../domain/place.ts';
 import type {
   ItemFilter,
   ItemState,
@@ -20,8 +19,7 @@ import { otherForms } from '../items/content.ts';
 import { isOpen } from '../items/item-row.ts';
 import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
 import { IS_HELD } from '../records/guarded-reads.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson, parseJsonOrNull } from '../store/tx.ts';
+import { column, parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
 import { type Db, type ViewReads, withdrawing } from './view-reads.ts';
 

@@ -3,8 +3,7 @@ import { type PassportDesire, type PassportStatus, wantedByPolicy } from '../../
 import type { PassportState, PassportView } from '../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOfAll, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
-import { statement } from '../store/statement.ts';
-import { parseJsonOrNull } from '../store/tx.ts';
+import { parseJsonOrNull, statement } from '../store/tx.ts';
 
 import type { ViewReads } from './view-reads.ts';
 

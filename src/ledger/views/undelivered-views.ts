@@ -1,9 +1,10 @@
 // The deliveries that have not ended: those that need a person, and what the others wait for.
 
+import type { UnprovenWrites } from '../../domain/attention-words.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
-import type { AdoptedChanges, Suspended } from '../../domain/ports/first-contact.ts';
+import type { AdoptedChanges, Suspended } from '../../domain/ports/ledger/contact-ledger.ts';
 import type {
   Deferred,
   ItemSummary,
@@ -12,11 +13,10 @@ import type {
   StuckDelivery,
   WaitingGroup,
 } from '../../domain/ports/ledger/ledger-views.ts';
-import type { UnprovenWrites } from '../../domain/unproven-words.ts';
 import { isStuck, reasonHas } from '../items/item-row.ts';
 import { itemState } from '../items/missing.ts';
 import { NEEDS_PERSON as IS_IN_GROUP, SHAPE } from '../items/stuck-groups.ts';
-import { column, statement } from '../store/statement.ts';
+import { column, statement } from '../store/tx.ts';
 import { type Db, type Listed, listed, ofSources } from './view-reads.ts';
 
 // Each count is one of a partial index.

@@ -1,25 +1,46 @@
-import type { Place } from '../../domain/place.ts';
-import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
-import type { StreamIdentity } from '../../domain/stream-identity.ts';
-import { readApiWait } from '../deliveries/api-notes.ts';
+import { adviceOnItem, isGuardedChange } from '../../domain/advice.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Place } from '../../domain/issue.ts';
+import type { SubjectKind } from '../../domain/item.ts';
+import { undecidedCounts } from '../../domain/missing-items.ts';
+import type {
+  Attention,
+  ItemView,
+  LedgerStanding,
+  LedgerViews,
+  SourceRuns,
+  StandingAsked,
+  WaitingGroup,
+} from '../../domain/ports/ledger/ledger-views.ts';
+import type { StreamIdentity } from '../../domain/record.ts';
+import { unmappedCure } from '../../domain/unmapped-fields.ts';
 import { readImportProofs } from '../deliveries/imports.ts';
+import { paddedKeys } from '../items/content.ts';
+import { ignoredMissing, missingOutcomes } from '../items/missing.ts';
 import { HAS_UNMAPPED } from '../records/streams.ts';
 import { sqliteVersion, versionOf } from '../store/database.ts';
-import { readDaemonNote } from '../store/meta.ts';
-import { column, statement } from '../store/statement.ts';
-import { parseJson, parseJsonOrNull } from '../store/tx.ts';
-import { advisedItem } from './advice-views.ts';
-import { type ItemTotals, itemCounts } from './counts.ts';
-import { itemsInOtherForm, listItems, rowsNaming } from './item-views.ts';
+import { readApiWait, readDaemonNote } from '../store/meta.ts';
+import { column, parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
+import { type ItemTotals, itemCounts, passportCounts } from './counts.ts';
+import { itemOf, itemsInOtherForm, listItems, rowsNaming, type StoredItem } from './item-views.ts';
 import { passportBlockers, passportOf, passportsOf } from './passport-views.ts';
-import { guardedReads, quarantined, quarantinedCount } from './record-views.ts';
-import { lastRuns, runsOf } from './run-views.ts';
-import { attention, sourceRuns, standing } from './standing.ts';
 import {
+  completeAt,
+  duplicates,
+  guardedReads,
+  lastRuns,
+  quarantined,
+  quarantinedCount,
+  runsOf,
+} from './source-views.ts';
+import {
+  accessRefusal,
   adoptedChanges,
+  awaitingReadBack,
   deferredDeliveries,
   deliveryOf,
   openDeliveries,
+  refusedWork,
   stuckCauses,
   stuckDeliveries,
   suspendedKinds,
@@ -145,4 +166,88 @@ function search(
       path.push({ key: component, next: 0 });
     }
   }
+}
+
+// How the ledger stands, and what needs a person.
+
+/** @param totals how many items the ledger has, if that is known already */
+function standing(reads: ViewReads, { sources, watched }: StandingAsked, totals?: () => ItemTotals): LedgerStanding {
+  // An empty list of sources would select all sources.
+  const missing = watched.length === 0 ? [] : missingOutcomes(reads, watched);
+  const others = sources.filter((id) => !watched.includes(id));
+  return {
+    items: itemCounts(reads, [], totals),
+    passports: passportCounts(reads, sources),
+    quarantined: quarantinedCount(reads, sources),
+    guarded: guardedReads(reads, sources),
+    failedRuns: sourceRuns(reads, sources).flatMap(({ failed }) => failed ?? []),
+    missing: undecidedCounts(missing),
+    missingOutcomes: [...missing, ...ignoredMissing(reads, others)],
+    suspended: suspendedKinds(reads, sources),
+    refused: refusedWork(reads, sources),
+    otherForms: itemsInOtherForm(reads),
+    paddedKeys: paddedKeys(reads, sources),
+  };
+}
+
+/** The runs of these sources. A run that has not ended does not count as failed. */
+function sourceRuns(reads: ViewReads, sources: readonly string[]): SourceRuns[] {
+  return sources.map((source) => {
+    const runs = lastRuns(reads, { source, limit: 2 });
+    const ended = runs.find(({ endedAt }) => endedAt !== null);
+    const failed = ended?.result === 'failed' ? { source, error: ended.error ?? 'No reason was kept.' } : null;
+    return { source, lastRun: runs[0] ?? null, completeAt: completeAt(reads, source), failed };
+  });
+}
+
+const GROUPS_MAX = 200;
+const STUCK_MAX = 5;
+const DUPLICATES_MAX = 3;
+
+function attention(reads: ViewReads, sources: readonly string[]): Attention {
+  const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
+  return {
+    waitingFor: waitingFor(reads, GROUPS_MAX, sources).filter(({ state }) => !onTheWay(state)),
+    stuck: stuckCauses(reads, STUCK_MAX, sources),
+    awaitingReadBack: awaitingReadBack(reads, sources),
+    duplicates: duplicates(reads, DUPLICATES_MAX, sources),
+    adopted: adoptedChanges(reads, sources),
+    parts: unansweredParts(reads, sources),
+    unproven: unprovenWrites(reads, sources),
+  };
+}
+
+// What is said about the items of the ledger.
+
+/** An item by its key or natural key, with what is said about it. */
+export function advisedItem(reads: ViewReads, kind: SubjectKind, key: string): ItemView | null {
+  const item = itemOf(reads, kind, key);
+  if (item === null) return null;
+  const heldBy = heldReason(reads, item);
+  const reason = item.reason ?? heldBy;
+  const advice = adviceOnItem(
+    { ...item, reason },
+    {
+      isPublic: item.kind === 'product' && item.missing && isPublic(reads, item),
+      isGuarded: isGuardedChange({ ...item, reason }, (source) => guardedReads(reads, [source])),
+      unmapped: unmappedOf(reads, item),
+    },
+  );
+  return { ...item, heldBy, advice };
+}
+
+function isPublic(reads: ViewReads, { key }: StoredItem): boolean {
+  return passportOf(reads, key)?.acknowledged === 'published';
+}
+
+/** Why a due item without a reason is not sent: its kind has no list, or the API refuses other items. */
+function heldReason(reads: ViewReads, { kind, key, state, reason, remoteId, source }: StoredItem): Reason | null {
+  if (state !== 'due' || reason !== null) return null;
+  const suspended = remoteId === null && source !== null ? suspendedKinds(reads, [source]) : [];
+  return suspended.find((one) => one.kind === kind)?.reason ?? accessRefusal(reads, { kind, key });
+}
+
+function unmappedOf(reads: ViewReads, { kind, key, state, reason }: StoredItem): string | null {
+  if (kind !== 'passport' || state !== 'blocked' || reason === null) return null;
+  return unmappedCure(reason, itemOf(reads, 'product', key)?.record ?? null, reads.passportRules.mappedFields);
 }

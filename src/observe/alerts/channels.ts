@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { Transporter } from 'nodemailer';
-import type { ChannelSettings, Notice } from '../../domain/alert-settings.ts';
+import type { ChannelSettings, Notice } from '../../domain/ports/alerts.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import { withAnySignal } from '../../lib/with-any-signal.ts';
 

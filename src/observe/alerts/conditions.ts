@@ -1,16 +1,14 @@
 // Finds the conditions that are true now, with texts about what happened and what to do. Pure: the daemon collects the
 // facts.
 
-import { adviceOnFailedRun } from '../../domain/advice.ts';
-import type { AlertRules } from '../../domain/alert-settings.ts';
-import { guardAdvice } from '../../domain/guard-advice.ts';
-import type { AlertCondition } from '../../domain/ports/alerts.ts';
-import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
+import { adviceOnFailedRun, guardAdvice } from '../../domain/advice.ts';
+import type { AlertCondition, AlertRules } from '../../domain/ports/alerts.ts';
+import type { GuardedRead } from '../../domain/ports/intake.ts';
 import type { FailedRun } from '../../domain/ports/ledger/ledger-views.ts';
 import { ALERTS } from '../../domain/words/alerts.ts';
 import type { Words } from '../../domain/words/word.ts';
-import { formatPeriod } from '../../lib/text/period.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/safe-text.ts';
+import { formatPeriod } from '../../lib/text/time.ts';
 
 /** The state of the daemon on which alerts depend. Times are in milliseconds since the epoch. */
 export interface AlertFacts {

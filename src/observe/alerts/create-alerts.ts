@@ -1,6 +1,5 @@
-import type { AlertRules, Notice } from '../../domain/alert-settings.ts';
 import { fault } from '../../domain/faults.ts';
-import type { AlertNote, Alerts, ChannelTest } from '../../domain/ports/alerts.ts';
+import type { AlertNote, AlertRules, Alerts, ChannelTest, Notice } from '../../domain/ports/alerts.ts';
 import { ALERTS } from '../../domain/words/alerts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logging/logging.ts';

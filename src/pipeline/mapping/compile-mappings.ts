@@ -4,6 +4,7 @@ import type { FindEntry } from '../../domain/lookup.ts';
 import {
   type Blocked,
   type BlockedProducts,
+  type LookupConfig,
   type MappableRecord,
   type MappedItem,
   type Mapper,
@@ -12,10 +13,11 @@ import {
   materialsOf,
   productsOf,
 } from '../../domain/mapping.ts';
-import { NATURAL_KEYS } from '../../domain/profile.ts';
-import type { IdentifyingMapping } from '../../domain/stream-identity.ts';
+import { NATURAL_KEYS, type Profile } from '../../domain/profile.ts';
+import type { IdentifyingMapping } from '../../domain/record.ts';
 import { messageOf } from '../../lib/errors.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { sha256Hex } from '../../lib/hash.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { applyExpressions, evaluateWhen } from './expressions/apply-expressions.ts';
 import {
@@ -27,18 +29,14 @@ import {
 } from './expressions/compile-expressions.ts';
 import { createEnvironment, withEntryVariables } from './expressions/environment.ts';
 import { readKey, rowScope } from './expressions/expression.ts';
+import { COUNTRY_NAMES_VERSION } from './functions/country.ts';
 import { isUnitCode, unitTable } from './functions/unit.ts';
-import { loadLookups } from './lookups/load-lookups.ts';
-import { createLookupTables, type LookupTables } from './lookups/lookups.ts';
+import { createLookupTables, type FindValueByHand, type LookupTables, loadLookups } from './lookups.ts';
 import { ANY_PRODUCT, allBlocked, type Made, madeItems, madeNothing } from './made.ts';
-import type { ItemChecks } from './make-item.ts';
+import { type AllowedFields, compileRules, type ItemChecks } from './make-item.ts';
 import type { MappingProblem } from './mapping-error.ts';
 import { createMeter, type Meter } from './meter.ts';
-import { applyModule, createMappingTools } from './modules/apply-module.ts';
-import { loadModule, readModuleSource } from './modules/load-module.ts';
-import type { SourceMappings } from './source-mappings.ts';
-import { functionsOf, revisionOf } from './source-mappings.ts';
-import { compileRules } from './value-rules.ts';
+import { applyModule, createMappingTools, loadModule, readModuleSource } from './modules.ts';
 import { isTooDeep } from './values.ts';
 
 type Apply = (record: MappableRecord) => Made;
@@ -283,4 +281,80 @@ function identifyingMapping(
       return wanted.ok && !wanted.value ? null : readKey(key, scope);
     },
   };
+}
+
+/** The mappings of one source, with the tables, units and fields that they use. */
+export interface SourceMappings {
+  /** The id of the source. */
+  source: string;
+  /** The mappings in the order of the config. An item names its mapping by the position in this list. */
+  definitions: readonly MappingDefinition[];
+  /** An absolute path; lookup files are relative to it. */
+  baseDir: string;
+  /** The source's lookup tables by name. */
+  lookups?: Readonly<Record<string, LookupConfig>>;
+  /** The columns that the lookup tables of all sources take from the streams of this source, by stream. */
+  lookedUp?: ReadonlyMap<string, readonly string[]>;
+  /** The values that people have given, which replace the values of the tables. They may change between two rows. */
+  byHand?: FindValueByHand;
+  /** The names of units that only this source uses, with their codes. */
+  units?: Readonly<Record<string, string>>;
+  /** The fields that the profile allows; undefined to allow any. */
+  fields?: AllowedFields;
+  /** The fields by which the API identifies items; by default those of the default profile. */
+  naturalKeys?: Profile['naturalKeys'];
+}
+
+/**
+ * The version of this program's code for mappings: functions, conversions and validation. Raise it with each change of
+ * their results, so that stored records are mapped again after an upgrade.
+ */
+const HELPERS_VERSION = 6;
+
+/**
+ * A hash over all that the mapping of a record depends on besides the record and the entries that it looks up. Paths do
+ * not count: a mapping that is moved within the config, or a config in another folder, makes the same items.
+ *
+ * @param modules the hashes of the modules' sources
+ */
+function revisionOf({ definitions, lookups, units, fields, naturalKeys }: SourceMappings, modules: JsonObject): string {
+  const declared = definitions.map(({ stream, to, each, key, when, refs, fields: given, rules, onIssue, module }) => ({
+    stream,
+    to: to ?? null,
+    each: each?.trim() ?? null,
+    key: key?.trim() ?? null,
+    when: when?.trim() ?? null,
+    refs: trimmed(refs),
+    fields: trimmed(given),
+    rules: plain(rules ?? {}),
+    onIssue: onIssue ?? null,
+    module: module !== undefined,
+  }));
+  const usesModules = Object.keys(modules).length > 0;
+  return sha256Hex(
+    canonicalJson({
+      version: HELPERS_VERSION,
+      countryNames: COUNTRY_NAMES_VERSION,
+      mappings: declared,
+      modules,
+      lookups: plain(lookups ?? {}),
+      units: plain(units ?? {}),
+      naturalKeys: plain(naturalKeys ?? {}),
+      // The config has checked the fields of expressions already.
+      fields: usesModules ? plain(fields ?? {}) : null,
+    }),
+  );
+}
+
+/** Stands for all on which the result of an expression depends besides its text and the row. */
+function functionsOf({ units }: Pick<SourceMappings, 'units'>): string {
+  return sha256Hex(canonicalJson([HELPERS_VERSION, COUNTRY_NAMES_VERSION, plain(units ?? {})]));
+}
+
+function trimmed(expressions: Record<string, string | undefined> = {}): JsonObject {
+  return Object.fromEntries(Object.entries(expressions).map(([name, text]) => [name, text?.trim() ?? null]));
+}
+
+function plain(value: object): JsonValue {
+  return JSON.parse(JSON.stringify(value)) as JsonValue;
 }

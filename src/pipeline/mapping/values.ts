@@ -1,8 +1,8 @@
-import { identifyingText } from '../../domain/identifying-text.ts';
+import { identifyingText } from '../../domain/natural-key.ts';
 import type { CheckedFunction } from '../../domain/words/issues.ts';
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { findOddCharacter, visibleText } from '../../lib/text/odd-character.ts';
+import { findOddCharacter, visibleText } from '../../lib/text/safe-text.ts';
 import { MappingError } from './mapping-error.ts';
 
 const DEPTH_MAX = 32;

@@ -1,8 +1,7 @@
 import type { IQueueBackend } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
 import { rangeOf, stateNamed } from './job-queries.ts';
-import type { JobStore } from './job-store.ts';
-import { JOB_STATES, missingJob, type StoredJob, type StoredState, wrongState } from './stored-job.ts';
+import { JOB_STATES, type JobStore, missingJob, type StoredJob, type StoredState, wrongState } from './job-store.ts';
 
 /** How many rows of a job's log are kept if the job's options name no number. */
 const LOG_ROWS_KEPT = 1_000;

@@ -1,6 +1,5 @@
 import type { IQueueBackend, JobJson, JobType } from 'bullmq';
-import type { JobStore } from './job-store.ts';
-import { JOB_STATES, type StoredJob, type StoredState } from './stored-job.ts';
+import { JOB_STATES, type JobStore, type StoredJob, type StoredState } from './job-store.ts';
 
 /** The part of BullMQ's interface that reads jobs. */
 export function createJobQueries(jobs: JobStore) {

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { READ_WITHOUT_WAITING } from '../../lib/files/bounded-file.ts';
+import { READ_WITHOUT_WAITING } from '../../lib/files.ts';
 import { createFileDecoder } from '../text-decoder.ts';
 import { assertContent, type ContentKind } from './recognise.ts';
 import { assertSame, assertWithin, changedFault, type SourceFile, statOf, unreadableFault } from './source-file.ts';

@@ -1,6 +1,5 @@
 import type { SaxesParser, SaxesTagPlain } from 'saxes';
-import type { Issue } from '../../domain/issue.ts';
-import type { Place } from '../../domain/place.ts';
+import type { Issue, Place } from '../../domain/issue.ts';
 import type { IssueCode } from '../../domain/words/issues.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../faults.ts';

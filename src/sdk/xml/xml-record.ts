@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Issue } from '../../domain/issue.ts';
-import type { Place } from '../../domain/place.ts';
+import type { Issue, Place } from '../../domain/issue.ts';
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../../lib/json.ts';
 import { Encoding } from '../text-decoder.ts';
 import { damagedFields, damageIssue } from '../text-values.ts';

@@ -1,7 +1,7 @@
 import iconv from 'iconv-lite';
 import { cellText } from '../../daemon/uploads/plan-corrections.ts';
 import { type JsonObject, memberOf } from '../../lib/json.ts';
-import { defuseFormula } from '../../lib/text/formula-safety.ts';
+import { defuseFormula } from '../../lib/text/safe-text.ts';
 
 /** The form in which a CSV file is written. */
 export interface CsvDialect {

@@ -1,5 +1,5 @@
 import type { Runtime } from '../../daemon/runtime.ts';
-import { accessWord } from '../../domain/delivery/scope.ts';
+import { accessWord } from '../../domain/delivery/operation.ts';
 
 /** What keeps everything from being sent at present, for the pages that promise that something will be sent; null if nothing does. */
 export function sendingHold({ api }: Runtime): string | null {

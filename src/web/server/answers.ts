@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { WEB_ROLES } from '../../domain/web-role.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { plainJson } from '../../lib/text/odd-character.ts';
+import { plainJson } from '../../lib/text/safe-text.ts';
 import { sessionCookie } from '../access.ts';
 import { type Html, html } from '../html.ts';
 import { layout, MENU, type MenuEntry } from '../layout.ts';

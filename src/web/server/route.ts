@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { WebContext } from '../../daemon/daemon-servers.ts';
 import { operationContext } from '../../daemon/operation-context.ts';
-import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
+import type { PeopleLedger } from '../../domain/ports/ledger/care-ledger.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import type { WebRole } from '../../domain/web-role.ts';
 import type { AnyOperation, Operation } from '../../operations/operation.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Reason, ReasonCode } from '../../../src/domain/delivery/reason.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import type { Why } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ChannelSettings, Notice } from '../../../src/domain/alert-settings.ts';
+import type { ChannelSettings, Notice } from '../../../src/domain/ports/alerts.ts';
 import { createChannels } from '../../../src/observe/alerts/channels.ts';
 
 const NOTICE: Notice = {

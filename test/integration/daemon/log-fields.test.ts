@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { addLogFields, withLogFields } from '../../../src/lib/logging/log-context.ts';
-import { createLogger, type Logger } from '../../../src/lib/logging/logging.ts';
+import { addLogFields, createLogger, type Logger, withLogFields } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';

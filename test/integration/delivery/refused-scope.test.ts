@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { sync } from '../../../src/daemon/sync.ts';
-import type { Scope } from '../../../src/domain/delivery/scope.ts';
+import type { Scope } from '../../../src/domain/delivery/operation.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { exitCodeOf } from '../../../src/observe/causes.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';

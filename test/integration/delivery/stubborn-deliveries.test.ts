@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
-import type { DeliveryName } from '../../../src/domain/ports/claim.ts';
+import type { DeliveryName } from '../../../src/domain/ports/deliveries.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { deliverAll, together } from '../../support/ledger/deliveries.ts';
 import { items, product, text } from '../../support/ledger/items.ts';

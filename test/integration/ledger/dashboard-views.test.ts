@@ -8,7 +8,7 @@ import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/l
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
-import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
+import { createBitmap } from '../../../src/lib/collections.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { textOf } from '../../support/connectors/connector-reader.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';

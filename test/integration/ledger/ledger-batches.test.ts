@@ -4,8 +4,7 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
-import type { ClaimedRequest } from '../../../src/domain/ports/claim.ts';
-import type { Decision, Settled } from '../../../src/domain/ports/decision.ts';
+import type { ClaimedRequest, Decision, Settled } from '../../../src/domain/ports/deliveries.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { covers } from '../../support/docs/reliability.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ContactEntry } from '../../../src/domain/ports/first-contact.ts';
+import type { ContactEntry } from '../../../src/domain/ports/ledger/contact-ledger.ts';
 import { claimOne, deliverAll, settleOne } from '../../support/ledger/deliveries.ts';
 import { items, material, product, text } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';

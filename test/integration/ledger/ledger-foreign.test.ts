@@ -17,7 +17,7 @@ import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import { readSqliteFile } from '../../../src/ledger/file/is-ledger.ts';
-import { openLedgerReads } from '../../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../../src/ledger/reads.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { FORMS, NO_PASSPORTS, openLedger, TARGET } from '../../support/ledger/ledger.ts';
 

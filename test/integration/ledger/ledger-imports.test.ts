@@ -1,13 +1,11 @@
 import Database from 'better-sqlite3';
 import { beforeEach, expect, it } from 'vitest';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
-import type { ClaimedRequest } from '../../../src/domain/ports/claim.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { ClaimedRequest, Decision } from '../../../src/domain/ports/deliveries.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
-import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';
-import type { JsonValue } from '../../../src/lib/json.ts';
+import { canonicalJson, type JsonValue } from '../../../src/lib/json.ts';
 import { claimOne, deliverAll, delivered, settleOne, together } from '../../support/ledger/deliveries.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';

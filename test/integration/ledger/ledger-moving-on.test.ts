@@ -1,8 +1,7 @@
 // The deliveries of an item whose desired payload changes while an earlier one is acknowledged or may be at the API.
 
 import { describe, expect, it } from 'vitest';
-import type { ClaimedRequest } from '../../../src/domain/ports/claim.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { ClaimedRequest, Decision } from '../../../src/domain/ports/deliveries.ts';
 import type { ListableKind } from '../../../src/domain/ports/target.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';

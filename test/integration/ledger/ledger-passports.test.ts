@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';

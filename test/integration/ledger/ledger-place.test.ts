@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { assertLocalDisk } from '../../../src/ledger/file/file.ts';
-import { openLedgerReads } from '../../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../../src/ledger/reads.ts';
 import { assertFixedSqlite } from '../../../src/ledger/store/database.ts';
 import { FORMS, NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
 

@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import { hasTrait, type Reason } from '../../../src/domain/delivery/reason.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';

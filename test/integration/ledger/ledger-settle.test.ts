@@ -4,7 +4,7 @@ import { decideImport } from '../../../src/delivery/outcome/decide-import.ts';
 import { type ManualResolution, manualDecision } from '../../../src/delivery/outcome/manual-decision.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';

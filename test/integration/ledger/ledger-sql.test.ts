@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MapResult } from '../../../src/domain/mapping.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import { claimDue, deliverAll, settleOne } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';

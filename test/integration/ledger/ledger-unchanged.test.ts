@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
-import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
+import { createBitmap } from '../../../src/lib/collections.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { items, material, product, text } from '../../support/ledger/items.ts';

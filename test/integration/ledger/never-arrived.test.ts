@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { Reason, ReasonCode } from '../../../src/domain/delivery/reason.ts';
 import type { ItemKind } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { claimOne, delivered, NEVER_ANSWERED, settleOne } from '../../support/ledger/deliveries.ts';

@@ -11,7 +11,7 @@ import { describePostgres, startPostgres } from '../../support/servers/postgres-
 
 /** The statements that are constants of the ledger's files. */
 const constants = vi.hoisted(() => new Set<string>());
-vi.mock(import('../../../src/ledger/store/statement.ts'), async (load) => {
+vi.mock(import('../../../src/ledger/store/tx.ts'), async (load) => {
   const { statement, column, ...others } = await load();
   const listed =
     <Make extends typeof statement>(make: Make) =>

@@ -8,7 +8,7 @@ import { listStatements } from '../support/all-statements.ts';
 
 /** The statements that are constants of the ledger's files, also those that nothing has used yet. */
 const constants = vi.hoisted(() => new Set<string>());
-vi.mock(import('../../../src/ledger/store/statement.ts'), async (load) => {
+vi.mock(import('../../../src/ledger/store/tx.ts'), async (load) => {
   const { statement, column, ...others } = await load();
   const listed =
     <Make extends typeof statement>(make: Make) =>

@@ -1,7 +1,7 @@
 // Asks the reading thread of a ledger for a run, and prints the answer. The arguments are the file and the id of the
 // ledger.
 
-import { wireFormsOf } from '../../../src/api/wire-forms.ts';
+import { wireFormsOf } from '../../../src/api/encode.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { createLedgerReader } from '../../../src/ledger/reader/ledger-reader.ts';

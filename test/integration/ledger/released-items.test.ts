@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Item } from '../../../src/domain/item.ts';
 import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
-import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
+import { createBitmap } from '../../../src/lib/collections.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { items, material, product, text } from '../../support/ledger/items.ts';
 import { NO_PARTS, useLedger } from '../../support/ledger/ledger.ts';

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { claimOne, delivered, settleOne } from '../../support/ledger/deliveries.ts';

@@ -3,12 +3,11 @@
 import { expect, it } from 'vitest';
 import { type LookupTable, stampOf } from '../../../src/domain/lookup.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import { FIRST_RECORDS } from '../../../src/domain/ports/intake.ts';
-import type { IncomingRecord } from '../../../src/domain/record.ts';
-import type { StreamIdentity } from '../../../src/domain/stream-identity.ts';
+import type { IncomingRecord, StreamIdentity } from '../../../src/domain/record.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
-import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
+import { createBitmap } from '../../../src/lib/collections.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { alone, deliverAll } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { fault } from '../../../src/domain/faults.ts';
 import type { Mapper, MapResult } from '../../../src/domain/mapping.ts';
 import type { Page } from '../../../src/domain/ports/source.ts';
-import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
+import { createBitmap } from '../../../src/lib/collections.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
 import { row } from '../../support/ledger/records.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';

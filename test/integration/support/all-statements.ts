@@ -29,7 +29,7 @@ export interface AllStatements {
  * Opens a ledger, asks the dashboard everything, and lists each statement that is prepared meanwhile.
  *
  * @param constants the statements that are constants of the ledger's files: the caller replaces the module
- *   `store/statement.ts`, because a mock belongs to its test file
+ *   `store/tx.ts`, because a mock belongs to its test file
  */
 export async function listStatements(constants: ReadonlySet<string>): Promise<AllStatements> {
   const statements = new Set<string>();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hasTrait, NO_REASON } from '../../../src/domain/delivery/reason.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
-import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/replay.ts';
+import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/ledger/replay-ledger.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
-import type { ReplayState } from '../../../src/domain/ports/replay.ts';
+import type { ReplayState } from '../../../src/domain/ports/ledger/replay-ledger.ts';
 import type { Death } from '../world/fence.ts';
 import type { JobFault } from '../world/lossy-queues.ts';
 import type { ApiFault } from '../world/model-api.ts';

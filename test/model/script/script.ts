@@ -1,4 +1,4 @@
-import type { ReplayState } from '../../../src/domain/ports/replay.ts';
+import type { ReplayState } from '../../../src/domain/ports/ledger/replay-ledger.ts';
 import type { Profile } from '../../../src/domain/profile.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import type { CallPoint, Death } from '../world/fence.ts';

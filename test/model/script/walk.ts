@@ -1,8 +1,7 @@
 // Walks through the life of a request. A script is played once, and the calls of its process are recorded. Then the
 // script is played again for each of these calls, with a change of the desired state at that call.
 
-import { canonicalJson } from '../../../src/lib/canonical-json.ts';
-import type { JsonObject } from '../../../src/lib/json.ts';
+import { canonicalJson, type JsonObject } from '../../../src/lib/json.ts';
 import { type ItemState, showsPayload } from '../check/check.ts';
 import type { CallPoint } from '../world/fence.ts';
 import type { ModelApi } from '../world/model-api.ts';

@@ -1,6 +1,6 @@
 import { kindToBind, type ManualResolution, manualSettlement } from '../../../src/delivery/outcome/manual-decision.ts';
-import { mayBeSettled } from '../../../src/domain/delivery/manual-resolution.ts';
-import type { NamedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
+import { mayBeSettled } from '../../../src/domain/delivery/delivery.ts';
+import type { NamedDelivery } from '../../../src/domain/ports/deliveries.ts';
 import type { VirtualTime } from '../../support/time/virtual-time.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from '../check/check.ts';
 import type { Witness } from '../check/witness.ts';

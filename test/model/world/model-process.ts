@@ -1,6 +1,6 @@
 import { createApiClient } from '../../../src/api/api-client.ts';
+import { wireFormsOf } from '../../../src/api/encode.ts';
 import type { Transport } from '../../../src/api/transport.ts';
-import { wireFormsOf } from '../../../src/api/wire-forms.ts';
 import { createAuthorizationWatch } from '../../../src/daemon/authorization-watch.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
 import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
@@ -14,7 +14,7 @@ import type { Profile } from '../../../src/domain/profile.ts';
 import { openSqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
-import { createMapping } from '../../../src/pipeline/create-mapping.ts';
+import { createMapping } from '../../../src/pipeline/map-queue.ts';
 import { pull } from '../../../src/pipeline/pull.ts';
 import { type ReplayRequest, replay } from '../../../src/pipeline/replay.ts';
 import { GUARDS_NOTHING } from '../../support/ledger/ledger.ts';

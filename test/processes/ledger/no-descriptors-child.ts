@@ -4,7 +4,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
-import { openLedgerReads } from '../../../src/ledger/read-ledger.ts';
+import { openLedgerReads } from '../../../src/ledger/reads.ts';
 import { systemCodeOf } from '../../../src/lib/errors.ts';
 import { FORMS, NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
 

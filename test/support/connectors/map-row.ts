@@ -1,9 +1,8 @@
 import type { Issue } from '../../../src/domain/issue.ts';
 import type { MappedItem, Mapper, MappingDefinition, MapResult } from '../../../src/domain/mapping.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
-import { compileMappings } from '../../../src/pipeline/mapping/compile-mappings.ts';
+import { compileMappings, type SourceMappings } from '../../../src/pipeline/mapping/compile-mappings.ts';
 import type { MappingProblem } from '../../../src/pipeline/mapping/mapping-error.ts';
-import type { SourceMappings } from '../../../src/pipeline/mapping/source-mappings.ts';
 
 /** A mapping without its path and stream, which the helpers add. */
 export type Draft = Omit<MappingDefinition, 'path' | 'stream'> & { stream?: string };

@@ -3,10 +3,12 @@ import type {
   ClaimedDelivery,
   ClaimedRequest,
   ClaimName,
+  Decision,
   DeliveryName,
+  Settled,
+  Settlement,
   ToClaim,
-} from '../../../src/domain/ports/claim.ts';
-import type { Decision, Settled, Settlement } from '../../../src/domain/ports/decision.ts';
+} from '../../../src/domain/ports/deliveries.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { JsonValue } from '../../../src/lib/json.ts';
 

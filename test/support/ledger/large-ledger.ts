@@ -1,9 +1,8 @@
 // Writes a ledger like one after years of syncs. SQL statements write it, not runs, so it takes only some seconds.
 
 import Database from 'better-sqlite3';
-import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';
-import type { JsonObject } from '../../../src/lib/json.ts';
+import { canonicalJson, type JsonObject } from '../../../src/lib/json.ts';
 import { openLedger } from './ledger.ts';
 
 /** A time in the past: if a ledger has times in the future, the process that opens it moves them back row by row. */

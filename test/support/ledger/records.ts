@@ -2,7 +2,7 @@ import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { MissingGuard } from '../../../src/domain/ports/intake.ts';
 import { type IncomingRecord, serializeFields } from '../../../src/domain/record.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
-import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
+import { createBitmap } from '../../../src/lib/collections.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { text } from './items.ts';
 

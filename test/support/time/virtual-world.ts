@@ -10,7 +10,7 @@ import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
 import { createRequestGate } from '../../../src/delivery/rate/request-gate.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { Item } from '../../../src/domain/item.ts';
-import type { Encode } from '../../../src/domain/ports/claim.ts';
+import type { Encode } from '../../../src/domain/ports/deliveries.ts';
 import type { PlatformReader } from '../../../src/domain/ports/platform.ts';
 import type { SentWrite, Target } from '../../../src/domain/ports/target.ts';
 import { Profile } from '../../../src/domain/profile.ts';

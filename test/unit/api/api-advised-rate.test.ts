@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { advisedRate } from '../../../src/api/advised-rate.ts';
+import { advisedRate } from '../../../src/api/answers/retry-after.ts';
 
 it.each([
   ['the draft', { 'ratelimit-policy': '"default";q=100;w=10' }, 10],

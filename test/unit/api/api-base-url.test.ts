@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseBaseUrl } from '../../../src/api/base-url.ts';
+import { parseBaseUrl } from '../../../src/api/transport.ts';
 
 describe('parseBaseUrl', () => {
   it.each([

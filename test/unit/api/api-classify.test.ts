@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { errors } from 'undici';
 import { describe, expect, it } from 'vitest';
+import { createCleanText } from '../../../src/api/answers/answer-text.ts';
 import {
   answersList,
   createClassifier,
   type Expectation,
   NOTHING_EXPECTED,
 } from '../../../src/api/answers/classify.ts';
-import { createCleanText } from '../../../src/api/answers/clean-text.ts';
 import { createWordReader } from '../../../src/api/answers/import-words.ts';
 import { ASKED_WAIT_MAX_MS } from '../../../src/api/answers/retry-after.ts';
 import { sentIdentities } from '../../../src/api/answers/sent-identity.ts';

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCleanText } from '../../../src/api/answers/clean-text.ts';
+import { createCleanText, parseJson, valueAt } from '../../../src/api/answers/answer-text.ts';
 import { decodeError } from '../../../src/api/answers/decode.ts';
-import { parseJson, valueAt } from '../../../src/api/answers/json-text.ts';
-import { remoteIdIn } from '../../../src/api/answers/remote-id.ts';
+import { remoteIdIn } from '../../../src/api/answers/entry.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 
 const clean = createCleanText(createSecretStore());

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createCleanText } from '../../../src/api/answers/answer-text.ts';
 import { createClassifier } from '../../../src/api/answers/classify.ts';
-import { createCleanText } from '../../../src/api/answers/clean-text.ts';
 import { holdersOf } from '../../../src/api/answers/echo.ts';
-import { idInAddress, remoteIdIn } from '../../../src/api/answers/remote-id.ts';
+import { idInAddress, remoteIdIn } from '../../../src/api/answers/entry.ts';
 import { sentIdentities } from '../../../src/api/answers/sent-identity.ts';
 import { createEncoder } from '../../../src/api/encode.ts';
 import type { Write } from '../../../src/domain/ports/target.ts';

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { createCleanText } from '../../../src/api/answers/answer-text.ts';
 import { createClassifier } from '../../../src/api/answers/classify.ts';
-import { createCleanText } from '../../../src/api/answers/clean-text.ts';
-import { urlAt } from '../../../src/api/answers/entry.ts';
-import { isIdText, remoteIdIn } from '../../../src/api/answers/remote-id.ts';
+import { isIdText, remoteIdIn, urlAt } from '../../../src/api/answers/entry.ts';
 import { publicationShape } from '../../../src/api/reader.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createCleanText } from '../../../src/api/answers/answer-text.ts';
 import { createClassifier, type Expectation } from '../../../src/api/answers/classify.ts';
-import { createCleanText } from '../../../src/api/answers/clean-text.ts';
 import { createWordReader } from '../../../src/api/answers/import-words.ts';
 import type { MemberOutcome } from '../../../src/domain/delivery/outcome.ts';
 import { Profile } from '../../../src/domain/profile.ts';

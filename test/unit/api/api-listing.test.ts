@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import { createCleanText } from '../../../src/api/answers/answer-text.ts';
 import { createClassifier } from '../../../src/api/answers/classify.ts';
-import { createCleanText } from '../../../src/api/answers/clean-text.ts';
-import { itemShape } from '../../../src/api/catalogue-shapes.ts';
 import { readListing } from '../../../src/api/listing/listing.ts';
 import { createListingPath, type KnownPaging, NOTHING_KNOWN } from '../../../src/api/listing/paging-ways.ts';
+import { itemShape } from '../../../src/api/target.ts';
 import type { AnswerHeaders, Exchange } from '../../../src/api/transport.ts';
 import type { ListOptions, RemoteItem } from '../../../src/domain/ports/target.ts';
 import { Profile } from '../../../src/domain/profile.ts';
-import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
+import { canonicalJson } from '../../../src/lib/json.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 
 const ORIGIN = 'https://dpp.example.com';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createListingMatches } from '../../../src/delivery/unconfirmed/listing-match.ts';
+import { createListingMatches } from '../../../src/delivery/unconfirmed/decide-read-back.ts';
 import type { NaturalKey } from '../../../src/domain/natural-key.ts';
 import type { ListableKind } from '../../../src/domain/ports/target.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';

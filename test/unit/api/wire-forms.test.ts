@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { DECIMAL_PATHS } from '../../../src/api/encode.ts';
-import { wireFormsOf } from '../../../src/api/wire-forms.ts';
+import { DECIMAL_PATHS, wireFormsOf } from '../../../src/api/encode.ts';
 import { fieldsInOtherForm } from '../../../src/domain/delivery/wire-form.ts';
 import { fieldNamesOf, ITEM_KINDS, type ItemKind, REF_ROLES } from '../../../src/domain/item.ts';
 import { Profile } from '../../../src/domain/profile.ts';

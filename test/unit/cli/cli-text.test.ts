@@ -14,7 +14,7 @@ import {
 import { formatTable } from '../../../src/cli/text/table.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import type { Attention } from '../../../src/domain/ports/ledger/ledger-views.ts';
-import { armFormula, defuseFormula } from '../../../src/lib/text/formula-safety.ts';
+import { armFormula, defuseFormula } from '../../../src/lib/text/safe-text.ts';
 
 describe('values in a spreadsheet', () => {
   it.each(['=1+1', '+cmd', '@SUM(A1)', '-2+3', '\t=1', '\r=1', "'=1", '=cmd|1'])(

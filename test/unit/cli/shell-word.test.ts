@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { shellValue, shellWord } from '../../../src/lib/text/shell-word.ts';
+import { shellValue, shellWord } from '../../../src/lib/text/safe-text.ts';
 
 describe('a word of a command line', () => {
   it('a word of a command line is left as it is where a shell takes it as it is', () => {

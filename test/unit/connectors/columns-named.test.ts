@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { MappingDefinition } from '../../../src/domain/mapping.ts';
 import { Fault } from '../../../src/lib/errors.ts';
-import { createColumnCheck, likelyMisspelt, neededColumns } from '../../../src/pipeline/column-check.ts';
-import { columnsNamedBy } from '../../../src/pipeline/mapping/columns-named.ts';
+import {
+  columnsNamedBy,
+  createColumnCheck,
+  likelyMisspelt,
+  neededColumns,
+} from '../../../src/pipeline/column-check.ts';
 import type { SourceRow } from '../../../src/sdk/index.ts';
 
 function named(mapping: Partial<MappingDefinition>): string[] {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
 import { messageOf } from '../../../src/lib/errors.ts';
-import { readBoundedFile } from '../../../src/lib/files/bounded-file.ts';
+import { readBoundedFile } from '../../../src/lib/files.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { problemsOf, productWith } from '../../support/connectors/map-row.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AlertRules } from '../../../src/domain/alert-settings.ts';
+import type { AlertRules } from '../../../src/domain/ports/alerts.ts';
 import { type AlertFacts, holdingOf } from '../../../src/observe/alerts/conditions.ts';
 
 const HOUR = 3_600_000;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createApiWaitWatch } from '../../../src/daemon/watches.ts';
 import { createApiHealth } from '../../../src/delivery/admission/api-health.ts';
 import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
-import type { ApiWait } from '../../../src/domain/delivery/api-wait.ts';
+import type { ApiWait } from '../../../src/domain/delivery/outcome.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApiWait } from '../../../src/domain/delivery/api-wait.ts';
+import type { ApiWait } from '../../../src/domain/delivery/outcome.ts';
 import { type ApiStanding, createHealth } from '../../../src/observe/health.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCleanText } from '../../../src/api/answers/clean-text.ts';
+import { createCleanText } from '../../../src/api/answers/answer-text.ts';
 import { createSecretStore, maskSecret, SECRET_LENGTH_MIN } from '../../../src/lib/logging/secrets.ts';
 import { faultOf, loadText, problemsIn, SOUND_CONFIG } from '../../support/worlds/config-folder.ts';
 

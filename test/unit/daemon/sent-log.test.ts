@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createSentLog } from '../../../src/daemon/sent-log.ts';
 import type { DeliveryState } from '../../../src/domain/delivery/delivery.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
-import { logFields, withLogFields } from '../../../src/lib/logging/log-context.ts';
+import { logFields, withLogFields } from '../../../src/lib/logging/logging.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
 function createWard() {

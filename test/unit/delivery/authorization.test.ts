@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createReachability } from '../../../src/delivery/admission/api-health.ts';
 import { type Authorization, createAuthorization, suspendedBy } from '../../../src/delivery/admission/authorization.ts';
-import { createReachability } from '../../../src/delivery/admission/reachability.ts';
+import { LIST_ACCESSES } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
-import { LIST_ACCESSES } from '../../../src/domain/delivery/scope.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 
 const denied = (by: 'key' | 'plan' | 'scope', status: number): Outcome => ({

@@ -6,9 +6,13 @@ import { type ImportProof, UNTRIED } from '../../../src/domain/delivery/import-p
 import { OPERATIONS } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { fault } from '../../../src/domain/faults.ts';
-import type { DeliveryName, NewClaim, ToClaim } from '../../../src/domain/ports/claim.ts';
-import type { RequestSettlement } from '../../../src/domain/ports/decision.ts';
-import type { DueDelivery } from '../../../src/domain/ports/due.ts';
+import type {
+  DeliveryName,
+  DueDelivery,
+  NewClaim,
+  RequestSettlement,
+  ToClaim,
+} from '../../../src/domain/ports/deliveries.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
 import type { SentWrite, Target } from '../../../src/domain/ports/target.ts';
 import { Profile } from '../../../src/domain/profile.ts';

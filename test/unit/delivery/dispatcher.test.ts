@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDeliveryWindow, type DeliveryWindow } from '../../../src/delivery/delivery-window.ts';
 import { createDispatcher, type Dispatcher, dueNamesOf } from '../../../src/delivery/dispatcher.ts';
-import type { DueDelivery } from '../../../src/domain/ports/due.ts';
+import type { DueDelivery } from '../../../src/domain/ports/deliveries.ts';
 import type { WakeUpJob } from '../../../src/domain/ports/queues.ts';
 import { createWake } from '../../../src/lib/wake.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';

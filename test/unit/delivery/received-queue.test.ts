@@ -5,7 +5,7 @@ import {
   type Importable,
   type Received,
   type ReceivedQueue,
-} from '../../../src/delivery/received-queue.ts';
+} from '../../../src/delivery/delivery-window.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import { cpuMs } from '../support/cpu-time.ts';
 

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
 import type { IntakeLedger } from '../../../src/domain/ports/ledger/intake-ledger.ts';
-import type { ReplayLedger } from '../../../src/domain/ports/ledger/replay-ledger.ts';
-import type { ReplayCandidate } from '../../../src/domain/ports/replay.ts';
+import type { ReplayCandidate, ReplayLedger } from '../../../src/domain/ports/ledger/replay-ledger.ts';
 import { replay } from '../../../src/pipeline/replay.ts';
 
 const candidate = (id: number): ReplayCandidate => ({

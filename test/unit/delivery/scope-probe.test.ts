@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Authorization, createAuthorization } from '../../../src/delivery/admission/authorization.ts';
 import { createScopeProbe, type ScopeProbe } from '../../../src/delivery/admission/sent-alone.ts';
-import { createReceivedQueue, type Received, type ReceivedQueue } from '../../../src/delivery/received-queue.ts';
+import { createReceivedQueue, type Received, type ReceivedQueue } from '../../../src/delivery/delivery-window.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { covers } from '../../support/docs/reliability.ts';

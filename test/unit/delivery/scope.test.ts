@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { isSupported, scopeOf } from '../../../src/api/endpoints.ts';
-import { OPERATIONS } from '../../../src/domain/delivery/operation.ts';
-import { accessesOf, SCOPES, scopeOf as scopeOfAccess, scopeOfWrite } from '../../../src/domain/delivery/scope.ts';
+import {
+  accessesOf,
+  OPERATIONS,
+  SCOPES,
+  scopeOf as scopeOfAccess,
+  scopeOfWrite,
+} from '../../../src/domain/delivery/operation.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 
 test.each(OPERATIONS.filter(isSupported))('%s takes the scope that its endpoint asks for', (operation) => {

@@ -3,10 +3,9 @@ import { createRetryBudget } from '../../../src/delivery/admission/retry-budget.
 import { createCreatePause } from '../../../src/delivery/unconfirmed/list-read-back.ts';
 import { createUnconfirmedResolver } from '../../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
-import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { Decision, UnconfirmedDelivery } from '../../../src/domain/ports/deliveries.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
 import type { Listing, RemoteItem } from '../../../src/domain/ports/target.ts';
-import type { UnconfirmedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';

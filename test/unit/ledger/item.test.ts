@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { changedFields, difference } from '../../../src/domain/delivery/reconcile.ts';
 import { type Item, itemHash, parseItem } from '../../../src/domain/item.ts';
-import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { compareDecimals, normalizeDecimal } from '../../../src/lib/decimal.ts';
-import type { JsonValue } from '../../../src/lib/json.ts';
+import { canonicalJson, type JsonValue } from '../../../src/lib/json.ts';
 
 const bom = (change: Partial<Item> = {}): Item => ({
   kind: 'bom_item',

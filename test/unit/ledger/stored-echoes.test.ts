@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { Profile } from '../../../src/domain/profile.ts';
-import { echoedOperations, storeEcho } from '../../../src/ledger/deliveries/api-notes.ts';
+import { echoedOperations, storeEcho } from '../../../src/ledger/store/meta.ts';
 import { inTransaction } from '../../../src/ledger/store/tx.ts';
 import { ledgerContext } from '../../support/ledger/context.ts';
 

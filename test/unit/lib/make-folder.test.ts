@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { makeFolder, makeFolderSync } from '../../../src/lib/files/make-folder.ts';
+import { makeFolder, makeFolderSync } from '../../../src/lib/files.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
 
 let folder: TemporaryFolder;

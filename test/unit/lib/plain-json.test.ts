@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createOutput } from '../../../src/cli/text/output.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
-import { plainJson } from '../../../src/lib/text/odd-character.ts';
+import { plainJson } from '../../../src/lib/text/safe-text.ts';
 
 /** Each character that is obeyed or hidden: C0, C1, DEL, line separators and all format characters. */
 const HIDDEN = Array.from({ length: 0x11_00_00 }, (_, code) => code)

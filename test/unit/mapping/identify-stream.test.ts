@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Page, SourceStream } from '../../../src/domain/ports/source.ts';
-import type { StreamIdentity } from '../../../src/domain/stream-identity.ts';
+import type { StreamIdentity } from '../../../src/domain/record.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { identifyStream } from '../../../src/pipeline/identify-stream.ts';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
 import { mappingFault } from '../../../src/pipeline/mapping/mapping-error.ts';
-import { isOwnSource } from '../../../src/pipeline/mapping/modules/load-module.ts';
+import { isOwnSource } from '../../../src/pipeline/mapping/modules.ts';
 import {
   type Draft,
   issuesOf,

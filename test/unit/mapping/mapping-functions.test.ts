@@ -9,9 +9,14 @@ import { date } from '../../../src/pipeline/mapping/functions/date.ts';
 import { decimal } from '../../../src/pipeline/mapping/functions/decimal.ts';
 import { gtin } from '../../../src/pipeline/mapping/functions/gtin.ts';
 import { lookup } from '../../../src/pipeline/mapping/functions/lookup.ts';
-import { UNIT_ALIASES, unit, unitTable } from '../../../src/pipeline/mapping/functions/unit.ts';
-import { REC20_CODES, REC21_CODES } from '../../../src/pipeline/mapping/functions/unit-codes.ts';
-import { createLookupTables } from '../../../src/pipeline/mapping/lookups/lookups.ts';
+import {
+  REC20_CODES,
+  REC21_CODES,
+  UNIT_ALIASES,
+  unit,
+  unitTable,
+} from '../../../src/pipeline/mapping/functions/unit.ts';
+import { createLookupTables } from '../../../src/pipeline/mapping/lookups.ts';
 import { MappingError } from '../../../src/pipeline/mapping/mapping-error.ts';
 
 function failureOf(call: () => unknown): MappingError {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { identifyingText } from '../../../src/domain/identifying-text.ts';
+import { identifyingText } from '../../../src/domain/natural-key.ts';
 import { incomingRecord } from '../../../src/pipeline/incoming-record.ts';
 import { type Draft, issuesOf, itemsOf, mapperOf } from '../../support/connectors/map-row.ts';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseItem } from '../../../src/domain/item.ts';
-import { canonicalJson } from '../../../src/lib/canonical-json.ts';
-import type { JsonObject } from '../../../src/lib/json.ts';
+import { canonicalJson, type JsonObject } from '../../../src/lib/json.ts';
 import { type Draft, mapperOf, mapRow } from '../../support/connectors/map-row.ts';
 
 const cell = fc.oneof(

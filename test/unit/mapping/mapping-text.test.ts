@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeEntities, htmlText } from '../../../src/pipeline/mapping/functions/plain-text.ts';
+import { decodeEntities, htmlText } from '../../../src/pipeline/mapping/functions/text.ts';
 import { issueOf, problemOf, valueOf } from '../../support/connectors/map-row.ts';
 import { cpuMs } from '../support/cpu-time.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { ownData, stampData, toStorableText } from '../../../src/queue/job-format.ts';
+import { ownData, stampData, toStorableText } from '../../../src/queue/bullmq-queues.ts';
 
 const text = fc.string({ unit: 'binary' });
 const data = fc.dictionary(text, fc.jsonValue()) as fc.Arbitrary<JsonObject>;

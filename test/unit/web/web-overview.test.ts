@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { GuardedRead } from '../../../src/domain/ports/guarded-read.ts';
+import type { GuardedRead } from '../../../src/domain/ports/intake.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import type { PassportCounts, RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import type { ActivitySpan } from '../../../src/observe/activity.ts';

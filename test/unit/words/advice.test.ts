@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { adviceOnDelivery, adviceOnIssue } from '../../../src/domain/advice.ts';
-import { isSettleState, mayBeSettled, type Resolution } from '../../../src/domain/delivery/manual-resolution.ts';
+import { isSettleState, mayBeSettled, type Resolution } from '../../../src/domain/delivery/delivery.ts';
 import { mayExplain, REASON_CODES, type Reason } from '../../../src/domain/delivery/reason.ts';
 import type { ForeignCode } from '../../../src/domain/issue.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../src/domain/item.ts';
 import type { ItemState } from '../../../src/domain/ports/ledger/ledger-views.ts';
-import { REPLAY_STATES } from '../../../src/domain/ports/replay.ts';
-import { STATES_IN_ORDER } from '../../../src/domain/words/names.ts';
+import { REPLAY_STATES } from '../../../src/domain/ports/ledger/replay-ledger.ts';
+import { STATES_IN_ORDER } from '../../../src/domain/words/states.ts';
 
 const RESOLUTIONS: Record<string, Resolution> = {
   '--delivered': 'delivered',

@@ -1,5 +1,6 @@
-import type { ApiWait } from '../../delivery/api-wait.ts';
-import type { DaemonNotes } from '../daemon-notes.ts';
+import type { JsonObject } from '../../../lib/json.ts';
+import type { ApiWait } from '../../delivery/outcome.ts';
+import type { AlertNote } from '../alerts.ts';
 
 /** How much history is kept. */
 export interface HistoryLimits {
@@ -41,4 +42,79 @@ export interface CareLedger {
    */
   touch(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The result of the last reload of the config. */
+export interface ReloadStatus {
+  at: number;
+  /** False if the new config was refused: the former settings stay in use. */
+  ok: boolean;
+  /** Why the new config was refused. Each error is a full sentence with its place in the config. */
+  errors: string[];
+}
+
+/** A backup that a daemon has made in the folder that the config names. */
+export interface BackupFile {
+  /** The absolute path. */
+  file: string;
+  madeAt: number;
+  bytes: number;
+}
+
+/** The state of the scheduled backups of the ledger. */
+export interface BackupStatus {
+  /** When a backup was last tried, with or without success. */
+  at: number;
+  ok: boolean;
+  /** Why the last try failed; null if it has not failed. */
+  error: string | null;
+  /** The newest backup that was verified; null before the first one. */
+  last: BackupFile | null;
+}
+
+/** The notes that a daemon stores in the ledger for other processes and for the next daemon, by name. */
+export interface DaemonNotes {
+  alerts: AlertNote;
+  reload: ReloadStatus;
+  backup: BackupStatus;
+  /** The sources whose scheduled run has not begun, each with the time at which it was due. */
+  dueRuns: Record<string, number>;
+  /** The hash of the export that has last started a run, for each source with `watch`. */
+  watched: Record<string, string>;
+}
+
+/** A value that a person has given for a key of a lookup table. */
+export interface ValueByHand {
+  /** The name of the table. */
+  lookup: string;
+  key: string;
+  value: string;
+}
+
+/**
+ * Stores what people enter besides replays and manual resolutions: the audit log, notes, and values of lookup tables.
+ * Each method is one whole transaction.
+ */
+export interface PeopleLedger {
+  /** Writes an entry of the audit log before the action begins, and returns its id. */
+  beginAction(action: {
+    who: string;
+    via: 'web' | 'api' | 'command';
+    action: string;
+    detail: JsonObject;
+  }): Promise<number>;
+  /** Writes the result of the action, in one sentence. */
+  endAction(id: number, outcome: string): Promise<void>;
+  /** Replaces the note on a cause; an empty text and an empty owner remove it. */
+  noteCause(cause: string, note: { text: string; owner: string; by: string }): Promise<void>;
+  /**
+   * Adds or changes a value of a lookup table by hand. The value replaces the entry of the table's file or stream, in
+   * all tables with this name. Returns how many records have used the key and now wait for the mapping.
+   *
+   * @throws Fault `lookup.unknown` if no table has this name, or if a table with this name gives several columns
+   */
+  setLookupValue(value: { lookup: string; key: string; value: string; by: string }): Promise<{ records: number }>;
+  /** All values that people have given. */
+  valuesByHand(): Promise<ValueByHand[]>;
+  removeLookupValue(lookup: string, key: string): Promise<{ records: number }>;
 }

@@ -1,6 +1,6 @@
+import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import type { Reason } from '../../delivery/reason.ts';
 import type { ItemKind } from '../../item.ts';
-import type { Compared, ContactEntry, ContactList, ContactStep, PartsAnswer } from '../first-contact.ts';
 import type { ListableKind } from '../target.ts';
 
 /** The ledger's side of first contact. Each method is one whole transaction. */
@@ -39,4 +39,88 @@ export interface ContactLedger {
    * blocked as ambiguous.
    */
   adoptAs(choice: { name: string; kind: ListableKind; remoteId: string | number }): Promise<{ key: string } | null>;
+}
+
+// First contact: the items that the platform has before a source creates its first item there. Other systems or
+// people may have created these items.
+
+/** A list of the platform that first contact reads. */
+export type ContactList = ListableKind | 'publication';
+
+/** The settings of the config for first contact. */
+export interface ContactRules {
+  /** `assume-empty`: nothing is listed, because the config states that the platform has none of these items. */
+  firstContact: 'list' | 'assume-empty';
+  /** What to do with the BOM items of a product that was found at the platform. */
+  bom: 'ask' | 'create' | 'assume-present';
+}
+
+/** A stored entry of a list. */
+export interface ContactEntry {
+  remoteId: JsonValue;
+  /**
+   * The entry's fields by canonical name. A publication has `product_id`, `sku` and `is_public`; fields without a value
+   * are left out.
+   */
+  fields: JsonObject;
+}
+
+/** A step that has to be done before creates of a kind may be sent. */
+export type ContactStep =
+  /**
+   * The list has to be read. With `expected` it is read only if the platform counts another number of entries. `from` is the
+   * position at which reading was interrupted before.
+   */
+  | {
+      kind: ListableKind;
+      step: 'read';
+      from: { position: string; ids: (string | number)[] } | null;
+      expected: number | null;
+    }
+  /**
+   * The list has to be read when the creates that are being sent have ended. Until then nobody knows whether its count
+   * includes them, and the count could not spare the next reading.
+   */
+  | { kind: ListableKind; step: 'wait' }
+  /** Staged creates have to be compared with the stored list. */
+  | { kind: ListableKind; step: 'compare' };
+
+/** The result of comparing staged creates with the stored list. */
+export interface Compared {
+  /** How many items were found at the platform, and how many were left to a person. */
+  adopted: number;
+  ambiguous: number;
+  /**
+   * `more`: compare the next creates. `released`: creates of the kind may be sent. `publications`: read the
+   * publications before a product is adopted. `unusable`, `unclear_publications`: the list does not show which entry is
+   * which.
+   */
+  next: 'more' | 'released' | 'publications' | 'unusable' | 'unclear_publications';
+}
+
+/** A kind whose creates are suspended. */
+export interface Suspended {
+  kind: ListableKind;
+  /** How many creates wait for the list. */
+  creates: number;
+  /** How many entries of the platform's list are stored so far. */
+  listed: number;
+  /** Why the list could not be read or used the last time; null while it is being read or compared. */
+  reason: Reason | null;
+}
+
+/** Adopted items whose changes wait for a person. */
+export interface AdoptedChanges {
+  source: string;
+  kind: ItemKind;
+  items: number;
+  /** For each field, how many of these items would change in it. */
+  fields: Record<string, number>;
+}
+
+export interface PartsAnswer {
+  products: number;
+  bomItems: number;
+  /** The given names for which no product waits for an answer. */
+  unknown: string[];
 }

@@ -1,8 +1,22 @@
+import type { JsonValue } from '../../../lib/json.ts';
+import type { ImportProof, ImportProofs, ImportUse } from '../../delivery/import-proof.ts';
 import type { Operation } from '../../delivery/operation.ts';
 import type { Reason } from '../../delivery/reason.ts';
-import type { NewClaim, ToClaim } from '../claim.ts';
-import type { RequestSettlement, Settled } from '../decision.ts';
-import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../due.ts';
+import type { PassportAnswer, UnpublishedPage } from '../../passport.ts';
+import type {
+  DeliveryName,
+  Denials,
+  DueDelivery,
+  LeftAway,
+  NewClaim,
+  RequestSettlement,
+  Settled,
+  SuspendedWork,
+  ToClaim,
+  UnconfirmedDelivery,
+  WorkOf,
+} from '../deliveries.ts';
+import type { ListableKind } from '../target.ts';
 
 export interface DeadLetterRequest {
   deliveryId: number;
@@ -71,4 +85,73 @@ export interface DeliveryLedger {
    * complete. Returns how many deliveries were staged, and whether more blocked deliveries are left.
    */
   recheckBlocked(request: { limit: number }): Promise<{ staged: number; more: boolean }>;
+}
+
+/** The facts of the ledger about bulk imports of products. Each method is one whole transaction. */
+export interface ImportLedger {
+  /** The proofs under the present profile: another form of imports has to be proven again. */
+  importProofs(): Promise<ImportProofs>;
+  /** Stores a proof. If changed products may be imported again, the changes that were blocked before become due. */
+  storeImportProof(use: ImportUse, proof: ImportProof): Promise<void>;
+  /** The imports of an earlier process whose products wait for a list, with these products. */
+  lostImports(use: ImportUse): Promise<DeliveryName[][]>;
+  /** True if this revision is still due, in flight or unconfirmed. */
+  isOpen(delivery: DeliveryName): Promise<boolean>;
+  /**
+   * How many products of one use are due, at most `dueMax`, and how many entries the platform's list of products is
+   * known to have. These numbers show whether imports save requests.
+   */
+  importGain(request: { use: ImportUse; dueMax: number }): Promise<{ due: number; listed: number }>;
+}
+
+/** The methods for looking up unconfirmed writes. Each method is one whole transaction. */
+export interface UnconfirmedLedger {
+  /** Unconfirmed deliveries that may be looked up now, without the suspended ones. */
+  unconfirmedDeliveries(request: { limit: number; suspended?: SuspendedWork }): Promise<UnconfirmedDelivery[]>;
+  /**
+   * Makes unconfirmed deliveries due whose list is read when the run's other writes are done (`atRest` in their reason),
+   * if no write of these operations is due or being sent.
+   */
+  endRest(operations: readonly Operation[]): Promise<void>;
+  /**
+   * Creates of a kind that were sent after a time and acknowledged: only creates that were staged after the named
+   * delivery or shortly before it, and at most as many as one read can search.
+   */
+  acknowledgedCreates(request: {
+    kind: ListableKind;
+    sentAfter: number;
+    besideId: number;
+  }): Promise<{ remoteId: JsonValue; sentAt: number }[]>;
+  /** Kinds of which the API may have items that a ledger restored from a backup does not know. */
+  unprovenKinds(): Promise<ListableKind[]>;
+  /** True if the ledger has no remote id for one of these natural keys. */
+  hasUnbound(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean>;
+  /**
+   * Call it when a complete listing showed only known items. From then on, new items of the kind are sent without a
+   * lookup.
+   */
+  endProof(kind: ListableKind): Promise<void>;
+}
+
+/** Stages deliveries of passports, as the policy or people want. Each method is one whole transaction. */
+export interface PassportLedger {
+  /**
+   * Evaluates the passports of a page of products, in the order of their keys. It stages what the policy wants for
+   * complete products, sends stuck passports again after a part of their product was delivered, and withdraws passports
+   * of missing products. Returns how many deliveries were staged, and the last key; null at the end.
+   */
+  evaluatePassports(request: {
+    afterKey: string | null;
+    limit: number;
+  }): Promise<{ staged: number; lastKey: string | null }>;
+  /**
+   * A page of products whose passports are not published, in the order of their keys; products that are gone from their
+   * sources are left out. `withdrawn` counts the passports that a person has withdrawn. `lastKey` is null at the end.
+   */
+  unpublishedPassports(request: { afterKey: string | null; limit: number }): Promise<UnpublishedPage>;
+  /** Publishes or withdraws passports at a person's request, by keys or natural keys of their products. */
+  askForPassports(request: {
+    products: readonly string[];
+    status: 'published' | 'unpublished';
+  }): Promise<PassportAnswer[]>;
 }

@@ -1,5 +1,5 @@
 import type { LookupEntry, LookupKey, LookupTable } from '../../lookup.ts';
-import type { StreamIdentity } from '../../stream-identity.ts';
+import type { StreamIdentity } from '../../record.ts';
 import type {
   Accepted,
   EndedStream,

@@ -2,23 +2,21 @@
 
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import type { Advice } from '../../advice.ts';
-import type { ApiWait } from '../../delivery/api-wait.ts';
+import type { PaddedKeys, UnprovenWrites } from '../../attention-words.ts';
 import type { DeliveryState } from '../../delivery/delivery.ts';
 import type { ImportProofs } from '../../delivery/import-proof.ts';
 import type { Operation } from '../../delivery/operation.ts';
+import type { ApiWait } from '../../delivery/outcome.ts';
 import type { Reason } from '../../delivery/reason.ts';
-import type { Issue } from '../../issue.ts';
+import type { Issue, Place } from '../../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../../item.ts';
 import type { MissingCounts, MissingGroup } from '../../missing-items.ts';
 import type { PassportDesire, PassportStatus } from '../../passport.ts';
-import type { Place } from '../../place.ts';
-import type { StreamIdentity } from '../../stream-identity.ts';
-import type { UnprovenWrites } from '../../unproven-words.ts';
+import type { StreamIdentity } from '../../record.ts';
 import { PASSPORTS } from '../../words/states.ts';
-import type { DaemonNotes } from '../daemon-notes.ts';
-import type { AdoptedChanges, Suspended } from '../first-contact.ts';
-import type { GuardedRead } from '../guarded-read.ts';
-import type { RunResult, RunTrigger } from '../intake.ts';
+import type { GuardedRead, RunResult, RunTrigger } from '../intake.ts';
+import type { DaemonNotes } from './care-ledger.ts';
+import type { AdoptedChanges, Suspended } from './contact-ledger.ts';
 
 /**
  * The state of an item: the state of its open delivery; `superseded` if a person has ended its last write although the
@@ -226,13 +224,6 @@ export interface ItemsInOtherForm {
   items: number;
   /** The fields that are sent in another form now. */
   fields: string[];
-}
-
-/** Items of a kind whose key at the platform has white space or byte order marks around it, with the key of one of them. */
-export interface PaddedKeys {
-  kind: ItemKind;
-  count: number;
-  example: string;
 }
 
 /** The last run of a source, if it has failed. */

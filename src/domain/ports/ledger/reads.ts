@@ -1,7 +1,7 @@
 // The one reader of the ledger: questions of people and of programs, answered with plain JSON. Commands answer them in their own
 // process; the daemon asks a thread of its own, so that no answer takes time of the thread that syncs.
 
-import type { DaemonNotes } from '../daemon-notes.ts';
+import type { DaemonNotes } from './care-ledger.ts';
 import type { DashboardViews } from './dashboard-views.ts';
 import type { LedgerViews } from './ledger-views.ts';
 

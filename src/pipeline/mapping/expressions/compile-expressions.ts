@@ -1,7 +1,7 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { ITEM_FIELDS, type ItemKind, REF_ROLES } from '../../../domain/item.ts';
 import type { MappedRole, MappingDefinition } from '../../../domain/mapping.ts';
-import type { LookupTables } from '../lookups/lookups.ts';
+import type { LookupTables } from '../lookups.ts';
 import { holdsText } from '../make-item.ts';
 import type { MappingProblem } from '../mapping-error.ts';
 import type { Meter } from '../meter.ts';

@@ -4,7 +4,7 @@ import { wordsOfIssue } from '../../../domain/words/issues.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { suggest } from '../../../lib/text/suggest.ts';
-import type { FoundValue } from '../lookups/lookups.ts';
+import type { FoundValue } from '../lookups.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, shown } from '../values.ts';
 import { describeTypes, isCelError, wordOf } from './describe-compile-error.ts';

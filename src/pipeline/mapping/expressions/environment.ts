@@ -4,12 +4,23 @@ import { country } from '../functions/country.ts';
 import { date } from '../functions/date.ts';
 import { decimal } from '../functions/decimal.ts';
 import { gtin } from '../functions/gtin.ts';
-import { asList, first, pairs, separatorOf, split } from '../functions/lists.ts';
 import { lookup, lookupAll } from '../functions/lookup.ts';
-import { decodeEntities, htmlText, printable, STEPS_PER_CHARACTER } from '../functions/plain-text.ts';
-import { BOUNDED, createSearch, requireDurationText } from '../functions/text.ts';
+import {
+  asList,
+  BOUNDED,
+  createSearch,
+  decodeEntities,
+  first,
+  htmlText,
+  pairs,
+  printable,
+  requireDurationText,
+  STEPS_PER_CHARACTER,
+  separatorOf,
+  split,
+} from '../functions/text.ts';
 import { type UnitTable, unit } from '../functions/unit.ts';
-import type { LookupTables } from '../lookups/lookups.ts';
+import type { LookupTables } from '../lookups.ts';
 import { MappingError } from '../mapping-error.ts';
 import type { Meter } from '../meter.ts';
 import { requireNumberText, shown } from '../values.ts';

@@ -2,7 +2,7 @@
 // compile.
 
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { withShapeless } from '../../../lib/text/odd-character.ts';
+import { withShapeless } from '../../../lib/text/safe-text.ts';
 
 /** Reserved words of CEL, which cannot follow a point. */
 const RESERVED = new Set(

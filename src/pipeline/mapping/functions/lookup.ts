@@ -1,7 +1,6 @@
 import { LOOKUP_VALUES_MAX, lookupKey } from '../../../domain/lookup.ts';
-import { canonicalJson } from '../../../lib/canonical-json.ts';
-import type { JsonValue } from '../../../lib/json.ts';
-import type { LookupTables, NamedTable } from '../lookups/lookups.ts';
+import { canonicalJson, type JsonValue } from '../../../lib/json.ts';
+import type { LookupTables, NamedTable } from '../lookups.ts';
 import { MappingError } from '../mapping-error.ts';
 import { argumentText, kindOf, shown } from '../values.ts';
 

@@ -1,4 +1,4 @@
-import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/manual-resolution.ts';
+import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/delivery.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { noteCause, replayCause, settleCause } from '../../../operations/causes.ts';

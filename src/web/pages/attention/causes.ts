@@ -1,6 +1,6 @@
 // How pages describe causes.
 
-import { formatPlace } from '../../../domain/place.ts';
+import { formatPlace } from '../../../domain/issue.ts';
 import type { Cause, CauseType, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { readableKey } from '../../../domain/record.ts';
 import { STATES } from '../../../domain/words/states.ts';

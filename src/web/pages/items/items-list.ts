@@ -1,5 +1,5 @@
 import type { ItemRow, Listed, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { STATES_IN_ORDER } from '../../../domain/words/names.ts';
+import { STATES_IN_ORDER } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { addressWith, card, dataTable, filterForm, pageHead, pager } from '../../parts.ts';
 import { counted, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';

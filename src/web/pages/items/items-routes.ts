@@ -1,6 +1,6 @@
 import type { SubjectKind } from '../../../domain/item.ts';
 import type { ItemListFilter, Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { kindWord, STATES_IN_ORDER } from '../../../domain/words/names.ts';
+import { kindWord, STATES_IN_ORDER } from '../../../domain/words/states.ts';
 import { filterValue, unknownFilter } from '../../server/fields.ts';
 import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 import { isSubjectKind, KINDS } from '../../shown-values.ts';

@@ -1,9 +1,8 @@
-import { guardSteps } from '../../../domain/guard-advice.ts';
+import { guardSteps } from '../../../domain/advice.ts';
+import { describePaddedKeys, runWarnings } from '../../../domain/attention-words.ts';
 import { MISSING_WORDS, type MissingOutcome } from '../../../domain/missing-items.ts';
-import { describePaddedKeys } from '../../../domain/padded-key-words.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { runWarnings } from '../../../domain/run-warnings.ts';
-import { kindWord } from '../../../domain/words/names.ts';
+import { kindWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { acceptPath, attentionPath, causePath, itemPath, itemsPath } from '../links.ts';

@@ -5,8 +5,7 @@ import {
   type PassportCounts,
   type RunView,
 } from '../../../domain/ports/ledger/ledger-views.ts';
-import { STATES_IN_ORDER } from '../../../domain/words/names.ts';
-import { PASSPORTS, STATES } from '../../../domain/words/states.ts';
+import { PASSPORTS, STATES, STATES_IN_ORDER } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink, durationOf, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
 import { attentionPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';

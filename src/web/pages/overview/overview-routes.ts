@@ -1,5 +1,5 @@
 import { operationSentence } from '../../../daemon/faults/refused-scope-fault.ts';
-import { scopeOf } from '../../../domain/delivery/scope.ts';
+import { scopeOf } from '../../../domain/delivery/operation.ts';
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { HealthReport } from '../../../observe/health.ts';

@@ -1,8 +1,8 @@
-import type { Scope } from '../../../domain/delivery/scope.ts';
+import type { UnprovenWrites } from '../../../domain/attention-words.ts';
+import type { Scope } from '../../../domain/delivery/operation.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { StuckDelivery } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { QueueName } from '../../../domain/ports/queues.ts';
-import type { UnprovenWrites } from '../../../domain/unproven-words.ts';
 import type { ActivitySpan } from '../../../observe/activity.ts';
 import type { HealthReport } from '../../../observe/health.ts';
 import type { Standing } from '../../../observe/standing.ts';

@@ -1,5 +1,5 @@
-import type { ApiWait } from '../../../domain/delivery/api-wait.ts';
-import { describeUnproven } from '../../../domain/unproven-words.ts';
+import { describeUnproven } from '../../../domain/attention-words.ts';
+import type { ApiWait } from '../../../domain/delivery/outcome.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink, durationOf, formatCount, timeOf } from '../../shown-values.ts';

@@ -1,5 +1,5 @@
-import type { AdoptedChanges } from '../../../domain/ports/first-contact.ts';
-import type { GuardedRead } from '../../../domain/ports/guarded-read.ts';
+import type { GuardedRead } from '../../../domain/ports/intake.ts';
+import type { AdoptedChanges } from '../../../domain/ports/ledger/contact-ledger.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, dataTable, pageHead, SHOWN, shownMark } from '../../parts.ts';
 import { counted, formatCount, KINDS, timeOf } from '../../shown-values.ts';

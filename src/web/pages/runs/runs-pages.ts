@@ -1,6 +1,6 @@
+import { runWarnings } from '../../../domain/attention-words.ts';
 import type { Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
-import { runWarnings } from '../../../domain/run-warnings.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, dataTable, filterForm, keyValues, pageHead, pager } from '../../parts.ts';
 import { counted, durationOf, formatCount, stateBadge, stateName, timeOf } from '../../shown-values.ts';

@@ -1,6 +1,6 @@
 import type { ConfigEntry } from '../../../config/schema/describe-config.ts';
 import type { AlertView, ChannelView } from '../../../domain/ports/alerts.ts';
-import type { BackupFile, BackupStatus, ReloadStatus } from '../../../domain/ports/daemon-notes.ts';
+import type { BackupFile, BackupStatus, ReloadStatus } from '../../../domain/ports/ledger/care-ledger.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, csrfField, dataTable, keyValues, pageHead } from '../../parts.ts';
 import type { Person, WebRequest } from '../../server/route.ts';

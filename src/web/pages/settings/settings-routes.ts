@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import type { SecretSource } from '../../../config/interpolate.ts';
 import { describeConfig } from '../../../config/schema/describe-config.ts';
-import type { SecretSource } from '../../../config/secret-source.ts';
 import { maskSecret } from '../../../lib/logging/secrets.ts';
 import { muteAlert, testAlerts } from '../../../operations/alerts.ts';
 import { backUp, reloadConfig } from '../../../operations/daemon.ts';

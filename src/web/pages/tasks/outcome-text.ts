@@ -1,7 +1,7 @@
 // The results of tasks, in sentences with links. The results come from the operations, in the memory of this process.
 
-import type { BackupFile } from '../../../domain/ports/daemon-notes.ts';
-import type { PartsAnswer } from '../../../domain/ports/first-contact.ts';
+import type { BackupFile } from '../../../domain/ports/ledger/care-ledger.ts';
+import type { PartsAnswer } from '../../../domain/ports/ledger/contact-ledger.ts';
 import type { CauseReplayed, CauseSettled } from '../../../operations/causes.ts';
 import type { PassportsOfSelection } from '../../../operations/passports.ts';
 import type { Retried, RetriedDelivery } from '../../../operations/queues.ts';
@@ -9,7 +9,7 @@ import type { Replayed } from '../../../operations/replay.ts';
 import type { Synced } from '../../../operations/runtime.ts';
 import type { SettleSelectedResult } from '../../../operations/settle-selected.ts';
 import type { ReplayReport } from '../../../pipeline/replay.ts';
-import type { CorrectionResult } from '../../../pipeline/store-corrections.ts';
+import type { CorrectionResult } from '../../../pipeline/store-page.ts';
 import { type Html, html, plainText } from '../../html.ts';
 import { counted, formatCount, stateName } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';

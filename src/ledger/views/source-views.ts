@@ -1,0 +1,163 @@
+// Records in quarantine, records that make the same items, and reads that the guard holds.
+import type { Issue, Place } from '../../domain/issue.ts';
+import type { GuardedRead } from '../../domain/ports/intake.ts';
+import type { Duplicates, QuarantinedRecord, RunView, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { guardedReadOf, OPEN_GUARDED_READS, type OpenGuardedRead } from '../records/guarded-reads.ts';
+import { column, parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
+import { type Db, type Listed, listed, ofSources } from './view-reads.ts';
+
+export type StoredRun = Omit<RunView, 'streams'>;
+
+/** The columns of a run `r`. */
+export const RUN_COLUMNS = `r.id, r.source, r.cause AS "trigger", r.started_at AS startedAt, r.ended_at AS endedAt,
+  r.result, r.error, r.asked_by AS askedBy`;
+const RUNS = {
+  last: statement<[{ source: string | null; limit: number }], StoredRun>(
+    `SELECT ${RUN_COLUMNS} FROM runs r WHERE r.cause <> 'upload' AND (@source IS NULL OR r.source = @source)
+     ORDER BY r.id DESC LIMIT @limit`,
+  ),
+  some: statement<[string], StoredRun>(
+    `SELECT ${RUN_COLUMNS} FROM json_each(?) e CROSS JOIN runs r ON r.id = e.value ORDER BY e.key`,
+  ),
+  completeAt: column<[string], number | null>(
+    `SELECT ended_at FROM runs WHERE source = ? AND result = 'complete' AND cause <> 'upload' ORDER BY id DESC LIMIT 1`,
+  ),
+};
+
+/** Runs that read a source, the newest first. Uploads of corrected rows are not among them. */
+export function lastRuns(reads: Db, { source = null, limit }: { source?: string | null; limit: number }): RunView[] {
+  return withStreams(reads, RUNS.last(reads).all({ source, limit }));
+}
+
+/** The runs with these ids, in their order. */
+export function runsOf(reads: Db, ids: readonly number[]): RunView[] {
+  return withStreams(reads, RUNS.some(reads).all(JSON.stringify(ids)));
+}
+
+/** When the last complete run of a source ended; null if there was none. */
+export function completeAt(reads: Db, source: string): number | null {
+  return RUNS.completeAt(reads).get(source) ?? null;
+}
+
+interface AccountRow extends Omit<StreamAccount, 'warnings'> {
+  runId: number;
+  warnings: string | null;
+}
+
+function accountOf({ warnings, ...row }: AccountRow): StreamAccount {
+  const { source, stream, read, unchanged, changed, quarantined, excluded, missing, guarded, missedByChanges } = row;
+  const counts = { read, unchanged, changed, quarantined, excluded, missing };
+  return { source, stream, ...counts, guarded, missedByChanges, warnings: parseJsonOrNull<string[]>(warnings) ?? [] };
+}
+
+const ACCOUNTS = statement<[string], AccountRow>(
+  `SELECT a.run_id AS runId, s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing,
+     a.guarded, a.missed_by_changes AS missedByChanges, a.warnings
+   FROM json_each(?) e CROSS JOIN run_streams a ON a.run_id = e.value JOIN streams s ON s.id = a.stream_id
+   ORDER BY a.run_id, s.id`,
+);
+
+/** Adds to runs the accounts of their streams. */
+export function withStreams<Run extends { id: number }>(
+  reads: Db,
+  runs: readonly Run[],
+): (Run & { streams: StreamAccount[] })[] {
+  const rows = ACCOUNTS(reads).all(JSON.stringify(runs.map(({ id }) => id)));
+  const accounts = Map.groupBy(rows, ({ runId }) => runId);
+  return runs.map((run) => ({ ...run, streams: (accounts.get(run.id) ?? []).map(accountOf) }));
+}
+
+const GUARDED = statement<[Listed], OpenGuardedRead>(OPEN_GUARDED_READS);
+
+/** Streams whose last complete read the guard took for broken, and that no person has accepted. */
+export function guardedReads(reads: Db, sources?: readonly string[]): GuardedRead[] {
+  return GUARDED(reads).all(listed(sources)).map(guardedReadOf);
+}
+
+/** A record in quarantine as it is stored. */
+export interface QuarantineRow {
+  id: number;
+  source: string;
+  stream: string;
+  key: string;
+  place: string;
+  raw: string;
+  issues: string | null;
+}
+
+const ROWS = {
+  count: column<[Listed], number>(
+    `SELECT count(*) FROM records r WHERE r.state = 'quarantined' AND r.missing_since IS NULL
+       AND (@sources = '[]' OR r.stream_id IN (SELECT s.id FROM streams s WHERE ${ofSources('s')}))`,
+  ),
+  quarantined: statement<[{ source: string | null; afterId: number; limit: number }], QuarantineRow>(
+    `SELECT r.id, s.source, s.name AS stream, r.key, r.place, r.raw, r.issues FROM records r JOIN streams s ON s.id = r.stream_id
+     WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND (@source IS NULL OR s.source = @source) AND r.id > @afterId
+     ORDER BY r.id LIMIT @limit`,
+  ),
+};
+
+export function quarantinedCount(reads: Db, sources?: readonly string[]): number {
+  return ROWS.count(reads).get(listed(sources)) ?? 0;
+}
+
+/** The records in quarantine after one of them, in their order. */
+export function quarantined(
+  reads: Db,
+  { source = null, afterId, limit }: { source?: string | null; afterId: number; limit: number },
+): QuarantinedRecord[] {
+  return ROWS.quarantined(reads).all({ source, afterId, limit }).map(quarantinedRecord);
+}
+
+export function quarantinedRecord({ id, source, stream, key, place, raw, issues }: QuarantineRow): QuarantinedRecord {
+  const stored = parseJsonOrNull<Issue[]>(issues) ?? [];
+  return {
+    id,
+    source,
+    stream,
+    key,
+    place: parseJson<Place>(place),
+    fields: parseJson<JsonObject>(raw),
+    issues: stored,
+  };
+}
+
+interface DuplicateRow extends Omit<Duplicates['examples'][number], 'place' | 'first'> {
+  place: string;
+  firstPlace: string | null;
+}
+
+const MAKES_THE_SAME = `FROM contenders c CROSS JOIN records r ON r.id = c.record_id CROSS JOIN streams s ON s.id = r.stream_id
+  CROSS JOIN items i ON i.kind = c.kind AND i.key = c.key
+  WHERE r.state = 'mapped' AND r.missing_since IS NULL AND i.record_id IS NOT NULL AND i.record_id <> r.id AND ${ofSources('s')}`;
+const OWNS_NOTHING = 'NOT EXISTS (SELECT 1 FROM items o WHERE o.record_id = r.id)';
+const DUPLICATES = {
+  counts: statement<[Listed], Pick<Duplicates, 'count' | 'whole'>>(
+    `SELECT count(*) AS count, coalesce(sum(whole), 0) AS whole
+     FROM (SELECT ${OWNS_NOTHING} AS whole ${MAKES_THE_SAME} GROUP BY r.id) AS found`,
+  ),
+  // Each row is shown with its product, or with its BOM item if it makes no product.
+  examples: statement<[Listed & { limit: number }], DuplicateRow>(
+    `SELECT d.kind, d.key, d.source, d.stream, d.place, (SELECT f.place FROM records f WHERE f.id = d.first) AS firstPlace FROM (
+       SELECT r.id, c.kind, c.key, s.source, s.name AS stream, r.place, i.record_id AS first, row_number() OVER (
+         PARTITION BY r.id ORDER BY CASE c.kind WHEN 'product' THEN 0 WHEN 'bom_item' THEN 1 ELSE 2 END, c.key) AS number
+       ${MAKES_THE_SAME} AND ${OWNS_NOTHING}) d
+     WHERE d.number = 1 ORDER BY d.id LIMIT @limit`,
+  ),
+};
+
+/**
+ * Finds rows that make the same item as another row, with the same content. A row that makes the item with other
+ * content is in quarantine, and is counted there.
+ */
+export function duplicates(reads: Db, limit: number, sources?: readonly string[]): Duplicates {
+  const counts = DUPLICATES.counts(reads).get(listed(sources)) ?? { count: 0, whole: 0 };
+  const rows = DUPLICATES.examples(reads).all({ ...listed(sources), limit });
+  const examples = rows.map(({ place, firstPlace, ...row }) => ({
+    ...row,
+    place: parseJson<Place>(place),
+    first: parseJson<Place>(firstPlace ?? '{}'),
+  }));
+  return { ...counts, examples };
+}

@@ -1,0 +1,128 @@
+import { constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { access, type FileHandle, mkdir, open, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { systemCodeOf } from './errors.ts';
+import { err, ok, type Result } from './result.ts';
+
+/** Why a file's text cannot be read. */
+interface FileFlaw {
+  /** `unfit`: the path can be opened but is not a file of the expected kind or size. */
+  kind: 'missing' | 'unreadable' | 'unfit';
+  /** The end of a sentence that begins with the file, without a full stop: `is larger than 100 bytes`. */
+  reason: string;
+}
+
+/**
+ * Flags that open a file for reading and never wait: opening a FIFO would otherwise hang until somebody writes to it.
+ * They do not change reads of a regular file.
+ */
+export const READ_WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+const CHUNK_BYTES = 65_536;
+
+/**
+ * Reads a regular UTF-8 file of at most `bytesMax` bytes. The file is opened once, and its type and content are read
+ * from the open file, because the path may name another file a moment later. The stated size is not trusted.
+ */
+export async function readBoundedFile(path: string, bytesMax: number): Promise<Result<string, FileFlaw>> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, READ_WITHOUT_WAITING);
+    const stats = await handle.stat();
+    if (stats.isDirectory()) return unfit('is a folder');
+    if (!stats.isFile()) return unfit('is not a regular file');
+    const bytes = await readBytes(handle, bytesMax);
+    if (bytes === null) return unfit(`is larger than ${bytesMax} bytes`);
+    return ok(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return unfit('is not UTF-8 text');
+    // A socket cannot be opened, and a device may be without its driver.
+    if (code === 'ENXIO' || code === 'ENODEV') return unfit('is not a regular file');
+    if (code === 'ENOENT' || code === 'ENOTDIR') return err({ kind: 'missing', reason: 'does not exist' });
+    if (code === undefined) throw error;
+    return err({ kind: 'unreadable', reason: `cannot be read (${code})` });
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** Null if there are more than `bytesMax` bytes. Reads at most one chunk beyond this number. */
+async function readBytes(handle: FileHandle, bytesMax: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, length);
+    if (bytesRead === 0) return Buffer.concat(chunks, length);
+    chunks.push(buffer.subarray(0, bytesRead));
+    length += bytesRead;
+    if (length > bytesMax) return null;
+  }
+}
+
+function unfit(reason: string): Result<never, FileFlaw> {
+  return err({ kind: 'unfit', reason });
+}
+
+// Node's own recursive mkdir never ends if the system refuses a folder with ENOENT although the folder above it exists.
+// The file systems of automounters do this, and /proc.
+
+const MODE = 0o777;
+
+/**
+ * Makes a folder and the missing folders above it, each with this mode.
+ *
+ * @throws the system's error for the folder that cannot be made
+ */
+export async function makeFolder(path: string, mode = MODE): Promise<void> {
+  const folder = resolve(path);
+  const parent = dirname(folder);
+  if (parent !== folder && !(await exists(parent))) await makeFolder(parent, mode);
+  try {
+    await mkdir(folder, { mode });
+  } catch (error) {
+    if (!(await isFolder(folder))) throw error;
+  }
+}
+
+/**
+ * Like `makeFolder`, without a promise.
+ *
+ * @returns the uppermost folder that was made; undefined if all of them existed
+ */
+export function makeFolderSync(path: string, mode = MODE): string | undefined {
+  const folder = resolve(path);
+  const parent = dirname(folder);
+  const first = parent === folder || existsSync(parent) ? undefined : makeFolderSync(parent, mode);
+  try {
+    mkdirSync(folder, { mode });
+    return first ?? folder;
+  } catch (error) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+    return first;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+/** Syncs a folder to the disk, so that added and removed names survive a power cut. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,292 @@
+// The lookup tables of one source, as its mappings use them.
+
+import { extname, resolve } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import {
+  type FindEntry,
+  type LookupEntry,
+  type LookupTable,
+  type LookupUse,
+  lookupRow,
+  stampOf,
+} from '../../domain/lookup.ts';
+import type { LookupConfig } from '../../domain/mapping.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { readBoundedFile } from '../../lib/files.ts';
+import { sha256Url } from '../../lib/hash.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, parseExactly } from '../../lib/json.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+import { suggest } from '../../lib/text/suggest.ts';
+import type { MappingProblem } from './mapping-error.ts';
+import { numberText, shown } from './values.ts';
+
+/** A table with the name that mappings use for it. */
+export interface NamedTable {
+  table: LookupTable;
+  /** The name of the table in messages: `lookup file "colours.csv"`. */
+  title: string;
+  /** The column that has the values, if the config names one. */
+  column?: string;
+}
+
+/** A value that an expression has found in a table. */
+export interface FoundValue {
+  value: JsonValue;
+  /** Where the value is, for messages: `lookup file "colours.csv", column DE, key "9005"`. */
+  place: string;
+}
+
+/** Returns the value that a person has given for a key of all tables with this name; undefined if there is none. */
+export type FindValueByHand = (lookup: string, key: string) => string | undefined;
+
+/** Finds entries, and notes which keys a row has used. */
+export function createLookupTables(findByHand: FindValueByHand = () => undefined) {
+  const byName = new Map<string, NamedTable>();
+  let used = new Map<string, LookupUse>();
+  let findEntry: FindEntry | undefined;
+  let traced: FoundValue[] | null = null;
+
+  return {
+    /** Begins the next row. Without `find` only files can be looked up. */
+    startRow(find?: FindEntry) {
+      findEntry = find;
+      if (used.size > 0) used = new Map();
+    },
+    /** Undefined if there is no such table. */
+    named: (name: string): NamedTable | undefined => byName.get(name),
+    add: (name: string, table: NamedTable) => void byName.set(name, table),
+    /** The entry for a key; undefined if it was not read from the ledger. */
+    find({ id, name, entries }: LookupTable, key: string): LookupEntry | undefined {
+      const byHand = findByHand(name, key);
+      const entry =
+        byHand !== undefined
+          ? { values: [byHand], isRead: true }
+          : entries === null
+            ? findEntry?.({ table: id, key })
+            : fileEntry(entries, key);
+      if (entry !== undefined) used.set(`${id} ${key}`, { table: id, key, stamp: stampOf(entry) });
+      return entry;
+    },
+    /** Notes a value that was found, while `trace` runs. */
+    note(found: FoundValue) {
+      traced?.push(found);
+    },
+    /**
+     * Evaluates an expression once more, and returns the values that it has found. Its result and its errors do not count.
+     */
+    trace: (evaluate: () => unknown): FoundValue[] => {
+      const found: FoundValue[] = [];
+      traced = found;
+      try {
+        evaluate();
+      } catch {
+        // The issue for which the values are looked for reports the failure.
+      } finally {
+        traced = null;
+      }
+      return found;
+    },
+    /** The keys that the row has used. */
+    uses: (): LookupUse[] => [...used.values()],
+    all: (): readonly LookupTable[] => [...byName.values()].map(({ table }) => table),
+  };
+}
+
+export type LookupTables = ReturnType<typeof createLookupTables>;
+
+function fileEntry(entries: ReadonlyMap<string, JsonValue>, key: string): LookupEntry {
+  const value = entries.get(key);
+  return { values: value === undefined ? [] : [value], isRead: true };
+}
+
+/** The source whose mappings look something up. */
+interface LookingUp {
+  source: string;
+  baseDir: string;
+  lookups?: Readonly<Record<string, LookupConfig>>;
+}
+
+/**
+ * Loads the tables that expressions and modules name: tables that the config declares, and files that are named
+ * directly.
+ *
+ * @param wantedBy the names, each with the place in the config that a message about it shows
+ */
+export async function loadLookups(
+  wantedBy: ReadonlyMap<string, string>,
+  source: LookingUp,
+  { tables, problems, files }: { tables: LookupTables; problems: MappingProblem[]; files: Set<string> },
+): Promise<void> {
+  for (const [name, path] of wantedBy) {
+    const loaded = await loadTable(name, source, files);
+    if (loaded.ok) tables.add(name, loaded.value);
+    else problems.push({ path, message: loaded.error });
+  }
+}
+
+async function loadTable(name: string, source: LookingUp, files: Set<string>): Promise<Result<NamedTable, string>> {
+  const { lookups = {}, baseDir } = source;
+  const declared = Object.hasOwn(lookups, name) ? lookups[name] : undefined;
+  if (declared?.stream !== undefined) {
+    const { key, value } = declared;
+    const stream = { source: declared.source ?? source.source, stream: declared.stream, key, value };
+    const id = idOf(source, { stream });
+    return ok({
+      table: { id, name, stream, entries: null },
+      title: `lookup table "${name}" (${stream.source}/${stream.stream})`,
+      ...columnOf(declared),
+    });
+  }
+  if (declared === undefined && extname(name) === '') {
+    const near = suggest(name, Object.keys(lookups));
+    const cure = near === undefined ? 'Declare it under "lookups" of the source.' : `Did you mean "${near}"?`;
+    return err(`There is no lookup table "${name}". ${cure}`);
+  }
+  const file = declared?.file ?? name;
+  files.add(resolve(baseDir, file));
+  const entries = await loadLookupTable(file, baseDir, declared);
+  if (!entries.ok) return entries;
+  const id = idOf(source, { file, key: declared?.key ?? null, value: declared?.value ?? null });
+  return ok({
+    table: { id, name, stream: null, entries: entries.value },
+    title: `lookup file "${file}"`,
+    ...columnOf(declared),
+  });
+}
+
+function columnOf(declared: LookupConfig | undefined): Pick<NamedTable, 'column'> {
+  return typeof declared?.value === 'string' ? { column: declared.value } : {};
+}
+
+/** Each source has separate tables, because each source reads changed files at another time. */
+function idOf({ source }: LookingUp, definition: object): LookupTable['id'] {
+  return sha256Url(canonicalJson({ source, ...(JSON.parse(JSON.stringify(definition)) as object) }));
+}
+
+const FILE_BYTES_MAX = 16 * 1024 * 1024;
+const ENTRIES_MAX = 500_000;
+
+/** The columns of a lookup file that the config names. */
+type LookupColumns = Pick<LookupConfig, 'key' | 'value'>;
+
+/**
+ * Reads a lookup file: CSV separated by comma, semicolon or tab, or JSON. Without `columns` a CSV file has the header
+ * `key,value`, and a JSON file is one object of texts and numbers. With `columns` a CSV file has these columns, and a
+ * JSON file is a list of objects with these members. UTF-8. The error is a full sentence.
+ *
+ * @param file the name in the config, relative to `baseDir`
+ */
+async function loadLookupTable(
+  file: string,
+  baseDir: string,
+  columns?: LookupColumns,
+): Promise<Result<ReadonlyMap<string, JsonValue>, string>> {
+  const path = resolve(baseDir, file);
+  const read = await readBoundedFile(path, FILE_BYTES_MAX);
+  if (!read.ok) {
+    const { kind, reason } = read.error;
+    return err(`The lookup file "${file}" ${reason}${kind === 'missing' ? ` (${path})` : ''}.`);
+  }
+  const extension = extname(file).toLowerCase();
+  if (extension !== '.csv' && extension !== '.json') {
+    return err(`The lookup file "${file}" has to be a .csv or a .json file.`);
+  }
+  const isCsv = extension === '.csv';
+  const entries =
+    columns === undefined
+      ? (isCsv ? entriesOfCsv : entriesOfJson)(read.value)
+      : entriesOfRows(isCsv ? rowsOfCsv(read.value) : rowsOfJson(read.value), columns);
+  return entries.ok ? entries : err(`The lookup file "${file}" ${entries.error}`);
+}
+
+type Entries = Result<Map<string, JsonValue>, string>;
+type Rows = Result<{ fields: JsonObject; line: number }[], string>;
+
+function entriesOfCsv(text: string): Entries {
+  const header = /^key([,;\t])value$/i.exec(text.split(/\r?\n/, 1)[0]?.replaceAll('"', '').replaceAll(' ', '') ?? '');
+  if (!header) return err('needs the two columns key and value, and this first line: key,value.');
+  let rows: unknown;
+  try {
+    rows = parse(text, { delimiter: header[1] ?? ',', trim: true, skip_empty_lines: true, info: true });
+  } catch (error) {
+    return err(`is not valid CSV: ${messageOf(error)}.`);
+  }
+  if (!Array.isArray(rows)) return err('is not valid CSV.');
+  const entries = new Map<string, JsonValue>();
+  for (const row of (rows as { record: string[]; info: { lines: number } }[]).slice(1)) {
+    const [key = '', value = ''] = row.record;
+    const problem = add(entries, key, value);
+    if (problem !== null) return err(`${problem} (line ${row.info.lines}).`);
+  }
+  return ok(entries);
+}
+
+function entriesOfJson(text: string): Entries {
+  let value: unknown;
+  try {
+    value = parseExactly(text);
+  } catch (error) {
+    return err(`is not valid JSON: ${messageOf(error)}.`);
+  }
+  if (!isJsonObject(value)) return err('has to be one JSON object of keys and values.');
+  const entries = new Map<string, JsonValue>();
+  for (const [key, member] of Object.entries(value)) {
+    const entry = typeof member === 'number' ? numberText(member) : member;
+    if (typeof entry !== 'string')
+      return err(`has a value for "${shown(key)}" that is neither text nor a safe number.`);
+    const problem = add(entries, key.trim(), entry);
+    if (problem !== null) return err(`${problem}.`);
+  }
+  return ok(entries);
+}
+
+function rowsOfCsv(text: string): Rows {
+  const delimiter = [';', '\t', ','].find((one) => text.split(/\r?\n/, 1)[0]?.includes(one)) ?? ',';
+  let rows: unknown;
+  try {
+    rows = parse(text, { delimiter, bom: true, columns: true, trim: true, skip_empty_lines: true, info: true });
+  } catch (error) {
+    return err(`is not valid CSV: ${messageOf(error)}.`);
+  }
+  if (!Array.isArray(rows)) return err('is not valid CSV.');
+  const read = rows as { record: JsonObject; info: { lines: number } }[];
+  return ok(read.map(({ record, info }) => ({ fields: record, line: info.lines })));
+}
+
+function rowsOfJson(text: string): Rows {
+  let value: unknown;
+  try {
+    value = parseExactly(text);
+  } catch (error) {
+    return err(`is not valid JSON: ${messageOf(error)}.`);
+  }
+  if (!Array.isArray(value) || !value.every(isJsonObject)) return err('has to be a JSON list of objects.');
+  return ok(value.map((fields, at) => ({ fields, line: at + 1 })));
+}
+
+function entriesOfRows(rows: Rows, columns: LookupColumns): Entries {
+  if (!rows.ok) return rows;
+  const [head] = rows.value;
+  const named = [...columns.key, ...[columns.value].flat()];
+  const absent = head === undefined ? [] : named.filter((column) => !Object.hasOwn(head.fields, column));
+  if (head !== undefined && absent.length > 0) {
+    return err(`has no column ${absent.join(', ')}; it has ${Object.keys(head.fields).map(shown).join(', ')}.`);
+  }
+  const entries = new Map<string, JsonValue>();
+  for (const { fields, line } of rows.value) {
+    const row = lookupRow(fields, columns);
+    if (row === null) continue;
+    const problem = add(entries, row.key, row.value);
+    if (problem !== null) return err(`${problem} (row ${line}).`);
+  }
+  return ok(entries);
+}
+
+function add(entries: Map<string, JsonValue>, key: string, value: JsonValue): string | null {
+  if (entries.size >= ENTRIES_MAX) return `has more than ${ENTRIES_MAX} entries`;
+  const before = entries.get(key);
+  if (before !== undefined && canonicalJson(before) !== canonicalJson(value))
+    return `has two values for the key "${shown(key)}"`;
+  entries.set(key, value);
+  return null;
+}
