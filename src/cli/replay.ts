@@ -9,14 +9,19 @@ import {
   type ReplayState,
 } from '../domain/ports/ledger/replay-ledger.ts';
 import { assertSources } from '../operations/named.ts';
-import { type FormReplayAsked, replayInPresentForm, replayRecords, statesToReplay } from '../operations/replay.ts';
-import type { ReplayReport } from '../pipeline/replay.ts';
+import {
+  type FormReplayAsked,
+  replayInPresentForm,
+  replayRecords,
+  replaySentences,
+  statesToReplay,
+} from '../operations/replay.ts';
 import { answered } from './answered.ts';
 import { collect, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { showReport, WAIT_SECONDS } from './source/sync.ts';
 import { runShown } from './text/progress.ts';
-import { plural } from './text/style.ts';
+import { sentenceLines } from './text/sentences.ts';
 import { countKind } from './text/words.ts';
 
 interface ReplayOptions {
@@ -103,7 +108,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   const { replayed, synced } = dryRun
     ? await context.withAdmin(config, 'replay', (admin) => admin.run(replayRecords, request))
     : await runShown(context, config, { command: 'replay', operation: replayRecords }, request);
-  const lines = replayLines(replayed, synced === null);
+  const lines = sentenceLines(replaySentences(replayed, synced === null));
   const exitCode = answered(
     output,
     { operation: replayRecords, asked: request, result: { replayed, synced } },
@@ -111,39 +116,6 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   );
   if (synced !== null) showReport(context, config, synced);
   return exitCode;
-}
-
-function replayLines(
-  { records, passing, unmapped, passports, staged, leftUnconfirmed }: ReplayReport,
-  dryRun: boolean,
-): string[] {
-  const { asked, incomplete } = passports;
-  if (records + unmapped + asked + incomplete + leftUnconfirmed === 0)
-    return ['No record matches: there is nothing to replay.'];
-  const failing = records - passing;
-  const looked = `${plural(records, 'record')} mapped again: ${passing} ${dryRun ? 'would pass' : 'passed'}, ${failing} still ${failing === 1 ? 'fails' : 'fail'}.`;
-  const lines = [
-    dryRun ? `${looked} Nothing was stored or sent.` : `${looked} ${plural(staged, 'delivery', 'deliveries')} staged.`,
-  ];
-  if (unmapped > 0) {
-    const verb = dryRun ? 'would not be' : unmapped === 1 ? 'was not' : 'were not';
-    lines.push(`${plural(unmapped, 'record')} ${verb} mapped, because the config no longer has the source.`);
-  }
-  if (asked > 0) {
-    const verb = dryRun ? 'would be' : asked === 1 ? 'is' : 'are';
-    lines.push(`${plural(asked, 'passport', 'passports')} ${verb} sent again.`);
-  }
-  if (incomplete > 0) {
-    lines.push(
-      `${plural(incomplete, 'passport is', 'passports are')} not sent again, because the product is not complete: dpp-sync items --state incomplete`,
-    );
-  }
-  if (leftUnconfirmed > 0) {
-    lines.push(
-      `${plural(leftUnconfirmed, 'delivery is', 'deliveries are')} unconfirmed and not sent again: look at the platform whether each write arrived, then use --key KEY --force.`,
-    );
-  }
-  return lines;
 }
 
 /** Sends items again that were sent in another form than the profile has now, or counts them. */

@@ -5,10 +5,13 @@ import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import { kindWord, stateWord } from '../domain/words/states.ts';
 import { assertSources } from '../operations/named.ts';
+import { releasedSentences } from '../operations/sentences.ts';
 import { type SettleRequest, type SettleResult, settle } from '../operations/settle.ts';
 import {
+  partsSentences,
   type SettlePartsRequest,
   type SettleSelectedRequest,
+  selectedSentences,
   settleParts,
   settleSelected,
 } from '../operations/settle-selected.ts';
@@ -17,6 +20,7 @@ import { subjectKind } from './arguments.ts';
 import { confirmed } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { ASKS_NOTHING } from './errors.ts';
+import { sentenceLines } from './text/sentences.ts';
 import { plural, printable } from './text/style.ts';
 import { countKind } from './text/words.ts';
 
@@ -146,7 +150,7 @@ function namedLines(result: SettleResult, where: { daemon: boolean }): string[] 
     ...result.settled.map(({ kind, key, operation, state }) =>
       noted(kind, key, operation === null ? missingNoted(kind) : `is ${stateWord(state)} now.`),
     ),
-    ...releasedLines(result.released, where),
+    ...sentenceLines(releasedSentences(result.released, where.daemon)),
   ];
 }
 
@@ -171,7 +175,7 @@ async function settleAll(
     }
     const asked = { ...selection, dryRun: false };
     const result = await admin.run(settleSelected, asked);
-    const lines = [...selectedLines(result), ...releasedLines(result.released, admin)];
+    const lines = sentenceLines(selectedSentences(result, admin.daemon));
     return answered(output, { operation: settleSelected, asked, result }, lines);
   });
 }
@@ -186,34 +190,16 @@ async function ask(count: number, { state, kind, resolution }: Selection, abort:
   });
 }
 
-function selectedLines({ settled, left }: { settled: number; left: number }): string[] {
-  const lines = [settled === 0 ? 'Nothing was settled.' : `Noted for ${plural(settled, 'item')}.`];
-  if (left > 0) {
-    const are = left === 1 ? 'item is' : 'items are';
-    lines.push(
-      `${left} ${are} left: new products and materials need their ids (dpp-sync settle KEY --delivered); passports and writes that may have arrived cannot be ignored.`,
-    );
-  }
-  return lines;
-}
-
 /** Stores a person's answer whether BOM items of adopted products are at the platform. */
 async function settleBom(request: SettlePartsRequest, context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig();
   return context.withAdmin(config, 'settle', async (admin) => {
     const answer = await admin.run(settleParts, request);
-    const created = admin.daemon ? 'are created by the daemon' : 'are created with the next sync';
+    const creates = admin.daemon ? 'The daemon creates them.' : 'The next sync creates them.';
     return answered(output, { operation: settleParts, asked: request, result: answer }, [
-      `Noted for ${plural(answer.products, 'product')}: ${countKind(answer.bomItems, 'bom_item')} ${request.present ? 'count as delivered' : created}.`,
-      ...answer.unknown.map((name) => `No BOM items of ${printable(name)} wait for an answer.`),
+      ...sentenceLines(partsSentences(answer)),
+      request.present ? 'They count as delivered.' : creates,
     ]);
   });
-}
-
-/** Describes how many deliveries a manual resolution made due, and what sends them. */
-function releasedLines(released: number, { daemon }: { daemon: boolean }): string[] {
-  if (released === 0) return [];
-  const are = plural(released, 'delivery that waited is', 'deliveries that waited are');
-  return [daemon ? `${are} due: the daemon sends ${released === 1 ? 'it' : 'them'}` : `${are} due: dpp-sync sync`];
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import { type FormReplayOutcome, REPLAY_STATES, type ReplayState } from '../domain/ports/ledger/replay-ledger.ts';
+import { counted, formatCount } from '../lib/text/counted.ts';
 import { exitCodeOf } from '../observe/causes.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { worked } from './documents.ts';
@@ -10,6 +11,7 @@ import type { Operation } from './operation.ts';
 import { contactDocument, syncDocument } from './result-documents.ts';
 import { selectedSources, syncIn, WaitMs } from './runs.ts';
 import type { OperationRuntime, Synced } from './runtime.ts';
+import { type Sentence, sentencesOf } from './sentences.ts';
 
 const ReplayAsked = z.strictObject({
   /** An empty list stands for the states of `statesToReplay`. */
@@ -170,4 +172,54 @@ function assertUsesConfig({ care }: OperationRuntime): void {
     `The daemon does not use the present config, so it knows no form of its profile: ${last.errors.join(' ')}`,
     { path: 'target.profile', suggestion: 'Do what this says, then run the command again. Nothing was sent.' },
   );
+}
+
+/** What came of a replay. */
+export function replaySentences(
+  { records, passing, unmapped, staged, quarantined, leftUnconfirmed, passports }: ReplayReport,
+  dryRun: boolean,
+): Sentence[] {
+  const { asked, incomplete } = passports;
+  if (records + unmapped + asked + incomplete + leftUnconfirmed === 0)
+    return [{ text: 'No record matches: there is nothing to replay.', tone: 'result' }];
+  const fails = dryRun ? 'would fail' : quarantined === 1 ? 'fails' : 'fail';
+  const failing = quarantined === 0 ? '' : `, and ${formatCount(quarantined)} still ${fails}`;
+  const passed = `${formatCount(passing)} ${dryRun ? 'would pass' : 'passed'} the mapping${failing}`;
+  const [itPasses, was] = staged === 1 ? ['it passes', 'was'] : ['they pass', 'were'];
+  return sentencesOf(
+    records > 0 && {
+      text: `${counted(records, 'stored row')} ${records === 1 ? 'was' : 'were'} mapped again: ${passed}.`,
+      tone: 'result',
+    },
+    ...unmappedSentences(unmapped),
+    staged > 0 &&
+      dryRun && {
+        text: `${counted(staged, 'write')} would be sent, and the platform decides whether ${itPasses}.`,
+        tone: 'note',
+      },
+    staged > 0 && !dryRun && { text: `${counted(staged, 'write')} ${was} prepared for sending.`, tone: 'note' },
+    quarantined > 0 && !dryRun && { text: 'The reasons are in the quarantine.', tone: 'note', list: 'quarantine' },
+    leftUnconfirmed > 0 && {
+      text: `${counted(leftUnconfirmed, 'write')} may have arrived, so ${leftUnconfirmed === 1 ? 'it is' : 'they are'} not sent again. Look at the platform, and settle ${leftUnconfirmed === 1 ? 'it' : 'them'}. \`dpp-sync replay --force --key KEY\` sends one again.`,
+      tone: 'warning',
+      list: 'unconfirmed',
+    },
+    asked > 0 && {
+      text: `${counted(asked, 'passport')} ${dryRun ? 'would be' : asked === 1 ? 'is' : 'are'} sent again.`,
+      tone: 'note',
+    },
+    incomplete > 0 && {
+      text: `${counted(incomplete, 'passport')} cannot be sent, because ${incomplete === 1 ? 'its product is' : 'their products are'} incomplete.`,
+      tone: 'warning',
+      list: 'incomplete',
+    },
+    dryRun && { text: 'Nothing was changed.', tone: 'note' },
+  );
+}
+
+/** The sentence about rows that a replay cannot map; none if there are no such rows. */
+export function unmappedSentences(unmapped: number): Sentence[] {
+  const its = unmapped === 1 ? 'its' : 'their';
+  const text = `${counted(unmapped, 'stored row')} cannot be mapped again, because the config no longer has ${its} source.`;
+  return sentencesOf(unmapped > 0 && { text, tone: 'warning' });
 }

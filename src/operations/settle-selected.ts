@@ -5,10 +5,12 @@ import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS } from '../domain/item.ts';
 import type { NamedDelivery, NamedSelection } from '../domain/ports/deliveries.ts';
 import type { PartsAnswer } from '../domain/ports/ledger/contact-ledger.ts';
+import { counted, formatCount } from '../lib/text/counted.ts';
 import { worked } from './documents.ts';
 import type { Operation } from './operation.ts';
 import { goOn } from './runs.ts';
 import type { OperationContext } from './runtime.ts';
+import { releasedSentences, type Sentence, sentencesOf } from './sentences.ts';
 
 const SettleSelectedRequest = z
   .strictObject({
@@ -131,3 +133,27 @@ export const settleParts: Operation<SettlePartsRequest, PartsAnswer> = {
   },
   exitCode: () => 0,
 };
+
+/** What came of settling all items in a state. */
+export function selectedSentences(
+  { selected, settled, left, released }: SettleSelectedResult,
+  goesOn: boolean,
+): Sentence[] {
+  const are = left === 1 ? 'item is' : 'items are';
+  return sentencesOf(
+    { text: `${counted(settled, 'item')} of ${formatCount(selected)} settled.`, tone: 'result' },
+    left > 0 && {
+      text: `${formatCount(left)} ${are} left: new products and materials need their ids (\`dpp-sync settle --delivered KEY\`); passports and writes that may have arrived cannot be ignored.`,
+      tone: 'warning',
+    },
+    ...releasedSentences(released, goesOn),
+  );
+}
+
+/** What came of an answer about the BOM items of adopted products. */
+export function partsSentences({ products, bomItems, unknown }: PartsAnswer): Sentence[] {
+  return sentencesOf(
+    { text: `${counted(bomItems, 'BOM item')} of ${counted(products, 'product')} settled.`, tone: 'result' },
+    ...unknown.map((name) => ({ text: `No BOM items of ${name} wait for an answer.`, tone: 'warning' as const })),
+  );
+}

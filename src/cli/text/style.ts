@@ -1,6 +1,9 @@
 import { styleText } from 'node:util';
 import { isJsonObject } from '../../lib/json.ts';
+import { formatCount, counted as plural } from '../../lib/text/counted.ts';
 import { withHiddenShown } from '../../lib/text/safe-text.ts';
+
+export { formatCount, plural };
 
 export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
 /** Colours a text, or returns it unchanged if colours are off. */
@@ -48,20 +51,10 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Formats a count: `12,345`. */
-export function formatCount(count: number): string {
-  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
-}
-
 /** Formats a size: `840 bytes`, `57.2 kB`, `3.4 MB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return plural(bytes, 'byte');
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
-/** A count with its noun: `1 product`, `2 products`. */
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
 /** Formats a length of time: `840 ms`, `3.2 s`, `4 min 10 s`. */

@@ -81,7 +81,7 @@ describe('settle beside a daemon', () => {
     });
     const last = await run('settle', 'M1', '--delivered');
     expect(last.stdout).toBe(
-      'Noted. The material M1 is delivered now.\n1 delivery that waited is due: the daemon sends it\n',
+      'Noted. The material M1 is delivered now.\n1 write that waited for this is due now, and the daemon sends it.\n',
     );
     await expect.poll(() => world.contents().bomItems.length).toBe(1);
     await expect.poll(() => daemon.stderr()).toContain('A person has started the command settle.');
@@ -134,7 +134,7 @@ describe('settle beside a daemon', () => {
     const { exitCode, stdout } = await run('settle', '--bom', 'absent', '--all');
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: 'Noted for 1 product: 2 BOM items are created by the daemon.\n',
+      stdout: '2 BOM items of 1 product settled.\nThe daemon creates them.\n',
     });
     await expect.poll(() => world.contents().bomItems.length).toBe(4);
   });

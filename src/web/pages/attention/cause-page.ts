@@ -1,11 +1,12 @@
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { CauseReplayed } from '../../../operations/causes.ts';
+import { unmappedSentences } from '../../../operations/replay.ts';
 import { type Html, html } from '../../html.ts';
 import { card, commandLine, confirmForm, csrfField, pageHead, pager, withCode } from '../../parts.ts';
 import { counted, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
 import { causePath } from '../links.ts';
-import { formerConfigText, unmappedText } from '../tasks/outcome-text.ts';
+import { formerConfigText, paragraphs } from '../tasks/outcome-text.ts';
 import { CAUSE_TYPES, effectText, membersText, placeText } from './causes.ts';
 import { lookupCard } from './lookup-routes.ts';
 import { memberTable } from './member-table.ts';
@@ -91,7 +92,7 @@ function triedText(tried: Task | null, { type }: Cause, replayed: CauseReplayed 
   if (!outcome.ok) return html`<p class="bad" role="status">${outcome.message} ${outcome.suggestion}</p>`;
   if (replayed === null) return null;
   const text = type === 'quarantine' ? passingText(replayed) : askedText(replayed);
-  return html`<p role="status">${text} <span class="quiet">Counted ${timeOf(endedAt)}.</span></p>${unmappedText(replayed.replayed.unmapped)}${replayed.usedFormerConfig ? formerConfigText() : null}`;
+  return html`<p role="status">${text} <span class="quiet">Counted ${timeOf(endedAt)}.</span></p>${paragraphs(unmappedSentences(replayed.replayed.unmapped))}${replayed.usedFormerConfig ? formerConfigText() : null}`;
 }
 
 /** How many quarantined rows a replay would map, in a sentence. */

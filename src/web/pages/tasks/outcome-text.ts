@@ -5,15 +5,15 @@ import type { PartsAnswer } from '../../../domain/ports/ledger/contact-ledger.ts
 import type { CauseReplayed, CauseSettled } from '../../../operations/causes.ts';
 import type { PassportsOfSelection } from '../../../operations/passports.ts';
 import type { Retried, RetriedDelivery } from '../../../operations/queues.ts';
-import type { Replayed } from '../../../operations/replay.ts';
+import { type Replayed, replaySentences, unmappedSentences } from '../../../operations/replay.ts';
 import type { Synced } from '../../../operations/runtime.ts';
-import type { SettleSelectedResult } from '../../../operations/settle-selected.ts';
-import type { ReplayReport } from '../../../pipeline/replay.ts';
+import { releasedSentences, type Sentence } from '../../../operations/sentences.ts';
+import { partsSentences, type SettleSelectedResult, selectedSentences } from '../../../operations/settle-selected.ts';
 import type { CorrectionResult } from '../../../pipeline/store-page.ts';
 import { type Html, html, plainText } from '../../html.ts';
 import { counted, formatCount, stateName } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
-import { attentionPath, causePath, itemPath, runPath } from '../links.ts';
+import { attentionPath, causePath, itemPath, itemsPath, runPath } from '../links.ts';
 import type { SettingsChecked } from '../settings/check-settings.ts';
 
 type Sentences = readonly (Html | null)[];
@@ -35,15 +35,10 @@ interface Results {
 
 const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } = {
   'replay-cause': causeReplayedText,
-  replay: ({ replayed, synced }) => [...replayText(replayed, synced === null), ...syncedText(synced)],
+  replay: ({ replayed, synced }) => [...paragraphs(replaySentences(replayed, synced === null)), ...syncedText(synced)],
   'settle-cause': settledText,
-  'settle-selected': ({ selected, settled, left, released }) => [
-    html`<p>${counted(settled, 'item')} of ${formatCount(selected)} settled.${left === 0 ? null : ` ${counted(left, 'item')} could not be settled in this way.`}</p>`,
-    releasedText(released),
-  ],
-  'settle-parts': ({ bomItems, products }) => [
-    html`<p>${counted(bomItems, 'BOM item')} of ${counted(products, 'product')} settled.</p>`,
-  ],
+  'settle-selected': (result) => paragraphs(selectedSentences(result, true)),
+  'settle-parts': (answer) => paragraphs(partsSentences(answer)),
   'correct-rows': correctedText,
   'retry-deliveries': retriedText,
   'check-settings': checkedText,
@@ -77,8 +72,8 @@ function causeReplayedText(result: CauseReplayed): Sentences {
   const former = usedFormerConfig ? formerConfigText() : null;
   const link = html`<a href="${causePath(cause)}">${title}</a>`;
   if (dryRun) {
-    const again = html`<p>Nothing was changed. <a href="${causePath(cause)}">Back to the cause, to replay the group</a></p>`;
-    return [...replayText(replayed, true), former, again];
+    const again = html`<p><a href="${causePath(cause)}">Back to the cause, to replay the group</a></p>`;
+    return [...paragraphs(replaySentences(replayed, true)), former, again];
   }
   const rest =
     left === 0
@@ -87,7 +82,9 @@ function causeReplayedText(result: CauseReplayed): Sentences {
   const byThemselves = html`<p>A mapping or a lookup table has changed, so dpp-sync has mapped the rows again.</p>`;
   return [
     rest,
-    ...(replayed.records + replayed.unmapped === 0 && left < members ? [byThemselves] : replayText(replayed, false)),
+    ...(replayed.records + replayed.unmapped === 0 && left < members
+      ? [byThemselves]
+      : paragraphs(replaySentences(replayed, false))),
     former,
     ...syncedText(synced),
   ];
@@ -98,43 +95,20 @@ export function formerConfigText(): Html {
   return html`<p class="warn">The daemon has refused the present config, so it used the former mapping: see <a href="/settings">the settings</a>.</p>`;
 }
 
-function replayText(report: ReplayReport, dryRun: boolean): Sentences {
-  const { records, passing, unmapped, staged, quarantined, leftUnconfirmed, passports } = report;
-  const would = dryRun ? 'would pass the mapping' : 'passed the mapping';
-  return [
-    records === 0 && unmapped + passports.asked + passports.incomplete > 0
-      ? null
-      : html`<p><b>${counted(records, 'stored row')} ${records === 1 ? 'was' : 'were'} mapped again: ${formatCount(passing)} ${would}${
-          quarantined === 0
-            ? null
-            : `, and ${formatCount(quarantined)} still ${dryRun ? 'would fail' : quarantined === 1 ? 'fails' : 'fail'}`
-        }.</b></p>`,
-    unmappedText(unmapped),
-    staged === 0
-      ? null
-      : dryRun
-        ? html`<p>${counted(staged, 'write')} would be sent, and the platform decides whether ${staged === 1 ? 'it passes' : 'they pass'}.</p>`
-        : html`<p>${counted(staged, 'write')} ${staged === 1 ? 'was' : 'were'} prepared for sending.</p>`,
-    quarantined === 0 || dryRun
-      ? null
-      : html`<p>The reasons are in <a href="${attentionPath({ type: 'quarantine' })}">the quarantine</a>.</p>`,
-    leftUnconfirmed === 0
-      ? null
-      : html`<p class="warn">${counted(leftUnconfirmed, 'write')} may have arrived, so ${leftUnconfirmed === 1 ? 'it is' : 'they are'} not sent again. <a href="${attentionPath({ type: 'unconfirmed' })}">Settle ${leftUnconfirmed === 1 ? 'it' : 'them'}</a></p>`,
-    passports.asked === 0 || dryRun
-      ? null
-      : html`<p>${counted(passports.asked, 'passport')} ${passports.asked === 1 ? 'is' : 'are'} sent again.</p>`,
-    passports.incomplete === 0
-      ? null
-      : html`<p class="warn">${counted(passports.incomplete, 'passport')} cannot be sent, because ${passports.incomplete === 1 ? 'its product is' : 'their products are'} incomplete.</p>`,
-  ];
-}
+/** The lists that sentences name. */
+const LISTS: Record<NonNullable<Sentence['list']>, { path: string; title: string }> = {
+  quarantine: { path: attentionPath({ type: 'quarantine' }), title: 'Quarantine' },
+  unconfirmed: { path: attentionPath({ type: 'unconfirmed' }), title: 'Unconfirmed writes' },
+  incomplete: { path: itemsPath({ state: 'incomplete' }), title: 'Incomplete products' },
+};
 
-/** The sentence about rows that a replay cannot map; null if there are none. */
-export function unmappedText(unmapped: number): Html | null {
-  return unmapped === 0
-    ? null
-    : html`<p class="warn">${counted(unmapped, 'stored row')} cannot be mapped again, because the config no longer has ${unmapped === 1 ? 'its' : 'their'} source.</p>`;
+/** Sentences as paragraphs, with links to their lists. */
+export function paragraphs(sentences: readonly Sentence[]): Sentences {
+  return sentences.map(({ text, tone, list }) => {
+    const link = list === undefined ? null : html`<p><a href="${LISTS[list].path}">${LISTS[list].title}</a></p>`;
+    if (tone === 'result') return html`<p><b>${text}</b></p>${link}`;
+    return tone === 'warning' ? html`<p class="warn">${text}</p>${link}` : html`<p>${text}</p>${link}`;
+  });
 }
 
 function syncedText(synced: Synced | null): Sentences {
@@ -163,7 +137,7 @@ function settledText(result: CauseSettled): Sentences {
   const more = failedCount - failed.length;
   return [
     html`<p><b>${counted(settled, 'item')} of ${formatCount(members)} settled.</b> <a href="${causePath(cause)}">${title}</a></p>`,
-    releasedText(released),
+    ...paragraphs(releasedSentences(released, true)),
     later === 0
       ? null
       : html`<p class="warn">${counted(later, 'item')} came into this cause, or ${later === 1 ? 'was' : 'were'} refused again, after the page was loaded, and ${later === 1 ? 'was' : 'were'} not settled.</p>`,
@@ -173,12 +147,6 @@ function settledText(result: CauseSettled): Sentences {
           ({ kind, key, message }) => html`<li><a href="${itemPath(kind, key)}">${key}</a>: ${message}</li>`,
         )}${more > 0 ? html`<li>and ${formatCount(more)} more</li>` : null}</ul>`,
   ];
-}
-
-function releasedText(released: number): Html | null {
-  return released === 0
-    ? null
-    : html`<p>${counted(released, 'write')} that waited for this ${released === 1 ? 'is' : 'are'} sent now.</p>`;
 }
 
 function correctedText({
@@ -216,7 +184,7 @@ function retriedText({ needless, replayed, outcomes, delivered, stillStuck, sync
     outcomes.length === 0
       ? null
       : html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${formatCount(delivered)} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b> ${counted(replayed.records, 'stored row')} ${replayed.records === 1 ? 'was' : 'were'} mapped again, and ${sum}.</p>`,
-    unmappedText(replayed.unmapped),
+    ...paragraphs(unmappedSentences(replayed.unmapped)),
     needless === 0 ? null : html`<p>${counted(needless, 'delivery', 'deliveries')} no longer needed a person.</p>`,
     outcomes.length === 0 ? null : html`<ul>${outcomes.map(retriedLine)}</ul>`,
     synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
