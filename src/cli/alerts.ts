@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
 import { fault } from '../domain/faults.ts';
-import type { AlertView } from '../domain/ports/alerts.ts';
+import type { AlertView, ChannelView } from '../domain/ports/alerts.ts';
 import { parsePeriod } from '../lib/text/time.ts';
-import { muteAlert } from '../operations/alerts.ts';
-import { isoOrNull, isoTime } from '../operations/result-documents.ts';
+import { listAlerts, muteAlert } from '../operations/alerts.ts';
 import { answered } from './answered.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { formatTime, plural, printable } from './text/style.ts';
@@ -65,35 +64,26 @@ function period(text: string): number {
 async function list(context: CommandContext): Promise<number> {
   const { output, clock } = context;
   const config = await context.loadConfig();
-  const now = clock.now();
-  const kept = await context.withViews(
-    config,
-    async (opened) => (await opened?.reads.daemonNote('alerts'))?.alerts ?? [],
-  );
-  const channels = config.alerts.channels.map(({ id, type }) => ({ id, type }));
-  const { createAlertBook } = await import('../observe/alerts/alert-book.ts');
-  const ids = channels.map(({ id }) => id);
-  const alerts = createAlertBook({ alerts: kept }).view(ids, now);
-  if (output.json) {
-    output.document({ ok: true, channels, alerts: alerts.map(documentOf) });
-    return 0;
-  }
-  const names =
-    channels.length === 0 ? 'none; nobody gets a notice' : channels.map(({ id, type }) => `${id} (${type})`).join(', ');
-  output.print(`Channels: ${names}.`);
-  if (alerts.length === 0) output.print('No alert fires now, and none has fired before.');
-  else output.print(...tableOf(alerts, output), ...alerts.flatMap(failuresOf));
-  for (const { id, message, firing } of alerts) if (firing) output.print('', printable(`${id}: ${message}`));
-  return 0;
+  return context.withViews(config, async (opened) => {
+    const runtime = opened ?? { config, reads: null, alerts: null };
+    const result = await listAlerts.run({}, { runtime, clock });
+    return answered(output, { operation: listAlerts, asked: {}, result }, alertLines(result, output));
+  });
 }
 
-function documentOf({ since, mutedUntil, notices, ...alert }: AlertView): object {
-  return {
-    ...alert,
-    since: isoTime(since),
-    mutedUntil: isoOrNull(mutedUntil),
-    notices: notices.map(({ at, ...notice }) => ({ ...notice, at: isoOrNull(at) })),
-  };
+function alertLines(
+  { channels, alerts }: { channels: readonly ChannelView[]; alerts: readonly AlertView[] },
+  style: TableStyle,
+): string[] {
+  const names =
+    channels.length === 0 ? 'none; nobody gets a notice' : channels.map(({ id, type }) => `${id} (${type})`).join(', ');
+  return [
+    `Channels: ${names}.`,
+    ...(alerts.length === 0
+      ? ['No alert fires now, and none has fired before.']
+      : [...tableOf(alerts, style), ...alerts.flatMap(failuresOf)]),
+    ...alerts.flatMap(({ id, message, firing }) => (firing ? ['', printable(`${id}: ${message}`)] : [])),
+  ];
 }
 
 function tableOf(alerts: readonly AlertView[], style: TableStyle): string[] {

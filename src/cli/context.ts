@@ -189,6 +189,7 @@ export function createContext(options: {
       );
     },
     async lookInDaemon(config, operation, asked) {
+      if (!existsSync(config.ledger)) return null;
       const { socketPlace } = await import('../admin/wire.ts');
       if (!existsSync(socketPlace(config).path)) return null;
       const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');

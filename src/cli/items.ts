@@ -1,21 +1,24 @@
 import { type Command, Option } from 'commander';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
-import { standingAsked } from '../daemon/views/standing.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { ItemFilter, ItemState, ItemSummary } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemListFilter, ListPage } from '../domain/ports/ledger/dashboard-views.ts';
+import type { ItemState } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { kindWord, STATES_IN_ORDER, stateWord } from '../domain/words/states.ts';
+import { standingAsked } from '../observe/standing.ts';
+import { ItemRow } from '../operations/documents.ts';
+import { type ListedItem, listItems } from '../operations/items.ts';
 import { assertSources } from '../operations/named.ts';
-import { itemDocument } from '../operations/result-documents.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { pagesOf, rowDocument } from './list-pages.ts';
 import { decidedLines } from './text/item-lines.ts';
 import { noLedgerText } from './text/standing.ts';
 import { type Cell, type Column, formatTable, type TableStyle } from './text/table.ts';
 import { formatValue, STATE_COLOURS } from './text/words.ts';
 
 interface ItemsOptions {
-  state?: NonNullable<ItemFilter['state']>;
+  state?: NonNullable<ItemListFilter['state']>;
   kind?: SubjectKind;
   source?: string;
   search?: string;
@@ -32,7 +35,6 @@ Examples:
 The list has the first 50 items (or --limit). With --json it has all items, as one JSON object a line.`;
 
 const SHOWN = 50;
-const PAGE = 500;
 
 export function addItemsCommand(program: Command, run: RunAction): void {
   program
@@ -40,8 +42,8 @@ export function addItemsCommand(program: Command, run: RunAction): void {
     .addOption(
       new Option(
         '--state <state>',
-        'only items in this state; missing: missing from their source, and nobody has decided; missing_decided: missing, and nothing has to be decided; held: missing from a read that the guard holds; incomplete: products that are not complete, so their passports wait',
-      ).choices([...STATES_IN_ORDER, 'missing', 'missing_decided', 'held', 'incomplete']),
+        'only items in this state; missing: missing from their source, and nobody has decided; missing_decided: missing, and nothing has to be decided; held: missing from a read that the guard holds; incomplete: products that are not complete, so their passports wait; open: neither delivered nor superseded; attention: a person is needed',
+      ).choices([...STATES_IN_ORDER, 'missing', 'missing_decided', 'held', 'incomplete', 'open', 'attention']),
     )
     .option('--kind <kind>', 'product, material, bom_item or passport', subjectKind)
     .option('--source <id>', 'only items of this source')
@@ -52,7 +54,7 @@ export function addItemsCommand(program: Command, run: RunAction): void {
 }
 
 async function items({ limit, ...filter }: ItemsOptions, context: CommandContext): Promise<number> {
-  const { output } = context;
+  const { output, clock } = context;
   const config = await context.loadConfig('ledger');
   if (filter.source !== undefined) assertSources(config, [filter.source]);
   return context.withViews(config, async (opened) => {
@@ -60,33 +62,31 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
       output.note(noLedgerText(config));
       return 0;
     }
-    const { reads } = opened;
-    let left = limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN);
-    let afterId = 0;
+    const most = limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN);
     const rows: ListedItem[] = [];
-    while (left > 0) {
-      const page = await reads.itemsAfter({ ...filter, afterId, limit: Math.min(PAGE, left) });
-      if (page.items.length === 0) break;
-      left -= page.items.length;
-      afterId = page.lastId;
-      const found = filter.state === 'incomplete' ? await withBlockers(page.items, reads) : page.items;
-      if (!output.json) rows.push(...found);
-      else for (const item of found) if (!(await output.jsonLine(itemDocument(item)))) return 0;
+    let hasMore = false;
+    const read = (page: ListPage) => listItems.run({ ...filter, ...page }, { runtime: opened, clock });
+    for await (const page of pagesOf(read, most)) {
+      hasMore = page.next !== null;
+      if (!output.json) rows.push(...page.rows);
+      else for (const row of page.rows) if (!(await output.jsonLine(rowDocument(ItemRow, row)))) return 0;
     }
     if (output.json) return 0;
     if (rows.length === 0) output.note('No item matches.');
     else for (const line of tableOf(rows, output)) if (!(await output.listLine(line))) return 0;
-    if (filter.state === 'missing') for (const note of await missingNotes(filter, reads, config)) output.note(note);
+    if (filter.state === 'missing') for (const note of await missingNotes(filter, opened)) output.note(note);
     if (filter.state === 'incomplete' && rows.length > 0) output.note(INCOMPLETE_NOTE);
-    const more = left === 0 && (await reads.itemsAfter({ ...filter, afterId, limit: 1 })).items.length > 0;
-    if (more)
+    if (hasMore)
       output.note(`There are more items: --limit ${(limit ?? SHOWN) * 10} shows more of them, --json all of them.`);
     return 0;
   });
 }
 
 /** What there is to do about the listed items, and what was done about missing items that are not listed. */
-async function missingNotes({ kind, source }: ItemFilter, reads: Reads, config: RuntimeConfig): Promise<string[]> {
+async function missingNotes(
+  { kind, source }: ItemListFilter,
+  { reads, config }: { reads: Reads; config: RuntimeConfig },
+): Promise<string[]> {
   const sources = source === undefined ? config.sources.map(({ id }) => id) : [source];
   const { missingOutcomes } = await reads.standing(standingAsked(config, sources));
   const groups = missingOutcomes.filter((group) => (kind ?? group.kind) === group.kind);
@@ -97,15 +97,6 @@ const MISSING_NOTE =
   'The platform has these items, and their sources no longer have them. For the reason and the next step: `dpp-sync show KIND KEY`. To accept all of them: `dpp-sync settle --state missing --ignore`.';
 
 const INCOMPLETE_NOTE = 'For everything that is missing, and the next step: `dpp-sync why KEY`.';
-
-/** Adds to products the first reason why each is not complete. This is not the reason of its delivery. */
-async function withBlockers(products: readonly ItemSummary[], reads: Reads): Promise<ListedItem[]> {
-  const passports = await reads.passportsOf(products.map(({ key }) => key));
-  return products.map((item) => ({ ...item, missingFirst: passports.get(item.key)?.blockers[0] ?? null }));
-}
-
-/** An item of the list. `missingFirst` is the first reason why a product is not complete. */
-type ListedItem = ItemSummary & { missingFirst?: string | null };
 
 /**
  * Makes the table of items. A natural key is shown if it differs from the key, and a column is shown if it has text.

@@ -50,7 +50,7 @@ async function runOperation(operation: AnyOperation, flags: object, context: Com
   }
   const config = await context.loadConfig('ledger');
   return context.withViews(config, async (opened) => {
-    if (opened !== null) return show(await lookWith(operation, asked, opened));
+    if (opened !== null) return show(await lookWith(operation, asked, { runtime: opened, clock: context.clock }));
     output.note(noLedgerText(config));
     return 0;
   });
@@ -64,6 +64,6 @@ async function runOperation(operation: AnyOperation, flags: object, context: Com
   }
 }
 
-function lookWith(operation: AnyOperation, asked: unknown, { reads }: LookContext['runtime']): Promise<unknown> {
-  return (operation as Operation<unknown, unknown, LookContext>).run(asked, { runtime: { reads } });
+function lookWith(operation: AnyOperation, asked: unknown, context: LookContext): Promise<unknown> {
+  return (operation as Operation<unknown, unknown, LookContext>).run(asked, context);
 }

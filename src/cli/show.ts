@@ -6,8 +6,9 @@ import type { ItemView, PassportView } from '../domain/ports/ledger/ledger-views
 import { eventWord, kindWord, stateWord } from '../domain/words/states.ts';
 import { memberOf } from '../lib/json.ts';
 import { shellWord } from '../lib/text/safe-text.ts';
+import { showItem } from '../operations/items.ts';
 import { findPastedItem, unknownItem } from '../operations/named.ts';
-import { isoTime, itemDocument, reasonDocument } from '../operations/result-documents.ts';
+import { answered } from './answered.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { fieldList } from './text/item-lines.ts';
@@ -34,35 +35,25 @@ export function addShowCommand(program: Command, run: RunAction): void {
 }
 
 async function show(kind: SubjectKind, key: string, context: CommandContext): Promise<number> {
-  const { output } = context;
+  const { output, clock } = context;
   const config = await context.loadConfig('ledger');
   return context.withViews(config, async (opened) => {
-    const reads = opened?.reads ?? null;
-    const item = reads && (await reads.item(kind, await findPastedItem(key, reads, [kind])));
-    if (reads === null || item === null) throw await unknownItem(kind, key, reads);
-    const ofProduct = kind === 'product' || kind === 'passport';
-    const passport = ofProduct ? await reads.passport(item.key) : null;
-    if (output.json) {
-      const document = {
-        ...itemDocument(item),
-        heldBy: reasonDocument(item.heldBy),
-        timeline: item.timeline.map((entry) => ({ ...entry, at: isoTime(entry.at) })),
-      };
-      output.document({ ok: true, item: document, ...(ofProduct ? { passport: passportDocument(passport) } : {}) });
-    } else {
-      output.print(...itemLines(item, passport, output));
-    }
-    return 0;
+    if (opened === null) throw await unknownItem(kind, key, null);
+    const asked = { kind, key: await findPastedItem(key, opened.reads, [kind]) };
+    const result = await showItem.run(asked, { runtime: opened, clock });
+    if (result === null) throw await unknownItem(kind, key, opened.reads);
+    return answered(output, { operation: showItem, asked, result }, itemLines(result, output));
   });
 }
 
-function passportDocument(passport: PassportView | null): object | null {
-  if (passport === null) return null;
-  const { blockers, reason, ...rest } = passport;
-  return { ...rest, reason: reasonDocument(reason), holds: blockers };
+interface Shown {
+  item: ItemView;
+  passport?: ShownPassport | null;
 }
 
-function itemLines(item: ItemView, passport: PassportView | null, { paint }: Output): string[] {
+type ShownPassport = Omit<PassportView, 'blockers'> & { holds: string[] };
+
+function itemLines({ item, passport = null }: Shown, { paint }: Output): string[] {
   const { kind, key, naturalKey, name, state, missing, released, remoteId, reason, record, heldBy, advice } = item;
   const title = [kindWord(kind), key, ...(naturalKey === null || naturalKey === key ? [] : [`(${naturalKey})`])].join(
     ' ',
@@ -148,8 +139,8 @@ const WANTED_BY = {
 } as const;
 
 /** The state of a product's passport, with all reasons why it has to wait. */
-function passportLines({ kind, key }: ItemView, passport: PassportView, paint: Output['paint']): string[] {
-  const { state, acknowledged, desired, reason, blockers } = passport;
+function passportLines({ kind, key }: ItemView, passport: ShownPassport, paint: Output['paint']): string[] {
+  const { state, acknowledged, desired, reason, holds } = passport;
   const far = state === 'blocked' && acknowledged !== null ? `, ${acknowledged} so far` : '';
   const lines = [`${paint('bold', 'Passport')}  ${paint(PASSPORT_COLOURS[state], state)}${far}`];
   if (kind === 'passport' && desired !== null) {
@@ -162,11 +153,8 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
       `  For its timeline: dpp-sync show passport ${printable(shellWord(key))}`,
     );
   }
-  if (blockers.length > 0 && acknowledged !== 'published') {
-    lines.push(
-      '  The passport waits until its product is complete:',
-      ...blockers.map((blocker) => `  - ${printable(blocker)}`),
-    );
+  if (holds.length > 0 && acknowledged !== 'published') {
+    lines.push('  The passport waits until its product is complete:', ...holds.map((hold) => `  - ${printable(hold)}`));
   }
   return lines;
 }

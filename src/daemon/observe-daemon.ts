@@ -55,6 +55,10 @@ export function observeDaemon(options: {
     health,
     metrics,
     activity,
+    nextRun,
+    learntRate: () => runtime.api.learntRate(),
+    stages: async () => runtime.engine.stages((await runtime.reads.openDeliveries()).left),
+    ledgerLost: () => runtime.ledgerLost(),
     /** The sources that are being pulled at the moment. */
     running: () => runtime.pulling(),
     /** Queues that a person has paused; null while the queue is out of reach, which the health of the daemon shows. */

@@ -9,6 +9,7 @@ import { Fault, messageOf } from '../lib/errors.ts';
 import { withAnySignal } from '../lib/with-any-signal.ts';
 import type { EventBus } from '../observe/event-bus.ts';
 import { createRequestCounts } from '../observe/event-counts.ts';
+import { standingAsked } from '../observe/standing.ts';
 import { keyAdvice } from '../operations/outcome-fault.ts';
 import type { Acceptance, SyncReport, SyncRequest } from '../operations/runtime.ts';
 import { accept } from './accept.ts';
@@ -17,7 +18,6 @@ import { refusedOperationWarnings, refusedScopeFault } from './faults/refused-sc
 import { passportRulesOf } from './passport-rules.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
-import { standingAsked } from './views/standing.ts';
 
 /** How often requests in flight are counted when the sync ends early. */
 const LANDING_LOOK_MS = 40;

@@ -51,6 +51,7 @@ const OF_DASHBOARD: Record<keyof DashboardViews, true> = {
   items: true,
   itemDetail: true,
   why: true,
+  quarantine: true,
   quarantinedRows: true,
   searchQuarantined: true,
   causes: true,

@@ -1,7 +1,7 @@
 import type { Scope } from '../domain/delivery/operation.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
 import type { AlertCondition } from '../domain/ports/alerts.ts';
-import type { LedgerStanding, SourceCounts, SourceRuns } from '../domain/ports/ledger/ledger-views.ts';
+import type { LedgerStanding, SourceCounts, SourceRuns, StandingAsked } from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import type { ApiStanding } from './health.ts';
 
@@ -45,4 +45,17 @@ export interface Figures extends Surroundings {
   /** Notices since the daemon began. */
   notices: readonly { channel: string; sent: number; failed: number }[];
   config: { loadedAt: number; refused: boolean };
+}
+
+/**
+ * What to ask the ledger about these sources. The missing items of a source with `onMissing: ignore` are not counted.
+ *
+ * @param selected ids of configured sources
+ */
+export function standingAsked(
+  { sources }: { sources: readonly { id: string; onMissing: string }[] },
+  selected: readonly string[] = sources.map(({ id }) => id),
+): StandingAsked {
+  const isWatched = (id: string) => sources.some((source) => source.id === id && source.onMissing !== 'ignore');
+  return { sources: selected, watched: selected.filter(isWatched) };
 }

@@ -3,9 +3,10 @@
 import { z } from 'zod';
 import { fault } from '../domain/faults.ts';
 import { ALERT_CONDITIONS } from '../domain/ports/alerts.ts';
+import { createAlertBook } from '../observe/alerts/alert-book.ts';
 import { Time, worked } from './documents.ts';
 import { defineOperation, type Operation } from './operation.ts';
-import type { OperationContext, OperationRuntime } from './runtime.ts';
+import type { EarlyContext, OperationContext, OperationRuntime } from './runtime.ts';
 
 const Alert = z.strictObject({
   id: z.string(),
@@ -34,8 +35,18 @@ export const listAlerts = defineOperation({
   summary: 'Lists the alerts, those that fire first, and the state of their notices.',
   at: 'GET /alerts',
   request: z.strictObject({}),
-  result: z.array(Alert),
-  run: async (_, { runtime: { alerts } }: OperationContext) => alerts?.list() ?? [],
+  result: z.strictObject({
+    channels: z.array(z.strictObject({ id: z.string(), type: z.enum(['webhook', 'email', 'exec']) })),
+    alerts: z.array(Alert),
+  }),
+  async run(_, { runtime: { alerts, config, reads }, clock }: EarlyContext) {
+    if (alerts !== null) return { channels: alerts.channels(), alerts: alerts.list() };
+    const channels = config.alerts.channels.map(({ id, type }) => ({ id, type }));
+    const kept = (await reads?.daemonNote('alerts'))?.alerts ?? [];
+    const ids = channels.map(({ id }) => id);
+    return { channels, alerts: createAlertBook({ alerts: kept }).view(ids, clock.now()) };
+  },
+  exitCode: () => 0,
 });
 
 export const testAlerts = defineOperation({

@@ -3,9 +3,7 @@
 import { z } from 'zod';
 import { fault } from '../domain/faults.ts';
 import type { BackupFile } from '../domain/ports/ledger/care-ledger.ts';
-import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
-import { QUEUE_NAMES } from '../domain/ports/queues.ts';
-import { ActionRow, Count, listOf, PassportCounts, page, Time, worked } from './documents.ts';
+import { ActionRow, Count, listOf, page, Time, worked } from './documents.ts';
 import { defineOperation, type Operation } from './operation.ts';
 import type { LookContext, OperationContext, Reloaded } from './runtime.ts';
 
@@ -71,108 +69,6 @@ The daemon reads config, mappings, modules, lookup files and the files of secret
 when one of them changes, and on SIGHUP where it has no terminal. The daemon refuses a config with a problem as a whole and keeps the
 former settings: exit code 2.`,
 };
-
-const States = z.record(z.string(), Count);
-
-const Status = z.strictObject({
-  version: z.string(),
-  startedAt: Time,
-  status: z.string().describe('`ok`, `degraded`, `unhealthy` or `stopping`.'),
-  ledger: z.string(),
-  queue: z.string(),
-  api: z.string(),
-  running: z.array(z.string()).describe('The sources that are being read.'),
-  items: z.strictObject({ product: States, material: States, bom_item: States }),
-  passports: PassportCounts,
-  quarantined: Count,
-  guarded: z
-    .array(
-      z.strictObject({
-        source: z.string(),
-        stream: z.string(),
-        runId: z.number().int(),
-        since: Time,
-        read: Count,
-        missing: Count,
-        released: Count,
-        creates: Count,
-        gone: z.array(z.string()).describe('The names of the first records or items that are gone, at most 100.'),
-        message: z.string(),
-        isLeft: z.boolean().describe('True if the config no longer has the stream.'),
-        isOlder: z
-          .boolean()
-          .describe('True if the export is older than the last one, so that none of its rows was stored.'),
-      }),
-    )
-    .describe('Exports that the guard holds until a person accepts them: `sync` with `accept`.'),
-  sources: z.array(
-    z.strictObject({
-      source: z.string(),
-      completeAt: Time.nullable().describe('The end of the last complete run.'),
-      nextRunAt: Time.nullable().describe('Null if no run begins automatically.'),
-      pausedUntil: Time.nullable(),
-    }),
-  ),
-  pausedQueues: z.array(z.enum(QUEUE_NAMES)).nullable().describe('Null while the queue is out of reach.'),
-  requestsPerSecond: z.strictObject({
-    now: z.number(),
-    allowed: z.number().nullable().describe('The rate that the API allows, as far as dpp-sync knows it.'),
-  }),
-  lastReload: z.strictObject({ at: Time, ok: z.boolean(), errors: z.array(z.string()) }).nullable(),
-});
-
-export const showStatus = defineOperation({
-  name: 'status',
-  kind: 'look',
-  tag: 'daemon',
-  role: 'viewer',
-  summary: 'Shows health, counts, runs, exports that the guard holds, the rate, and the last reload of the config.',
-  at: 'GET /status',
-  request: Nothing,
-  result: Status,
-  async run(_, { runtime, daemon }: OperationContext) {
-    const { care } = runtime;
-    if (daemon === null || care === null) throw fault('usage', 'No daemon works on this ledger.');
-    const { version, startedAt, activity } = daemon;
-    const [{ status, ledger, queue, api }, standing, pausedQueues] = await Promise.all([
-      daemon.health.check(),
-      daemon.standing(),
-      daemon.pausedQueues(),
-    ]);
-    const { items, quarantined } = standing;
-    const guarded = [...standing.guarded];
-    const passports = Object.fromEntries(PASSPORT_STATES.map((state) => [state, standing.passports[state] ?? 0]));
-    const sources = standing.sources.map(({ source, completeAt, nextRunAt }) => {
-      return { source, completeAt, nextRunAt, pausedUntil: care.pausedUntil(source) };
-    });
-    const requestsPerSecond = { now: activity.requestsPerSecond(), allowed: runtime.api.learntRate() };
-    const of = { version, startedAt, running: daemon.running(), lastReload: care.lastReload(), requestsPerSecond };
-    const lost = runtime.ledgerLost();
-    if (lost !== null) throw lost;
-    return { ...of, status, ledger, queue, api, items, passports, quarantined, guarded, sources, pausedQueues };
-  },
-});
-
-/** Only the memory of the process that sends deliveries has their stages. */
-export const deliveryStages = defineOperation({
-  name: 'delivery-stages',
-  kind: 'look',
-  tag: 'daemon',
-  role: 'viewer',
-  summary: 'Counts the deliveries in each stage.',
-  at: 'GET /delivery-stages',
-  request: Nothing,
-  result: z.strictObject({
-    due: Count.describe('Due in the ledger, and not taken up by the daemon.'),
-    enqueued: Count,
-    received: Count,
-    admitted: Count,
-    inFlight: Count,
-    inFlightSince: Time.nullable().describe('Since when the first delivery is in flight; null if none is.'),
-  }),
-  run: async (_, { runtime: { engine, reads } }: OperationContext) =>
-    engine.stages((await reads.openDeliveries()).left),
-});
 
 export const listBackups = defineOperation({
   name: 'list-backups',

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
+import { PASSPORT_STATUSES } from '../domain/passport.ts';
 import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 
 /** A time: milliseconds since the Unix epoch in the program, and a text in a document. */
@@ -36,10 +37,10 @@ export function documentOf(schema: z.core.$ZodType, value: unknown): unknown {
 }
 const Fields = z.record(z.string(), z.json());
 const Kind = z.enum(SUBJECT_KINDS);
-const ItemState = z.enum(DELIVERY_STATES);
+export const ItemState = z.enum(DELIVERY_STATES);
 export const Count = z.number().int().nonnegative();
 
-const Place = z.strictObject({
+export const Place = z.strictObject({
   file: z.string().optional(),
   line: z.number().optional(),
   path: z.string().optional(),
@@ -51,11 +52,13 @@ const Issue = z.strictObject({
   field: z.string().optional(),
   value: z.json().optional(),
   expression: z.string().optional(),
+  lookup: z.string().optional(),
   cure: z.string().optional(),
+  onlyField: z.literal(true).optional(),
   other: Place.optional(),
 });
 
-const Reason = z.strictObject({
+export const Reason = z.strictObject({
   code: z.string(),
   message: z.string(),
   status: z.number().int().optional(),
@@ -63,6 +66,9 @@ const Reason = z.strictObject({
   afterDoubt: z.literal(true).optional(),
   since: Time.optional(),
   lookAgain: z.literal(true).optional(),
+  answeredId: z.json().optional(),
+  words: z.string().optional(),
+  atRest: z.literal(true).optional(),
 });
 
 /** The id of a source, to choose among several. */
@@ -100,7 +106,14 @@ const summary = {
   since: Time.nullable(),
 };
 
-export const ItemRow = z.strictObject(summary);
+export const ItemRow = z.strictObject({
+  ...summary,
+  missingFirst: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Why the product is not complete, in the list of the state `incomplete`: the first cause.'),
+});
 
 const Ref = z.strictObject({
   role: z.string(),
@@ -177,6 +190,26 @@ export const ItemDetail = z.strictObject({
   advice: Advice,
 });
 
+const Passport = z.strictObject({
+  state: z.enum(PASSPORT_STATES),
+  acknowledged: z.enum(PASSPORT_STATUSES).nullable().describe('The last state that the platform has acknowledged.'),
+  desired: z
+    .strictObject({
+      status: z.enum([...PASSPORT_STATUSES, 'none']),
+      because: z.enum(['policy', 'person', 'missing']),
+      restore: z.literal(true).optional(),
+      found: z.literal(true).optional(),
+    })
+    .nullable(),
+  reason: Reason.nullable(),
+  holds: z.array(z.string()).describe('Why the passport cannot be initialised or published yet.'),
+});
+
+export const ShownItem = z.strictObject({
+  item: ItemDetail,
+  passport: Passport.nullable().optional().describe('The passport of a product.'),
+});
+
 export const Why = z.strictObject({
   key: z.string(),
   naturalKey: z.string().nullable(),
@@ -239,18 +272,18 @@ export const RunRow = z.strictObject({
   askedBy: z.string().nullable(),
 });
 
+export const QuarantinedRow = z.strictObject({
+  id: z.number().int(),
+  source: z.string(),
+  stream: z.string(),
+  key: z.string(),
+  place: Place,
+  fields: Fields,
+  issues: z.array(Issue),
+});
+
 export const CauseMember = z.strictObject({
-  record: z
-    .strictObject({
-      id: z.number().int(),
-      source: z.string(),
-      stream: z.string(),
-      key: z.string(),
-      place: Place,
-      fields: Fields,
-      issues: z.array(Issue),
-    })
-    .nullable(),
+  record: QuarantinedRow.nullable(),
   item: z
     .strictObject({
       kind: Kind,

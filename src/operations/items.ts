@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
 import { SUBJECT_KINDS } from '../domain/item.ts';
-import { ItemDetail, ItemRow, listOf, page, Source, Why } from './documents.ts';
+import type { ItemRow as Item, Listed } from '../domain/ports/ledger/dashboard-views.ts';
+import { ItemRow, listOf, page, QuarantinedRow, ShownItem, Source, Why } from './documents.ts';
 import { defineOperation } from './operation.ts';
 import type { LookContext } from './runtime.ts';
 
@@ -17,17 +18,41 @@ export const listItems = defineOperation({
   request: z.strictObject({
     kind: z.enum(SUBJECT_KINDS).optional(),
     state: z
-      .enum([...DELIVERY_STATES, 'missing', 'incomplete', 'open', 'attention'])
+      .enum([...DELIVERY_STATES, 'missing', 'missing_decided', 'held', 'incomplete', 'open', 'attention'])
       .optional()
-      .describe('`open`: neither delivered nor superseded. `attention`: a person is needed.'),
+      .describe(
+        '`missing`: missing from their source, and nobody has decided. `missing_decided`: missing, and nothing has to be decided. `held`: missing from a read that the guard holds. `incomplete`: products that are not complete, so their passports wait. `open`: neither delivered nor superseded. `attention`: a person is needed.',
+      ),
     source: Source,
-    search: z.string().optional().describe('The beginning of a key or natural key, or a part of a name.'),
+    search: z.string().optional().describe('A part of a key, a natural key or a name.'),
     cause: z.string().optional().describe('The id of a cause.'),
     run: z.coerce.number().int().optional().describe('Items that this run changed.'),
     ...page,
   }),
   result: listOf(ItemRow),
-  run: ({ after, limit, ...filter }, { runtime: { reads } }: LookContext) => reads.items(filter, { after, limit }),
+  async run({ after, limit, ...filter }, { runtime: { reads } }: LookContext): Promise<Listed<ListedItem>> {
+    const list = await reads.items(filter, { after, limit });
+    if (filter.state !== 'incomplete') return list;
+    const passports = await reads.passportsOf(list.rows.map(({ key }) => key));
+    const rows = list.rows.map((item) => ({ ...item, missingFirst: passports.get(item.key)?.blockers[0] ?? null }));
+    return { ...list, rows };
+  },
+});
+
+/** An item of a list. `missingFirst` is the first reason why a product is not complete. It is not the reason of its delivery. */
+export type ListedItem = Item & { missingFirst?: string | null };
+
+/** The rows in quarantine, one stream after the other. */
+export const listQuarantine = defineOperation({
+  name: 'list-quarantine',
+  kind: 'look',
+  tag: 'attention',
+  role: 'viewer',
+  summary: 'Lists the rows in quarantine, with what is wrong with each.',
+  at: 'GET /quarantine',
+  request: z.strictObject({ source: Source, ...page }),
+  result: listOf(QuarantinedRow),
+  run: ({ source, ...paged }, { runtime: { reads } }: LookContext) => reads.quarantine({ source }, paged),
 });
 
 export const showItem = defineOperation({
@@ -41,9 +66,18 @@ export const showItem = defineOperation({
     kind: z.enum(SUBJECT_KINDS),
     key: z.string().describe('The key or the natural key, percent-encoded.'),
   }),
-  result: ItemDetail,
+  result: ShownItem,
   absent: ({ kind, key }) => `There is no ${kind} "${key}" in the ledger.`,
-  run: ({ kind, key }, { runtime: { reads } }: LookContext) => reads.itemDetail(kind, key),
+  async run({ kind, key }, { runtime: { reads } }: LookContext) {
+    const item = await reads.itemDetail(kind, key);
+    if (item === null) return null;
+    if (kind !== 'product' && kind !== 'passport') return { item };
+    const passport = await reads.passport(item.key);
+    if (passport === null) return { item, passport };
+    const { blockers: holds, ...shown } = passport;
+    return { item, passport: { ...shown, holds } };
+  },
+  exitCode: () => 0,
 });
 
 export const showItemByQuery: typeof showItem = {

@@ -1,8 +1,8 @@
 import { listAlerts, muteAlert, testAlerts } from './alerts.ts';
 import { listCauseMembers, listCauses, noteCause, replayCause, settleCause, showCause } from './causes.ts';
 import { correctRows } from './correct-rows.ts';
-import { backUp, deliveryStages, listActions, listBackups, reloadConfig, showStatus } from './daemon.ts';
-import { listItems, showItem, showItemByQuery, why } from './items.ts';
+import { backUp, listActions, listBackups, reloadConfig } from './daemon.ts';
+import { listItems, listQuarantine, showItem, showItemByQuery, why } from './items.ts';
 import { listLookupValues, removeLookupValue, setLookupValue } from './lookup-values.ts';
 import type { AnyOperation } from './operation.ts';
 import { changeSelected, countPassports, listPassports } from './passports.ts';
@@ -13,6 +13,7 @@ import { replayInPresentForm, replayRecords } from './replay.ts';
 import { listRuns, showRun, stopRun, syncSources } from './runs.ts';
 import { settle } from './settle.ts';
 import { settleParts, settleSelected } from './settle-selected.ts';
+import { deliveryStages, showStatus } from './status.ts';
 
 /** All operations, in the order of the OpenAPI document. */
 export const OPERATIONS: readonly AnyOperation[] = [
@@ -20,6 +21,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   showItem,
   showItemByQuery,
   why,
+  listQuarantine,
   listPassports,
   countPassports,
   listRuns,

@@ -35,7 +35,10 @@ export interface Operation<Asked, Result, Context = OperationContext> {
   document?(result: Result, asked: Asked): object;
   /** The exit code of the command that runs the operation. Without this function no command runs it alone, and its document has no `ok`. */
   exitCode?(result: Result, asked: Asked): number;
-  /** The result in lines for people, for an operation that is a command of its own. Its flags are the members of the request. */
+  /**
+   * The result in lines for people, for an operation that is a command of its own. Its flags are the members of the request.
+   * If the lines need the width or the colours of a terminal, the command has a file in `cli/` that makes them.
+   */
   say?(result: Result, asked: Asked): readonly string[];
   /** The examples in the help of that command, and what the help says about it. */
   help?: string;
@@ -54,14 +57,19 @@ export type AnyOperation = Operation<unknown, unknown>;
 export type FileOperation<Asked, Result> = Operation<Asked, Result, PlatformContext>;
 
 /** Declares an operation, so that the compiler compares its answer with the schema in the documentation. */
-export function defineOperation<Asked extends z.ZodType, Result extends z.ZodType, Context = OperationContext>(
-  operation: Omit<Operation<z.output<Asked>, z.output<Result>, Context>, 'request' | 'result' | 'run'> & {
+export function defineOperation<
+  Asked extends z.ZodType,
+  Described extends z.ZodType,
+  Result extends z.output<Described>,
+  Context = OperationContext,
+>(
+  operation: Omit<Operation<z.output<Asked>, Result, Context>, 'request' | 'result' | 'run'> & {
     request: Asked;
-    result: Result;
-    run(asked: z.output<Asked>, context: Context): Promise<z.output<Result> | null>;
+    result: Described;
+    run(asked: z.output<Asked>, context: Context): Promise<Result | null>;
   },
-): Operation<z.output<Asked>, z.output<Result>, Context> {
-  return operation as Operation<z.output<Asked>, z.output<Result>, Context>;
+): Operation<z.output<Asked>, Result, Context> {
+  return operation as unknown as Operation<z.output<Asked>, Result, Context>;
 }
 
 /** The document with which commands and the admin API answer. */

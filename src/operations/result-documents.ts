@@ -2,32 +2,24 @@
 
 import type { Reason } from '../domain/delivery/reason.ts';
 import type { GuardedRead } from '../domain/ports/intake.ts';
-import type { ContactAttention, ItemSummary } from '../domain/ports/ledger/ledger-views.ts';
+import type { ContactAttention } from '../domain/ports/ledger/ledger-views.ts';
 import { causesOf } from '../observe/causes.ts';
 import type { Failure } from './failure.ts';
 import type { Acceptance, Synced } from './runtime.ts';
 
-export function isoTime(at: number): string {
+function isoTime(at: number): string {
   return new Date(at).toISOString();
 }
 
-export function isoOrNull(at: number | null): string | null {
-  return at === null ? null : isoTime(at);
-}
-
 /** A read that the guard holds. */
-export function guardedDocument({ since, ...read }: GuardedRead): object {
+function guardedDocument({ since, ...read }: GuardedRead): object {
   return { ...read, since: isoTime(since) };
 }
 
-/** A reason, with the time since when the API has refused or not answered. */
-export function reasonDocument(reason: Reason | null): object | null {
-  if (reason?.since === undefined) return reason;
-  return { ...reason, since: isoTime(reason.since) };
-}
-
-export function itemDocument<Item extends Pick<ItemSummary, 'dueAt' | 'reason'>>(item: Item) {
-  return { ...item, dueAt: isoOrNull(item.dueAt), reason: reasonDocument(item.reason) };
+/** A value with its reason, which may have the time since when the API has refused or not answered. */
+function withReason<Of extends { reason: Reason | null }>(of: Of): object {
+  if (of.reason?.since === undefined) return of;
+  return { ...of, reason: { ...of.reason, since: isoTime(of.reason.since) } };
 }
 
 /** The messages of the guard, each with its stream. */
@@ -81,8 +73,8 @@ export function syncDocument(report: Omit<Synced, 'attention'>) {
     missing,
     missingOutcomes,
     paddedKeys: report.paddedKeys,
-    suspended: report.suspended,
-    refused: report.refused,
+    suspended: report.suspended.map(withReason),
+    refused: report.refused.map(withReason),
     causes: causesOf(report),
     ...(accepted === null ? {} : { accepted: acceptedDocument(accepted) }),
     ...(fault === null ? {} : { error: errorDocument(fault) }),

@@ -1,6 +1,7 @@
 // What operations need of the process in which they run. A daemon implements all of it, and the process of a command what a
 // command can do.
 
+import type { LoadedConfig, LoadedSource } from '../config/loaded-config.ts';
 import type { StageCounts } from '../delivery/delivery-window.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { ItemKind } from '../domain/item.ts';
@@ -20,14 +21,13 @@ import type {
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import type { FormReplay, FormReplayOutcome, ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
 import type { ByteSink } from '../domain/ports/platform.ts';
-import type { QueueName } from '../domain/ports/queues.ts';
+import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { RequestCounts } from '../observe/event-counts.ts';
 import type { HealthReport } from '../observe/health.ts';
-import type { Standing } from '../observe/standing.ts';
 import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
 import type { CorrectionResult } from '../pipeline/store-page.ts';
 import type { Failure } from './failure.ts';
@@ -46,13 +46,43 @@ export interface OperationContext {
   bytes: ByteSink;
   /** Pulls, maps and delivers until all automatic work is done. */
   sync: (request: SyncRequest) => Promise<SyncReport>;
+  queues: StatusContext['queues'];
+  schedule: StatusContext['schedule'];
   /** What a daemon shows about itself; null in the process of another command. */
   daemon: DaemonView | null;
 }
 
-/** The context of an operation that only reads the ledger. */
+/** The context of an operation that only reads the ledger. Another process may hold the ledger. */
 export interface LookContext {
-  runtime: Pick<OperationRuntime, 'reads'>;
+  runtime: Pick<OperationRuntime, 'reads' | 'config' | 'alerts'>;
+  clock: Pick<Clock, 'now'>;
+}
+
+/** The context of an operation that also answers before the first sync. */
+export interface EarlyContext {
+  runtime: Pick<OperationRuntime, 'config' | 'alerts'> & {
+    /** Null if there is no ledger yet. */
+    reads: Reads | null;
+  };
+  clock: Pick<Clock, 'now'>;
+}
+
+/** The context of `status`, which also shows what is beside the ledger. */
+export interface StatusContext extends EarlyContext {
+  /**
+   * The counts of the queues, and the queues that a person has paused. Null for the embedded queues of another process.
+   *
+   * @throws Fault `queue.unreachable`
+   */
+  queues(): Promise<{ counts: Record<QueueName, QueueCounts>; paused: QueueName[] } | null>;
+  /** Times of a source in milliseconds since the epoch. */
+  schedule: {
+    /** When the next run begins automatically; null if none does. */
+    nextRun(source: string): number | null;
+    /** The end of the present pause; null if the source is not paused. */
+    pausedUntil(source: string): number | null;
+  };
+  daemon: DaemonView | null;
 }
 
 /** The context of an operation that sends requests to the platform only, and needs no ledger. */
@@ -61,7 +91,9 @@ export interface PlatformContext extends Pick<OperationContext, 'abort' | 'bytes
 }
 
 export interface OperationRuntime {
-  config: { file: string; sources: readonly { id: string }[] };
+  config: Pick<LoadedConfig<unknown>, 'file' | 'ledger' | 'queue' | 'profile' | 'alerts'> & {
+    sources: readonly Pick<LoadedSource<unknown>, 'id' | 'onMissing'>[];
+  };
   ledger: PassportLedger &
     ReplayLedger &
     ContactLedger &
@@ -74,7 +106,7 @@ export interface OperationRuntime {
   secrets: SecretStore;
   api: { learntRate(): number | null };
   queues: { setPaused(queue: QueueName, paused: boolean): Promise<void> };
-  engine: { wake(): void; stages(left: number): StageCounts };
+  engine: { wake(): void };
   passports: { markDirty(): void };
   /** The work that only a daemon does; null in the process of another command. */
   care: Care | null;
@@ -123,10 +155,14 @@ export interface DaemonView {
   log: Logger;
   startedAt: number;
   health: { check(): Promise<HealthReport> };
-  standing(): Promise<Standing>;
-  /** Queues that a person has paused; null while the queue is out of reach. */
-  pausedQueues(): Promise<QueueName[] | null>;
   activity: { requestsPerSecond(): number };
+  /** Requests a second that the API allows, as far as it is known. */
+  learntRate(): number | null;
+  /** The deliveries by stage. */
+  stages(): Promise<StageCounts>;
+  nextRun(source: string): number | null;
+  /** Why the daemon may not write to its ledger any more and has to end; null while it may. */
+  ledgerLost(): Fault | null;
   /** The sources that are being pulled at the moment. */
   running(): string[];
 }

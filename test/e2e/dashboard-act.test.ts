@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { standingAsked } from '../../src/daemon/views/standing.ts';
+import { standingAsked } from '../../src/observe/standing.ts';
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
 import { textOf } from '../support/connectors/connector-reader.ts';
 import { WAIT_MS } from '../support/runner/limits.ts';

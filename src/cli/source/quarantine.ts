@@ -3,15 +3,18 @@ import type { Command } from 'commander';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { dialectOf } from '../../daemon/sources/stream-dialect.ts';
 import { formatPlace } from '../../domain/issue.ts';
+import type { Listed } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
-import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import { isKeyedByContent, readableKey } from '../../domain/record.ts';
 import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { defuseFormula } from '../../lib/text/safe-text.ts';
+import { QuarantinedRow } from '../../operations/documents.ts';
+import { listQuarantine } from '../../operations/items.ts';
 import { assertSources } from '../../operations/named.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { writeWholeFile } from '../files.ts';
+import { pagesOf, rowDocument } from '../list-pages.ts';
 import type { Output } from '../text/output.ts';
 import { noLedgerText } from '../text/standing.ts';
 import { plural, printable } from '../text/style.ts';
@@ -34,7 +37,6 @@ mapping, \`dpp-sync replay --state quarantined\` maps the rows without another p
 In the file, a value that a spreadsheet would run as a formula has an apostrophe in front.`;
 
 const SHOWN = 50;
-const PAGE = 500;
 const VALUES_SHOWN = 3;
 const VALUE_MAX = 30;
 
@@ -50,25 +52,27 @@ export function addQuarantineCommand(program: Command, run: RunAction): void {
 
 async function quarantine(options: QuarantineOptions, context: CommandContext): Promise<number> {
   const { source, out } = options;
-  const { output } = context;
+  const { output, clock } = context;
   const config = await context.loadConfig('ledger');
   if (source !== undefined) assertSources(config, [source]);
   return context.withViews(config, async (opened) => {
+    const pages: Pages = (most = Number.POSITIVE_INFINITY) =>
+      opened === null
+        ? noPages()
+        : pagesOf((page) => listQuarantine.run({ source, ...page }, { runtime: opened, clock }), most);
     if (out !== undefined) {
-      const { file, records } = await writeQuarantineFile(
-        out,
-        () => pagesOf(opened?.reads ?? null, source),
-        (of) => delimiterOf(of, config),
-      );
+      const { file, records } = await writeQuarantineFile(out, pages, (of) => delimiterOf(of, config));
       if (output.json) output.document({ ok: true, file, records });
       else output.print(`${plural(records, 'record')} written to ${file}`);
       return 0;
     }
     if (opened === null) output.note(noLedgerText(config));
-    else await list(opened.reads, options, output);
+    else await list(pages, options, output);
     return 0;
   });
 }
+
+async function* noPages(): AsyncGenerator<Listed<QuarantinedRecord>> {}
 
 /** The delimiter of a source's own files. It is a comma if the config no longer has the source. */
 function delimiterOf(
@@ -79,26 +83,24 @@ function delimiterOf(
   return known === undefined ? ',' : dialectOf(known, stream).delimiter;
 }
 
-async function list(reads: Reads, { source, limit }: QuarantineOptions, output: Output): Promise<void> {
-  const most = limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN);
+async function list(pages: Pages, { limit }: QuarantineOptions, output: Output): Promise<void> {
   let shown = 0;
-  for await (const page of pagesOf(reads, source)) {
-    for (const record of page) {
-      if (shown === most) {
-        const total = await reads.quarantinedCount(source === undefined ? [] : [source]);
-        output.note(
-          `… and ${plural(total - shown, 'record')} more; --limit shows more of them, --out writes all to a file.`,
-        );
-        return;
-      }
-      shown += 1;
-      if (output.json) {
-        const { id: _, ...rest } = record;
-        if (!(await output.jsonLine(rest))) return;
-      } else for (const line of recordLines(record, output)) if (!(await output.listLine(line))) return;
+  let last: Listed<QuarantinedRecord> | undefined;
+  for await (const page of pages(limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN))) {
+    last = page;
+    shown += page.rows.length;
+    if (output.json) {
+      for (const row of page.rows) if (!(await output.jsonLine(rowDocument(QuarantinedRow, row)))) return;
+    } else {
+      for (const line of page.rows.flatMap((row) => recordLines(row, output)))
+        if (!(await output.listLine(line))) return;
     }
   }
   if (shown === 0) output.note('No record is quarantined.');
+  if (last === undefined || last.next === null) return;
+  const { count, atLeast } = last.total;
+  const more = `${atLeast ? 'more than ' : ''}${plural(count - shown, 'record')}`;
+  output.note(`… and ${more} more; --limit shows more of them, --out writes all to a file.`);
 }
 
 /** The key of a row. For a row without a key, its first values, by which a person recognises it. */
@@ -123,23 +125,12 @@ function recordLines(record: QuarantinedRecord, { paint }: Output): string[] {
   return [...lines, ''];
 }
 
-/** All quarantined records, page by page, because there may be more than fit into memory. */
-async function* pagesOf(reads: Reads | null, source: string | undefined): AsyncGenerator<QuarantinedRecord[]> {
-  let afterId = 0;
-  while (reads !== null) {
-    const page = await reads.quarantined({ ...(source === undefined ? {} : { source }), afterId, limit: PAGE });
-    const last = page.at(-1);
-    if (last === undefined) return;
-    yield page;
-    afterId = last.id;
-  }
-}
-
 /** Without a byte order mark, spreadsheets read the file in the usual encoding of the country. */
 const BYTE_ORDER_MARK = '\ufeff';
 const ADDED = ['file', 'line', 'issues'] as const;
 
-type Pages = () => AsyncIterable<QuarantinedRecord[]>;
+/** The pages of the list, from the beginning each time. */
+type Pages = (most?: number) => AsyncIterable<Listed<QuarantinedRecord>>;
 type DelimiterOf = (stream: Pick<QuarantinedRecord, 'source' | 'stream'>) => string;
 
 /**
@@ -163,8 +154,8 @@ async function writeQuarantineFile(
 async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: DelimiterOf): Promise<number> {
   const columns = new Set<string>();
   const delimiters = new Set<string>();
-  for await (const page of pages()) {
-    for (const record of page) {
+  for await (const { rows } of pages()) {
+    for (const record of rows) {
       for (const name of Object.keys(record.fields)) columns.add(name);
       delimiters.add(delimiterOf(record));
     }
@@ -177,8 +168,8 @@ async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: Delimite
   await handle.writeFile(BYTE_ORDER_MARK + csvLine([...columns, ...added]));
 
   let records = 0;
-  for await (const page of pages()) {
-    const lines = page.map(({ fields, place, issues }) =>
+  for await (const { rows } of pages()) {
+    const lines = rows.map(({ fields, place, issues }) =>
       csvLine([
         ...[...columns].map((name) => textOf(memberOf(fields, name))),
         place.file ?? '',
@@ -187,7 +178,7 @@ async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: Delimite
       ]),
     );
     await handle.writeFile(lines.join(''));
-    records += page.length;
+    records += rows.length;
   }
   return records;
 }

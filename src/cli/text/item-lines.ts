@@ -47,12 +47,6 @@ function countText(groups: readonly MissingGroup[], outcome: MissingOutcome): st
   return ITEM_KINDS.flatMap((kind) => (counts[kind] === undefined ? [] : [countKind(counts[kind], kind)])).join(', ');
 }
 
-export const NO_CONTACT_ATTENTION: ContactAttention = {
-  adopted: [],
-  parts: { products: 0, bomItems: 0 },
-  unproven: [],
-};
-
 const FIELDS_SHOWN = 8;
 
 /** Lines for people about first contact; empty if there is nothing to decide. */

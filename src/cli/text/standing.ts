@@ -80,15 +80,19 @@ export function countCell(count: number, colour: Cell['colour'] | null): Cell {
 
 /** Lines about the daemon's last reload, about backups, and about paused sources. */
 export function careLines(
-  { reload, backup, dueRuns }: { reload: ReloadStatus | null; backup: BackupStatus | null; dueRuns: readonly string[] },
-  sources: readonly { source: string; pausedUntil: number | null }[],
+  options: {
+    reload: ReloadStatus | null;
+    backup: BackupStatus | null;
+    sources: readonly { source: string; pausedUntil: number | null; due: boolean }[];
+  },
   makesBackups: boolean,
 ): string[] {
-  const paused = sources.flatMap(({ source, pausedUntil }) => {
+  const { reload, backup, sources } = options;
+  const paused = sources.flatMap(({ source, pausedUntil, due }) => {
     if (pausedUntil === null) return [];
-    const due = dueRuns.includes(source) ? ' A run is due and begins when the pause ends.' : '';
+    const begins = due ? ' A run is due and begins when the pause ends.' : '';
     return [
-      `The source ${source} is paused until ${formatTime(pausedUntil)}: no run of this source begins automatically.${due}`,
+      `The source ${source} is paused until ${formatTime(pausedUntil)}: no run of this source begins automatically.${begins}`,
     ];
   });
   return [...paused, ...reloadLines(reload), ...backupLines(backup, makesBackups)];

@@ -3,9 +3,8 @@ import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../../domain/port
 import type { Clock } from '../../lib/clock.ts';
 import { keptAnswer } from '../../lib/kept.ts';
 import type { ApiStanding } from '../../observe/health.ts';
-import type { Standing, Surroundings } from '../../observe/standing.ts';
+import { type Standing, type Surroundings, standingAsked } from '../../observe/standing.ts';
 import type { Runtime } from '../runtime.ts';
-import { standingAsked } from './standing.ts';
 
 const COUNTS_KEPT_MS = 2000;
 

@@ -1,21 +1,22 @@
 import { wireFormsOf } from '../../api/encode.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
-import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../../domain/ports/queues.ts';
+import { QUEUE_NAMES, type QueueCounts, type QueueName, type Queues } from '../../domain/ports/queues.ts';
 import { openLedgerReads } from '../../ledger/reads.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import type { StatusContext } from '../../operations/runtime.ts';
 import { passportRulesOf } from '../passport-rules.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 
-/** A read-only view of the ledger and the queue, beside the process that works on them. */
+/**
+ * A read-only view of the ledger and the queue, beside the process that works on them. It is the runtime of operations that
+ * only read.
+ */
 export interface OpenedViews {
+  config: RuntimeConfig;
   reads: Reads;
-  /**
-   * The counts of the queues, and the queues that a person has paused; null for embedded queues, which only their own
-   * process can read.
-   *
-   * @throws Fault `queue.unreachable`
-   */
-  queues(log: Logger): Promise<{ counts: Record<QueueName, QueueCounts>; paused: QueueName[] } | null>;
+  /** The alerts run in the daemon only. */
+  alerts: null;
+  queues(log: Logger): ReturnType<StatusContext['queues']>;
   close(): void;
 }
 
@@ -33,7 +34,9 @@ export function openViews(config: RuntimeConfig): OpenedViews | null {
   if (!opened) return null;
   const { id, reads } = opened;
   return {
+    config,
     reads,
+    alerts: null,
     close: () => opened.close(),
     async queues(log) {
       if (config.queue.kind === 'embedded') return null;
@@ -41,14 +44,25 @@ export function openViews(config: RuntimeConfig): OpenedViews | null {
       const { createQueues } = await import('../../queue/create-queues.ts');
       const queues = await createQueues({ url: config.queue.url, prefix: queuePrefix(id), log });
       try {
-        const counts = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await queues.counts(name)] as const));
-        const paused = await queues.paused();
-        return { counts: Object.fromEntries(counts) as Record<QueueName, QueueCounts>, paused };
+        return await countQueues(queues);
       } finally {
         await queues.close();
       }
     },
   };
+}
+
+/**
+ * Counts the jobs of each queue, and finds the queues that a person has paused.
+ *
+ * @throws Fault `queue.unreachable`
+ */
+export async function countQueues(
+  queues: Pick<Queues, 'counts' | 'paused'>,
+): Promise<{ counts: Record<QueueName, QueueCounts>; paused: QueueName[] }> {
+  const counts = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await queues.counts(name)] as const));
+  const paused = await queues.paused();
+  return { counts: Object.fromEntries(counts) as Record<QueueName, QueueCounts>, paused };
 }
 
 /** The prefix of a ledger's queues, so that several ledgers can share one Redis. */

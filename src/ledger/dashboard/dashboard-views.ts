@@ -11,6 +11,7 @@ import { itemDetail } from './item-detail.ts';
 import { listItemRows } from './item-lists.ts';
 import { listActions, listLookupValues, listRuns } from './lists.ts';
 import { countPassportsBy, listPassports } from './passport-lists.ts';
+import { listQuarantine } from './quarantine-list.ts';
 import { why } from './why.ts';
 
 /** The dashboard's views, and the function that prepares them. */
@@ -44,6 +45,7 @@ export function createDashboard(
     items: (filter, page) => listItemRows(reads, filter, page),
     itemDetail: (kind, key) => itemDetail(reads, kind, key),
     why: (product) => why(reads, product),
+    quarantine: (filter, page) => listQuarantine(reads, filter, page),
     quarantinedRows: (records) => quarantinedRows(reads, records),
     searchQuarantined: (filter) => searchQuarantined(reads, filter),
     causes: (filter) => listCauses(reads, filter),

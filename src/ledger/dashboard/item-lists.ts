@@ -3,7 +3,7 @@
 import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import type { ItemListFilter, ItemRow, Listed, ListPage } from '../../domain/ports/ledger/dashboard-views.ts';
 import { isOpen } from '../items/item-row.ts';
-import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
+import { IS_MISSING, IS_MISSING_AND_DECIDED, itemState, needsNothing } from '../items/missing.ts';
 import {
   FIRST_CODE,
   FIRST_FIELD,
@@ -14,6 +14,7 @@ import {
   type StuckGroup,
   type StuckState,
 } from '../items/stuck-groups.ts';
+import { IS_HELD } from '../records/guarded-reads.ts';
 import { column, statement } from '../store/tx.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
 import { type Db, withdrawing } from '../views/view-reads.ts';
@@ -100,6 +101,10 @@ function phasesOf(reads: DashboardReads, { cause, run, state, search, source, ki
       return passportPhases(reads, 'incomplete');
     case 'missing':
       return [MISSING(reads, withdrawing(reads))];
+    case 'missing_decided':
+      return [MISSING_DECIDED(reads, withdrawing(reads))];
+    case 'held':
+      return [HELD(reads, {})];
     case 'blocked':
     case 'rejected':
     case 'parked':
@@ -159,13 +164,17 @@ function totalOf(
 
 type Value = string | number | null;
 
-/** A phase whose items are listed in the order of their ids. */
-function byId<Named extends Record<string, Value>>(from: string, where: string): (reads: Db, named: Named) => Phase {
+/** A phase whose items are listed in the order of their ids. @param index null if the condition gives the ids */
+function byId<Named extends Record<string, Value>>(
+  index: string | null,
+  where: string,
+): (reads: Db, named: Named) => Phase {
+  const from = index === null ? 'items i' : `items i INDEXED BY ${index}`;
   const read = column<[Named & { after: number; limit: number }], number>(
-    `SELECT i.id FROM items i INDEXED BY ${from} WHERE ${where} AND i.id > @after ORDER BY i.id LIMIT @limit`,
+    `SELECT i.id FROM ${from} WHERE ${where} AND i.id > @after ORDER BY i.id LIMIT @limit`,
   );
   const count = column<[Named & { most: number }], number>(
-    `SELECT count(*) FROM (SELECT 1 FROM items i INDEXED BY ${from} WHERE ${where} LIMIT @most) AS found`,
+    `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT @most) AS found`,
   );
   return (reads, named) => ({
     read: (after, limit) =>
@@ -190,6 +199,8 @@ const PHASES = {
 };
 const DUE = OPERATIONS.map((operation) => byId('items_due', `i.state = 'due' AND i.operation = '${operation}'`));
 const MISSING = byId<{ withdrawing: string }>('items_missing', IS_MISSING);
+const MISSING_DECIDED = byId<{ withdrawing: string }>('items_missing', IS_MISSING_AND_DECIDED);
+const HELD = byId(null, IS_HELD);
 
 const STUCK_STATES: readonly StuckState[] = ['blocked', 'rejected', 'parked', 'in_doubt'];
 const IS_STUCK = `FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} AND i.state = @state`;

@@ -47,18 +47,20 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Makes a page of rows that were read in the order of their ids.
+ * Makes a page of rows that were read in their order.
  *
  * @param found one row more than the page has, if there are more
+ * @param afterOf the position after a row; its id, if the rows are in the order of their ids
  */
 export function pageOfRows<Row extends { id: number }>(
   found: readonly Row[],
   limit: number,
+  afterOf: (row: Row) => Place['after'] = ({ id }) => [id],
 ): { rows: Row[]; next: string | null } {
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
   const isMore = found.length > limit && last !== undefined;
-  return { rows, next: isMore ? placeText({ phase: 0, after: [last.id] }) : null };
+  return { rows, next: isMore ? placeText({ phase: 0, after: afterOf(last) }) : null };
 }
 
 // Makes the pages of a list from ids. The ids come from several phases, one after the other, each in the order of an
@@ -97,7 +99,7 @@ export function phaseOfIds(ids: (afterId: number) => Generator<number>, count?: 
 const BATCH = 500;
 /** How many ids one page looks at. */
 const LOOKED_AT_MAX = 20_000;
-const COUNTED_MAX = 100_000;
+export const COUNTED_MAX = 100_000;
 /** How many ids are looked at to count those that fulfil a condition. */
 const LOOKED_AT_TO_COUNT = 10_000;
 

@@ -86,6 +86,10 @@ export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
   AND i.missing_accepted IS NOT i.missing_since
   AND NOT (i.kind = 'product' AND ${isWithdrawn('i')}) AND NOT ${IS_DECIDED_WITH_PRODUCT} AND NOT ${neverArrived('i')})`;
 
+/** SQL condition on the items table `i`: true for a missing item about which nothing has to be decided any more. */
+export const IS_MISSING_AND_DECIDED = `(i.missing_since IS NOT NULL AND i.kind <> 'passport' AND NOT ${IS_MISSING}
+  AND NOT ${needsNothing('i')})`;
+
 /** SQL condition on the items table `i`: true if a person has selected the item. */
 const IS_SELECTED = `i.missing_since IS NOT NULL AND i.kind <> 'passport'
   AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)

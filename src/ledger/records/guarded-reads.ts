@@ -339,8 +339,8 @@ function acceptMissingOfOlder(tx: Tx, sources: string): void {
 // The records that a read lacks while the guard holds it.
 
 /** SQL condition on an item `i`: a read that the guard holds lacks its record, or its records no longer make it. */
-export const IS_HELD = `(i.record_id IN (SELECT record_id FROM lost_records)
-  OR i.id IN (SELECT l.item_id FROM released l JOIN guarded_items g ON g.stream_id = l.stream_id))`;
+export const IS_HELD = `i.id IN (SELECT h.id FROM lost_records l CROSS JOIN items h ON h.record_id = l.record_id
+  UNION SELECT l.item_id FROM released l JOIN guarded_items g ON g.stream_id = l.stream_id)`;
 
 /**
  * Stores which records the last read of a stream lacks. An empty list removes them.

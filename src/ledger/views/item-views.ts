@@ -17,7 +17,7 @@ import { identitiesOf } from '../../domain/record.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { otherForms } from '../items/content.ts';
 import { isOpen } from '../items/item-row.ts';
-import { IS_MISSING, itemState, needsNothing } from '../items/missing.ts';
+import { IS_MISSING, IS_MISSING_AND_DECIDED, itemState, needsNothing } from '../items/missing.ts';
 import { IS_HELD } from '../records/guarded-reads.ts';
 import { column, parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
@@ -72,8 +72,7 @@ const LIST = statement<[Parameters], SummaryRow>(
   `SELECT ${SUMMARY} FROM items i
    WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
      AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING})
-       OR (@state = 'missing_decided' AND i.missing_since IS NOT NULL AND i.kind <> 'passport' AND NOT ${IS_MISSING}
-         AND NOT ${needsNothing('i')})
+       OR (@state = 'missing_decided' AND ${IS_MISSING_AND_DECIDED})
        OR (${itemState('i')} = @state AND NOT (@state = 'superseded' AND ${needsNothing('i')}))
        OR (@state = 'held' AND ${IS_HELD})
        OR (@state = 'incomplete' AND i.kind = 'product'

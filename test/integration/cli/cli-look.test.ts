@@ -97,6 +97,19 @@ describe('after a sync', () => {
       'otherForms',
     ];
     const ofContact = ['adopted', 'unansweredParts', 'unproven', 'apiWait', 'deferred', 'imports'];
+    const ofDaemon = [
+      'failedRuns',
+      'stuck',
+      'awaitingReadBack',
+      'version',
+      'startedAt',
+      'running',
+      'requestsPerSecond',
+      'status',
+      'api',
+      'pausedQueues',
+      'lastReload',
+    ];
     expect(Object.keys(json())).toEqual([
       'ok',
       'ledger',
@@ -107,6 +120,7 @@ describe('after a sync', () => {
       'reload',
       'backup',
       'sources',
+      ...ofDaemon,
     ]);
     expect(json()).toMatchObject({
       ok: false,

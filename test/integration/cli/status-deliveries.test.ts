@@ -34,17 +34,23 @@ it('status shows how many deliveries of a daemon are in each stage, and since wh
     ...stages,
     inFlightSince: expect.stringMatching(/^20\d\d-.*Z$/),
   });
+  expect((await status('--json')).json()).toMatchObject({
+    version: findPackage().version,
+    status: 'ok',
+    ledger: { exists: true, health: 'ok' },
+    queue: { counts: { pull: { waiting: 0 } }, health: 'ok' },
+  });
   const { stdout } = await status();
   expect(stdout).toMatch(/^Deliveries: 0 due, 0 enqueued, 0 received, 0 admitted, 2 in flight, the first since /m);
   // A look is no work of a person: neither the log nor the audit log has it.
   expect(
-    served.log.lines.filter(({ level, message }) => level !== 'debug' && message.includes('delivery-stages')),
+    served.log.lines.filter(({ level, message }) => level !== 'debug' && message.includes('command status')),
   ).toEqual([]);
   expect((await served.daemon.runtime.reads.actions({ limit: 10 })).rows).toEqual([]);
 });
 
 it('status shows no stages of a daemon of another version', async () => {
   served = await startDaemon(world, { version: '0.0.1' });
-  expect(await deliveries()).toBe(null);
+  expect((await status('--json')).json()).toMatchObject({ version: null, queue: { counts: null }, deliveries: null });
   expect(await status()).toMatchObject({ exitCode: 0, stderr: '' });
 });

@@ -55,11 +55,27 @@ const CASES: Record<string, readonly Case[]> = {
   ],
   'settle-parts': [{ command: 'settle --bom present P-1', asked: { products: ['P-1'], present: true } }],
   'mute-alert': [{ command: 'alerts mute api_down', asked: { id: 'api_down', forMs: 8 * 3_600_000 } }],
+  status: [{ command: 'status', asked: {} }],
+  'list-alerts': [{ command: 'alerts list', asked: {} }],
+  'show-item': [
+    { command: 'show product P-1', asked: { kind: 'product', key: 'P-1' } },
+    { command: 'show passport P-1', asked: { kind: 'passport', key: 'P-1' } },
+    { command: 'show bom_item P-6/10', asked: { kind: 'bom_item', key: 'P-6/10' } },
+  ],
+  'show-item-by-query': [{ command: 'show product P-5', asked: { kind: 'product', key: 'P-5' } }],
   why: [
     { command: 'why P-1', asked: { product: 'P-1' } },
     { command: 'why P-6', asked: { product: 'P-6' } },
   ],
 };
+
+/** Lists, whose rows are the lines of a command. */
+const LISTS: readonly (Case & { name: string })[] = [
+  { name: 'list-items', command: 'items', asked: {} },
+  { name: 'list-items', command: 'items --kind product --search P-', asked: { kind: 'product', search: 'P-' } },
+  { name: 'list-items', command: 'items --state incomplete', asked: { state: 'incomplete' } },
+  { name: 'list-quarantine', command: 'quarantine --source erp', asked: { source: 'erp' } },
+];
 
 /** What the named operations are asked that only read. */
 const NAMES: JsonObject = { kind: 'product', key: 'P-5', product: 'P-5', id: '1' };
@@ -151,6 +167,18 @@ describe('an operation answers with the same document', () => {
     expect(comparable(await viaSocket(operation, asked))).toEqual(ofCommand);
     expect(comparable(await viaApi(operation, asked as JsonObject))).toEqual(ofCommand);
     if (form !== undefined) expect(comparable(await viaForm(form))).toEqual(ofCommand);
+  });
+
+  it.each(LISTS)('the lines of a command are the rows of socket and admin API: $command', async (one) => {
+    const { name, command, asked } = one;
+    const operation = OPERATIONS.find((other) => other.name === name) as AnyOperation;
+    const { stdout } = await runHere([...command.split(' '), '-c', served.world.configFile, '--json']);
+    const lines = stdout.split('\n').filter((line) => line !== '');
+    const rows = lines.map((line) => plain(JSON.parse(line)));
+    expect(rows.length).toBeGreaterThan(1);
+    const parsed = operation.request.parse(asked) as object;
+    expect(plain(await viaSocket(operation, parsed))).toMatchObject({ rows, next: null });
+    expect(plain(await viaApi(operation, asked as JsonObject))).toMatchObject({ rows, next: null });
   });
 
   const looks = OPERATIONS.filter(({ kind }) => kind === 'look').map(({ name }) => name);

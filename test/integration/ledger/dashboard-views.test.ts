@@ -80,6 +80,31 @@ const GIVEN = {
 
 const given = (): Promise<void> => stageRows(fixture.ledger, GIVEN);
 
+it('the list of rows in quarantine has one stream after the other, continues after its last row, and ends', async () => {
+  await given();
+  await pullRows(fixture.ledger, { stream: 'more', rows: [row('5')] });
+  await mapRows(fixture.ledger, () => unknownCountry('Oz'));
+  // A row of the first stream that is newer than the row of the second one.
+  await stageRows(fixture.ledger, { ...GIVEN, 6: unknownCountry('Utopia') });
+  const pages: (string | number)[][] = [];
+  let after: string | undefined;
+  do {
+    const { rows, next, total } = views().quarantine({}, { after, limit: 2 });
+    pages.push([...rows.map(({ stream, fields }) => `${stream} ${textOf(fields['id'])}`), total.count]);
+    after = next ?? undefined;
+  } while (after !== undefined);
+  expect(pages).toEqual([
+    ['default 3', 'default 4', 4],
+    ['default 6', 'more 5', 4],
+  ]);
+  expect(views().quarantine({ source: 'erp' }, { limit: 1 }).total).toEqual({ count: 4, atLeast: false });
+  expect(views().quarantine({ source: 'pim' }, { limit: 1 })).toMatchObject({
+    rows: [],
+    next: null,
+    total: { count: 0 },
+  });
+});
+
 describe('a list of items', () => {
   it('a list of items continues after its last row, and ends', async () => {
     await given();

@@ -41,7 +41,8 @@ const PAGES: Record<string, (views: DashboardViews, limit: number, given: string
   'a list of incomplete passports': (views, limit) => views.passports({ state: 'incomplete' }, { limit }).rows,
   'the causes': (views) => views.causes({}),
   'the members of a cause': (views, limit, cause) => views.causeMembers(cause, { limit }).rows,
-  'a list of rows in quarantine': (views, limit) =>
+  'a list of rows in quarantine': (views, limit) => views.quarantine({}, { limit }).rows,
+  'rows in quarantine by their ids': (views, limit) =>
     views.quarantinedRows(Array.from({ length: limit * 4 }, (_, at) => at)),
   'a list of runs': (views, limit) => views.runs({}, { limit }).rows,
   'the answer to why a passport is not published': (views, limit) => {

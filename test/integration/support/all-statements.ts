@@ -11,6 +11,8 @@ const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as con
 const LIST_STATES: readonly ItemListFilter['state'][] = [
   ...DELIVERY_STATES,
   'missing',
+  'missing_decided',
+  'held',
   'incomplete',
   'open',
   'attention',
@@ -102,6 +104,7 @@ function askEverything(views: DashboardViews): void {
   for (const filter of [{}, { search: 's' }, { source: 'erp' }, { kind: 'product' as const }, { run: 1 }]) {
     views.items(filter, page);
   }
+  for (const filter of [{}, { source: 'erp' }]) views.quarantine(filter, page);
   views.quarantinedRows(views.searchQuarantined({ search: '2', source: 'erp' }).map(({ record }) => record.id));
   views.why('1');
   for (const { id } of views.causes({})) {

@@ -1,7 +1,7 @@
 // The actions of an operator on the pages for runs and passports, sent like those of a browser: forms with a session.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { standingAsked } from '../../../src/daemon/views/standing.ts';
+import { standingAsked } from '../../../src/observe/standing.ts';
 import { type FormFields, type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import type { ServedWorld } from '../../support/worlds/daemon-world.ts';

@@ -131,7 +131,7 @@ describe('the words for a cause', () => {
     const advice = expected(one);
     const { item: shown } = await printed<{ item: { advice: Advice } }>('show', 'product', key);
     const { steps } = await printed<Why>('why', key);
-    const answered = await read<{ advice: Advice }>(`/items/product/${key}`);
+    const { item: answered } = await read<{ item: { advice: Advice } }>(`/items/product/${key}`);
     expect(shown.advice).toEqual(advice);
     expect(answered.advice).toEqual(advice);
     expect(steps.map((step) => step.advice)).toContainEqual(advice);

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { failureDocument, failureLines, failureOf } from '../../../src/cli/errors.ts';
 import { attentionLines } from '../../../src/cli/text/attention.ts';
-import { NO_CONTACT_ATTENTION } from '../../../src/cli/text/item-lines.ts';
 import {
   createPaint,
   formatCount,
@@ -110,7 +109,9 @@ describe('what needs a person', () => {
         stuck,
         awaitingReadBack: { count: awaitingReadBack, nextLookAt: null },
         duplicates: { count: 0, whole: 0, examples: [] },
-        ...NO_CONTACT_ATTENTION,
+        adopted: [],
+        parts: { products: 0, bomItems: 0 },
+        unproven: [],
       },
       createPaint(false),
     ).join('\n');

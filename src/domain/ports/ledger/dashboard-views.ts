@@ -7,6 +7,7 @@ import type { Advice } from '../../advice.ts';
 import type { Reason } from '../../delivery/reason.ts';
 import type { ItemKind, SubjectKind } from '../../item.ts';
 import type {
+  ItemFilter,
   ItemState,
   ItemSummary,
   ItemView,
@@ -33,10 +34,13 @@ export interface Listed<Row> {
 
 export interface ItemListFilter {
   kind?: SubjectKind | undefined;
-  /** `open`: items that are neither delivered nor superseded. `attention`: items that need a person. */
-  state?: ItemState | 'missing' | 'incomplete' | 'open' | 'attention' | undefined;
+  /**
+   * `open`: items that are neither delivered nor superseded. `attention`: items that need a person. The states of `ItemFilter`
+   * have the same meaning here.
+   */
+  state?: ItemFilter['state'] | 'open' | 'attention' | undefined;
   source?: string | undefined;
-  /** The beginning of a key or a natural key, or a part of a name. */
+  /** A part of a key, a natural key or a name. */
   search?: string | undefined;
   /** The id of a cause. */
   cause?: string | undefined;
@@ -221,6 +225,8 @@ export interface DashboardViews {
   /** An item, by its key or natural key. */
   itemDetail(kind: SubjectKind, key: string): ItemDetail | null;
   why(product: string): Why | null;
+  /** The rows in quarantine, one stream after the other. */
+  quarantine(filter: { source?: string | undefined }, page: ListPage): Listed<QuarantinedRecord>;
   /** Finds those of these records that are in quarantine. */
   quarantinedRows(records: readonly number[]): RowInQuarantine[];
   /**

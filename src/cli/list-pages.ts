@@ -1,0 +1,29 @@
+import type { z } from 'zod';
+import type { Listed, ListPage } from '../domain/ports/ledger/dashboard-views.ts';
+import { documentOf } from '../operations/documents.ts';
+
+const PAGE_ROWS = 500;
+
+/**
+ * The pages of a list, until it has this many rows. A list may have more rows than fit into memory.
+ *
+ * @param most Infinity for all rows
+ */
+export async function* pagesOf<Row>(
+  read: (page: ListPage) => Promise<Listed<Row>>,
+  most: number,
+): AsyncGenerator<Listed<Row>> {
+  let left = most;
+  let after: string | undefined;
+  do {
+    const page = await read({ after, limit: Math.min(PAGE_ROWS, left) });
+    yield page;
+    left -= page.rows.length;
+    after = page.next ?? undefined;
+  } while (after !== undefined && left > 0);
+}
+
+/** A line of a list with `--json`: the document of the row that the API gives too. */
+export function rowDocument<Row extends z.ZodType>(schema: Row, row: z.output<Row>): object {
+  return documentOf(schema, row) as object;
+}

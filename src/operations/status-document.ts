@@ -1,0 +1,176 @@
+// The document of `status`.
+
+import { z } from 'zod';
+import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
+import { OPERATIONS } from '../domain/delivery/operation.ts';
+import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
+import { QUEUE_NAMES } from '../domain/ports/queues.ts';
+import { Count, ItemState, PassportCounts, Place, Reason, RunRow, Time } from './documents.ts';
+
+const Kind = z.enum(ITEM_KINDS);
+const States = z.partialRecord(z.enum(DELIVERY_STATES), Count);
+const ByKind = z.partialRecord(Kind, Count);
+
+const Guarded = z.strictObject({
+  source: z.string(),
+  stream: z.string(),
+  runId: z.number().int(),
+  since: Time,
+  read: Count,
+  missing: Count,
+  released: Count,
+  creates: Count,
+  gone: z.array(z.string()).describe('The names of the first records or items that are gone, at most 100.'),
+  message: z.string(),
+  isLeft: z.boolean().describe('True if the config no longer has the stream.'),
+  isOlder: z.boolean().describe('True if the export is older than the last one, so that none of its rows was stored.'),
+});
+
+const Import = z.strictObject({
+  state: z.enum(['off', 'untried', 'proven', 'postponed', 'failed']).describe('`off`: the profile uses no imports.'),
+  message: z.string().optional(),
+  at: Time.optional(),
+  until: Time.optional(),
+  size: Count.optional().describe('How many products the largest import had that a list has confirmed.'),
+  answersIds: z.boolean().optional(),
+  isTaken: z.literal(true).optional(),
+  failures: Count.optional(),
+  overwrote: z
+    .strictObject({ count: Count, names: z.array(z.string()).readonly(), isAtMost: z.literal(true).optional() })
+    .optional(),
+});
+
+const Stuck = z.strictObject({
+  id: z.number().int(),
+  kind: z.enum(SUBJECT_KINDS),
+  key: z.string(),
+  revision: Count,
+  naturalKey: z.string().nullable(),
+  operation: z.enum(OPERATIONS),
+  source: z.string().nullable(),
+  state: ItemState,
+  reason: Reason,
+  count: Count,
+});
+
+const Duplicate = z.strictObject({
+  kind: Kind,
+  key: z.string(),
+  source: z.string(),
+  stream: z.string(),
+  place: Place,
+  first: Place,
+});
+
+const Reload = z.strictObject({ at: Time, ok: z.boolean(), errors: z.array(z.string()) });
+const BackupFile = z.strictObject({ file: z.string(), madeAt: Time, bytes: Count });
+
+export const Stages = z.strictObject({
+  due: Count.describe('Due in the ledger, and not taken up by the daemon.'),
+  enqueued: Count,
+  received: Count,
+  admitted: Count,
+  inFlight: Count,
+  inFlightSince: Time.nullable().describe('Since when the first delivery is in flight; null if none is.'),
+});
+
+export const Status = z.strictObject({
+  ledger: z.strictObject({
+    file: z.string(),
+    exists: z.boolean(),
+    freeBytes: z.number().nullable(),
+    health: z.string().nullable().describe('`ok`, `unwritable` or `lost`; null without a daemon.'),
+  }),
+  items: z.strictObject({ product: States, material: States, bom_item: States }),
+  passports: PassportCounts,
+  quarantined: Count,
+  warnings: z.array(z.string()),
+  guarded: z.array(Guarded).describe('Exports that the guard holds until a person accepts them: `sync` with `accept`.'),
+  missing: ByKind.describe('Items that are missing from their sources and about which nobody has decided.'),
+  missingOutcomes: z.array(z.strictObject({ kind: Kind, outcome: z.string(), count: Count })),
+  paddedKeys: z.array(z.strictObject({ kind: Kind, count: Count, example: z.string() })),
+  suspended: z
+    .array(
+      z.strictObject({
+        kind: z.enum(['product', 'material']),
+        creates: Count,
+        listed: Count,
+        reason: Reason.nullable(),
+      }),
+    )
+    .describe('Kinds of which no item is created before the list of the platform was read.'),
+  refused: z
+    .array(z.strictObject({ operation: z.enum(OPERATIONS), count: Count, reason: Reason }))
+    .describe('Due deliveries that are not sent because the API refuses them.'),
+  causes: z
+    .array(z.strictObject({ cause: z.string(), count: Count, command: z.string() }))
+    .describe('Why the exit code of the command is 4.'),
+  waitingFor: z.array(
+    z.strictObject({
+      kind: Kind,
+      key: z.string(),
+      state: ItemState.nullable(),
+      count: Count,
+      either: z.literal(true).optional(),
+    }),
+  ),
+  duplicates: z.strictObject({ count: Count, whole: Count, examples: z.array(Duplicate) }),
+  otherForms: z.array(z.strictObject({ kind: Kind, items: Count, fields: z.array(z.string()) })),
+  adopted: z.array(
+    z.strictObject({ source: z.string(), kind: Kind, items: Count, fields: z.record(z.string(), Count) }),
+  ),
+  unansweredParts: z.strictObject({ products: Count, bomItems: Count }),
+  unproven: z.array(z.strictObject({ kind: z.enum(SUBJECT_KINDS), because: z.string(), count: Count })),
+  apiWait: z
+    .strictObject({ since: Time, until: Time.nullable(), askAgainAt: Time, message: z.string() })
+    .nullable()
+    .describe('The wait of more than a minute that the API has asked for.'),
+  deferred: z
+    .strictObject({ count: Count, since: Time, message: z.string() })
+    .nullable()
+    .describe('Due deliveries at whose last attempt the API was away.'),
+  imports: z.strictObject({ creates: Import, changes: Import }),
+  queue: z.strictObject({
+    kind: z.enum(['embedded', 'redis']),
+    counts: z
+      .record(z.enum(QUEUE_NAMES), z.strictObject({ waiting: Count, active: Count, failed: Count }))
+      .nullable()
+      .describe('Null if they cannot be read: the queue is out of reach, or embedded without a daemon that answers.'),
+    paused: z.array(z.enum(QUEUE_NAMES)),
+    problem: z.string().nullable(),
+    health: z.string().nullable().describe('`ok` or `unreachable`; null without a daemon.'),
+  }),
+  deliveries: Stages.nullable().describe('Null without a daemon.'),
+  reload: Reload.nullable().describe('The last reload of the config.'),
+  backup: z
+    .strictObject({ at: Time, ok: z.boolean(), error: z.string().nullable(), last: BackupFile.nullable() })
+    .nullable(),
+  sources: z.array(
+    z.strictObject({
+      source: z.string(),
+      lastRun: RunRow.nullable(),
+      completeAt: Time.nullable().describe('The end of the last complete run.'),
+      nextRunAt: Time.nullable().describe('Null if no run begins automatically.'),
+      due: z.boolean().describe('True if a scheduled run is due and has not begun.'),
+      pausedUntil: Time.nullable(),
+    }),
+  ),
+  failedRuns: z.array(z.strictObject({ source: z.string(), error: z.string() })),
+  stuck: z.array(Stuck).describe('Deliveries that need a person: the newest one of each of the first causes.'),
+  awaitingReadBack: z
+    .strictObject({ count: Count, nextLookAt: Time.nullable() })
+    .describe('Unconfirmed items that are looked up without a person.'),
+  version: z.string().nullable().describe('The version of the daemon; null without a daemon.'),
+  startedAt: Time.nullable(),
+  status: z.string().nullable().describe('`ok`, `degraded`, `unhealthy` or `stopping`; null without a daemon.'),
+  api: z.string().nullable(),
+  running: z.array(z.string()).describe('The sources that are being read.'),
+  requestsPerSecond: z
+    .strictObject({
+      now: z.number(),
+      allowed: z.number().nullable().describe('The rate that the API allows, as far as dpp-sync knows it.'),
+    })
+    .nullable(),
+  pausedQueues: z.array(z.enum(QUEUE_NAMES)).nullable().describe('Null while the queue is out of reach.'),
+  lastReload: Reload.nullable().describe('The same as `reload`.'),
+});
