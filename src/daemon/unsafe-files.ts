@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path';
 import { type ConnectorLoader, isPathOfConnector } from '../config/connector-loader.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import { err } from '../lib/result.ts';
-import { readModuleSource } from '../pipeline/mapping/modules.ts';
+import { readModuleSource } from '../pipeline/mapping/load-module.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
 type Named = Pick<RuntimeConfig, 'files' | 'programs'>;

@@ -4,9 +4,10 @@ import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.t
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
 import { type ItemTotals, sourceCounts } from '../views/counts.ts';
+import { quarantinedRows, searchQuarantined } from '../views/source-views.ts';
 import { type ViewReads } from '../views/view-reads.ts';
 import { allTotals, createCatalog, type DashboardReads } from './catalog.ts';
-import { causeMembers, findCause, listCauses, quarantinedRows, searchQuarantined } from './causes.ts';
+import { causeMembers, findCause, listCauses } from './causes.ts';
 import { itemDetail } from './item-detail.ts';
 import { listItemRows } from './item-lists.ts';
 import { listActions, listLookupValues, listRuns } from './lists.ts';

@@ -1,8 +1,12 @@
-// Records in quarantine, records that make the same items, and reads that the guard holds.
-import type { Issue, Place } from '../../domain/issue.ts';
+// What was read from sources: the last runs, records in quarantine, records that make the same items, and reads that the
+// guard holds.
+import { adviceOnIssue } from '../../domain/advice.ts';
+import type { ForeignCode, Issue, Place } from '../../domain/issue.ts';
 import type { GuardedRead } from '../../domain/ports/intake.ts';
+import type { RowInQuarantine } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { Duplicates, QuarantinedRecord, RunView, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { causeOfRecords, FIRST_CODE, FIRST_FIELD, IS_QUARANTINED } from '../items/stuck-groups.ts';
 import { guardedReadOf, OPEN_GUARDED_READS, type OpenGuardedRead } from '../records/guarded-reads.ts';
 import { column, parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
 import { type Db, type Listed, listed, ofSources } from './view-reads.ts';
@@ -160,4 +164,50 @@ export function duplicates(reads: Db, limit: number, sources?: readonly string[]
     first: parseJson<Place>(firstPlace ?? '{}'),
   }));
   return { ...counts, examples };
+}
+
+interface StoredRow extends QuarantineRow {
+  code: string | null;
+  field: string | null;
+  product: string | null;
+}
+
+/** A search shows this many rows at most. The page of a cause lists all its rows. */
+const FOUND_MAX = 5;
+
+const ROW = `r.id, s.source, s.name AS stream, r.key, r.place, r.raw, r.issues, ${FIRST_CODE} AS code,
+  ${FIRST_FIELD} AS field, (SELECT min(h.product_key) FROM holds h WHERE h.record_id = r.id) AS product`;
+const FOUND_ROWS = {
+  byId: statement<[string], StoredRow>(
+    `SELECT ${ROW} FROM json_each(?) e CROSS JOIN records r ON r.id = e.value JOIN streams s ON s.id = r.stream_id
+     WHERE ${IS_QUARANTINED} ORDER BY e.key`,
+  ),
+  // No index finds a part of a key, so this statement reads the keys of all rows in quarantine and of all products that wait for
+  // such a row. The index contains the keys of the rows, and the subquery runs once.
+  search: statement<[{ part: string; source: string | null; limit: number }], StoredRow>(
+    `SELECT ${ROW} FROM streams s CROSS JOIN records r INDEXED BY records_quarantined ON r.stream_id = s.id
+     WHERE ${IS_QUARANTINED} AND (@source IS NULL OR s.source = @source)
+       AND (instr(lower(r.key), lower(@part)) > 0 OR r.id IN (
+         SELECT h.record_id FROM holds h WHERE instr(lower(h.product_key), lower(@part)) > 0))
+     ORDER BY r.id LIMIT @limit`,
+  ),
+};
+
+/** Rows in quarantine. The lists of items do not have them, because most of them make no item. */
+export function quarantinedRows(reads: Db, records: readonly number[]): RowInQuarantine[] {
+  return FOUND_ROWS.byId(reads).all(JSON.stringify(records)).map(rowInQuarantine);
+}
+
+export function searchQuarantined(
+  reads: Db,
+  { search, source = null }: { search: string; source?: string | null | undefined },
+): RowInQuarantine[] {
+  return FOUND_ROWS.search(reads).all({ part: search, source, limit: FOUND_MAX }).map(rowInQuarantine);
+}
+
+function rowInQuarantine(row: StoredRow): RowInQuarantine {
+  const record = quarantinedRecord(row);
+  const issue = record.issues[0] ?? { code: 'unknown' as ForeignCode, message: 'No reason was kept.' };
+  const { title } = adviceOnIssue(issue, record.source);
+  return { record, cause: { id: causeOfRecords(row), title }, product: row.product };
 }

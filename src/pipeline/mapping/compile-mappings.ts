@@ -19,6 +19,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
+import { applyModule, createMappingTools } from './apply-module.ts';
 import { applyExpressions, evaluateWhen } from './expressions/apply-expressions.ts';
 import {
   type Compilation,
@@ -31,12 +32,12 @@ import { createEnvironment, withEntryVariables } from './expressions/environment
 import { readKey, rowScope } from './expressions/expression.ts';
 import { COUNTRY_NAMES_VERSION } from './functions/country.ts';
 import { isUnitCode, unitTable } from './functions/unit.ts';
+import { loadModule, readModuleSource } from './load-module.ts';
 import { createLookupTables, type FindValueByHand, type LookupTables, loadLookups } from './lookups.ts';
 import { ANY_PRODUCT, allBlocked, type Made, madeItems, madeNothing } from './made.ts';
 import { type AllowedFields, compileRules, type ItemChecks } from './make-item.ts';
 import type { MappingProblem } from './mapping-error.ts';
 import { createMeter, type Meter } from './meter.ts';
-import { applyModule, createMappingTools, loadModule, readModuleSource } from './modules.ts';
 import { isTooDeep } from './values.ts';
 
 type Apply = (record: MappableRecord) => Made;

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
+import { isOwnSource } from '../../../src/pipeline/mapping/load-module.ts';
 import { mappingFault } from '../../../src/pipeline/mapping/mapping-error.ts';
-import { isOwnSource } from '../../../src/pipeline/mapping/modules.ts';
 import {
   type Draft,
   issuesOf,
