@@ -1,5 +1,4 @@
-import type { PassportRules } from '../domain/passport.ts';
-import type { MappedFields } from '../domain/unmapped-fields.ts';
+import type { MappedFields, PassportRules } from '../domain/passport.ts';
 import type { ConfiguredSource, RuntimeConfig } from './sources/open-source.ts';
 
 /**

@@ -1,7 +1,6 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, createWake } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { createWake } from '../lib/wake.ts';
 import { type Cron, createCron } from './cron.ts';
 
 export interface Schedule {

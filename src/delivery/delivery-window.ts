@@ -31,9 +31,8 @@
 // changes nothing. No stage prevents a second send: the claim in the ledger does (I2, I3).
 import type { Operation } from '../domain/delivery/operation.ts';
 import type { DeliveryName, DueDelivery } from '../domain/ports/deliveries.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock, Wake } from '../lib/clock.ts';
 import { createLinkedList, type LinkedList } from '../lib/collections.ts';
-import type { Wake } from '../lib/wake.ts';
 
 export type Stage = 'due' | 'enqueued' | 'received' | 'admitted' | 'inFlight';
 

@@ -8,9 +8,8 @@ import type { ClaimedRequest, Decision, RequestSettlement, Settled } from '../do
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
 import type { Profile } from '../domain/profile.ts';
-import { type Clock, ticksAt } from '../lib/clock.ts';
+import { type Clock, createWake, ticksAt } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
-import { createWake } from '../lib/wake.ts';
 import type { Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { RetryBudget } from './admission/retry-budget.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { kindToBind, manualSettlement } from '../delivery/outcome/manual-decision.ts';
+import { kindToBind, manualSettlement } from '../delivery/outcome/decide.ts';
 import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../domain/delivery/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS } from '../domain/item.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createCleanText } from '../api/answers/answer-text.ts';
-import { kindToBind, type ManualResolution, manualSettlement } from '../delivery/outcome/manual-decision.ts';
+import { kindToBind, type ManualResolution, manualSettlement } from '../delivery/outcome/decide.ts';
 import { mayBeSettled, RESOLUTIONS, type Resolution } from '../domain/delivery/delivery.ts';
 import type { Operation as Write } from '../domain/delivery/operation.ts';
 import { hasTrait, NO_REASON } from '../domain/delivery/reason.ts';

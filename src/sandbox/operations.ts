@@ -1,9 +1,8 @@
 import type { KeyStore } from './access/keys.ts';
 import type { OperationName } from './api/endpoints.ts';
 import { NOT_FOUND, NoBody, type Operation } from './api/operation.ts';
-import type { Collections } from './items/collection.ts';
+import type { Collections, IdScheme } from './items/collection.ts';
 import { validate } from './items/fields.ts';
-import type { IdScheme } from './items/ids.ts';
 import { createListOperation } from './lists/paging.ts';
 import {
   createBomItemCreation,

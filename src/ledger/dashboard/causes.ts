@@ -10,6 +10,7 @@ import {
 import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import { type ForeignCode, foundText, type Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
+import { type MappedFields, unmappedCure } from '../../domain/passport.ts';
 import type { GuardedRead } from '../../domain/ports/intake.ts';
 import type {
   Cause,
@@ -20,7 +21,6 @@ import type {
   ListPage,
 } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
-import { type MappedFields, unmappedCure } from '../../domain/unmapped-fields.ts';
 import { sentence } from '../../lib/errors.ts';
 import { itemState } from '../items/missing.ts';
 import {

@@ -3,10 +3,15 @@
 
 import { adviceOnGone } from '../../domain/advice.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
+import {
+  type PassportDesire,
+  type PassportRules,
+  type PassportStatus,
+  unmappedCure,
+  wantedByPolicy,
+} from '../../domain/passport.ts';
 import type { Why, WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportView } from '../../domain/ports/ledger/ledger-views.ts';
-import { unmappedCure } from '../../domain/unmapped-fields.ts';
 import { shellWord } from '../../lib/text/safe-text.ts';
 import { isOpen } from '../items/item-row.ts';
 import { column } from '../store/tx.ts';

@@ -1,9 +1,11 @@
 // The database: how it is opened and set up, its version, its size, its log and its copies. SQLite's own statements and the
 // names of its own tables are only in this folder.
 
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
+import { readOrWriteMeta } from './meta.ts';
+import { inTransaction } from './tx.ts';
 
 export type Sqlite = Database.Database;
 
@@ -51,7 +53,7 @@ export function leaveSyncToCaller(db: Sqlite): void {
 }
 
 /** Has a database without a log beside it, so that it is one file. */
-export function makeOneFile(db: Sqlite): void {
+function makeOneFile(db: Sqlite): void {
   db.pragma('journal_mode = DELETE');
 }
 
@@ -174,4 +176,32 @@ export function assertFixedSqlite(db: Sqlite): void {
         'Install dpp-sync again with its own better-sqlite3, which brings a fixed SQLite: `npm ls better-sqlite3` shows which one is installed.',
     },
   );
+}
+
+// Copies of a ledger: made step by step under another name, marked as a backup, and synced.
+
+/** Removes a file that is made step by step, with the files that SQLite makes beside it, as a killed process leaves them. */
+export function removePartial(partial: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${partial}${suffix}`, { force: true });
+}
+
+/** Marks a file as a backup, unless it is marked already. Afterwards the file has no log beside it. */
+export function markAsBackup(file: string, now: number): void {
+  const db = openFile(file);
+  try {
+    makeOneFile(db);
+    inTransaction({ db }, (tx) => readOrWriteMeta(tx, 'backup_at', () => new Date(now).toISOString()));
+  } finally {
+    db.close();
+  }
+}
+
+/** Writes a file, or the names in a folder, to the disk (fsync). */
+export function syncFile(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
 }

@@ -7,17 +7,19 @@ import { isDeepStrictEqual } from 'node:util';
 import { fault } from '../../domain/faults.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
-import { markAsBackup, removePartial, syncFile } from '../file/copy.ts';
 import { freeBytesBeside } from '../file/file.ts';
 import { FIRST_VERSION, readSchema, STEPS, type UpgradeProgress, type UpgradeStep, versionAfter } from '../schema.ts';
 import {
   changeTables,
   copyInto,
   damageOf,
+  markAsBackup,
   openFile,
+  removePartial,
   replaceViews,
   type Sqlite,
   setVersion,
+  syncFile,
   tablesOf,
   usedBytes,
   versionOf,

@@ -3,6 +3,7 @@ import type { Reason } from '../../domain/delivery/reason.ts';
 import type { Place } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { undecidedCounts } from '../../domain/missing-items.ts';
+import { unmappedCure } from '../../domain/passport.ts';
 import type {
   Attention,
   ItemView,
@@ -13,7 +14,6 @@ import type {
   WaitingGroup,
 } from '../../domain/ports/ledger/ledger-views.ts';
 import type { StreamIdentity } from '../../domain/record.ts';
-import { unmappedCure } from '../../domain/unmapped-fields.ts';
 import { readImportProofs } from '../deliveries/imports.ts';
 import { paddedKeys } from '../items/content.ts';
 import { ignoredMissing, missingOutcomes } from '../items/missing.ts';

@@ -1,9 +1,8 @@
 import { fault } from '../../domain/faults.ts';
 import type { AlertNote, AlertRules, Alerts, ChannelTest, Notice } from '../../domain/ports/alerts.ts';
 import { ALERTS } from '../../domain/words/alerts.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, createWake } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { createWake } from '../../lib/wake.ts';
 import { createAlertBook, type DueNotice } from './alert-book.ts';
 import { type Channel, reasonOf } from './channels.ts';
 import { type AlertFacts, holdingOf } from './conditions.ts';

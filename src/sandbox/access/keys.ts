@@ -5,8 +5,8 @@ import type { Fault } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { SCOPES, type Scope } from '../api/endpoints.ts';
+import type { IdScheme, ResourceId } from '../items/collection.ts';
 import { Label } from '../items/fields.ts';
-import type { IdScheme, ResourceId } from '../items/ids.ts';
 import { sandboxFault } from '../storage/sandbox-faults.ts';
 import type { OrganizationStore, Plan } from '../storage/storage.ts';
 

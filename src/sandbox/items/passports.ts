@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { member, type OperationRequest, textMember } from '../api/operation.ts';
-import { type Entity, materialKey, type PassportCollections } from './collection.ts';
-import type { IdScheme } from './ids.ts';
+import { type Entity, type IdScheme, materialKey, type PassportCollections } from './collection.ts';
 
 /** `none` stands for a product without a passport, and is never stored. */
 export const PASSPORT_STATES = ['none', 'initialized', 'published', 'unpublished'] as const;

@@ -1,7 +1,6 @@
 import type { OperationName } from '../api/endpoints.ts';
 import type { Operation } from '../api/operation.ts';
-import type { Collections } from '../items/collection.ts';
-import type { IdScheme, ResourceId } from '../items/ids.ts';
+import type { Collections, IdScheme, ResourceId } from '../items/collection.ts';
 
 export type Operations = Record<OperationName, Operation>;
 

@@ -2,7 +2,16 @@ import { z } from 'zod';
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { type Answer, invalid, member, NOT_FOUND, type Operation, textMember } from '../api/operation.ts';
-import { COLUMNS, type Collection, type Columns, type Entity, materialKey, present } from '../items/collection.ts';
+import {
+  COLUMNS,
+  type Collection,
+  type Columns,
+  type Entity,
+  type IdScheme,
+  materialKey,
+  present,
+  type ResourceId,
+} from '../items/collection.ts';
 import {
   cas,
   choice,
@@ -19,7 +28,6 @@ import {
   text,
   validate,
 } from '../items/fields.ts';
-import type { IdScheme, ResourceId } from '../items/ids.ts';
 
 function bomItemCreation(ids: IdScheme) {
   return z

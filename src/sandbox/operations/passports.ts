@@ -8,9 +8,8 @@ import {
   type OperationRequest,
   textMember,
 } from '../api/operation.ts';
-import { type Collection, type Entity, type PassportCollections, present } from '../items/collection.ts';
+import { type Collection, type Entity, type IdScheme, type PassportCollections, present } from '../items/collection.ts';
 import { validate } from '../items/fields.ts';
-import type { IdScheme } from '../items/ids.ts';
 import {
   type Gates,
   missingFor,

@@ -1,8 +1,13 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import type { OperationName } from '../api/endpoints.ts';
-import { COLUMNS, type Collection, createCollection, createMemoryCollection } from '../items/collection.ts';
-import { createIdScheme } from '../items/ids.ts';
+import {
+  COLUMNS,
+  type Collection,
+  createCollection,
+  createIdScheme,
+  createMemoryCollection,
+} from '../items/collection.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import { openDatabase } from './database.ts';
 import { createIdempotencyRecords, createMemoryIdempotencyRecords } from './idempotency.ts';

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { createDeliveryWindow, type DeliveryWindow } from '../../../src/delivery/delivery-window.ts';
 import { createDispatcher, type Dispatcher, dueNamesOf } from '../../../src/delivery/dispatcher.ts';
 import type { WakeUpJob } from '../../../src/domain/ports/queues.ts';
-import { createWake } from '../../../src/lib/wake.ts';
+import { createWake } from '../../../src/lib/clock.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { items, product, text } from '../../support/ledger/items.ts';
 import { useLedger } from '../../support/ledger/ledger.ts';

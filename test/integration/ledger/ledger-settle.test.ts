@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decide } from '../../../src/delivery/outcome/decide.ts';
+import { decide, type ManualResolution, manualDecision } from '../../../src/delivery/outcome/decide.ts';
 import { decideImport } from '../../../src/delivery/outcome/decide-import.ts';
-import { type ManualResolution, manualDecision } from '../../../src/delivery/outcome/manual-decision.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { Decision } from '../../../src/domain/ports/deliveries.ts';

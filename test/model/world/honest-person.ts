@@ -1,4 +1,4 @@
-import { kindToBind, type ManualResolution, manualSettlement } from '../../../src/delivery/outcome/manual-decision.ts';
+import { kindToBind, type ManualResolution, manualSettlement } from '../../../src/delivery/outcome/decide.ts';
 import { mayBeSettled } from '../../../src/domain/delivery/delivery.ts';
 import type { NamedDelivery } from '../../../src/domain/ports/deliveries.ts';
 import type { VirtualTime } from '../../support/time/virtual-time.ts';

@@ -3,8 +3,13 @@ import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/api/endpoints.ts';
 import { type Answer, NOT_FOUND, type Operation, refusal } from '../../../src/sandbox/api/operation.ts';
 import { createFaults, type FaultRule } from '../../../src/sandbox/faults/faults.ts';
-import { COLUMNS, type Collection, createMemoryCollection, present } from '../../../src/sandbox/items/collection.ts';
-import { createIdScheme } from '../../../src/sandbox/items/ids.ts';
+import {
+  COLUMNS,
+  type Collection,
+  createIdScheme,
+  createMemoryCollection,
+  present,
+} from '../../../src/sandbox/items/collection.ts';
 import type { Operations } from '../../../src/sandbox/lies/lie.ts';
 import { type LieName, withLies } from '../../../src/sandbox/lies/lies.ts';
 import { UNSET_PRODUCT } from '../../../src/sandbox/operations/items.ts';

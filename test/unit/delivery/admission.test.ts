@@ -9,8 +9,7 @@ import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 
 import { Profile } from '../../../src/domain/profile.ts';
 
-import type { Clock } from '../../../src/lib/clock.ts';
-import { createWake } from '../../../src/lib/wake.ts';
+import { type Clock, createWake } from '../../../src/lib/clock.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';
 

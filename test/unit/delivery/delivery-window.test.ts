@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDeliveryWindow, type DeliveryWindow, type Stage } from '../../../src/delivery/delivery-window.ts';
-import { createWake } from '../../../src/lib/wake.ts';
+import { createWake } from '../../../src/lib/clock.ts';
 import { createManualClock, type ManualClock } from '../../support/time/manual-clock.ts';
 
 const due = (id: number, revision = 1) => ({ id, revision, operation: 'product.create' as const });

@@ -3,7 +3,7 @@ import { createDeliveryWindow, type DeliveryWindow } from '../../../src/delivery
 import { createDispatcher, type Dispatcher, dueNamesOf } from '../../../src/delivery/dispatcher.ts';
 import type { DueDelivery } from '../../../src/domain/ports/deliveries.ts';
 import type { WakeUpJob } from '../../../src/domain/ports/queues.ts';
-import { createWake } from '../../../src/lib/wake.ts';
+import { createWake } from '../../../src/lib/clock.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createPlainQueues } from '../../support/time/plain-queues.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';

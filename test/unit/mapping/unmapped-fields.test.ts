@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Reason } from '../../../src/domain/delivery/reason.ts';
-import { unmappedCure } from '../../../src/domain/unmapped-fields.ts';
+import { unmappedCure } from '../../../src/domain/passport.ts';
 
 const FROM = { source: 'erp', stream: 'products' };
 const MAPPED = [{ ...FROM, path: 'sources[0].mappings[0]', fields: ['sku', 'name', 'status'] }];

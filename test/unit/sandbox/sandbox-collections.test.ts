@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createCollection, createMemoryCollection } from '../../../src/sandbox/items/collection.ts';
-import { createIdScheme } from '../../../src/sandbox/items/ids.ts';
+import { createCollection, createIdScheme, createMemoryCollection } from '../../../src/sandbox/items/collection.ts';
 import { openDatabase } from '../../../src/sandbox/storage/database.ts';
 import { createIdempotencyRecords, createMemoryIdempotencyRecords } from '../../../src/sandbox/storage/idempotency.ts';
 import {

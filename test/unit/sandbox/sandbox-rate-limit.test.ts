@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type ActiveLimit, createRateLimiter } from '../../../src/sandbox/access/rate-limit.ts';
+import { type ActiveLimit, createRateLimiter } from '../../../src/sandbox/access/admission.ts';
 
 const HOW = { status: 429, per: 'key', retryAfter: 'seconds', headers: 'none' } as const;
 
