@@ -18,7 +18,7 @@ export const OPTIONS = {
 };
 export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 
-export const RECORDS = ['products', 'references', 'features', 'classes', 'prices', 'groups', 'group-members'] as const;
+const RECORDS = ['products', 'references', 'features', 'classes', 'prices', 'groups', 'group-members'] as const;
 
 /** The options of a stream besides its files. */
 export const STREAM_OPTIONS = {

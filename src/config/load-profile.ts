@@ -14,7 +14,7 @@ import { formatProblem } from './problem.ts';
 const PROFILE_BYTES_MAX = 262_144;
 const EXTENDS_MAX = 8;
 
-export interface ProfileQuery {
+interface ProfileQuery {
   /** The name of a profile in `profilesDir`, or the path of a profile file. */
   name: string;
   /** The folder that a path is relative to. */

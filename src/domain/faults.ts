@@ -2,7 +2,7 @@ import { Fault, type FaultDetails } from '../lib/errors.ts';
 import type { QueueName } from './ports/queues.ts';
 import { FAULT_CASES, FAULTS } from './words/faults.ts';
 
-export type FaultCode = keyof typeof FAULTS;
+type FaultCode = keyof typeof FAULTS;
 
 /** Makes a registered error. The caller throws it. */
 export function fault(code: FaultCode, message: string, details: FaultDetails = {}): Fault {

@@ -24,7 +24,7 @@ const FORMS: readonly Form[] = [
 const PROPOSING = 20;
 
 /** The change of form that makes most former keys equal to new ones. */
-export interface KeyForm {
+interface KeyForm {
   words: string;
   /** How many of the former keys are then equal to a new one. */
   equal: number;

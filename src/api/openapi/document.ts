@@ -15,7 +15,7 @@ export interface ApiOperation {
   unreadParameters: string[];
 }
 
-export interface ApiParameter {
+interface ApiParameter {
   name: string;
   in: string;
   required: boolean;
@@ -176,7 +176,7 @@ function parameterAt(parameter: JsonObject | null): ApiParameter[] {
 // Bodies of requests and answers in an OpenAPI operation.
 
 /** The body of a request or an answer. */
-export interface ApiContent {
+interface ApiContent {
   /** The media types; empty if there is no body. */
   types: string[];
   /** The schema of the JSON body. */
@@ -185,7 +185,7 @@ export interface ApiContent {
   unread: string | null;
 }
 
-export interface ApiRequestBody extends ApiContent {
+interface ApiRequestBody extends ApiContent {
   required: boolean;
 }
 

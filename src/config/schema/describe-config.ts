@@ -18,7 +18,7 @@ export interface ConfigEntry {
 }
 
 /** The schemas of a source's own settings, which the config's schema does not know. */
-export interface SourceSchemas {
+interface SourceSchemas {
   options: z.ZodType;
   streamOptions: z.ZodType;
 }

@@ -63,7 +63,7 @@ export type ProgressEvent =
 export type Emit = (event: ProgressEvent) => void;
 
 /** The times of one page between the source and the ledger, in milliseconds since the epoch. */
-export interface PageTimes {
+interface PageTimes {
   source: string;
   stream: string;
   run: number;

@@ -16,7 +16,7 @@ import { isOfPresentVersion, openDatabaseReadOnly } from '../upgrade/open.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 import { itemCounts } from '../views/counts.ts';
 
-export interface BackupRequest {
+interface BackupRequest {
   file: string;
   /** The path of the backup. */
   to: string;
@@ -28,7 +28,7 @@ export interface BackupRequest {
   onStep: (step: 'copy' | 'verify') => void;
 }
 
-export interface Backup {
+interface Backup {
   file: string;
   bytes: number;
   items: ItemCounts;

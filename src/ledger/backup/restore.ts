@@ -33,7 +33,7 @@ import { column, inTransaction, type LedgerContext, statement, type Tx } from '.
 import { openDatabase, openDatabaseReadOnly } from '../upgrade/open.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 
-export interface RestoreRequest {
+interface RestoreRequest {
   file: string;
   /** The backup's path; null to accept the file that is at the ledger's path already. */
   from: string | null;
@@ -177,7 +177,7 @@ function keep(place: string, as: string): void {
 }
 
 /** How many deliveries have to be looked up, by operation. A person has to look up those that the API cannot list. */
-export type ToLookUp = Partial<Record<Operation, number>>;
+type ToLookUp = Partial<Record<Operation, number>>;
 
 interface OpenRow {
   id: number;

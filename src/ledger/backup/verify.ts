@@ -26,7 +26,7 @@ export interface Finding {
   examples: string[];
 }
 
-export interface Verification {
+interface Verification {
   checks: number;
   findings: Finding[];
   /** When the backup was made; null for a ledger that is no backup. */
@@ -140,7 +140,7 @@ function findingOf({ check, rule }: { check: string; rule: string }, places: rea
 }
 
 /** A rule of the ledger, and the query that finds the rows that break it. */
-export interface SoundCheck {
+interface SoundCheck {
   /** Stable, because scripts use it. */
   name: string;
   /** The rule as a full sentence. */

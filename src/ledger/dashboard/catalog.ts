@@ -25,7 +25,7 @@ const ROWS_OF_REFRESH = 3000;
 /** After more changed names than this, all items are read again. */
 const RENAMED_MAX = 20_000;
 
-export type Catalog = ReturnType<typeof createCatalog>;
+type Catalog = ReturnType<typeof createCatalog>;
 
 /** For the questions to the entries call `refresh` before. */
 export function createCatalog(reads: Db) {
@@ -208,7 +208,7 @@ interface ItemMark {
 }
 
 /** A filter of items. A field that is left out filters nothing. */
-export interface ItemChoice {
+interface ItemChoice {
   kind?: SubjectKind | undefined;
   source?: string | undefined;
   /** Products without a passport. */

@@ -16,7 +16,7 @@ import { listQuarantine } from './quarantine-list.ts';
 import { why } from './why.ts';
 
 /** The dashboard's views, and the function that prepares them. */
-export interface Dashboard {
+interface Dashboard {
   views: DashboardViews;
   /** How many items the ledger has, from what the lists have read. */
   totals: () => ItemTotals;

@@ -11,7 +11,7 @@ import { type Db } from '../views/view-reads.ts';
 const LIMIT_MAX = 500;
 
 /** Where a list continues: in which of its phases, and after which row of the phase. */
-export interface Place {
+interface Place {
   phase: number;
   after: readonly (string | number)[] | null;
 }

@@ -36,7 +36,7 @@ const ACKNOWLEDGED: readonly (PassportStatus | null)[] = [null, 'unpublished', '
 const BY_PERSON = 50;
 const TO_PUBLISH = 20;
 
-export interface Standing {
+interface Standing {
   acknowledged: PassportStatus | null;
   byPerson: boolean;
   toPublish: boolean;
@@ -63,7 +63,7 @@ export const STANDINGS: readonly number[] = [0, 100, 200, 300].flatMap((acknowle
 );
 
 /** `present` if the source of the passport's product still has the product and a record makes it. */
-export type Presence = 'present' | 'gone';
+type Presence = 'present' | 'gone';
 
 /**
  * The state of a passport, with the rules of `src/ledger/views/passport-views.ts`.

@@ -63,7 +63,7 @@ export function why(reads: ViewReads, name: string): Why | null {
 }
 
 /** A passport with its product, as far as the last steps depend on them. */
-export interface PassportCase {
+interface PassportCase {
   product: Pick<StoredItem, 'key' | 'naturalKey' | 'missing' | 'released' | 'record'>;
   passport: Pick<PassportView, 'acknowledged' | 'desired'>;
   /** The open delivery of the passport; null if it has none. */

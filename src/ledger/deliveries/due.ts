@@ -25,7 +25,7 @@ export const IS_SUSPENDED_UNCONFIRMED = `((i.operation IN (SELECT value FROM jso
   OR (i.kind IN (SELECT value FROM json_each(@unconfirmedKinds))
     AND i.reason ->> '$.code' IN (SELECT value FROM json_each(@unconfirmedReasons)))) AND (@unconfirmedAnswered = 1 OR NOT ${reasonHas('i', 'was_answered')}))`;
 
-export interface SuspendedUnconfirmed {
+interface SuspendedUnconfirmed {
   unconfirmedOperations: string;
   unconfirmedKinds: string;
   unconfirmedReasons: string;

@@ -30,7 +30,7 @@ interface Holder {
 type Delivered = Extract<Decision, { kind: 'delivered' }>;
 
 /** A delivery whose item would get the remote id of another item. */
-export interface Conflict {
+interface Conflict {
   row: DeliveryRow;
   decision: Delivered;
 }

@@ -13,7 +13,7 @@ import type { LedgerHolder } from './lock.ts';
 import { type Mark, markOf, readMark } from './mark.ts';
 
 /** What identifies a ledger. */
-export interface Identity {
+interface Identity {
   /** A random id that never changes for this ledger. */
   id: string;
   /** A random text that a restore renews. It is a part of every idempotency key. */

@@ -106,7 +106,7 @@ const INTERIOR_PAGE = 5;
 const LEAF_PAGE = 13;
 
 /** What distinguishes a ledger from the database of another program. */
-export interface DatabaseContent {
+interface DatabaseContent {
   /** The `user_version`. */
   version: number;
   tables: readonly string[];

@@ -30,7 +30,7 @@ import {
 import { acknowledgedContent, type ItemRow, mayHaveArrived, revisionContent } from './item-row.ts';
 
 /** The baseline of an item that is known to be at the API, but whose content is not known. */
-export interface Presence {
+interface Presence {
   baseline: string;
   /**
    * A hash that no item has, because an item's hash also covers its refs. So the next write is staged, and contains all

@@ -180,7 +180,7 @@ function isSameAsk(known: Asked, asked: Asked): boolean {
 }
 
 /** The item that a record asks for, and the stored item. */
-export interface DesiredItem {
+interface DesiredItem {
   item: Item;
   content: ItemContent;
   naturalKey: NaturalKey | null;
@@ -188,7 +188,7 @@ export interface DesiredItem {
 }
 
 /** The record that makes an item. */
-export interface ItemOwner {
+interface ItemOwner {
   id: number;
   source: string;
   missingSince: number | null;

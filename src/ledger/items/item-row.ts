@@ -152,7 +152,7 @@ export function nameOf({ kind, key }: ItemName): string {
 }
 
 /** Names of items. */
-export interface NameSet {
+interface NameSet {
   has(name: ItemName): boolean;
   /** False if the set has the name already. */
   add(name: ItemName): boolean;

@@ -14,7 +14,7 @@ const ROLES = { product: 'component', material: 'material' } as const;
 type PartKind = keyof typeof ROLES;
 
 /** The owner of parts whose kinds have to be decided. */
-export interface PartOwner {
+interface PartOwner {
   /** The record that makes the item with these parts. */
   recordId: number;
   /** The item in the ledger; undefined for a new item. */
@@ -23,7 +23,7 @@ export interface PartOwner {
   isMade: (name: ContestedPart) => boolean;
 }
 
-export interface ContestedPart {
+interface ContestedPart {
   kind: PartKind;
   key: string;
 }

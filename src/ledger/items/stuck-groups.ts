@@ -89,10 +89,7 @@ export function hasKey(of: string): string {
 }
 
 /** What a person selects: the quarantined records of a group, or deliveries. Null if the selected cause is gone. */
-export type Selected =
-  | { type: 'records'; group: RecordGroup }
-  | { type: 'deliveries'; selection: ReplaySelection }
-  | null;
+type Selected = { type: 'records'; group: RecordGroup } | { type: 'deliveries'; selection: ReplaySelection } | null;
 
 const SQL = {
   records: statement<[], Omit<RecordGroup, 'id' | 'type'>>(

@@ -23,7 +23,7 @@ import {
   takenIssue,
 } from './conflicts.ts';
 
-export type RecordState = 'mapped' | 'excluded' | 'quarantined';
+type RecordState = 'mapped' | 'excluded' | 'quarantined';
 
 /** A record whose items are staged. */
 export interface RecordToStage extends RecordOrigin {

@@ -45,7 +45,7 @@ interface RecordRow {
 }
 
 /** A record that is mapped again or for the first time. */
-export interface StoredRecordToStage extends RecordToStage {
+interface StoredRecordToStage extends RecordToStage {
   version: number;
   state: string;
   runId: number | null;

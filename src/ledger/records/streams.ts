@@ -80,7 +80,7 @@ export function streamNamed(reads: Reads, source: string, name: string): StreamR
 // The counts of runs. Each row is counted once, by its result.
 
 /** How many rows of a stream a run has read, and how many of them had each result. */
-export interface RunCount {
+interface RunCount {
   runId: number;
   streamId: number;
   read: number;

@@ -141,7 +141,7 @@ export function createGroupCommit(context: LedgerContext, { highWater, log, lost
 }
 
 /** A write of a group. It may change nothing but the database, because it may run twice. */
-export interface GroupedWrite {
+interface GroupedWrite {
   write: (tx: Tx) => unknown;
 }
 

@@ -2,7 +2,7 @@
 // PostgreSQL has too or that `postgres.sql` gives it. What is left differs in a few places, and each is a rule here.
 
 /** A statement for PostgreSQL, with the name or the place of each parameter. */
-export interface PostgresStatement {
+interface PostgresStatement {
   text: string;
   parameters: (string | number)[];
 }

@@ -85,7 +85,7 @@ function pruneBeyond(tx: Tx, { keepDays, maxBytes }: HistoryLimits): void {
  * Corrects the ledger's stored times when somebody sets the system's clock, so that waits keep their length and events
  * their order.
  */
-export interface FollowClock {
+interface FollowClock {
   /**
    * Finds out whether the clock was set since the last call, and corrects the stored times before it resolves. Call it
    * before stored times are compared with the present.

@@ -97,7 +97,7 @@ interface RecordRetention {
 }
 
 /** Stores answers by Idempotency-Key. */
-export interface IdempotencyRecords {
+interface IdempotencyRecords {
   /** Finds a record; undefined if the key is unknown or its time has passed. */
   find(use: RecordKey, now: number): IdempotencyRecord | undefined;
   /** Stores a record in place of an earlier one for the key, and removes old records. */

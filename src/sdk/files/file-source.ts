@@ -21,7 +21,7 @@ export interface FoundFiles extends ReadyFiles {
   isSkipped: boolean;
 }
 
-export interface ReadFrom {
+interface ReadFrom {
   store: FileStore;
   stream: FileStream;
   signal: AbortSignal;

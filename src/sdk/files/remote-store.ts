@@ -121,7 +121,7 @@ interface TransferLimits {
   totalMs: number;
 }
 
-export interface Watch extends TransferLimits {
+interface Watch extends TransferLimits {
   signal: AbortSignal;
   /** Ends the transfer at once. The error of the transfer after that is ignored. */
   stop(): void;

@@ -19,7 +19,7 @@ export interface SourceUnderTest {
   rows(): Promise<SourceRow[]>;
 }
 
-export interface SourceSetup {
+interface SourceSetup {
   connector: Connector;
   folder: string;
   settings: Settings;
