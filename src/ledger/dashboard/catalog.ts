@@ -46,6 +46,9 @@ export function createCatalog(reads: Db) {
   }
 
   return {
+    /** False until all items were read once. */
+    isBuilt: () => isBuilt,
+
     /** Continues to read for a few milliseconds; true while there is more to read. Call it while nobody waits. */
     warm(): boolean {
       if (!isBuilt) {
@@ -129,12 +132,16 @@ interface Revision {
 /** How many rows are read at once. */
 const ROWS_AT_ONCE = 1000;
 const COLUMNS = `i.id, i.kind, i.key, i.natural_key AS naturalKey, i.source,
-  CASE WHEN i.kind IN ('product', 'material') THEN i.desired ->> '$.name' END AS name,
+  CASE WHEN i.kind IN ('product', 'material') THEN i.desired ->> '$.name'
+    WHEN i.kind = 'passport' THEN (SELECT p.desired ->> '$.name' FROM items p WHERE p.kind = 'product' AND p.key = i.key) END AS name,
   CASE i.kind WHEN 'passport' THEN (SELECT p.id FROM items p WHERE p.kind = 'product' AND p.key = i.key) END AS product`;
 const SQL = {
   rows: statement<[number, number], Row>(`SELECT ${COLUMNS} FROM items i WHERE i.id > ? ORDER BY i.id LIMIT ?`),
-  some: statement<[string], Row>(
-    `SELECT ${COLUMNS} FROM json_each(?) e CROSS JOIN items i ON i.id = e.value ORDER BY e.key`,
+  // With the passports of the products among them, whose names are the names of their products.
+  some: statement<[{ ids: string }], Row>(
+    `SELECT ${COLUMNS} FROM (SELECT e.value AS id FROM json_each(@ids) e
+       UNION SELECT q.id FROM json_each(@ids) e CROSS JOIN items p ON p.id = e.value AND p.kind = 'product'
+         JOIN items q ON q.kind = 'passport' AND q.key = p.key) l CROSS JOIN items i ON i.id = l.id ORDER BY i.id`,
   ),
   // The index has all columns that this statement reads. Most of these items are new, and their rows were read already.
   changed: statement<[string, number, number, number], Revision>(
@@ -189,7 +196,7 @@ function readChangedOf(reads: Db, entries: CatalogEntries, source: string, lastI
   const upTo = entries.upTo.get(source) ?? { staged: 0, id: 0 };
   const found = SQL.changed(reads).all(source, upTo.staged, upTo.id, ROWS_AT_ONCE);
   const again = found.filter(({ id }) => id <= lastId && entries.has(id)).map(({ id }) => id);
-  const rows = again.length === 0 ? [] : SQL.some(reads).all(JSON.stringify(again));
+  const rows = again.length === 0 ? [] : SQL.some(reads).all({ ids: JSON.stringify(again) });
   for (const row of rows) entries.update(row, textOf(row));
   const last = found.at(-1) ?? upTo;
   const isMore = found.length === ROWS_AT_ONCE;

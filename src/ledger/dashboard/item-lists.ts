@@ -16,6 +16,7 @@ import {
 } from '../items/stuck-groups.ts';
 import { IS_HELD } from '../records/guarded-reads.ts';
 import { column, statement } from '../store/tx.ts';
+import { itemTotals } from '../views/counts.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
 import { type Db, withdrawing } from '../views/view-reads.ts';
 import type { DashboardReads } from './catalog.ts';
@@ -33,6 +34,14 @@ const SQL = {
   rows: statement<[string], StoredItem>(
     `SELECT ${SUMMARY}, ${SINCE} AS since FROM json_each(?) e CROSS JOIN items i ON i.id = e.value ORDER BY e.key`,
   ),
+  chosen: column<[{ ids: string; kind: string | null; source: string | null }], number>(
+    `SELECT i.id FROM json_each(@ids) e CROSS JOIN items i ON i.id = e.value
+     WHERE (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source) ORDER BY e.key`,
+  ),
+  ofKindAndSource: column<[{ kind: string | null; source: string | null; afterId: number }], number>(
+    `SELECT i.id FROM items i WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind)
+       AND (@source IS NULL OR i.source = @source) ORDER BY i.id`,
+  ),
   inState: column<[string, string], number>(
     `SELECT i.id FROM json_each(?) e CROSS JOIN items i ON i.id = e.value WHERE ${itemState('i')} = ?`,
   ),
@@ -40,7 +49,7 @@ const SQL = {
 
 /** A list of items. */
 export function listItemRows(reads: DashboardReads, filter: ItemListFilter, page: ListPage): Listed<ItemRow> {
-  if (needsCatalog(filter)) reads.catalog.refresh();
+  if (reads.catalog.isBuilt() || needsCatalog(filter)) reads.catalog.refresh();
   const phases = phasesOf(reads, filter);
   const accepts = restOf(reads, filter);
   const { ids, next } = pageOfIds(phases, page, accepts);
@@ -51,14 +60,9 @@ export function listItemRows(reads: DashboardReads, filter: ItemListFilter, page
   return { rows: rows.map((row) => ({ id: row.id, ...summary(row), since: row.since })), next, total };
 }
 
-/**
- * False for a list that the indexes of the ledger give. After a start such a list, as those that the first page counts,
- * does not wait until the catalog has read all items.
- */
-function needsCatalog({ kind, source, search, state, cause, run }: ItemListFilter): boolean {
-  if (kind !== undefined || source !== undefined || search !== undefined) return true;
-  if (cause !== undefined || run !== undefined) return false;
-  return state === undefined || state === 'delivered' || state === 'incomplete';
+/** False for a list that the ledger gives by itself. After a start such a list does not wait until the catalog has read all items. */
+function needsCatalog({ search, state }: ItemListFilter): boolean {
+  return search !== undefined || state === 'incomplete';
 }
 
 function phasesOf(reads: DashboardReads, { cause, run, state, search, source, kind }: ItemListFilter): Phase[] {
@@ -73,6 +77,7 @@ function phasesOf(reads: DashboardReads, { cause, run, state, search, source, ki
     case 'delivered': {
       const of = { kind, source };
       if (search !== undefined) return [phaseOfIds((afterId) => catalog.search(search, afterId, of))];
+      if (!catalog.isBuilt()) return [chosen(reads, of)];
       return [
         phaseOfIds(
           (afterId) => catalog.ids(afterId, of),
@@ -121,16 +126,21 @@ function conditionOf(
   reads: DashboardReads,
   { kind, source, state, search }: Pick<ItemListFilter, 'kind' | 'source' | 'state' | 'search'>,
 ): Accepts {
-  const isOfCatalog = kind !== undefined || source !== undefined || search !== undefined;
-  if (!isOfCatalog && state === undefined) return null;
-  return (ids) => {
-    const fitting = ids.filter((id) => {
-      if (!isOfCatalog) return true;
+  const isChosen = kind !== undefined || source !== undefined || search !== undefined;
+  if (!isChosen && state === undefined) return null;
+  const fittingOf = (ids: readonly number[]): readonly number[] => {
+    if (!isChosen) return ids;
+    if (!reads.catalog.isBuilt())
+      return SQL.chosen(reads).all({ ids: JSON.stringify(ids), kind: kind ?? null, source: source ?? null });
+    return ids.filter((id) => {
       const mark = reads.catalog.mark(id);
       if (mark === null || (kind !== undefined && mark.kind !== kind)) return false;
       if (source !== undefined && mark.source !== source) return false;
       return search === undefined || reads.catalog.hasText(id, search);
     });
+  };
+  return (ids) => {
+    const fitting = fittingOf(ids);
     return new Set(state === undefined ? fitting : SQL.inState(reads).all(JSON.stringify(fitting), state));
   };
 }
@@ -148,18 +158,29 @@ function totalOf(
   accepts: Accepts,
   phases: Phase[],
 ): Listed<never>['total'] {
-  const { catalog } = reads;
   const isPlain = search === undefined && cause === undefined && run === undefined;
-  if (isPlain && state === undefined) return { count: catalog.count({ kind, source }), atLeast: false };
+  if (isPlain && state === undefined) return { count: countChosen(reads, { kind, source }), atLeast: false };
   if (isPlain && state === 'incomplete' && (kind === undefined || kind === 'product')) {
     return { count: countPassports(reads, source).incomplete ?? 0, atLeast: false };
   }
   if (isPlain && state === 'delivered') {
     const others = [...phasesOf(reads, { state: 'open' }), PHASES.superseded(reads, {}), PHASES.nothing(reads, {})];
     const open = countIds(others, conditionOf(reads, { kind, source }));
-    if (!open.atLeast) return { count: Math.max(0, catalog.count({ kind, source }) - open.count), atLeast: false };
+    if (!open.atLeast) return { count: Math.max(0, countChosen(reads, { kind, source }) - open.count), atLeast: false };
   }
   return countIds(phases, accepts);
+}
+
+/** Items of a kind and a source in the order of their ids, without the catalog. */
+function chosen(reads: Db, of: Pick<ItemListFilter, 'kind' | 'source'>): Phase {
+  const named = { kind: of.kind ?? null, source: of.source ?? null };
+  return phaseOfIds((afterId) => SQL.ofKindAndSource(reads).iterate({ ...named, afterId }) as Generator<number>);
+}
+
+function countChosen(reads: DashboardReads, { kind, source }: Pick<ItemListFilter, 'kind' | 'source'>): number {
+  if (reads.catalog.isBuilt()) return reads.catalog.count({ kind, source });
+  const totals = itemTotals(reads, source === undefined ? [] : [source]);
+  return kind === undefined ? Object.values(totals).reduce((sum, count) => sum + count, 0) : (totals[kind] ?? 0);
 }
 
 type Value = string | number | null;
