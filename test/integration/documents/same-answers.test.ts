@@ -54,7 +54,10 @@ const CASES: Record<string, readonly Case[]> = {
     },
   ],
   'settle-parts': [{ command: 'settle --bom present P-1', asked: { products: ['P-1'], present: true } }],
-  'mute-alert': [{ command: 'alerts mute api_down', asked: { id: 'api_down', forMs: 8 * 3_600_000 } }],
+  'mute-alert': [
+    { command: 'alerts mute api_down', asked: { id: 'api_down', forMs: 8 * 3_600_000 } },
+    { command: 'alerts mute quarantine/erp', asked: { id: 'quarantine/erp', forMs: 8 * 3_600_000 } },
+  ],
   status: [{ command: 'status', asked: {} }],
   'list-alerts': [{ command: 'alerts list', asked: {} }],
   'show-item': [
@@ -91,6 +94,8 @@ describe('an operation answers with the same document', () => {
     const { reads, queues, config } = daemon.runtime;
     await vi.waitUntil(async () => (await reads.passportCounts({})).initialized === 4, { timeout: WAIT_MS });
     await vi.waitUntil(async () => (await queues.failed('deliver')).length === 1, { timeout: WAIT_MS });
+    const isKnown = () => daemon.runtime.alerts?.list().some(({ id }) => id === 'quarantine/erp') === true;
+    await vi.waitUntil(isKnown, { timeout: WAIT_MS });
     const { signal } = new AbortController();
     socket = createChannelClient({ config, version, command: 'test', signal, onOtherConfig: () => {} });
     // What the first publication changes is done before the documents are compared.
