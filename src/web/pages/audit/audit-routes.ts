@@ -1,4 +1,5 @@
-import { html } from '../../html.ts';
+import { actionWords } from '../../../domain/words/actions.ts';
+import { type Html, html } from '../../html.ts';
 import { card, dataTable, pageHead, pager } from '../../parts.ts';
 import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 import { timeOf } from '../../shown-values.ts';
@@ -13,10 +14,9 @@ export function auditRoutes({ reads }: PageContext): Route[] {
       timeOf(at),
       who,
       via,
-      action,
+      html`<span title="${action}">${actionWords(action)}</span>`,
       html`${Object.entries(detail).map(
-        ([name, value]) =>
-          html`<div><span class="quiet">${name}</span> ${typeof value === 'string' ? value : JSON.stringify(value)}</div>`,
+        ([name, value]) => html`<div><span class="quiet">${name}</span> ${detailText(value)}</div>`,
       )}`,
       outcome ?? html`<span class="quiet">not ended</span>`,
     ]);
@@ -28,4 +28,12 @@ export function auditRoutes({ reads }: PageContext): Route[] {
 
   const fields = { names: ['after'], all: { path: '/audit', name: 'The whole audit log' } };
   return [get('/audit', 'operator', page, { fields })];
+}
+
+/** A number from here on is a time in milliseconds since the epoch: counts and ids are smaller. */
+const TIMES_FROM = Date.UTC(2020, 0);
+
+function detailText(value: unknown): Html | string | null {
+  if (typeof value === 'number' && value >= TIMES_FROM) return timeOf(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,0 +1,55 @@
+// What a person has done, in words. The audit log has the codes.
+
+/** The actions of commands, the admin API and the dashboard by their codes. */
+const ACTIONS = {
+  login: 'logged in',
+  logout: 'logged out',
+  backup: 'made a backup of the ledger',
+  'ledger.backup': 'made a backup of the ledger',
+  'change-passports': 'published or withdrew passports',
+  'passports.change': 'published or withdrew passports',
+  'publish-complete': 'published the passports of all complete products',
+  publish: 'published passports',
+  unpublish: 'withdrew passports',
+  'correct-rows': 'stored corrected rows',
+  'rows.upload': 'uploaded corrected rows',
+  'rows.store': 'stored corrected rows',
+  'mute-alert': 'muted an alert',
+  'alert.mute': 'muted an alert',
+  'alert.test': 'sent a test of the alerts',
+  'alerts.test': 'sent a test of the alerts',
+  'replay-cause': 'tried the rows of a cause again',
+  'replay-form': 'sent items again in their present form',
+  replay: 'tried stored rows again',
+  'replay.try': 'tested rows without sending',
+  'replay.start': 'tried stored rows again',
+  reload: 'made dpp-sync read its config again',
+  'config.reload': 'made dpp-sync read its config again',
+  'settings.check': 'checked the settings',
+  'report-create': 'asked the platform for a report',
+  'retry-deliveries': 'tried failed deliveries again',
+  'queue.retry': 'tried a job of a queue again',
+  'queue.retry_all': 'tried failed deliveries again',
+  'queue.pause': 'paused a queue',
+  'queue.resume': 'let a queue go on',
+  settle: 'recorded what the platform has',
+  'settle-cause': 'recorded what the platform has',
+  'settle-selected': 'recorded what the platform has',
+  'settle.start': 'recorded what the platform has',
+  'settle-parts': 'recorded whether BOM items are at the platform',
+  'parts.settle': 'recorded whether BOM items are at the platform',
+  sync: 'started a run',
+  'run.start': 'started a run',
+  'run.stop': 'stopped a run',
+  'export.accept': 'accepted an export',
+  'cause.note': 'wrote a note',
+  'lookup.set': 'added a value to a lookup table',
+  'lookup.remove': 'removed a value from a lookup table',
+  'operation.stop': 'stopped a task',
+  'task.stop': 'stopped a task',
+} as const;
+
+/** The words for an action. An action of an older version may have none, and is shown by its code. */
+export function actionWords(action: string): string {
+  return Object.hasOwn(ACTIONS, action) ? ACTIONS[action as keyof typeof ACTIONS] : action;
+}
