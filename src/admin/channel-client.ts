@@ -1,16 +1,17 @@
 import { lstatSync, statSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
+import type { LedgerConfig } from '../config/loaded-config.ts';
 import { fault } from '../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
 import { faultOf } from '../operations/failure.ts';
 import { systemUser } from './audit.ts';
 import type { Admin, Watch } from './local-admin.ts';
-import { type Envelope, FRAME_CHARS_MAX, Frame, PATH, socketPlace } from './wire.ts';
+import { socketPlace } from './socket-place.ts';
+import { type Envelope, FRAME_CHARS_MAX, Frame, PATH } from './wire.ts';
 
 export interface ChannelOptions {
-  config: RuntimeConfig;
+  config: LedgerConfig;
   version: string;
   /** The command, for a message that asks the person to run it again. */
   command: string;
@@ -32,7 +33,7 @@ const SILENT_MS = 60_000;
 export type Reach = { reachable: true } | { reachable: false; why: string | null };
 
 /** Tries to connect to the daemon beside the ledger of a config. */
-export async function reachDaemon(config: RuntimeConfig): Promise<Reach> {
+export async function reachDaemon(config: LedgerConfig): Promise<Reach> {
   let path: string;
   try {
     const place = socketPlace(config);

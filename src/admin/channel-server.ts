@@ -12,7 +12,8 @@ import { type Failure, failureOf } from '../operations/failure.ts';
 import { OPERATIONS } from '../operations/list.ts';
 import type { AnyOperation } from '../operations/operation.ts';
 import { auditCommand } from './audit.ts';
-import { ALIVE_MS, Envelope, FRAME_CHARS_MAX, type Frame, PATH, REQUEST_BYTES_MAX, socketPlace } from './wire.ts';
+import { socketPlace } from './socket-place.ts';
+import { ALIVE_MS, Envelope, FRAME_CHARS_MAX, type Frame, PATH, REQUEST_BYTES_MAX } from './wire.ts';
 import { watchWork } from './work-progress.ts';
 
 /** How many operations run at once, and how many connections are open. */

@@ -2,9 +2,10 @@ import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Admin } from '../admin/local-admin.ts';
 import type { ApiClient } from '../api/api-client.ts';
+import type { LedgerConfig } from '../config/loaded-config.ts';
 import { formatProblem } from '../config/problem.ts';
-import type { Needs } from '../config/unread-settings.ts';
-import { loadRuntimeConfig } from '../daemon/load.ts';
+import type { LedgerNeeds, Needs, SourceNeeds } from '../config/unread-settings.ts';
+import { loadConfigOfLedger, loadRuntimeConfig } from '../daemon/load.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { type OpenedViews, openViews } from '../daemon/views/open-views.ts';
@@ -12,7 +13,7 @@ import { fault } from '../domain/faults.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
 import type { LogLevel } from '../lib/logging/log-levels.ts';
-import { createLogger, type Logger } from '../lib/logging/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { Package } from '../lib/package.ts';
 import type { Operation } from '../operations/operation.ts';
@@ -23,7 +24,8 @@ import { formatLogLine, printable } from './text/style.ts';
 /** The context of every command. */
 export interface CommandContext {
   output: Output;
-  log: Logger;
+  /** Loads the logger. Only work that can log does this, because loading the logger takes longer than running `items`. */
+  log: () => Promise<Logger>;
   secrets: SecretStore;
   clock: Clock;
   /** This package, for its version and the files that it ships. */
@@ -35,7 +37,8 @@ export interface CommandContext {
    *
    * @param needs `ledger` for a command that only reads the ledger. It needs no secret, and gets no `web` section
    */
-  loadConfig(needs?: Needs): Promise<RuntimeConfig>;
+  loadConfig(needs: LedgerNeeds): Promise<LedgerConfig>;
+  loadConfig(needs?: SourceNeeds): Promise<RuntimeConfig>;
   /** Opens the ledger, the queue and the API client for writing. The caller closes them. */
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
   /**
@@ -55,12 +58,12 @@ export interface CommandContext {
   ): Promise<T>;
   /** Runs an operation that only reads in the daemon. Null if no daemon of this version and target answers soon. */
   lookInDaemon<Asked, Result>(
-    config: RuntimeConfig,
+    config: LedgerConfig,
     operation: Operation<Asked, Result>,
     asked: Asked,
   ): Promise<Result | null>;
   /** Reads the ledger while another process may write it. `look` gets null if there is no ledger yet. */
-  withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
+  withViews<T>(config: LedgerConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Sends requests to the API while another process may hold the ledger. */
   withClient<T>(config: RuntimeConfig, talk: (client: ApiClient) => Promise<T>): Promise<T>;
   /**
@@ -115,7 +118,6 @@ export function createContext(options: {
   const clock = systemClock;
   const write = (line: string): void =>
     output.log(output.watched && !output.json ? formatLogLine(line) : line.trimEnd());
-  const log = createLogger({ level, secrets, write });
   let interruption: Interruption | null = null;
   /** While a daemon does the work, an interruption only ends the display of its progress. */
   let isWatching = false;
@@ -123,6 +125,22 @@ export function createContext(options: {
     output.note(
       'warning: The config has changed, and the daemon still works with the former one. `dpp-sync status` shows whether the daemon has refused the change.',
     );
+
+  async function log(): Promise<Logger> {
+    const { createLogger } = await import('../lib/logging/logging.ts');
+    return createLogger({ level, secrets, write });
+  }
+
+  function loadConfig(needs: LedgerNeeds): Promise<LedgerConfig>;
+  function loadConfig(needs?: SourceNeeds): Promise<RuntimeConfig>;
+  async function loadConfig(needs?: Needs): Promise<LedgerConfig> {
+    const config =
+      needs === 'ledger' || needs === 'ledger_and_queue'
+        ? await loadConfigOfLedger(configFile, secrets, needs)
+        : await loadRuntimeConfig(configFile, secrets, needs);
+    for (const warning of config.warnings) output.note(`warning: ${printable(formatProblem(warning))}`);
+    return config;
+  }
 
   /**
    * Returns an `Admin` that runs operations in the daemon of a config's ledger, or the reason why a daemon that may be there cannot
@@ -145,11 +163,7 @@ export function createContext(options: {
     clock,
     package: options.package,
     configFile,
-    async loadConfig(needs) {
-      const config = await loadRuntimeConfig(configFile, secrets, needs);
-      for (const warning of config.warnings) output.note(`warning: ${printable(formatProblem(warning))}`);
-      return config;
-    },
+    loadConfig,
     async openRuntime(config, command) {
       // This is loaded only for commands that need it, because loading the queue and the API client takes longer than
       // running `items`.
@@ -157,7 +171,16 @@ export function createContext(options: {
       const { version } = options.package;
       // A command logs only warnings, and people have to see an upgrade.
       const reportUpgrade = (_fields: object, message: string) => output.note(printable(message));
-      return openRuntime({ config, command, showFailedJobs: false, secrets, clock, log, version, reportUpgrade });
+      return openRuntime({
+        config,
+        command,
+        showFailedJobs: false,
+        secrets,
+        clock,
+        log: await log(),
+        version,
+        reportUpgrade,
+      });
     },
     async withAdmin(config, command, use) {
       const abort = context.interruption();
@@ -190,7 +213,7 @@ export function createContext(options: {
     },
     async lookInDaemon(config, operation, asked) {
       if (!existsSync(config.ledger)) return null;
-      const { socketPlace } = await import('../admin/wire.ts');
+      const { socketPlace } = await import('../admin/socket-place.ts');
       if (!existsSync(socketPlace(config).path)) return null;
       const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
       if (!(await reachDaemon(config)).reachable) return null;
@@ -211,7 +234,8 @@ export function createContext(options: {
     async withClient(config, talk) {
       const { openClient, openGate } = await import('../daemon/open-client.ts');
       const { version } = options.package;
-      const client = openClient(config, { secrets, clock, log, version, pacing: openGate(config, { clock }) });
+      const pacing = openGate(config, { clock });
+      const client = openClient(config, { secrets, clock, log: await log(), version, pacing });
       try {
         return await talk(client);
       } finally {

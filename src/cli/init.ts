@@ -52,12 +52,17 @@ async function initByHand({ force = false }: InitOptions, context: CommandContex
 }
 
 async function initFrom(file: string, { force = false }: InitOptions, context: CommandContext): Promise<number> {
-  const { output, configFile, log } = context;
+  const { output, configFile } = context;
   assertFree(configFile, force);
   const { proposeConfig } = await import('./init/propose-config.ts');
   const { foundLines } = await import('./init/found-lines.ts');
   const signal = context.interruption();
-  const found = await proposeConfig(file, { configFile, root: context.package.root, log, signal });
+  const found = await proposeConfig(file, {
+    configFile,
+    root: context.package.root,
+    log: await context.log(),
+    signal,
+  });
   writeConfig(configFile, found.text, force);
   output.print(...foundLines(file, found, output), '');
   output.print(

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
+import type { LedgerConfig } from '../config/loaded-config.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemListFilter, ListPage } from '../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState } from '../domain/ports/ledger/ledger-views.ts';
@@ -85,7 +85,7 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
 /** What there is to do about the listed items, and what was done about missing items that are not listed. */
 async function missingNotes(
   { kind, source }: ItemListFilter,
-  { reads, config }: { reads: Reads; config: RuntimeConfig },
+  { reads, config }: { reads: Reads; config: LedgerConfig },
 ): Promise<string[]> {
   const sources = source === undefined ? config.sources.map(({ id }) => id) : [source];
   const { missingOutcomes } = await reads.standing(standingAsked(config, sources));

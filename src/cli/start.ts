@@ -19,8 +19,8 @@ export function addStartCommand(program: Command, run: RunAction): void {
     .addHelpText('after', EXAMPLES)
     .action(() =>
       run(async (context) => {
-        const { output, log } = context;
-        output.toLog(log);
+        const { output } = context;
+        output.toLog(await context.log());
         const config = await context.loadConfig();
         return serveDaemon(context, config, (url) => {
           if (output.json) output.document({ ok: true, pid: process.pid, url });
@@ -37,7 +37,8 @@ export async function serveDaemon(
   onReady: (url: string | null) => void,
   load?: DaemonOptions['load'],
 ): Promise<number> {
-  const { secrets, clock, log } = context;
+  const { secrets, clock } = context;
+  const log = await context.log();
   const { version } = context.package;
   // Only this command loads the web server. The other commands start faster without it.
   const { openWeb } = await import('../web/web-server.ts');

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
+import type { LedgerConfig } from '../config/loaded-config.ts';
 import { scheduleOf } from '../daemon/views/schedule.ts';
 import { describeWait } from '../daemon/watches.ts';
 import { runWarnings } from '../domain/attention-words.ts';
@@ -73,7 +73,7 @@ function waitLine(wait: ApiWait, now: number): string {
   return `${printable(describeWait(wait, formatTime))} ${next}; everything stays due.`;
 }
 
-function statusLines(found: Found, config: RuntimeConfig, { now, output }: { now: number; output: Output }): string[] {
+function statusLines(found: Found, config: LedgerConfig, { now, output }: { now: number; output: Output }): string[] {
   const { paint } = output;
   const { ledger, items, sources, refused, awaitingReadBack, apiWait, deferred } = found;
   const passports = passportLines(found.passports, output);

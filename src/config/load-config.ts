@@ -7,7 +7,7 @@ import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { addAddressSecrets, addChannelSecrets, checkChannels, loadedAlerts } from './alerts.ts';
-import type { ConnectorSettings } from './checks/check-connector.ts';
+import { type ConnectorSettings, checkConnector } from './checks/check-connector.ts';
 import { checkSources, sourcesIn } from './checks/check-sources.ts';
 import { addFlaws, createFindings, type Findings, type MappingFlaw } from './checks/findings.ts';
 import { addStreamsOfOtherConnectors } from './checks/other-connectors.ts';
@@ -20,6 +20,8 @@ import { createSecretSource, interpolate, type SecretSource } from './interpolat
 import { loadProfile } from './load-profile.ts';
 import {
   createSettingsReader,
+  type LedgerConfig,
+  type LedgerSource,
   type LoadedConfig,
   type LoadedPause,
   type LoadedSource,
@@ -29,21 +31,20 @@ import {
   type ReadableMappings,
   readableMappings,
 } from './loaded-config.ts';
-import { parseSettings } from './parse-settings.ts';
+import { parseSettings, type SettingsContext } from './parse-settings.ts';
 import { configFault, formatPath, type PathSegment } from './problem.ts';
-import { leaveOutUnread, type Needs } from './unread-settings.ts';
+import { type LedgerNeeds, leaveOutUnread, type Needs, type SourceNeeds } from './unread-settings.ts';
 
 const CONFIG_BYTES_MAX = 1_048_576;
 
-export interface LoadOptions<Connector extends ConnectorSchemas> {
+export interface LedgerLoadOptions {
   /** The config file. */
   file: string;
   env: Environment;
-  connectors: ConnectorLoader<Connector>;
   /** The folder of the profiles that are known by name. */
   profilesDir: string;
-  /** The sections that the command needs. The default is `all`. */
-  needs?: Needs;
+  /** What the command reads. */
+  needs: LedgerNeeds;
   /** Registers every secret of the config before any message about it. */
   secrets: SecretStore;
   /**
@@ -53,25 +54,92 @@ export interface LoadOptions<Connector extends ConnectorSchemas> {
   compile?: (mappings: ReadableMappings, folder: string) => Promise<readonly MappingFlaw[]>;
 }
 
+export interface LoadOptions<Connector extends ConnectorSchemas> extends Omit<LedgerLoadOptions, 'needs'> {
+  connectors: ConnectorLoader<Connector>;
+  /** What the command needs. The default is `all`. */
+  needs?: SourceNeeds;
+}
+
 /**
  * Reads, completes and checks the config file. All problems are reported at once, unless one problem hides another.
  *
  * @throws Fault `config.missing` when there is no such file, `config.invalid` with every problem (see `problemsOf`)
  */
-export async function loadConfig<Connector extends ConnectorSchemas>(
-  options: LoadOptions<Connector>,
-): Promise<LoadedConfig<Connector>> {
-  const { env, connectors, profilesDir, secrets } = options;
+export function loadConfig<Connector extends ConnectorSchemas>({
+  connectors,
+  needs = 'all',
+  ...options
+}: LoadOptions<Connector>): Promise<LoadedConfig<Connector>> {
+  return loadConfigWith({ ...options, needs }, (read) => connectorSettings(connectors, read));
+}
+
+/**
+ * Loads a config for a command that only reads the ledger. No connector is loaded, so the options of the sources are not checked.
+ *
+ * @throws Fault like `loadConfig`
+ */
+export function loadLedgerConfig(options: LedgerLoadOptions): Promise<LedgerConfig> {
+  return loadConfigWith(options, async () => ({
+    settingsOf: () => ({}),
+    loaded: () => ({}),
+    addCauses: async () => undefined,
+  }));
+}
+
+/** The sources of a config file before they are checked. */
+interface ReadSources {
+  sources: readonly unknown[];
+  folder: string;
+  isExpanded: SettingsContext['isExpanded'];
+}
+
+/** What is done with the settings that the connectors of the sources know. */
+interface SourceSettings<Checked, Loaded> {
+  /** Checks the settings of a source; undefined if there is a problem. */
+  settingsOf(source: Record<string, unknown>, path: readonly PathSegment[], findings: Findings): Checked | undefined;
+  /** The part of the loaded source that has its settings. */
+  loaded(
+    checked: Checked,
+    source: unknown,
+    secretAt: (path: readonly PathSegment[], text: string) => SecretSource,
+  ): Loaded;
+  /** Reports what causes several of the problems. */
+  addCauses(findings: Findings): Promise<void>;
+}
+
+async function connectorSettings<Connector extends ConnectorSchemas>(
+  loader: ConnectorLoader<Connector>,
+  { sources, folder, isExpanded }: ReadSources,
+): Promise<
+  SourceSettings<
+    ConnectorSettings<Connector>,
+    Pick<LoadedSource<Connector>, keyof ConnectorSettings<Connector> | 'readSettings'>
+  >
+> {
+  const connectors = await loadNamed(sources, loader, folder);
+  return {
+    settingsOf: (source, path, findings) =>
+      checkConnector(source, path, { connectors, connectorIds: loader.ids, findings, isExpanded }),
+    loaded: (checked, source, secretAt) => ({
+      ...checked,
+      readSettings: createSettingsReader(source, checked, secretAt),
+    }),
+    addCauses: (findings) => addStreamsOfOtherConnectors(sources, { connectors, loader, folder, findings, isExpanded }),
+  };
+}
+
+async function loadConfigWith<Checked, Loaded extends object>(
+  options: Omit<LedgerLoadOptions, 'needs'> & { needs: Needs },
+  settingsFor: (read: ReadSources) => Promise<SourceSettings<Checked, Loaded>>,
+): Promise<Omit<LedgerConfig, 'sources'> & { sources: (LedgerSource & Loaded)[] }> {
+  const { env, profilesDir, secrets } = options;
   const file = resolve(options.file);
   const folder = dirname(file);
   const document = parseDocumentText(await readConfigText(file));
   if (!document.ok) throw configFault(file, document.error);
   const files = new Set([file]);
   const onFile = (path: string) => files.add(path);
-  const interpolated = leaveOutUnread(
-    await interpolate(document.value.value, { env, folder, onFile }),
-    options.needs ?? 'all',
-  );
+  const interpolated = leaveOutUnread(await interpolate(document.value.value, { env, folder, onFile }), options.needs);
   const { value, templates, problems } = interpolated;
   for (const secret of interpolated.secrets) secrets.add(secret);
   const resolvePath = (path: string): string => resolve(folder, path);
@@ -84,14 +152,11 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const isExpanded = (path: readonly PathSegment[]) => templates.has(JSON.stringify(path));
   const config = parseSettings(Config, value, { path: [], findings, isExpanded });
   const profile = await checkProfile(value, { folder, profilesDir, onFile }, findings);
-  const named = await loadNamed(sourcesIn(value), connectors, folder);
-  const settings = checkSources(value, {
-    connectors: named,
-    connectorIds: connectors.ids,
-    profile,
-    findings,
-    isExpanded,
-  });
+  const given = sourcesIn(value);
+  const ofSources = await settingsFor({ sources: given, folder, isExpanded });
+  const settings = checkSources(value, { profile, findings }, (source, path) =>
+    ofSources.settingsOf(source, path, findings),
+  );
   checkPassports(value, findings);
   checkWeb(value, findings);
   checkQueuePassword(value, findings);
@@ -102,13 +167,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     addFlaws((await Promise.all(flaws)).flat(), findings);
     // A stream of another connector causes the problems of its options, so it is reported before them.
     const causes = createFindings(read);
-    await addStreamsOfOtherConnectors(sourcesIn(value), {
-      connectors: named,
-      loader: connectors,
-      folder,
-      findings: causes,
-      isExpanded,
-    });
+    await ofSources.addCauses(causes);
     throw configFault(
       file,
       [...causes.problems, ...findings.problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),
@@ -144,10 +203,8 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     sources: config.sources.flatMap((source, index) => {
       const checked = settings[index];
       if (checked === undefined) return [];
-      const readSettings = createSettingsReader(sourcesIn(value)[index], checked, (path, text) =>
-        secretAt(['sources', index, ...path], text),
-      );
-      return [loadedSource(source, { ...checked, readSettings }, index, resolvePath)];
+      const secretOf = (path: readonly PathSegment[], text: string) => secretAt(['sources', index, ...path], text);
+      return [{ ...loadedSource(source, index, resolvePath), ...ofSources.loaded(checked, given[index], secretOf) }];
     }),
     passports: config.passports ?? null,
     observe: {
@@ -264,18 +321,12 @@ function loadedPause({ from, to, days, timezone }: SourceConfig['pause'][number]
   return { fromMinute: from, toMinute: to, days: isOn, timezone: timezone ?? ofSource };
 }
 
-function loadedSource<Connector>(
-  source: SourceConfig,
-  settings: ConnectorSettings<Connector> & Pick<LoadedSource<Connector>, 'readSettings'>,
-  index: number,
-  resolvePath: (path: string) => string,
-): LoadedSource<Connector> {
+function loadedSource(source: SourceConfig, index: number, resolvePath: (path: string) => string): LedgerSource {
   const { id, schedule, timezone, watch, pause, omit, onMissing, guard, snapshotEvery, lookups, units } = source;
   const path = `sources[${index}]`;
   const mappings = source.mappings.map((mapping, at) => loadedMapping(mapping, `${path}.mappings[${at}]`, resolvePath));
   const snapshotEveryMs = snapshotEvery;
   return {
-    ...settings,
     id,
     schedule: schedule ?? null,
     timezone,

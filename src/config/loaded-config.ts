@@ -32,23 +32,14 @@ export interface LoadedPause {
   days: readonly number[] | null;
 }
 
-/** A source with its connector, whose own schemas have checked the options. */
-export interface LoadedSource<Connector> {
+/** A source without its options, of which the ledger knows nothing. */
+export interface LedgerSource {
   id: string;
-  connector: Connector;
   schedule: string | null;
   timezone: string;
   /** Whether a run begins when an export appears or changes. */
   watch: boolean;
   pauses: LoadedPause[];
-  options: unknown;
-  streams: LoadedStream[];
-  /**
-   * Reads the secrets of the options again, so that a new password is used without a restart.
-   *
-   * @throws Fault `config.invalid` when the file or variable of a secret is gone
-   */
-  readSettings(): Promise<FreshSettings>;
   omit: string[];
   mappings: MappingDefinition[];
   /** Lookup tables by name. */
@@ -64,6 +55,16 @@ export interface LoadedSource<Connector> {
   path: string;
 }
 
+/** A source with its connector, whose own schemas have checked the options. */
+export interface LoadedSource<Connector> extends LedgerSource, ConnectorSettings<Connector> {
+  /**
+   * Reads the secrets of the options again, so that a new password is used without a restart.
+   *
+   * @throws Fault `config.invalid` when the file or variable of a secret is gone
+   */
+  readSettings(): Promise<FreshSettings>;
+}
+
 /** The address of the dashboard, and who may use it. */
 export interface LoadedWeb {
   host: string;
@@ -75,8 +76,11 @@ export interface LoadedWeb {
   users: readonly { name: string; role: WebRole; password: SecretSource }[];
 }
 
-/** A config that was found free of problems, with its defaults filled in and its paths made absolute. */
-export interface LoadedConfig<Connector> {
+/**
+ * A config that was found free of problems, with its defaults filled in and its paths made absolute, for a command that only reads
+ * the ledger and the queue.
+ */
+export interface LedgerConfig {
   /** The absolute path of the config file. */
   file: string;
   /** A hash of the content of the file and of its profile, without the values of placeholders. */
@@ -105,7 +109,7 @@ export interface LoadedConfig<Connector> {
   /** The absolute path of the ledger's file. */
   ledger: string;
   web: LoadedWeb | null;
-  sources: LoadedSource<Connector>[];
+  sources: LedgerSource[];
   passports: Config['passports'] | null;
   alerts: LoadedAlerts;
   observe: {
@@ -122,7 +126,12 @@ export interface LoadedConfig<Connector> {
   scrub(text: string): string;
 }
 
-/** The options of a source and of its streams. */
+/** A config whose connectors have checked the options of the sources as well. */
+export interface LoadedConfig<Connector> extends LedgerConfig {
+  sources: LoadedSource<Connector>[];
+  /** The options of a source and of its streams. */
+}
+
 interface FreshSettings {
   options: unknown;
   streams: LoadedStream[];

@@ -6,11 +6,15 @@ import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Interpolated } from './interpolate.ts';
 import { formatPath, type PathSegment } from './problem.ts';
 
+/** The needs of a command that only reads the ledger, and of one that also reads the queue. */
+export type LedgerNeeds = 'ledger' | 'ledger_and_queue';
 /**
- * The parts of the config that a command needs. `ledger`: it only reads the ledger. `ledger_and_queue`: it also reads
- * the queue. `sources`: it only reads the sources.
+ * The needs of a command for which the connectors are loaded. `sources`: it only reads the sources. `dialects`: it only reads the
+ * ledger, and writes rows in the form of the sources' files.
  */
-export type Needs = 'all' | 'ledger' | 'ledger_and_queue' | 'sources';
+export type SourceNeeds = 'all' | 'sources' | 'dialects';
+/** The parts of the config that a command needs. */
+export type Needs = LedgerNeeds | SourceNeeds;
 
 /** The sections that a command needs if it does not need all. */
 const READ_SECTIONS = ['target', 'queue', 'queuePassword', 'ledger', 'sources', 'passports'];

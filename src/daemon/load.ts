@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { MappingFlaw } from '../config/checks/findings.ts';
 import { processEnvironment } from '../config/environment.ts';
-import { loadConfig } from '../config/load-config.ts';
-import type { ReadableMappings } from '../config/loaded-config.ts';
-import type { Needs } from '../config/unread-settings.ts';
+import { loadConfig, loadLedgerConfig } from '../config/load-config.ts';
+import type { LedgerConfig, ReadableMappings } from '../config/loaded-config.ts';
+import type { LedgerNeeds, SourceNeeds } from '../config/unread-settings.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';
 import { connectorLoader } from './sources/load-connector.ts';
@@ -16,17 +16,25 @@ import { safeConnectors, unsafePrograms } from './unsafe-files.ts';
  *
  * @throws Fault `config.missing` or `config.invalid`
  */
-export function loadRuntimeConfig(file: string, secrets: SecretStore, needs: Needs = 'all'): Promise<RuntimeConfig> {
-  const profilesDir = join(findPackage().root, 'config', 'profiles');
-  return loadConfig({
-    file,
-    env: processEnvironment(),
-    connectors: connectorLoader,
-    profilesDir,
-    secrets,
-    needs,
-    compile,
-  });
+export function loadRuntimeConfig(
+  file: string,
+  secrets: SecretStore,
+  needs: SourceNeeds = 'all',
+): Promise<RuntimeConfig> {
+  return loadConfig({ ...surroundings(), file, connectors: connectorLoader, secrets, needs, compile });
+}
+
+/**
+ * Loads a config file for a command that only reads the ledger, without the connectors.
+ *
+ * @throws Fault `config.missing` or `config.invalid`
+ */
+export function loadConfigOfLedger(file: string, secrets: SecretStore, needs: LedgerNeeds): Promise<LedgerConfig> {
+  return loadLedgerConfig({ ...surroundings(), file, secrets, needs, compile });
+}
+
+function surroundings() {
+  return { env: processEnvironment(), profilesDir: join(findPackage().root, 'config', 'profiles') };
 }
 
 /**
@@ -36,12 +44,10 @@ export function loadRuntimeConfig(file: string, secrets: SecretStore, needs: Nee
  * @param config the present config
  */
 export function reloadRuntimeConfig(config: RuntimeConfig, secrets: SecretStore): Promise<RuntimeConfig> {
-  const profilesDir = join(findPackage().root, 'config', 'profiles');
   return loadConfig({
+    ...surroundings(),
     file: config.file,
-    env: processEnvironment(),
     connectors: safeConnectors(connectorLoader, () => config.programs),
-    profilesDir,
     secrets,
     async compile(mappings, folder) {
       const programs = mappings.definitions.flatMap(({ module }) => module ?? []);

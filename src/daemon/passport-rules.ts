@@ -1,13 +1,12 @@
+import type { LedgerConfig, LedgerSource } from '../config/loaded-config.ts';
 import type { MappedFields, PassportRules } from '../domain/passport.ts';
-import type { ConfiguredSource, RuntimeConfig } from './sources/open-source.ts';
 
 /**
  * The rules of a config for passports. A module may make any items, so a source with a module counts as a source of BOM
  * items.
  */
-export function passportRulesOf({ passports, sources }: Pick<RuntimeConfig, 'passports' | 'sources'>): PassportRules {
-  const sourcesThat = (wanted: (source: RuntimeConfig['sources'][number]) => boolean) =>
-    sources.filter(wanted).map(({ id }) => id);
+export function passportRulesOf({ passports, sources }: Pick<LedgerConfig, 'passports' | 'sources'>): PassportRules {
+  const sourcesThat = (wanted: (source: LedgerSource) => boolean) => sources.filter(wanted).map(({ id }) => id);
   return {
     isConfigured: (passports ?? null) !== null,
     init: passports?.init ?? 'manual',
@@ -20,7 +19,7 @@ export function passportRulesOf({ passports, sources }: Pick<RuntimeConfig, 'pas
   };
 }
 
-function mappedFieldsOf({ id, mappings }: ConfiguredSource): MappedFields[] {
+function mappedFieldsOf({ id, mappings }: LedgerSource): MappedFields[] {
   return [...Map.groupBy(mappings, ({ stream }) => stream)].flatMap(([stream, all]) => {
     const ofProducts = all.filter(({ to }) => to === 'product');
     const [first] = ofProducts;

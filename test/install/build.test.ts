@@ -65,6 +65,20 @@ describe('the build', () => {
     expect(read('dist/status.js')).toContain('function addStatusCommand(');
   });
 
+  it('the build loads few files for a command that reads the ledger, and no file for work that it does not do', () => {
+    const loaded = new Set(['main.js', 'status.js', 'context.js', 'socket-place.js']);
+    for (const file of loaded) {
+      for (const [, next = ''] of read(`dist/${file}`).matchAll(/^(?:import|export) .*"\.\/([\w-]+\.js)";$/gm))
+        loaded.add(next);
+    }
+    expect(loaded.size).toBeLessThanOrEqual(20);
+    const all = [...loaded].map((file) => read(`dist/${file}`)).join('\n');
+    const packages = [...all.matchAll(/^import (?:[^'"\n]* from )?"([^."][^"]*)";$/gm)].map(([, name = '']) => name);
+    expect(new Set(packages.filter((name) => !isBuiltin(name)))).toEqual(new Set(['better-sqlite3', 'node-cron']));
+    expect(all).toContain('function addStatusCommand(');
+    expect(all).not.toMatch(/^\/\/ (?:connectors\/\w+\/|src\/sdk\/files|node_modules\/zod\/v4\/locales\/de\.)/m);
+  });
+
   it('the build reads the ledger in a thread of its own, which is a file beside the one that starts it', async () => {
     expect(code.filter((text) => text.includes('`reader-thread.${suffix}`'))).toHaveLength(1);
     expect(code.filter((text) => text.includes('`backup-thread.${suffix}`'))).toHaveLength(1);
@@ -95,6 +109,6 @@ describe('the build', () => {
       { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } },
     );
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toMatch(/ at (?:async )?loadConfig \(file:.*\/dist\/[\w-]+\.js:\d+:\d+\)/);
+    expect(stderr).toMatch(/ at (?:async )?loadConfigWith \(file:.*\/dist\/[\w-]+\.js:\d+:\d+\)/);
   });
 });

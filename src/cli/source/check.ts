@@ -38,7 +38,8 @@ export function addCheckCommand(program: Command, run: RunAction): void {
 }
 
 async function check(context: CommandContext): Promise<number> {
-  const { output, secrets, clock, log } = context;
+  const { output, secrets, clock } = context;
+  const log = await context.log();
   const config = await context.loadConfig();
   const { checkAlertChannels, checkApi, checkMappings, checkQueue, checkStreams } = await import(
     '../../daemon/check.ts'

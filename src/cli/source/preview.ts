@@ -83,9 +83,12 @@ export async function previewSource(
   options: Omit<PreviewOptions, 'stream'> & { streams: readonly string[] },
   context: CommandContext,
 ): Promise<{ counts: PreviewCounts | null; streams: PreviewedStream[] }> {
-  const { output, log } = context;
+  const { output } = context;
   const { openPreview } = await import('../../daemon/preview/preview.ts');
-  const opened = await openPreview(source, config, { log, signal: context.interruption() });
+  const opened = await openPreview(source, config, {
+    log: await context.log(),
+    signal: context.interruption(),
+  });
   const isShown = createPreviewFilter(options, config.profile);
   // If there is only one stream, its counts are also those of the source.
   const total = options.streams.length === 1 ? null : createPreviewCounter();

@@ -53,7 +53,7 @@ export function addQuarantineCommand(program: Command, run: RunAction): void {
 async function quarantine(options: QuarantineOptions, context: CommandContext): Promise<number> {
   const { source, out } = options;
   const { output, clock } = context;
-  const config = await context.loadConfig('ledger');
+  const config = await context.loadConfig('dialects');
   if (source !== undefined) assertSources(config, [source]);
   return context.withViews(config, async (opened) => {
     const pages: Pages = (most = Number.POSITIVE_INFINITY) =>

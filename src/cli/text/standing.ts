@@ -1,6 +1,6 @@
 // The states of items and passports, in the form that a sync and `status` share.
 
-import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
+import type { LedgerConfig } from '../../config/loaded-config.ts';
 import type { StageCounts } from '../../delivery/delivery-window.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
@@ -20,7 +20,7 @@ import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS } from './words.ts';
 
 /** What people read before the first sync. */
-export function noLedgerText({ ledger }: RuntimeConfig): string {
+export function noLedgerText({ ledger }: LedgerConfig): string {
   return `There is no ledger yet at ${ledger}: nothing has been synced. Begin with \`dpp-sync sync\`.`;
 }
 
@@ -57,10 +57,7 @@ export function passportLines(passports: PassportCounts, style: TableStyle): str
 }
 
 /** The next step for passports that the config leaves to people; empty if there are none. */
-export function unpublishedLines(
-  { initialized = 0, none = 0 }: PassportCounts,
-  { passports }: RuntimeConfig,
-): string[] {
+export function unpublishedLines({ initialized = 0, none = 0 }: PassportCounts, { passports }: LedgerConfig): string[] {
   const toPublish = (count: number): string =>
     `To publish if ${count === 1 ? 'its product is' : 'their products are'} complete: dpp-sync publish --all`;
   if (initialized > 0 && passports?.publish !== 'auto') {

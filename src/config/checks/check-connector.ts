@@ -64,9 +64,12 @@ export function checkConnector<Connector extends ConnectorSchemas>(
   const { streams } = source;
   const given = source['options'] ?? {};
   if (!isJsonObject(given) || (streams !== undefined && !isJsonObject(streams))) return undefined;
-  return streams === undefined
-    ? checkSingleStream(connector, given, [...path, 'options'], check)
-    : checkStreams(connector, { options: given, streams }, path, check);
+  const settings =
+    streams === undefined
+      ? checkSingleStream(connector, given, [...path, 'options'], check)
+      : checkStreams(connector, { options: given, streams }, path, check);
+  if (settings) checkOmit(source, path, settings, check.findings);
+  return settings;
 }
 
 /** The names of a source's streams, as far as they are known. */
@@ -134,4 +137,19 @@ function checkStreams<Connector extends ConnectorSchemas>(
 
 function checkKey(value: unknown, path: PathSegment[], check: SettingsContext): string[] | undefined {
   return value === undefined ? [] : parseSettings(StreamKey, value, { ...check, path });
+}
+
+function checkOmit(
+  source: Record<string, unknown>,
+  path: readonly PathSegment[],
+  { streams }: { streams: readonly LoadedStream[] },
+  findings: Findings,
+): void {
+  if (!Array.isArray(source['omit'])) return;
+  for (const [index, column] of source['omit'].entries()) {
+    const stream = streams.find(({ key }) => key.includes(String(column)));
+    if (!stream) continue;
+    const expected = `a column that is not a key; the stream ${stream.name} has this column in its key`;
+    findings.addMismatch([...path, 'omit', index], expected);
+  }
 }

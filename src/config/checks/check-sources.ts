@@ -1,26 +1,21 @@
 import { ITEM_FIELDS, ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { isJsonObject } from '../../lib/json.ts';
-import type { ConnectorSchemas } from '../connector-loader.ts';
 import type { PathSegment } from '../problem.ts';
-import {
-  type ConnectorCheck,
-  type ConnectorSettings,
-  checkConnector,
-  type LoadedStream,
-  streamNamesOf,
-} from './check-connector.ts';
+import { streamNamesOf } from './check-connector.ts';
 import type { Findings } from './findings.ts';
 
 /**
- * Checks the references of a config's sources to each other, to their connectors and to the profile.
+ * Checks the references of a config's sources to each other and to the profile.
  *
- * @returns the parsed options of the connectors in the order of the sources; undefined if there was a problem
+ * @param settingsOf checks the settings that the connector of a source knows; undefined if there is a problem
+ * @returns the settings in the order of the sources
  */
-export function checkSources<Connector extends ConnectorSchemas>(
+export function checkSources<Settings>(
   value: unknown,
-  context: ConnectorCheck<Connector> & { profile: Profile | undefined },
-): (ConnectorSettings<Connector> | undefined)[] {
+  context: { profile: Profile | undefined; findings: Findings },
+  settingsOf: (source: Record<string, unknown>, path: readonly PathSegment[]) => Settings | undefined,
+): (Settings | undefined)[] {
   const { findings } = context;
   const sources = sourcesIn(value);
   const places = new Map<unknown, string>();
@@ -33,10 +28,9 @@ export function checkSources<Connector extends ConnectorSchemas>(
     if (first !== undefined) {
       findings.addMismatch([...path, 'id'], `an id of its own, because ${first} has this id`);
     } else if (typeof id === 'string') places.set(id, `sources[${index}]`);
-    const settings = checkConnector(source, path, context);
+    const settings = settingsOf(source, path);
     checkMappings(source, path, { ...context, lookedUp: lookedUp.get(id) ?? new Set() });
     checkLookups(source, path, { sources, findings });
-    if (settings) checkOmit(source, path, settings, findings);
     return settings;
   });
 }
@@ -134,21 +128,6 @@ function checkOmitted(
     const column = [lookup[member]].flat().find((name) => omit.includes(name));
     if (typeof column !== 'string') continue;
     findings.addMismatch([...at, member], `columns that are stored; the source has ${column} in its \`omit\``);
-  }
-}
-
-function checkOmit(
-  source: Record<string, unknown>,
-  path: readonly PathSegment[],
-  { streams }: { streams: readonly LoadedStream[] },
-  findings: Findings,
-): void {
-  if (!Array.isArray(source['omit'])) return;
-  for (const [index, column] of source['omit'].entries()) {
-    const stream = streams.find(({ key }) => key.includes(String(column)));
-    if (!stream) continue;
-    const expected = `a column that is not a key; the stream ${stream.name} has this column in its key`;
-    findings.addMismatch([...path, 'omit', index], expected);
   }
 }
 

@@ -1,13 +1,12 @@
-import type { LoadedPause } from '../../config/loaded-config.ts';
+import type { LedgerConfig, LoadedPause } from '../../config/loaded-config.ts';
 import { createZone, type Zone } from '../../lib/text/time.ts';
-import type { RuntimeConfig } from '../sources/open-source.ts';
 
 /**
  * Returns a function that gives the end of a source's pause that contains an instant; null if there is no such pause.
  * The sources are read at each call, because a reload of the config may replace them.
  */
 export function createSourcePauses(
-  config: Pick<RuntimeConfig, 'sources'>,
+  config: Pick<LedgerConfig, 'sources'>,
 ): (source: string, at: number) => number | null {
   const known = new WeakMap<readonly LoadedPause[], Pauses>();
   return (source, at) => {

@@ -1,22 +1,22 @@
 import { wireFormsOf } from '../../api/encode.ts';
+import type { LedgerConfig } from '../../config/loaded-config.ts';
 import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName, type Queues } from '../../domain/ports/queues.ts';
 import { openLedgerReads } from '../../ledger/reads.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { StatusContext } from '../../operations/runtime.ts';
 import { passportRulesOf } from '../passport-rules.ts';
-import type { RuntimeConfig } from '../sources/open-source.ts';
 
 /**
  * A read-only view of the ledger and the queue, beside the process that works on them. It is the runtime of operations that
  * only read.
  */
 export interface OpenedViews {
-  config: RuntimeConfig;
+  config: LedgerConfig;
   reads: Reads;
   /** The alerts run in the daemon only. */
   alerts: null;
-  queues(log: Logger): ReturnType<StatusContext['queues']>;
+  queues(openLog: () => Promise<Logger>): ReturnType<StatusContext['queues']>;
   close(): void;
 }
 
@@ -25,7 +25,7 @@ export interface OpenedViews {
  *
  * @throws Fault `ledger.unreadable` or `ledger.newer`
  */
-export function openViews(config: RuntimeConfig): OpenedViews | null {
+export function openViews(config: LedgerConfig): OpenedViews | null {
   const opened = openLedgerReads({
     file: config.ledger,
     passportRules: passportRulesOf(config),
@@ -38,11 +38,11 @@ export function openViews(config: RuntimeConfig): OpenedViews | null {
     reads,
     alerts: null,
     close: () => opened.close(),
-    async queues(log) {
+    async queues(openLog) {
       if (config.queue.kind === 'embedded') return null;
       // BullMQ takes longer to load than everything else that a view of the ledger needs.
       const { createQueues } = await import('../../queue/create-queues.ts');
-      const queues = await createQueues({ url: config.queue.url, prefix: queuePrefix(id), log });
+      const queues = await createQueues({ url: config.queue.url, prefix: queuePrefix(id), log: await openLog() });
       try {
         return await countQueues(queues);
       } finally {

@@ -1,12 +1,12 @@
+import type { LedgerConfig } from '../../config/loaded-config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { StatusContext } from '../../operations/runtime.ts';
 import { createCron } from '../cron.ts';
 import { createSourcePauses } from '../schedules/source-pauses.ts';
-import type { RuntimeConfig } from '../sources/open-source.ts';
 
 /** The times of the runs by the schedules and the pauses of a config. */
 export function scheduleOf(
-  { sources }: Pick<RuntimeConfig, 'sources'>,
+  { sources }: Pick<LedgerConfig, 'sources'>,
   clock: Pick<Clock, 'now'>,
 ): StatusContext['schedule'] {
   const pausedUntil = createSourcePauses({ sources });

@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { Environment } from '../../../src/config/environment.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
-import type { LoadedConfig } from '../../../src/config/loaded-config.ts';
+import { loadConfig, loadLedgerConfig } from '../../../src/config/load-config.ts';
+import type { LedgerConfig, LoadedConfig } from '../../../src/config/loaded-config.ts';
 import { type ConfigProblem, problemsOf } from '../../../src/config/problem.ts';
-import type { Needs } from '../../../src/config/unread-settings.ts';
+import type { LedgerNeeds, SourceNeeds } from '../../../src/config/unread-settings.ts';
 import { connectorLoader } from '../../../src/daemon/sources/load-connector.ts';
 import { Fault } from '../../../src/lib/errors.ts';
 import { createSecretStore, type SecretStore } from '../../../src/lib/logging/secrets.ts';
@@ -42,7 +42,7 @@ export function configFolder(files: Record<string, string>): string {
 
 export interface LoadTestOptions {
   env?: Environment;
-  needs?: Needs;
+  needs?: SourceNeeds;
   secrets?: SecretStore;
   /** Further files beside the config. */
   files?: Record<string, string>;
@@ -52,16 +52,27 @@ export interface LoadTestOptions {
 
 /** Loads a config from its text, with the real connectors and profiles. */
 export async function loadText(text: string, options: LoadTestOptions = {}): Promise<LoadedConfig<Connector>> {
-  const name = options.name ?? 'dpp-sync.yaml';
-  const folder = configFolder({ ...options.files, [name]: text });
   return loadConfig({
-    file: join(folder, name),
-    env: options.env ?? {},
+    ...surroundings(text, options),
     needs: options.needs ?? 'all',
     connectors: connectorLoader,
+  });
+}
+
+/** Loads a config from its text for a command that only reads the ledger. */
+export async function loadLedgerText(text: string, needs: LedgerNeeds): Promise<LedgerConfig> {
+  return loadLedgerConfig({ ...surroundings(text, {}), needs });
+}
+
+function surroundings(text: string, options: LoadTestOptions) {
+  const name = options.name ?? 'dpp-sync.yaml';
+  const folder = configFolder({ ...options.files, [name]: text });
+  return {
+    file: join(folder, name),
+    env: options.env ?? {},
     profilesDir: join(REPOSITORY, 'config/profiles'),
     secrets: options.secrets ?? createSecretStore(),
-  });
+  };
 }
 
 /** The error of loading a config that must fail to load. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadText, SOUND_CONFIG } from '../../support/worlds/config-folder.ts';
+import { loadLedgerText, loadText, SOUND_CONFIG } from '../../support/worlds/config-folder.ts';
 
 const MISSING = '${file:/nowhere/secret}';
 const WITHOUT_KEY = SOUND_CONFIG.replace('dpp_0123456789abcdef', `"${MISSING}"`);
@@ -28,30 +28,49 @@ describe('a command that only reads the sources', () => {
   });
 });
 
+describe("a command that writes rows in the form of the sources' files", () => {
+  it.each(Object.entries(UNUSED))(
+    "a command that writes rows in the form of the sources' files needs no %s",
+    async (_, text) => {
+      expect(await loadText(text, { needs: 'dialects' })).toMatchObject({ sources: [{ connector: { id: 'csv' } }] });
+    },
+  );
+});
+
 describe('a command that only looks into the ledger', () => {
   it.each(Object.entries(UNUSED))('a command that only looks into the ledger needs no %s', async (_, text) => {
     await expect(loadText(text)).rejects.toMatchObject({ code: 'config.invalid' });
     for (const needs of ['ledger', 'ledger_and_queue'] as const) {
-      expect(await loadText(text, { needs })).toMatchObject({ sources: [{ id: 'erp' }], web: null });
+      expect(await loadLedgerText(text, needs)).toMatchObject({ sources: [{ id: 'erp' }], web: null });
     }
   });
 
   it('a command that only looks into the ledger does without the password of the queue, unless it asks the queue', async () => {
     const text = `queue: redis://127.0.0.1:1\nqueuePassword: "${MISSING}"\n${SOUND_CONFIG}`;
-    expect((await loadText(text, { needs: 'ledger' })).queue).toMatchObject({ kind: 'redis' });
-    await expect(loadText(text, { needs: 'ledger_and_queue' })).rejects.toMatchObject({ path: 'queuePassword' });
+    expect((await loadLedgerText(text, 'ledger')).queue).toMatchObject({ kind: 'redis' });
+    await expect(loadLedgerText(text, 'ledger_and_queue')).rejects.toMatchObject({ path: 'queuePassword' });
   });
 
   it('a command that only looks into the ledger needs the name of the ledger, and a sound config', async () => {
-    const needs = 'ledger';
-    await expect(loadText(`ledger: "\${LEDGER}"\n${SOUND_CONFIG}`, { needs })).rejects.toMatchObject({
+    await expect(loadLedgerText(`ledger: "\${LEDGER}"\n${SOUND_CONFIG}`, 'ledger')).rejects.toMatchObject({
       path: 'ledger',
     });
-    await expect(loadText(`colour: red\n${WITHOUT_KEY}`, { needs })).rejects.toMatchObject({ code: 'config.invalid' });
+    await expect(loadLedgerText(`colour: red\n${WITHOUT_KEY}`, 'ledger')).rejects.toMatchObject({
+      code: 'config.invalid',
+    });
+  });
+
+  it('a command that only looks into the ledger loads no connector and checks no options of sources', async () => {
+    const text = SOUND_CONFIG.replace('connector: csv', 'connector: a-package-that-is-not-installed');
+    expect(text).not.toBe(SOUND_CONFIG);
+    await expect(loadText(text)).rejects.toMatchObject({ code: 'config.invalid' });
+    const { sources } = await loadLedgerText(text, 'ledger');
+    expect(sources).toMatchObject([{ id: 'erp' }]);
+    expect(sources[0]).not.toHaveProperty('options');
   });
 
   it('a command that only looks into the ledger gives the fault of a secret that is read after all', async () => {
-    const { target } = await loadText(WITHOUT_KEY, { needs: 'ledger' });
+    const { target } = await loadLedgerText(WITHOUT_KEY, 'ledger');
     await expect(target.apiKey.read()).rejects.toMatchObject({ code: 'config.invalid', path: 'target.apiKey' });
   });
 });
