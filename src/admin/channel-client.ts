@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import type { LedgerConfig } from '../config/loaded-config.ts';
 import { fault } from '../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
-import { faultOf } from '../operations/failure.ts';
+import { faultOf } from '../operations/outcome-fault.ts';
 import { systemUser } from './audit.ts';
 import type { Admin, Watch } from './local-admin.ts';
 import { socketPlace } from './socket-place.ts';

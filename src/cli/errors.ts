@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { fault } from '../domain/faults.ts';
-import { type Failure, failureOf as failureOfThrown } from '../operations/failure.ts';
+import { type Failure, failureOf as failureOfThrown } from '../operations/outcome-fault.ts';
 import { type ErrorDocument, errorDocument } from '../operations/result-documents.ts';
 import { printable } from './text/style.ts';
 

@@ -55,7 +55,7 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
   const { output, configFile } = context;
   assertFree(configFile, force);
   const { proposeConfig } = await import('./init/propose-config.ts');
-  const { foundLines } = await import('./init/found-lines.ts');
+  const { foundLines } = await import('./init/propose-config.ts');
   const signal = context.interruption();
   const found = await proposeConfig(file, {
     configFile,

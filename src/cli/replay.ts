@@ -21,7 +21,7 @@ import { collect, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { showReport, WAIT_SECONDS } from './source/sync.ts';
 import { runShown } from './text/progress.ts';
-import { sentenceLines } from './text/sentences.ts';
+import { sentenceLines } from './text/style.ts';
 import { countKind } from './text/words.ts';
 
 interface ReplayOptions {

@@ -20,8 +20,7 @@ import { subjectKind } from './arguments.ts';
 import { confirmed } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { ASKS_NOTHING } from './errors.ts';
-import { sentenceLines } from './text/sentences.ts';
-import { plural, printable } from './text/style.ts';
+import { plural, printable, sentenceLines } from './text/style.ts';
 import { countKind } from './text/words.ts';
 
 const EXAMPLES = `

@@ -11,9 +11,8 @@ import { findPastedItem, unknownItem } from '../operations/named.ts';
 import { answered } from './answered.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { fieldList } from './text/item-lines.ts';
+import { fieldLines, fieldList } from './text/item-lines.ts';
 import type { Output } from './text/output.ts';
-import { fieldLines } from './text/row-lines.ts';
 import { formatTime, printable } from './text/style.ts';
 import { formatIssue, formatValue, PASSPORT_COLOURS, STATE_COLOURS } from './text/words.ts';
 

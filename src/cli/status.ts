@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { LedgerConfig } from '../config/loaded-config.ts';
-import { scheduleOf } from '../daemon/views/schedule.ts';
+import { scheduleOf } from '../daemon/schedules/source-pauses.ts';
 import { describeWait } from '../daemon/watches.ts';
 import { runWarnings } from '../domain/attention-words.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
@@ -10,13 +10,12 @@ import { showStatus } from '../operations/status.ts';
 import { answered } from './answered.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { attentionLines, countOf } from './text/attention.ts';
-import { importLines } from './text/import-lines.ts';
-import { decidedLines } from './text/item-lines.ts';
+import { decidedLines, missedLines } from './text/item-lines.ts';
 import type { Output } from './text/output.ts';
-import { missedLines } from './text/row-lines.ts';
 import {
   careLines,
   deliveriesLines,
+  importLines,
   itemLines,
   noLedgerText,
   passportLines,

@@ -6,9 +6,8 @@ import type { LedgerConfig, ReadableMappings } from '../config/loaded-config.ts'
 import type { LedgerNeeds, SourceNeeds } from '../config/unread-settings.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';
-import { connectorLoader } from './sources/load-connector.ts';
+import { connectorLoader, provideSdk } from './sources/load-connector.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
-import { provideSdk } from './sources/provide-sdk.ts';
 import { safeConnectors, unsafePrograms } from './unsafe-files.ts';
 
 /**

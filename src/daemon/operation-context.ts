@@ -1,9 +1,9 @@
 import { fault } from '../domain/faults.ts';
 import type { OperationContext } from '../operations/runtime.ts';
 import type { Runtime } from './runtime.ts';
+import { scheduleOf } from './schedules/source-pauses.ts';
 import { sync } from './sync.ts';
 import { countQueues } from './views/open-views.ts';
-import { scheduleOf } from './views/schedule.ts';
 
 type Given = Omit<OperationContext, 'runtime' | 'sync' | 'daemon' | 'bytes' | 'queues' | 'schedule'> &
   Partial<Pick<OperationContext, 'daemon' | 'bytes'>> & { runtime: Runtime };

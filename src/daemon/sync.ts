@@ -1,18 +1,19 @@
 import { runWarnings } from '../domain/attention-words.ts';
 import { fault } from '../domain/faults.ts';
+import { ITEM_KINDS } from '../domain/item.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
+import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { ItemCounts, StreamAccount } from '../domain/ports/ledger/ledger-views.ts';
 import { FAULT_CASES, FAULTS } from '../domain/words/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { withAnySignal } from '../lib/with-any-signal.ts';
-import type { EventBus } from '../observe/event-bus.ts';
-import { createRequestCounts } from '../observe/event-counts.ts';
+import { createRequestCounts, type EventBus } from '../observe/event-bus.ts';
 import { standingAsked } from '../observe/standing.ts';
 import { keyAdvice } from '../operations/outcome-fault.ts';
 import type { Acceptance, SyncReport, SyncRequest } from '../operations/runtime.ts';
-import { accept } from './accept.ts';
 import { awayFault, leftAwayFault } from './faults/away-fault.ts';
 import { refusedOperationWarnings, refusedScopeFault } from './faults/refused-scope-fault.ts';
 import { passportRulesOf } from './passport-rules.ts';
@@ -273,3 +274,18 @@ export function createPauseBetweenLooks(bus: EventBus, { clock, waitMs }: { cloc
 }
 
 export type PauseBetweenLooks = ReturnType<typeof createPauseBetweenLooks>;
+
+/** Accepts all reads and changes of these sources that are guarded or blocked at the moment. */
+export async function accept(ledger: IntakeLedger & ContactLedger, named: readonly string[]): Promise<Acceptance> {
+  const sources = [...new Set(named)];
+  const { reads } = await ledger.accept({ sources });
+  const adopted: Acceptance['adopted'] = [];
+  for (const source of sources) {
+    const counts = await ledger.acceptAdopted(source);
+    for (const kind of ITEM_KINDS) {
+      const count = counts[kind] ?? 0;
+      if (count > 0) adopted.push({ source, kind, count });
+    }
+  }
+  return { sources, guarded: reads, adopted };
+}

@@ -3,7 +3,7 @@
 
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createRowsRead } from './event-counts.ts';
+import { createRowsRead } from './event-bus.ts';
 
 /** What happened in a span of time. */
 export interface ActivityCounts {

@@ -2,7 +2,8 @@ import type { SecretSource } from '../config/interpolate.ts';
 import { askedWaitMs, type Outcome, type OutcomeDetail } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
 import { FAULT_CASES, FAULTS } from '../domain/words/faults.ts';
-import type { Fault } from '../lib/errors.ts';
+import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
 
 /** A request that a person has made, with the texts for its failure. */
 interface Attempted {
@@ -100,4 +101,39 @@ export function keyAdvice({ unset }: Pick<SecretSource, 'unset'>, otherwise: str
   const [name] = unset;
   if (name === undefined) return otherwise;
   return `The variable ${name} is not set, so the key is the default that the config has for it. Set ${name} to a key of the platform.`;
+}
+
+/** The error of a command, as plain JSON. */
+export interface Failure {
+  exitCode: number;
+  code: string;
+  /** The place in the config, or null. */
+  path: string | null;
+  message: string;
+  suggestion: string | null;
+}
+
+/**
+ * Converts an error to the form that people and scripts get. An error of SQLite about the ledger's file becomes a
+ * `Fault`. Any other error that is not a `Fault` is a defect of the program, with exit code 1.
+ */
+export function failureOf(error: unknown): Failure {
+  const known = error instanceof Fault ? error : ledgerFaultOf(error);
+  if (known === null) {
+    return failureOf(
+      fault('internal', `Something happened that dpp-sync is not prepared for: ${messageOf(error)}`, {
+        suggestion: 'Run the command again with --log-level debug to see where it happened.',
+      }),
+    );
+  }
+  const { exitCode, code, path, message, suggestion } = known;
+  return { exitCode, code, path: path ?? null, message, suggestion: suggestion ?? null };
+}
+
+/** Makes a fault from a failure of another process. */
+export function faultOf({ exitCode, code, path, message, suggestion }: Failure): Fault {
+  return new Fault(code, exitCode, message, {
+    ...(path === null ? {} : { path }),
+    ...(suggestion === null ? {} : { suggestion }),
+  });
 }

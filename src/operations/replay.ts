@@ -3,7 +3,7 @@ import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import { type FormReplayOutcome, REPLAY_STATES, type ReplayState } from '../domain/ports/ledger/replay-ledger.ts';
 import { counted, formatCount } from '../lib/text/counted.ts';
-import { exitCodeOf } from '../observe/causes.ts';
+import { exitCodeOf } from '../observe/standing.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { worked } from './documents.ts';
 import { assertSources, findPastedKey } from './named.ts';

@@ -3,8 +3,8 @@
 import type { Reason } from '../domain/delivery/reason.ts';
 import type { GuardedRead } from '../domain/ports/intake.ts';
 import type { ContactAttention } from '../domain/ports/ledger/ledger-views.ts';
-import { causesOf } from '../observe/causes.ts';
-import type { Failure } from './failure.ts';
+import { causesOf } from '../observe/standing.ts';
+import type { Failure } from './outcome-fault.ts';
 import type { Acceptance, Synced } from './runtime.ts';
 
 function isoTime(at: number): string {

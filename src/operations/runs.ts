@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
-import { exitCodeOf } from '../observe/causes.ts';
+import { exitCodeOf } from '../observe/standing.ts';
 import { listOf, page, RunRow, Source, worked } from './documents.ts';
-import { failureOf } from './failure.ts';
 import { assertSources } from './named.ts';
 import { defineOperation, type Operation } from './operation.ts';
+import { failureOf } from './outcome-fault.ts';
 import { contactDocument, syncDocument } from './result-documents.ts';
 import type { LookContext, OperationContext, OperationRuntime, Synced, SyncRequest } from './runtime.ts';
 

@@ -26,11 +26,11 @@ import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
-import type { RequestCounts } from '../observe/event-counts.ts';
+import type { RequestCounts } from '../observe/event-bus.ts';
 import type { HealthReport } from '../observe/health.ts';
 import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
 import type { CorrectionResult } from '../pipeline/store-page.ts';
-import type { Failure } from './failure.ts';
+import type { Failure } from './outcome-fault.ts';
 
 /** The parts of the process that operations use. */
 export interface OperationContext {

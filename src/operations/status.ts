@@ -16,8 +16,7 @@ import {
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { freeBytesBeside } from '../ledger/file/file.ts';
 import { Fault } from '../lib/errors.ts';
-import { causesOf } from '../observe/causes.ts';
-import { standingAsked } from '../observe/standing.ts';
+import { causesOf, standingAsked } from '../observe/standing.ts';
 import { defineOperation } from './operation.ts';
 import { guardWarnings } from './result-documents.ts';
 import type { DaemonView, OperationContext, StatusContext } from './runtime.ts';

@@ -9,8 +9,8 @@ import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { failureOf } from '../operations/failure.ts';
 import { answerOf, type Operation } from '../operations/operation.ts';
+import { failureOf } from '../operations/outcome-fault.ts';
 import type { DaemonView } from '../operations/runtime.ts';
 import { takeAction } from './audited.ts';
 

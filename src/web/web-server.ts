@@ -9,7 +9,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { type Credentials, createAccess } from './access.ts';
 import { addBoard } from './board.ts';
-import { createWrongTokens } from './guess-limits.ts';
+import { createBoundedServers, createWrongTokens } from './limits.ts';
 import { createLiveHub, liveRoutes } from './live/live-changes.ts';
 import { accountRoutes } from './pages/account/account-routes.ts';
 import { outcomeLine } from './pages/tasks/outcome-text.ts';
@@ -19,7 +19,6 @@ import { type Answers, createAnswers } from './server/answers.ts';
 import { createHostCheck, SECURITY_HEADERS } from './server/forged-requests.ts';
 import { addGuard, DEFAULT_ROLE } from './server/guard.ts';
 import type { Role, Route } from './server/route.ts';
-import { createBoundedServers } from './server-limits.ts';
 import { createTasks } from './tasks.ts';
 import { answerOf, errorStatus } from './web-fault.ts';
 

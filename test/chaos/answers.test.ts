@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/observe/causes.ts';
+import { exitCodeOf } from '../../src/observe/standing.ts';
 import type { SyncReport } from '../../src/operations/runtime.ts';
 import type { FaultRule } from '../../src/sandbox/faults/faults.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';

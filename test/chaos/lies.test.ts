@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/observe/causes.ts';
+import { exitCodeOf } from '../../src/observe/standing.ts';
 import type { SyncReport } from '../../src/operations/runtime.ts';
 import { LIE_NAMES, type LieName } from '../../src/sandbox/lies/lies.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';

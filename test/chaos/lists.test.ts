@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/observe/causes.ts';
+import { exitCodeOf } from '../../src/observe/standing.ts';
 import type { FaultRule } from '../../src/sandbox/faults/faults.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { runHere } from '../support/cli/cli-here.ts';

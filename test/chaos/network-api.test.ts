@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/observe/causes.ts';
+import { exitCodeOf } from '../../src/observe/standing.ts';
 import type { SyncReport } from '../../src/operations/runtime.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { exitCodeOf } from '../../src/observe/causes.ts';
+import { exitCodeOf } from '../../src/observe/standing.ts';
 import { scaled } from '../support/runner/chaos.ts';
 import { TEST_MS, WAIT_MS } from '../support/runner/limits.ts';
 import { createWorld, type World, type WorldOptions } from '../support/worlds/world.ts';

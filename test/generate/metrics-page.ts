@@ -1,8 +1,8 @@
-import { METRICS, type MetricDefinition } from '../../src/observe/metric-definitions.ts';
+import { METRICS, type MetricDefinition } from '../../src/observe/metrics.ts';
 
 const INTRODUCTION = `# Metrics
 
-This page is generated from the code (\`npm run generate\`); change the descriptions in \`src/observe/metric-definitions.ts\`.
+This page is generated from the code (\`npm run generate\`); change the descriptions in \`src/observe/metrics.ts\`.
 
 The daemon serves its metrics under \`/metrics\` in the text format of Prometheus. A scrape sends the token. A person of any role can
 open the page after a login.

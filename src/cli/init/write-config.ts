@@ -5,10 +5,9 @@ import { sentence } from '../../lib/errors.ts';
 import { visibleText } from '../../lib/text/safe-text.ts';
 import { DEFAULT_CONFIG, withOwnCommands } from '../text/own-hints.ts';
 import { printable, wrap } from '../text/style.ts';
-import { describeValues } from './choose-column.ts';
 import type { Column, Columns } from './columns.ts';
 import { type FoundKey, keyExampleOf, NO_KEY } from './key-columns.ts';
-import { type ProposedLine, type ProposedMapping, writtenExpression } from './proposed-line.ts';
+import { describeValues, type ProposedLine, type ProposedMapping, writtenExpression } from './proposed-line.ts';
 import type { FoundOption, Recognised } from './recognise-format.ts';
 import { asDecimal, isAmbiguousDecimal } from './value-checks.ts';
 

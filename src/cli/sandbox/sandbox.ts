@@ -4,10 +4,14 @@ import { isLoopback } from '../../lib/loopback.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { collect, wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import { faultFlag } from '../fault-flag.ts';
-import { addSandboxAdminCommands, CONTROL_PORT, SANDBOX_ORGANIZATION } from './sandbox-admin.ts';
-import type { Assignment, GateName, SettingsFlags } from './sandbox-settings.ts';
-import { statisticsLines, unusedLines } from './sandbox-statistics.ts';
+import {
+  addSandboxAdminCommands,
+  CONTROL_PORT,
+  SANDBOX_ORGANIZATION,
+  statisticsLines,
+  unusedLines,
+} from './sandbox-admin.ts';
+import { type Assignment, faultFlag, type GateName, type SettingsFlags } from './sandbox-settings.ts';
 
 interface SandboxCommandOptions extends SettingsFlags {
   port: number;

@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { fault } from '../../domain/faults.ts';
+import type { GuardedRead } from '../../domain/ports/intake.ts';
+import { exitCodeOf } from '../../observe/standing.ts';
 import { assertSources } from '../../operations/named.ts';
 import { syncSources } from '../../operations/runs.ts';
 import type { Synced } from '../../operations/runtime.ts';
@@ -9,10 +11,12 @@ import { collect, seconds } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { failureLines } from '../errors.ts';
 import { attentionLines } from '../text/attention.ts';
+import { decidedLines, missedLines, outcomeText } from '../text/item-lines.ts';
 import { runShown } from '../text/progress.ts';
-import { unpublishedLines } from '../text/standing.ts';
-import { plural } from '../text/style.ts';
-import { acceptedLines, reportLines } from './sync-report.ts';
+import { countCell, itemLines, passportLines, unpublishedLines } from '../text/standing.ts';
+import { formatCount, formatDuration, type Paint, plural, printable } from '../text/style.ts';
+import { formatTable, isWithin, type TableStyle } from '../text/table.ts';
+import { countKind } from '../text/words.ts';
 
 const EXAMPLES = `
 Examples:
@@ -73,4 +77,138 @@ export function showReport({ output }: CommandContext, config: RuntimeConfig, re
   for (const line of failureLines(report.fault)) output.error(line);
   const left = Object.values(report.items).reduce((sum, { due = 0, sending = 0 }) => sum + due + sending, 0);
   if (left > 0) output.error(`  ${plural(left, 'delivery is', 'deliveries are')} left and will be sent next time.`);
+}
+
+const WARNINGS_MAX = 5;
+
+/** The result of a sync, without the list of items that need a person. */
+type Report = Omit<Synced, 'attention'>;
+
+/** The columns of the table of runs. */
+const RUN_COLUMNS = [
+  { count: 'read', title: 'read', colour: null },
+  { count: 'unchanged', title: 'unchanged', colour: null },
+  { count: 'changed', title: 'changed', colour: null },
+  { count: 'quarantined', title: 'quarantined', colour: 'yellow' },
+  { count: 'excluded', title: 'excluded', colour: null },
+  { count: 'missing', title: 'missing', colour: 'yellow' },
+] as const;
+
+/** A table of the counts of each stream. In a narrow terminal each stream has a line of text. */
+export function runLines({ runs }: Pick<Report, 'runs'>, style: TableStyle): string[] {
+  if (runs.length === 0) return [];
+  const right = { align: 'right' } as const;
+  const rows = runs.map((account) => [
+    `${account.source}/${account.stream}`,
+    ...RUN_COLUMNS.map(({ count, colour }) => countCell(account[count], colour)),
+  ]);
+  const lines = formatTable(
+    [{ title: 'stream', cut: 'middle' }, ...RUN_COLUMNS.map(({ title }) => ({ title, ...right }))],
+    rows,
+    style,
+  );
+  if (isWithin(lines, style)) return lines;
+  return runs.map((account) => {
+    const counts = RUN_COLUMNS.map(({ count, title }) => `${formatCount(account[count])} ${title}`);
+    return `  ${account.source}/${account.stream}  ${counts.join(', ')}`;
+  });
+}
+
+/**
+ * The line about rows in quarantine that the table of runs does not count as quarantined. An unchanged row counts as unchanged,
+ * whether it stays in quarantine or a changed row has put it there.
+ */
+function quarantinedNowLines({ runs, quarantined }: Pick<Report, 'runs' | 'quarantined'>): string[] {
+  const others = quarantined - runs.reduce((sum, account) => sum + account.quarantined, 0);
+  if (runs.length === 0 || others <= 0) return [];
+  const rows = plural(others, 'further row is', 'further rows are');
+  return [`  ${rows} in quarantine now. The column counts only rows that are new or changed.`];
+}
+
+/**
+ * The line about missing rows if no item needs a decision because of them, as after the correction of a key in the export.
+ * The lines about missing items say what was done with items of these rows.
+ */
+function missingRowsLines({
+  runs,
+  missingOutcomes,
+  guarded,
+}: Pick<Report, 'runs' | 'missingOutcomes' | 'guarded'>): string[] {
+  const count = runs.reduce((sum, account) => sum + account.missing, 0);
+  if (count === 0 || guarded.length > 0) return [];
+  const ignored = outcomeText(missingOutcomes, 'ignored');
+  if (ignored === null && missingOutcomes.length > 0) return [];
+  const rows = plural(
+    count,
+    'row of an earlier run is missing or has another key now',
+    'rows of earlier runs are missing or have other keys now',
+  );
+  return [`  ${rows}. ${ignored === null ? 'No item is missing.' : `Missing items: ${ignored}.`}`];
+}
+
+/** Why rows that are the same in the export are counted as changed. */
+function remappedLines({ remapped }: Pick<Report, 'remapped'>): string[] {
+  return remapped.map(({ source, rows }) => {
+    const which = rows === 1 ? 'its 1 stored row was' : `its ${formatCount(rows)} stored rows were`;
+    return `  The mapping of ${source} has changed, so ${which} mapped again. Only items that became different are sent.`;
+  });
+}
+
+function acceptedText({ missing, read, released, isOlder }: GuardedRead): string {
+  if (released > 0) return `${plural(released, 'item')} that no record makes any more`;
+  if (isOlder) {
+    const lacks = missing === 0 ? '' : `, and lacks ${plural(missing, 'record')}`;
+    return `an export that is older than the one that was read before${lacks}`;
+  }
+  return `an export with ${plural(read, 'row')} in which ${plural(missing, 'record is', 'records are')} missing`;
+}
+
+/** Lines about the exports that `--accept` has accepted, and the sources that had nothing to accept. */
+function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] {
+  if (accepted === null) return [];
+  const { sources, guarded, adopted } = accepted;
+  return sources.flatMap((source) => {
+    const reads = guarded.filter((one) => one.source === source);
+    const changes = adopted.filter((one) => one.source === source);
+    if (reads.length + changes.length === 0)
+      return [`No export and no change of ${source} waits for a decision, so nothing was accepted.`];
+    const lines = reads.map((read) => `Accepted of ${source}/${read.stream}: ${acceptedText(read)}.`);
+    const counts = changes.map(({ kind, count }) => countKind(count, kind)).join(', ');
+    if (changes.length > 0) {
+      lines.push(`Accepted of ${source}: changes of items that were at the platform before: ${counts}.`);
+    }
+    return lines;
+  });
+}
+
+/** The result of a sync, for people. */
+function reportLines(report: Synced, style: TableStyle): string[] {
+  const { paint } = style;
+  const { items, requests, durationMs, warnings } = report;
+  const notes = warnings
+    .slice(0, WARNINGS_MAX)
+    .map((warning) => `${paint('yellow', 'warning:')} ${printable(warning)}`);
+  if (warnings.length > WARNINGS_MAX) notes.push(`  … and ${warnings.length - WARNINGS_MAX} more warnings`);
+  const extra = [
+    ...(requests.throttled > 0 ? [`${formatCount(requests.throttled)} throttled`] : []),
+    ...(requests.retried > 0 ? [`${formatCount(requests.retried)} sent again`] : []),
+  ];
+  const detail = extra.length === 0 ? '' : ` (${extra.join(', ')})`;
+  const sections = [
+    acceptedLines(report),
+    [...runLines(report, style), ...remappedLines(report), ...missingRowsLines(report), ...quarantinedNowLines(report)],
+    itemLines(items, style),
+    passportLines(report.passports, style),
+    [...notes, ...missedLines(report.runs, paint)],
+    [...attentionLines(report, report.attention, paint), ...decidedLines(report.missingOutcomes)],
+    [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${decision(report, paint)}`],
+  ];
+  return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+}
+
+function decision(report: Report, paint: Paint): string {
+  const exitCode = exitCodeOf(report);
+  if (exitCode === 0) return paint('green', 'All is delivered.');
+  if (exitCode === 4) return paint('yellow', 'Finished, with something left to look at (exit code 4).');
+  return paint('red', 'Not finished.');
 }

@@ -1,5 +1,4 @@
 // The states of items and passports, in the form that a sync and `status` share.
-
 import type { LedgerConfig } from '../../config/loaded-config.ts';
 import type { StageCounts } from '../../delivery/delivery-window.ts';
 import { hasTrait } from '../../domain/delivery/reason.ts';
@@ -14,6 +13,7 @@ import {
 } from '../../domain/ports/ledger/ledger-views.ts';
 import { UNUSED_IMPORTS } from '../../domain/words/holds.ts';
 import { kindWord, STATES_IN_ORDER, stateWord } from '../../domain/words/states.ts';
+import type { Words } from '../../domain/words/word.ts';
 import { sentence } from '../../lib/errors.ts';
 import { formatBytes, formatCount, formatTime, type Paint, plural, printable } from './style.ts';
 import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
@@ -141,4 +141,25 @@ export function deliveriesLines(deliveries: StageCounts | null): string[] {
   const shown = Object.entries({ ...others, 'in flight': inFlight }).map(([stage, n]) => `${formatCount(n)} ${stage}`);
   const since = inFlightSince === null ? '' : `, the first since ${formatTime(inFlightSince)}`;
   return [`Deliveries: ${shown.join(', ')}${since}`];
+}
+
+// Why bulk imports are not used for new products or for changed ones.
+
+/** What `status` shows about the imports for one use. */
+interface Import {
+  state: string;
+  message?: string;
+  until?: number;
+}
+
+/** The lines that say why imports are not used; empty if they are. */
+export function importLines({ creates, changes }: { creates: Import; changes: Import }, now: number): string[] {
+  return [...linesOf(creates, now, UNUSED_IMPORTS.creates), ...linesOf(changes, now, UNUSED_IMPORTS.changes)];
+}
+
+function linesOf({ state, message = '', until = 0 }: Import, now: number, { title, cure }: Words): string[] {
+  const isPutOff = state === 'postponed' && now < until;
+  if (state !== 'failed' && !isPutOff) return [];
+  const again = isPutOff ? `after ${formatTime(until)}` : 'when `imports` in the profile has changed';
+  return ['', `${title} ${printable(message)} Imports are tried again ${again}. ${cure}`];
 }

@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import { isJsonObject } from '../../lib/json.ts';
 import { formatCount, counted as plural } from '../../lib/text/counted.ts';
 import { withHiddenShown } from '../../lib/text/safe-text.ts';
+import type { Sentence } from '../../operations/sentences.ts';
 
 export { formatCount, plural };
 
@@ -87,4 +88,19 @@ export function formatLogLine(line: string): string {
   const text = typeof msg === 'string' ? msg : JSON.stringify(msg);
   const detail = pairs.length === 0 ? '' : ` (${pairs.join(', ')})`;
   return printable(`${LEVELS[JSON.stringify(level)] ?? 'log'}: ${text}${detail}`);
+}
+
+/** The commands that show the lists. */
+const COMMANDS: Record<NonNullable<Sentence['list']>, string> = {
+  quarantine: 'dpp-sync quarantine',
+  unconfirmed: 'dpp-sync items --state in_doubt',
+  incomplete: 'dpp-sync items --state incomplete',
+};
+
+/** The sentences about a result, one a line, each with the command that shows more about it. */
+export function sentenceLines(sentences: readonly Sentence[]): string[] {
+  return sentences.flatMap(({ text, list }) => [
+    printable(text),
+    ...(list === undefined ? [] : [`  ${COMMANDS[list]}`]),
+  ]);
 }

@@ -1,5 +1,8 @@
 import type { LedgerConfig, LoadedPause } from '../../config/loaded-config.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { createZone, type Zone } from '../../lib/text/time.ts';
+import type { StatusContext } from '../../operations/runtime.ts';
+import { createCron } from '../cron.ts';
 
 /**
  * Returns a function that gives the end of a source's pause that contains an instant; null if there is no such pause.
@@ -44,7 +47,7 @@ export function createPauses(pauses: readonly LoadedPause[]) {
   };
 }
 
-export type Pauses = ReturnType<typeof createPauses>;
+type Pauses = ReturnType<typeof createPauses>;
 
 function endOf({ zone, fromMinute, toMinute, days }: LoadedPause & { zone: Zone }, at: number): number | null {
   const lengthMs = ((toMinute - fromMinute + 24 * 60) % (24 * 60) || 24 * 60) * MINUTE_MS;
@@ -62,4 +65,20 @@ function endOf({ zone, fromMinute, toMinute, days }: LoadedPause & { zone: Zone 
 
 function lastInstantOf(zone: Zone, local: number): number {
   return zone.instantsOf(local).at(-1) ?? zone.firstInstantOf(local);
+}
+
+/** The times of the runs by the schedules and the pauses of a config. */
+export function scheduleOf(
+  { sources }: Pick<LedgerConfig, 'sources'>,
+  clock: Pick<Clock, 'now'>,
+): StatusContext['schedule'] {
+  const pausedUntil = createSourcePauses({ sources });
+  return {
+    pausedUntil: (source) => pausedUntil(source, clock.now()),
+    nextRun(source) {
+      const { schedule = null, timezone = 'UTC' } = sources.find(({ id }) => id === source) ?? {};
+      const at = schedule === null ? null : createCron(schedule, timezone).nextAfter(clock.now());
+      return at === null ? null : (pausedUntil(source, at) ?? at);
+    },
+  };
 }

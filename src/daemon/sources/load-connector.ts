@@ -1,12 +1,13 @@
+import { existsSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { BUILT_IN } from '../../../connectors/index.ts';
 import { type ConnectorFlaw, type ConnectorLoader, isPathOfConnector } from '../../config/connector-loader.ts';
 import { importReasonOf, isEsModuleReadAsCommonJs, messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { findPackage } from '../../lib/package.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { type Connector, SDK_VERSION } from '../../sdk/connector.ts';
-import { provideSdk } from './provide-sdk.ts';
 
 /** Loads built-in connectors by id, and those of other authors by a path or by the name of their package. */
 export const connectorLoader: ConnectorLoader<Connector> = {
@@ -133,4 +134,33 @@ function isSchema(value: unknown): boolean {
 
 function lower(what: string): string {
   return what.charAt(0).toLowerCase() + what.slice(1);
+}
+
+const NAME = 'dpp-sync/sdk';
+
+let isProvided = false;
+
+/**
+ * Lets connectors and mapping modules import `dpp-sync/sdk` from any folder. They get the SDK of the running program,
+ * even if another copy is installed beside them, so that both use the same classes.
+ */
+export function provideSdk(): void {
+  if (isProvided) return;
+  isProvided = true;
+  const url = pathToFileURL(sdkFile()).href;
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === NAME
+        ? { url, format: url.endsWith('.ts') ? 'module-typescript' : 'module', shortCircuit: true }
+        : next(specifier, context),
+  });
+}
+
+/** The file of the SDK: the built file, or the source if this program runs from its sources. */
+function sdkFile(): string {
+  const { root } = findPackage();
+  const built = join(root, 'dist', 'sdk.js');
+  return import.meta.dirname.startsWith(join(root, 'dist')) && existsSync(built)
+    ? built
+    : join(root, 'src', 'sdk', 'index.ts');
 }

@@ -7,7 +7,7 @@ import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
 import type { AllowedFields } from '../../pipeline/mapping/make-item.ts';
 import { mappingFault } from '../../pipeline/mapping/mapping-error.ts';
-import { provideSdk } from './provide-sdk.ts';
+import { provideSdk } from './load-connector.ts';
 
 /** The settings of a source from which its mapper is made. */
 export interface MappedSource {

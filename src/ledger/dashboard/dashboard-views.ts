@@ -10,9 +10,8 @@ import { allTotals, createCatalog, type DashboardReads } from './catalog.ts';
 import { causeMembers, findCause, listCauses } from './causes.ts';
 import { itemDetail } from './item-detail.ts';
 import { listItemRows } from './item-lists.ts';
-import { listActions, listLookupValues, listRuns } from './lists.ts';
+import { listActions, listLookupValues, listQuarantine, listRuns } from './lists.ts';
 import { countPassportsBy, listPassports } from './passport-lists.ts';
-import { listQuarantine } from './quarantine-list.ts';
 import { why } from './why.ts';
 
 /** The dashboard's views, and the function that prepares them. */

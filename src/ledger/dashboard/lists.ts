@@ -1,12 +1,17 @@
 // The pages of lists: of rows that a statement reads in their order, and of ids.
-
 import { fault } from '../../domain/faults.ts';
 import type { ActionRow, Listed, ListPage, LookupValue, RunFilter } from '../../domain/ports/ledger/dashboard-views.ts';
-import type { RunView } from '../../domain/ports/ledger/ledger-views.ts';
+import type { QuarantinedRecord, RunView } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { column, parseJson, statement } from '../store/tx.ts';
-import { RUN_COLUMNS, type StoredRun, withStreams } from '../views/source-views.ts';
-import { type Db } from '../views/view-reads.ts';
+import {
+  type QuarantineRow,
+  quarantinedRecord,
+  RUN_COLUMNS,
+  type StoredRun,
+  withStreams,
+} from '../views/source-views.ts';
+import type { Db } from '../views/view-reads.ts';
 
 const LIMIT_MAX = 500;
 
@@ -99,7 +104,7 @@ export function phaseOfIds(ids: (afterId: number) => Generator<number>, count?: 
 const BATCH = 500;
 /** How many ids one page looks at. */
 const LOOKED_AT_MAX = 20_000;
-export const COUNTED_MAX = 100_000;
+const COUNTED_MAX = 100_000;
 /** How many ids are looked at to count those that fulfil a condition. */
 const LOOKED_AT_TO_COUNT = 10_000;
 
@@ -220,4 +225,38 @@ export function listActions(reads: Db, page: ListPage): Listed<ActionRow> {
 /** Values of lookup tables that people have added. */
 export function listLookupValues(reads: Db): LookupValue[] {
   return PEOPLE.values(reads).all();
+}
+
+interface Query {
+  source: string | null;
+  streamId: number;
+  afterId: number;
+  limit: number;
+}
+
+const FROM = `FROM streams s CROSS JOIN records r INDEXED BY records_quarantined ON r.stream_id = s.id
+  WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND (@source IS NULL OR s.source = @source)`;
+const SQL = {
+  // The order is that of the index.
+  page: statement<[Query], QuarantineRow & { streamId: number }>(
+    `SELECT r.id, s.id AS streamId, s.source, s.name AS stream, r.key, r.place, r.raw, r.issues ${FROM}
+     AND s.id >= @streamId AND r.id > CASE WHEN s.id = @streamId THEN @afterId ELSE 0 END ORDER BY s.id, r.id LIMIT @limit`,
+  ),
+  count: column<[{ source: string | null; most: number }], number>(
+    `SELECT count(*) FROM (SELECT 1 ${FROM} LIMIT @most) AS found`,
+  ),
+};
+
+/** The rows in quarantine, one stream after the other. */
+export function listQuarantine(
+  reads: Db,
+  { source = null }: { source?: string | null | undefined },
+  page: ListPage,
+): Listed<QuarantinedRecord> {
+  const limit = limitOf(page);
+  const [streamId = 0, afterId = 0] = (placeOf(page).after ?? []).map(Number);
+  const found = SQL.page(reads).all({ source, streamId, afterId, limit: limit + 1 });
+  const { rows, next } = pageOfRows(found, limit, (row) => [row.streamId, row.id]);
+  const count = SQL.count(reads).get({ source, most: COUNTED_MAX }) ?? 0;
+  return { rows: rows.map(quarantinedRecord), next, total: { count, atLeast: count === COUNTED_MAX } };
 }

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access, Stranger } from '../access.ts';
 import { BOARD_PATH } from '../board.ts';
-import type { WrongTokens } from '../guess-limits.ts';
-import type { BoundedServers } from '../server-limits.ts';
+import type { BoundedServers, WrongTokens } from '../limits.ts';
 import type { FaultAnswer } from '../web-fault.ts';
 import { type Answers, mayDo, wantsPage } from './answers.ts';
 import { BOARD_POLICY, isOwnPage, SECURITY_HEADERS } from './forged-requests.ts';

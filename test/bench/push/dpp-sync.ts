@@ -11,7 +11,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { limitHeapGrowth } from '../../../src/lib/lean-heap.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import { API_KEY, compete } from '../support/contender.ts';
 
 const PROFILES = join(import.meta.dirname, '../../../config/profiles');

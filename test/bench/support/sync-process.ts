@@ -8,7 +8,7 @@ import type * as SystemClock from '../../../src/lib/clock.ts';
 import type * as LeanHeap from '../../../src/lib/lean-heap.ts';
 import type * as Logging from '../../../src/lib/logging/logging.ts';
 import type * as Secrets from '../../../src/lib/logging/secrets.ts';
-import type * as Causes from '../../../src/observe/causes.ts';
+import type * as Causes from '../../../src/observe/standing.ts';
 
 // One sync of a checkout: `node sync-process.ts CHECKOUT CONFIG` prints what it used, as JSON. The modules are those of the
 // checkout, so that two checkouts can be compared.
@@ -20,7 +20,7 @@ const { loadConfig } = (await from('config/load-config.ts')) as typeof LoadConfi
 const { openRuntime } = (await from('daemon/runtime.ts')) as typeof OpenRuntime;
 const { connectorLoader } = (await from('daemon/sources/load-connector.ts')) as typeof LoadConnector;
 // Older checkouts have the exit code beside the sync.
-const parts: unknown = Object.assign({}, await from('observe/causes.ts'), await from('daemon/sync.ts'));
+const parts: unknown = Object.assign({}, await from('observe/standing.ts'), await from('daemon/sync.ts'));
 const { exitCodeOf, sync } = parts as typeof Causes & typeof Sync;
 const { systemClock } = (await from('lib/clock.ts')) as typeof SystemClock;
 const { limitHeapGrowth } = (await from('lib/lean-heap.ts')) as typeof LeanHeap;

@@ -5,7 +5,7 @@ import { sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 
 /**
  * `node settled-sync-child.ts CONFIG LOG [LINES]` syncs as `dpp-sync sync` does. For each decision of the API, it writes

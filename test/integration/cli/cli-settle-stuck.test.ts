@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import type { CliResult } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';

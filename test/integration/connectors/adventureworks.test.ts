@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import type { SyncReport } from '../../../src/operations/runtime.ts';
 import { adventureworksSources, readAdventureworks } from '../../support/connectors/adventureworks.ts';
 import { describeRealExport } from '../../support/connectors/real-exports.ts';

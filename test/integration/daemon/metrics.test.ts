@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { METRICS } from '../../../src/observe/metric-definitions.ts';
+import { METRICS } from '../../../src/observe/metrics.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import type { SyncReport } from '../../../src/operations/runtime.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { text } from '../../support/ledger/items.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';

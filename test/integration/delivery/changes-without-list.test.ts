@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Reads } from '../../../src/domain/ports/ledger/reads.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';

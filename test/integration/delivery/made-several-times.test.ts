@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { text } from '../../support/ledger/items.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';

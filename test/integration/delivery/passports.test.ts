@@ -3,7 +3,7 @@ import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { sync } from '../../../src/daemon/sync.ts';
 import type { PassportView } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { text } from '../../support/ledger/items.ts';

@@ -3,7 +3,7 @@ import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { sync } from '../../../src/daemon/sync.ts';
 import type { Scope } from '../../../src/domain/delivery/operation.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { text } from '../../support/ledger/items.ts';

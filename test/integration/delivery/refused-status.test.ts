@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import { cli } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';

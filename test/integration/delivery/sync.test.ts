@@ -7,7 +7,7 @@ import { sync } from '../../../src/daemon/sync.ts';
 import type { QueueName } from '../../../src/domain/ports/queues.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import type { SyncReport } from '../../../src/operations/runtime.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { covers } from '../../support/docs/reliability.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { PassportView } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../../../src/domain/ports/ledger/reads.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import type { SyncReport } from '../../../src/operations/runtime.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { text } from '../../support/ledger/items.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import { EXPORT_SOURCES } from '../../support/worlds/cli-export.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 

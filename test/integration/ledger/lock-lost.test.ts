@@ -8,7 +8,7 @@ import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
 import { sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';
 import { items, product } from '../../support/ledger/items.ts';

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboard-views.ts';
-import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
+import { xlsxFile } from '../../../src/web/table-files.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { textOf } from '../../support/connectors/connector-reader.ts';
 import { type AttentionOptions, createAttentionWorld } from '../../support/worlds/attention-world.ts';

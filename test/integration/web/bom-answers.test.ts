@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';

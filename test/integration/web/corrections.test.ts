@@ -6,8 +6,7 @@ import { planCorrections } from '../../../src/daemon/uploads/plan-corrections.ts
 import { readUpload } from '../../../src/daemon/uploads/read-upload.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { standingAsked } from '../../../src/observe/standing.ts';
-import { csvFile } from '../../../src/web/files/csv-file.ts';
-import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
+import { csvFile, xlsxFile } from '../../../src/web/table-files.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { CONNECTIONS_MAX } from '../../../src/web/server-limits.ts';
+import { CONNECTIONS_MAX } from '../../../src/web/limits.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';

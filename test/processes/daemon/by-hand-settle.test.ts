@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runCli } from '../../../src/cli/run.ts';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { type CliResult, cli, startCli } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';

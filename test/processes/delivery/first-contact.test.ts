@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../../src/observe/causes.ts';
+import { exitCodeOf } from '../../../src/observe/standing.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { cli } from '../../support/cli/cli.ts';
 import { covers } from '../../support/docs/reliability.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runLines } from '../../../src/cli/source/sync-report.ts';
+import { runLines } from '../../../src/cli/source/sync.ts';
 import { fit } from '../../../src/cli/text/fit.ts';
 import { withOwnCommands } from '../../../src/cli/text/own-hints.ts';
 import { itemLines } from '../../../src/cli/text/standing.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { confirm } from '../../../src/cli/confirm.ts';
 import { fileNameOf } from '../../../src/cli/platform/pdf.ts';
-import { settingsOf } from '../../../src/cli/source/check-openapi.ts';
+import { settingsOf } from '../../../src/cli/source/check.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
 import { outcomeFault } from '../../../src/operations/outcome-fault.ts';
 

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { faultFlag, faultWords } from '../../../src/cli/fault-flag.ts';
-import { sandboxSettings } from '../../../src/cli/sandbox/sandbox-settings.ts';
+import { faultFlag, faultWords, sandboxSettings } from '../../../src/cli/sandbox/sandbox-settings.ts';
 import { FaultRule } from '../../../src/sandbox/faults/faults.ts';
 import { SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 import { configFolder } from '../../support/worlds/config-folder.ts';

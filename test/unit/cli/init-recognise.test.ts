@@ -1,7 +1,7 @@
 import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
-import { recogniseHeader } from '../../../src/cli/init/choose-sheet.ts';
 import type { FileHead } from '../../../src/cli/init/file-head.ts';
+import { recogniseHeader } from '../../../src/cli/init/read-sample.ts';
 import { recogniseCsv } from '../../../src/cli/init/recognise-csv.ts';
 import { recogniseEncoding } from '../../../src/cli/init/recognise-encoding.ts';
 import { recogniseFormat, recogniseXml } from '../../../src/cli/init/recognise-format.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { PreviewedRecord } from '../../../src/daemon/preview/preview.ts';
-import { createPreviewCounter } from '../../../src/daemon/preview/preview-counts.ts';
+import { createPreviewCounter, type PreviewedRecord } from '../../../src/daemon/preview/preview.ts';
 import type { ForeignCode, Issue } from '../../../src/domain/issue.ts';
 import type { Item, ItemKind } from '../../../src/domain/item.ts';
 

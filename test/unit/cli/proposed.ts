@@ -1,7 +1,6 @@
 import { columnsOf } from '../../../src/cli/init/columns.ts';
 import { keyColumnsOf } from '../../../src/cli/init/key-columns.ts';
-import { productOfBomItems } from '../../../src/cli/init/propose-bom-items.ts';
-import { proposeMapping } from '../../../src/cli/init/propose-mapping.ts';
+import { productOfBomItems, proposeMapping } from '../../../src/cli/init/propose-mapping.ts';
 import { sourcesText } from '../../../src/cli/init/write-config.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { warnIfIdle } from '../../../src/daemon/schedules/scheduled-runs.ts';
+import { warnIfIdle } from '../../../src/daemon/schedules/due-runs.ts';
 import type { RuntimeConfig } from '../../../src/daemon/sources/open-source.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 

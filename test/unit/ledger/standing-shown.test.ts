@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { causesOf } from '../../../src/observe/causes.ts';
 import { createMetrics } from '../../../src/observe/metrics.ts';
-import type { Figures, Standing } from '../../../src/observe/standing.ts';
+import { causesOf, type Figures, type Standing } from '../../../src/observe/standing.ts';
 import { attentionCard } from '../../../src/web/pages/overview/attention-card.ts';
 
 const STANDING: Standing = {

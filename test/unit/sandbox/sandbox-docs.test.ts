@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { faultFlag } from '../../../src/cli/fault-flag.ts';
-import { sandboxSettings } from '../../../src/cli/sandbox/sandbox-settings.ts';
+import { faultFlag, sandboxSettings } from '../../../src/cli/sandbox/sandbox-settings.ts';
 import { type ControlParts, createControlRoutes } from '../../../src/sandbox/control/control-server.ts';
 import { FaultRule } from '../../../src/sandbox/faults/faults.ts';
 import { configFolder } from '../../support/worlds/config-folder.ts';

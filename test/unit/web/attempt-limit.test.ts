@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { createAttemptLimit } from '../../../src/web/guess-limits.ts';
+import { createAttemptLimit } from '../../../src/web/limits.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
 setFlagsFromString('--expose-gc');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sentenceLines } from '../../../src/cli/text/sentences.ts';
+import { sentenceLines } from '../../../src/cli/text/style.ts';
 import { replaySentences } from '../../../src/operations/replay.ts';
 import { selectedSentences } from '../../../src/operations/settle-selected.ts';
 import { plainText } from '../../../src/web/html.ts';

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ActionRow, BomNode, ItemDetail, Why } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { compareFields, comparison, fieldName, placeText, valueOf } from '../../../src/web/pages/items/comparison.ts';
-import { bomTree, whyCard } from '../../../src/web/pages/items/item-page.ts';
-import { actionsAbout, timelineOf } from '../../../src/web/pages/items/timeline.ts';
+import { actionsAbout, bomTree, timelineOf, whyCard } from '../../../src/web/pages/items/item-page.ts';
 import { itemPath, itemsPath } from '../../../src/web/pages/links.ts';
-import { publicUrl } from '../../../src/web/pages/passports/passport-actions.ts';
+import { publicUrl } from '../../../src/web/pages/passports/passports-pages.ts';
 
 const text = (markup: string): string =>
   markup

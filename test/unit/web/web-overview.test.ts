@@ -4,8 +4,7 @@ import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts'
 import type { PassportCounts, RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import type { ActivitySpan } from '../../../src/observe/activity.ts';
 import { activityChart } from '../../../src/web/pages/overview/activity-chart.ts';
-import { answersCard } from '../../../src/web/pages/overview/answers-card.ts';
-import { headline } from '../../../src/web/pages/overview/headline.ts';
+import { answersCard, headline } from '../../../src/web/pages/overview/answers-card.ts';
 import { overviewPage } from '../../../src/web/pages/overview/overview-page.ts';
 import type { OverviewView } from '../../../src/web/pages/overview/overview-view.ts';
 

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PassportRow } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import type { RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
-import { confirmPage } from '../../../src/web/pages/passports/confirm-page.ts';
-import { passportActions } from '../../../src/web/pages/passports/passport-actions.ts';
-import { passportsPage } from '../../../src/web/pages/passports/passports-list.ts';
+import { confirmPage, passportActions, passportsPage } from '../../../src/web/pages/passports/passports-pages.ts';
 import { runPage, runsPage } from '../../../src/web/pages/runs/runs-pages.ts';
 
 const RUN: RunView = {

@@ -1,6 +1,6 @@
 import type { Access } from '../../access.ts';
-import type { WrongTokens } from '../../guess-limits.ts';
 import { type Html, html } from '../../html.ts';
+import type { WrongTokens } from '../../limits.ts';
 import { ownPath } from '../../server/fields.ts';
 import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 

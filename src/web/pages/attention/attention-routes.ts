@@ -21,8 +21,16 @@ import { counted, stateBadge, timeOf } from '../../shown-values.ts';
 import { badRequest, notFound, WebFault } from '../../web-fault.ts';
 import { attentionPath, causePath, passportsPath } from '../links.ts';
 import { causePage } from './cause-page.ts';
-import { noUploadReason, targetOf } from './cause-rows.ts';
-import { ALL_CAUSES, CAUSE_TYPE_FILTER, CAUSE_TYPES, effectText, membersText, placeText } from './causes.ts';
+import {
+  ALL_CAUSES,
+  CAUSE_TYPE_FILTER,
+  CAUSE_TYPES,
+  effectText,
+  membersText,
+  noUploadReason,
+  placeText,
+  targetOf,
+} from './causes.ts';
 import { fileRoutes } from './file-routes.ts';
 import { lookupNames, lookupRoutes, storeLookupValue } from './lookup-routes.ts';
 

@@ -18,8 +18,7 @@ import { counted } from '../../shown-values.ts';
 import { badRequest, notFound, WebFault } from '../../web-fault.ts';
 import { passportsPath } from '../links.ts';
 import { sendingHold } from '../sending-hold.ts';
-import { type ConfirmView, confirmPage, type WantedStatus } from './confirm-page.ts';
-import { passportsPage } from './passports-list.ts';
+import { type ConfirmView, confirmPage, passportsPage, type WantedStatus } from './passports-pages.ts';
 
 const PAGE_ROWS = 50;
 const EXAMPLES_SHOWN = 20;

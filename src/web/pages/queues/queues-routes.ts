@@ -1,8 +1,13 @@
 import type { Queue } from 'bullmq';
 import { isQueueFault } from '../../../domain/faults.ts';
-import { type FailedJob, QUEUE_NAMES, type QueueName } from '../../../domain/ports/queues.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
+import { type FailedJob, QUEUE_NAMES, type QueueCounts, type QueueName } from '../../../domain/ports/queues.ts';
+import { isJsonObject } from '../../../lib/json.ts';
 import { pauseQueue, resumeQueue, retryDeliveries } from '../../../operations/queues.ts';
 import { syncSources } from '../../../operations/runs.ts';
+import { BOARD_PATH } from '../../board.ts';
+import { type Html, html } from '../../html.ts';
+import { card, confirmForm, csrfField, dataTable, emptyState, pageHead } from '../../parts.ts';
 import {
   form,
   get,
@@ -12,9 +17,9 @@ import {
   type WebAnswer,
   type WebRequest,
 } from '../../server/route.ts';
-import { counted } from '../../shown-values.ts';
+import { counted, countLink, formatCount } from '../../shown-values.ts';
 import { badRequest, notFound } from '../../web-fault.ts';
-import { type QueueView, queuesPage, readSource, shownDelivery } from './queues-page.ts';
+import { itemPath } from '../links.ts';
 
 const WAIT_MS = 60_000;
 const FIELDS = { names: [], all: { path: '/queues', name: 'All queues' } };
@@ -122,4 +127,135 @@ export function queuesRoutes({ runtime, tasks }: PageContext): Route[] {
 
 function nothingToRetry(text: string): WebAnswer {
   return { type: 'redirect', to: '/queues', notice: { text: `${text} Nothing was retried.`, tone: 'warn' } };
+}
+
+interface QueueView {
+  name: QueueName;
+  counts: QueueCounts;
+  paused: boolean;
+  failed: readonly FailedJob[];
+}
+
+const TITLES: Record<QueueName, { title: string; means: string }> = {
+  pull: { title: 'Runs', means: 'Each job is a run of one source.' },
+  map: { title: 'Mapping', means: 'Each job maps one page of changed rows, or the stored rows of a source.' },
+  deliver: {
+    title: 'Deliveries',
+    means: 'Each job sends writes to the platform. The failed jobs are the writes that need a person.',
+  },
+};
+const FAILED_SHOWN = 100;
+/** Jobs come and go without an event, and the failed jobs follow the ledger a second later. So an open page is loaded again. */
+const RENEWABLE_IN_MS = 2000;
+
+/**
+ * The page with the contents of the queues, and the failed jobs with their reasons. `queues` is null while the queue is
+ * out of reach.
+ */
+function queuesPage(queues: readonly QueueView[] | null, request: WebRequest): Html {
+  const board = html`<a class="button plain" href="${BOARD_PATH}/">All jobs (bull-board)</a>`;
+  const head = pageHead('Queues', {
+    actions: board,
+    lead: 'The queues only wake workers. The ledger has all the work, so a lost job loses nothing.',
+  });
+  return html`${head}
+<div id="queues" data-live data-renewable-in="${RENEWABLE_IN_MS}">${queues === null ? OUT_OF_REACH : html`<div class="columns">${queues.map((queue) => countsCard(queue, request))}</div>`}</div>
+<div id="failed" data-live>${queues === null ? null : failedCards(queues, request)}</div>`;
+}
+
+const OUT_OF_REACH = card(
+  null,
+  html`<p class="bad">The queue is out of reach. Everything stays due. The work continues automatically when the queue is back.</p>`,
+);
+
+function failedCards(queues: readonly QueueView[], request: WebRequest): Html {
+  const failed = queues.filter((queue) => queue.failed.length > 0);
+  return failed.length === 0
+    ? card('Failed jobs', emptyState('No job has failed.'))
+    : html`${failed.map((queue) => failedCard(queue, request))}`;
+}
+
+function countsCard({ name, counts, paused }: QueueView, request: WebRequest): Html {
+  const { title, means } = TITLES[name];
+  const action = `/queues/${name}/${paused ? 'resume' : 'pause'}`;
+  const standing = paused ? html`<span class="badge warn">paused</span>` : html`<span class="badge good">open</span>`;
+  const figures = (['waiting', 'active', 'failed'] as const).map(
+    (state) => html`<li>${countLink(counts[state], `${BOARD_PATH}/queue/${name}?status=${state}`, state)}</li>`,
+  );
+  return card(html`${title} ${standing}`, [
+    html`<p class="quiet">${means}</p>`,
+    html`<ul class="standing">${figures}</ul>`,
+    html`<form method="post" action="${action}">${csrfField(request)}<button class="plain" aria-label="${paused ? 'Resume' : 'Pause'} ${title}">${paused ? 'Resume' : 'Pause'}</button></form>`,
+  ]);
+}
+
+function failedCard({ name, failed, counts }: QueueView, request: WebRequest): Html {
+  const total = Math.max(counts.failed, failed.length);
+  const shown = failed.slice(0, FAILED_SHOWN);
+  const rows = shown.map((job) => [
+    nameOf(job),
+    job.reason,
+    html`<form method="post" action="/queues/${name}/retry">${csrfField(request)}${subjectField(name, job)}<button class="plain" aria-label="Retry ${job.name}">Retry</button></form>`,
+  ]);
+  const all =
+    failed.length < 2
+      ? null
+      : confirmForm(request, {
+          action: `/queues/${name}/retry-all`,
+          button: `Retry all ${formatCount(failed.length)}`,
+          text: name === 'deliver' ? RETRY_DELIVERIES : 'dpp-sync does each of these jobs again.',
+        });
+  const rest = total - rows.length;
+  return card(`Failed: ${TITLES[name].title.toLowerCase()}`, [
+    all === null ? null : html`<div class="row">${all}</div>`,
+    dataTable({
+      caption: `Failed jobs of ${TITLES[name].title.toLowerCase()}`,
+      columns: [{ name: 'job' }, { name: 'why' }, { name: html`<span class="unseen">what to do</span>` }],
+      rows,
+      keys: shown.map((job) => [name, ...subjectOf(name, job)].join(' ')),
+    }),
+    rest > 0
+      ? html`<p class="quiet">${counted(rest, 'further one')} ${rest === 1 ? 'is' : 'are'} not shown.</p>`
+      : null,
+  ]);
+}
+
+const RETRY_DELIVERIES =
+  'The stored records are mapped again with the present mapping, and the items that pass are sent as new revisions. The next page shows the result of each.';
+
+/** The delivery that a failed job shows, by its id; null for another job. */
+function shownDelivery({ data }: FailedJob): number | null {
+  return typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
+}
+
+/** The source that a failed job reads; null for another job. */
+function readSource({ data }: FailedJob): string | null {
+  return typeof data['source'] === 'string' ? data['source'] : null;
+}
+
+/**
+ * What Retry is about: the name and the value of its field. A delivery that is refused again gets a new job, and so does
+ * a source that cannot be read again, so the page names the delivery or the source and not the job.
+ */
+function subjectOf(name: QueueName, job: FailedJob): [field: string, value: string] {
+  const delivery = shownDelivery(job);
+  if (name === 'deliver' && delivery !== null) return ['delivery', String(delivery)];
+  const source = readSource(job);
+  return name === 'pull' && source !== null ? ['source', source] : ['job', job.id];
+}
+
+function subjectField(name: QueueName, job: FailedJob): Html {
+  const [field, value] = subjectOf(name, job);
+  return html`<input type="hidden" name="${field}" value="${value}" />`;
+}
+
+function nameOf({ name, data }: FailedJob): Html | string {
+  const { item } = data;
+  if (!isJsonObject(item)) return name;
+  const { kind, key } = item;
+  return typeof key === 'string' && isSubjectKind(kind) ? html`<a href="${itemPath(kind, key)}">${name}</a>` : name;
+}
+
+function isSubjectKind(kind: unknown): kind is SubjectKind {
+  return SUBJECT_KINDS.some((one) => one === kind);
 }

@@ -15,8 +15,7 @@ import {
 import type { Task } from '../../tasks.ts';
 import { badRequest, notFound } from '../../web-fault.ts';
 import { acceptPath, runsPath } from '../links.ts';
-import { type AcceptView, acceptPage, waitingMark } from './accept-page.ts';
-import { RUN_RESULTS, runPage, runsPage } from './runs-pages.ts';
+import { type AcceptView, acceptPage, RUN_RESULTS, runPage, runsPage, waitingMark } from './runs-pages.ts';
 
 const PAGE_ROWS = 50;
 /** How long the API or the queue may be out of reach before a run that a person has started gives up waiting. */

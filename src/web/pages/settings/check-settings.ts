@@ -3,8 +3,8 @@ import { type ApiFinding, checkApi, checkQueue, checkStreams, type StreamFinding
 import type { Runtime } from '../../../daemon/runtime.ts';
 import { fault } from '../../../domain/faults.ts';
 import { worked } from '../../../operations/documents.ts';
-import { type Failure, failureOf } from '../../../operations/failure.ts';
 import type { Operation } from '../../../operations/operation.ts';
+import { type Failure, failureOf } from '../../../operations/outcome-fault.ts';
 import type { OperationContext } from '../../../operations/runtime.ts';
 
 /** What a check of the settings has found. */

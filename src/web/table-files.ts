@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
 import { escapeUTF8 } from 'entities/escape';
+import iconv from 'iconv-lite';
 import { ZipFile } from 'yazl';
-import { CELL_CHARACTERS_MAX, cellText } from '../../daemon/uploads/plan-corrections.ts';
-import { type JsonObject, memberOf } from '../../lib/json.ts';
-import { columnLettersOf } from '../../sdk/spreadsheet.ts';
+import { CELL_CHARACTERS_MAX, cellText } from '../daemon/uploads/plan-corrections.ts';
+import { type JsonObject, memberOf } from '../lib/json.ts';
+import { defuseFormula } from '../lib/text/safe-text.ts';
+import { columnLettersOf } from '../sdk/spreadsheet.ts';
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -101,4 +103,43 @@ function escapeXml(text: string): string {
   return escapeUTF8(
     text.replace(UNHOLDABLE, (found) => `_x${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`),
   );
+}
+
+/** The form in which a CSV file is written. */
+interface CsvDialect {
+  delimiter: string;
+  quote: string;
+  /** An encoding that iconv-lite knows. */
+  encoding: string;
+}
+
+/**
+ * Encodings whose files begin with a byte order mark. Without this mark, spreadsheets read UTF-8 as text in the usual
+ * encoding of the country.
+ */
+const MARKED = /^(utf-?8|utf-?16(le|be)?)$/i;
+
+/**
+ * Rows as CSV, with a header. A value that a spreadsheet would run as a formula has an apostrophe in front, which an
+ * upload removes again.
+ */
+export async function* csvFile(
+  columns: readonly string[],
+  pages: AsyncIterable<readonly JsonObject[]>,
+  dialect: CsvDialect,
+): AsyncGenerator<Uint8Array> {
+  const encoder = iconv.getEncoder(dialect.encoding, { addBOM: false });
+  const line = (values: readonly string[]) =>
+    `${values.map((value) => csvCell(defuseFormula(value), dialect)).join(dialect.delimiter)}\r\n`;
+  yield encoder.write((MARKED.test(dialect.encoding) ? '\ufeff' : '') + line(columns));
+  for await (const rows of pages) {
+    yield encoder.write(rows.map((fields) => line(columns.map((name) => cellText(memberOf(fields, name))))).join(''));
+  }
+  const rest = encoder.end();
+  if (rest !== undefined && rest.length > 0) yield rest;
+}
+
+function csvCell(text: string, { delimiter, quote }: CsvDialect): string {
+  const needsQuotes = text.includes(delimiter) || text.includes(quote) || /[\r\n]/.test(text) || text !== text.trim();
+  return needsQuotes ? `${quote}${text.replaceAll(quote, quote + quote)}${quote}` : text;
 }
