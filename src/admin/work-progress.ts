@@ -1,7 +1,7 @@
 import type { Runtime } from '../daemon/runtime.ts';
 import type { DeliveryState } from '../domain/delivery/delivery.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
-import type { Reason } from '../domain/delivery/reason.ts';
+import type { Reason } from '../domain/delivery/stored-reason.ts';
 import type { ContactList } from '../domain/ports/ledger/contact-ledger.ts';
 import type { OpenDeliveries } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';

@@ -12,7 +12,7 @@ import { assertSources } from '../operations/named.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { pagesOf, rowDocument } from './list-pages.ts';
-import { decidedLines } from './text/item-lines.ts';
+import { decidedLines } from './text/decision-lines.ts';
 import { noLedgerText } from './text/standing.ts';
 import { type Cell, type Column, formatTable, type TableStyle } from './text/table.ts';
 import { formatValue, STATE_COLOURS } from './text/words.ts';

@@ -11,7 +11,7 @@ import { findPastedItem, unknownItem } from '../operations/named.ts';
 import { answered } from './answered.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { fieldLines, fieldList } from './text/item-lines.ts';
+import { fieldLines, fieldList } from './text/decision-lines.ts';
 import type { Output } from './text/output.ts';
 import { formatTime, printable } from './text/style.ts';
 import { formatIssue, formatValue, PASSPORT_COLOURS, STATE_COLOURS } from './text/words.ts';

@@ -10,7 +10,7 @@ import { showStatus } from '../operations/status.ts';
 import { answered } from './answered.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { attentionLines, countOf } from './text/attention.ts';
-import { decidedLines, missedLines } from './text/item-lines.ts';
+import { decidedLines, missedLines } from './text/decision-lines.ts';
 import type { Output } from './text/output.ts';
 import {
   careLines,

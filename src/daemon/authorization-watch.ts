@@ -1,6 +1,6 @@
 import type { ApiHealth } from '../delivery/admission/api-health.ts';
 import { type Access, accessWord, scopeOf } from '../domain/delivery/operation.ts';
-import type { Reason } from '../domain/delivery/reason.ts';
+import type { Reason } from '../domain/delivery/stored-reason.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Probe, Target } from '../domain/ports/target.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,4 +1,4 @@
-import type { Reason } from '../domain/delivery/reason.ts';
+import type { Reason } from '../domain/delivery/stored-reason.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { DeliveryName, DueDelivery } from '../domain/ports/deliveries.ts';
 import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';

@@ -1,6 +1,6 @@
 import { accessOf, type ListName } from '../domain/delivery/operation.ts';
 import type { Outcome } from '../domain/delivery/outcome.ts';
-import type { Reason } from '../domain/delivery/reason.ts';
+import type { Reason } from '../domain/delivery/stored-reason.ts';
 import type { ContactEntry, ContactLedger, ContactStep } from '../domain/ports/ledger/contact-ledger.ts';
 import type { PlatformReader, Publication } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';

@@ -4,7 +4,7 @@
 
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, memberOf } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/text/safe-text.ts';
-import type { Reason } from './delivery/reason.ts';
+import type { Reason } from './delivery/stored-reason.ts';
 import { ITEM_FIELDS } from './item.ts';
 import type { ListableKind } from './ports/target.ts';
 

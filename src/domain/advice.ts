@@ -3,7 +3,7 @@
 import { sentence } from '../lib/errors.ts';
 import { shellValue, shellWord } from '../lib/text/safe-text.ts';
 import type { DeliveryState } from './delivery/delivery.ts';
-import type { Reason, ReasonCode } from './delivery/reason.ts';
+import type { Reason, ReasonCode } from './delivery/stored-reason.ts';
 import type { Issue } from './issue.ts';
 import type { SubjectKind } from './item.ts';
 import type { GuardedRead } from './ports/intake.ts';

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../lib/json.ts';
 import type { Operation } from './delivery/operation.ts';
-import type { Reason } from './delivery/reason.ts';
+import type { Reason } from './delivery/stored-reason.ts';
 import { fault } from './faults.ts';
 import { fieldNamesOf } from './item.ts';
 

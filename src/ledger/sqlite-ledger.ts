@@ -27,7 +27,6 @@ import { readHolder, readsHere } from './reads.ts';
 import { comparePage, lookUpPage, skipPage } from './records/look-up-page.ts';
 import { stagePage } from './records/stage-page.ts';
 import { pendingSources } from './records/streams.ts';
-import { STEPS } from './schema.ts';
 import { type Sqlite } from './store/database.ts';
 import { createGroupCommit } from './store/group-commit.ts';
 import { ledgerFaultOf } from './store/ledger-fault.ts';
@@ -35,6 +34,7 @@ import { writeMeta } from './store/meta.ts';
 import type { Reads } from './store/tx.ts';
 import { createFollowClock } from './store/upkeep.ts';
 import { openDatabase } from './upgrade/open.ts';
+import { STEPS } from './upgrade/steps.ts';
 import type { UpgradeOptions } from './upgrade/upgrade.ts';
 import { createViews } from './views/views.ts';
 

@@ -1,6 +1,6 @@
 // The forms that the documents of several operations share. Times in documents are ISO 8601 in UTC.
 
-import type { Reason } from '../domain/delivery/reason.ts';
+import type { Reason } from '../domain/delivery/stored-reason.ts';
 import type { GuardedRead } from '../domain/ports/intake.ts';
 import type { ContactAttention } from '../domain/ports/ledger/ledger-views.ts';
 import { causesOf } from '../observe/standing.ts';

@@ -3,7 +3,7 @@ import { createCleanText } from '../api/answers/answer-text.ts';
 import { kindToBind, type ManualResolution, manualSettlement } from '../delivery/outcome/decide.ts';
 import { mayBeSettled, RESOLUTIONS, type Resolution } from '../domain/delivery/delivery.ts';
 import type { Operation as Write } from '../domain/delivery/operation.ts';
-import { hasTrait, NO_REASON } from '../domain/delivery/reason.ts';
+import { hasTrait, NO_REASON } from '../domain/delivery/stored-reason.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import type { NamedDelivery } from '../domain/ports/deliveries.ts';

@@ -84,6 +84,9 @@ export const Status = z.strictObject({
   items: z.strictObject({ product: States, material: States, bom_item: States }),
   passports: PassportCounts,
   quarantined: Count,
+  productsInQuarantine: Count.describe(
+    'Products that only rows in quarantine would make, so that `passports` does not count them.',
+  ),
   warnings: z.array(z.string()),
   guarded: z.array(Guarded).describe('Exports that the guard holds until a person accepts them: `sync` with `accept`.'),
   missing: ByKind.describe('Items that are missing from their sources and about which nobody has decided.'),

@@ -57,6 +57,7 @@ export const showStatus = defineOperation({
         ...runWarnings(runs.flatMap(({ lastRun }) => lastRun?.streams ?? [])),
       ],
       guarded: [...standing.guarded],
+      productsInQuarantine: ledger.productsInQuarantine,
       missing: standing.missing,
       missingOutcomes: [...standing.missingOutcomes],
       paddedKeys: [...standing.paddedKeys],
@@ -108,6 +109,7 @@ export const showStatus = defineOperation({
 async function readLedger(reads: Reads, config: StatusContext['runtime']['config']) {
   return {
     standing: await reads.standing(standingAsked(config)),
+    productsInQuarantine: await reads.productsInQuarantine(),
     attention: await reads.attention([]),
     runs: await reads.sourceRuns(config.sources.map(({ id }) => id)),
     apiWait: await reads.apiWait(),
@@ -134,6 +136,7 @@ const NOTHING: Awaited<ReturnType<typeof readLedger>> = {
     missingOutcomes: [],
     paddedKeys: [],
   },
+  productsInQuarantine: 0,
   attention: {
     waitingFor: [],
     stuck: [],

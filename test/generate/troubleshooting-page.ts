@@ -1,5 +1,5 @@
 import { DELIVERY_STATES, type DeliveryState } from '../../src/domain/delivery/delivery.ts';
-import { mayExplain, REASON_CODES } from '../../src/domain/delivery/reason.ts';
+import { mayExplain, REASON_CODES } from '../../src/domain/delivery/stored-reason.ts';
 import { ALERTS } from '../../src/domain/words/alerts.ts';
 import { FAULT_CASES, FAULTS } from '../../src/domain/words/faults.ts';
 import { GUARD, UNREAD_LIST, UNUSED_IMPORTS } from '../../src/domain/words/holds.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { hasTrait } from '../../domain/delivery/reason.ts';
+import { hasTrait } from '../../domain/delivery/stored-reason.ts';
 import { fault } from '../../domain/faults.ts';
 import { shellWord } from '../../lib/text/safe-text.ts';
 import type { Operation } from '../../operations/operation.ts';

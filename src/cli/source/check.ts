@@ -15,7 +15,7 @@ import { errorDocument } from '../../operations/result-documents.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { failureLines, failureOf } from '../errors.ts';
 import { readInputFile } from '../files.ts';
-import { formLines } from '../text/item-lines.ts';
+import { formLines } from '../text/decision-lines.ts';
 import type { Output } from '../text/output.ts';
 import { plural, printable } from '../text/style.ts';
 

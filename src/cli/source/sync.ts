@@ -11,7 +11,7 @@ import { collect, seconds } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { failureLines } from '../errors.ts';
 import { attentionLines } from '../text/attention.ts';
-import { decidedLines, missedLines, outcomeText } from '../text/item-lines.ts';
+import { decidedLines, missedLines, outcomeText } from '../text/decision-lines.ts';
 import { runShown } from '../text/progress.ts';
 import { countCell, itemLines, passportLines, unpublishedLines } from '../text/standing.ts';
 import { formatCount, formatDuration, type Paint, plural, printable } from '../text/style.ts';

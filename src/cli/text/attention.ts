@@ -6,7 +6,7 @@ import type { MissingOutcome } from '../../domain/missing-items.ts';
 import type { Attention, ItemCounts, LedgerStanding } from '../../domain/ports/ledger/ledger-views.ts';
 import { GONE, kindWord, stateWord } from '../../domain/words/states.ts';
 import { shellWord } from '../../lib/text/safe-text.ts';
-import { contactLines, formLines, repeatedRows, undecidedLines } from './item-lines.ts';
+import { contactLines, formLines, repeatedRows, undecidedLines } from './decision-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 
 /** The state of the ledger, with its items. */

@@ -1,7 +1,7 @@
 // The states of items and passports, in the form that a sync and `status` share.
 import type { LedgerConfig } from '../../config/loaded-config.ts';
 import type { StageCounts } from '../../delivery/delivery-window.ts';
-import { hasTrait } from '../../domain/delivery/reason.ts';
+import { hasTrait } from '../../domain/delivery/stored-reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { BackupStatus, ReloadStatus } from '../../domain/ports/ledger/care-ledger.ts';
 import {

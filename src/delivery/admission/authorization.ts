@@ -13,7 +13,7 @@ import {
   unconfirmedPolicy,
 } from '../../domain/delivery/operation.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
-import { codesWith, type Reason } from '../../domain/delivery/reason.ts';
+import { codesWith, type Reason } from '../../domain/delivery/stored-reason.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { ClaimedRequest, SuspendedWork } from '../../domain/ports/deliveries.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';

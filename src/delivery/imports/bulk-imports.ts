@@ -16,7 +16,7 @@ import {
 } from '../../domain/delivery/import-proof.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { MemberOutcome, Outcome } from '../../domain/delivery/outcome.ts';
-import { hasTrait } from '../../domain/delivery/reason.ts';
+import { hasTrait } from '../../domain/delivery/stored-reason.ts';
 import { remoteIdText } from '../../domain/item.ts';
 import type {
   ClaimedDelivery,

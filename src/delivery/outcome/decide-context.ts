@@ -1,6 +1,6 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
-import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
+import type { Reason, ReasonCode } from '../../domain/delivery/stored-reason.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { fullJitterMs } from '../../lib/backoff.ts';
 

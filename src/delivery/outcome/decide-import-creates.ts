@@ -6,7 +6,7 @@
 // row stops no other row.
 
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
-import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
+import type { Reason, ReasonCode } from '../../domain/delivery/stored-reason.ts';
 import type { ClaimedDelivery, ClaimedRequest, Decision } from '../../domain/ports/deliveries.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { boundedWaitMs, decide } from './decide.ts';

@@ -8,7 +8,7 @@
 // delivery is sent before that.
 
 import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { ClaimedDelivery, ClaimedRequest, Decision } from '../../domain/ports/deliveries.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson, type JsonValue } from '../../lib/json.ts';

@@ -4,7 +4,7 @@
 
 import { isRepeatable, showsInListing, showsInPublications } from '../../domain/delivery/operation.ts';
 import type { Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { Decision } from '../../domain/ports/deliveries.ts';
 import {
   type AttemptContext,

@@ -1,5 +1,5 @@
 import { isRepeatable } from '../../domain/delivery/operation.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import { remoteIdText } from '../../domain/item.ts';
 import { foldedKey, keyText, type NaturalKey } from '../../domain/natural-key.ts';
 import type { Decision, SentContent, UnconfirmedDelivery } from '../../domain/ports/deliveries.ts';

@@ -1,6 +1,6 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
-import { hasTrait } from '../../domain/delivery/reason.ts';
+import { hasTrait } from '../../domain/delivery/stored-reason.ts';
 import { remoteIdText } from '../../domain/item.ts';
 import type { Decision, UnconfirmedDelivery } from '../../domain/ports/deliveries.ts';
 import type { UnconfirmedLedger } from '../../domain/ports/ledger/delivery-ledger.ts';

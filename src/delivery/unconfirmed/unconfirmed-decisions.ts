@@ -1,5 +1,11 @@
 import { type ListName, listShowing, type Operation } from '../../domain/delivery/operation.ts';
-import { hasTrait, isLookedForOnce, type Reason, wasThereBefore, whenAbsent } from '../../domain/delivery/reason.ts';
+import {
+  hasTrait,
+  isLookedForOnce,
+  type Reason,
+  wasThereBefore,
+  whenAbsent,
+} from '../../domain/delivery/stored-reason.ts';
 import { remoteIdText } from '../../domain/item.ts';
 import type { Decision, Settlement, UnconfirmedDelivery } from '../../domain/ports/deliveries.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';

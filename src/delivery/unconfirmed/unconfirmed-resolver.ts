@@ -6,7 +6,7 @@ import {
   showsInListing,
   unconfirmedPolicy,
 } from '../../domain/delivery/operation.ts';
-import { hasTrait } from '../../domain/delivery/reason.ts';
+import { hasTrait } from '../../domain/delivery/stored-reason.ts';
 import { isLedgerFault } from '../../domain/faults.ts';
 import type { Settled, UnconfirmedDelivery } from '../../domain/ports/deliveries.ts';
 import type { DeliveryLedger, UnconfirmedLedger } from '../../domain/ports/ledger/delivery-ledger.ts';

@@ -3,7 +3,7 @@ import { shellWord, visibleText } from '../../lib/text/safe-text.ts';
 import type { ItemKind } from '../item.ts';
 import type { Profile } from '../profile.ts';
 import type { Operation } from './operation.ts';
-import type { Reason } from './reason.ts';
+import type { Reason } from './stored-reason.ts';
 
 export interface Renamed {
   from: string;

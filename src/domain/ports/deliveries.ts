@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { SettleState } from '../delivery/delivery.ts';
 import type { UnprovenCause } from '../delivery/evidence.ts';
 import type { Operation } from '../delivery/operation.ts';
-import type { Reason, ReasonCode } from '../delivery/reason.ts';
+import type { Reason, ReasonCode } from '../delivery/stored-reason.ts';
 import type { SubjectKind } from '../item.ts';
 import type { NaturalKey } from '../natural-key.ts';
 import type { ContactEntry } from './ledger/contact-ledger.ts';

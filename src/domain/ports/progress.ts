@@ -1,7 +1,7 @@
 import type { DeliveryState } from '../delivery/delivery.ts';
 import type { Operation, Scope } from '../delivery/operation.ts';
 import type { ApiWait } from '../delivery/outcome.ts';
-import type { Reason } from '../delivery/reason.ts';
+import type { Reason } from '../delivery/stored-reason.ts';
 import type { ItemKind, SubjectKind } from '../item.ts';
 import type { RunResult } from './intake.ts';
 import type { ContactList } from './ledger/contact-ledger.ts';

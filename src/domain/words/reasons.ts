@@ -1,5 +1,5 @@
 // The reasons of deliveries: one row for each code, with the states that it may explain, its traits and its words. A new
-// code is a new row. All rules that depend on a code are in its row; `delivery/reason.ts` reads them.
+// code is a new row. All rules that depend on a code are in its row; `delivery/stored-reason.ts` reads them.
 
 import type { STATES } from './states.ts';
 import type { Words } from './word.ts';

@@ -9,10 +9,10 @@ import type { ItemCounts, ItemState } from '../../domain/ports/ledger/ledger-vie
 import { Fault, fileReasonOf, sentence } from '../../lib/errors.ts';
 import { ledgerPath, sidecarsOf } from '../file/file.ts';
 import { assertNotGone } from '../file/identity.ts';
-import { STEPS } from '../schema.ts';
 import { copyInto, damageOf, markAsBackup, openFile, removePartial, type Sqlite, syncFile } from '../store/database.ts';
 import { ledgerFaultOf, limitFaultOf } from '../store/ledger-fault.ts';
 import { isOfPresentVersion, openDatabaseReadOnly } from '../upgrade/open.ts';
+import { STEPS } from '../upgrade/steps.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 import { itemCounts } from '../views/counts.ts';
 

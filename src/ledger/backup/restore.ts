@@ -5,7 +5,7 @@ import { constants, copyFileSync, existsSync, linkSync, realpathSync, renameSync
 import { dirname } from 'node:path';
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/stored-reason.ts';
 import { NO_FORMS } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';
 import type { SubjectKind } from '../../domain/item.ts';
@@ -26,11 +26,11 @@ import { beginLookUps, RESTORED, whyUnconfirmed } from '../items/restored.ts';
 import { markUnconfirmed, supersedeRevisions } from '../items/revisions.ts';
 import { readHolder } from '../reads.ts';
 import { countPendingRows } from '../records/streams.ts';
-import { STEPS } from '../schema.ts';
 import { copyInto, damageOf, markAsBackup, openFile, removePartial, type Sqlite, syncFile } from '../store/database.ts';
 import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
 import { column, inTransaction, type LedgerContext, statement, type Tx } from '../store/tx.ts';
 import { openDatabase, openDatabaseReadOnly } from '../upgrade/open.ts';
+import { STEPS } from '../upgrade/steps.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 
 interface RestoreRequest {

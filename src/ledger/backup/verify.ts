@@ -8,11 +8,11 @@ import { OPERATIONS } from '../../domain/delivery/operation.ts';
 import { REF_KINDS, REF_ROLES, SUBJECT_KINDS } from '../../domain/item.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { assertNotGone } from '../file/identity.ts';
-import { STEPS } from '../schema.ts';
 import { allDamageOf, copyInto, orphansOf, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { readMeta } from '../store/meta.ts';
 import { isOfPresentVersion, openDatabase, openDatabaseReadOnly } from '../upgrade/open.ts';
+import { STEPS } from '../upgrade/steps.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
 
 /** What a check of the ledger found. */

@@ -7,7 +7,7 @@ import {
   type Delivered,
   isGuardedChange,
 } from '../../domain/advice.ts';
-import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
+import { NO_REASON, storedReason } from '../../domain/delivery/stored-reason.ts';
 import { type ForeignCode, foundText, type Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { type MappedFields, unmappedCure } from '../../domain/passport.ts';

@@ -2,7 +2,7 @@
 
 import { adviceOnDelivery, isGuardedChange } from '../../domain/advice.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/stored-reason.ts';
 import type { ItemKind, SubjectKind } from '../../domain/item.ts';
 import type { WhyStep } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState, ItemSummary, ItemView } from '../../domain/ports/ledger/ledger-views.ts';

@@ -1,7 +1,7 @@
 // Lists of passports, one for each product, and how many there are in each state.
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { storedReason } from '../../domain/delivery/reason.ts';
+import { storedReason } from '../../domain/delivery/stored-reason.ts';
 import { type PassportDesire, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { Listed, ListPage, PassportFilter, PassportRow } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState, PassportCounts, PassportState } from '../../domain/ports/ledger/ledger-views.ts';

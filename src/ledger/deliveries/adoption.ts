@@ -2,7 +2,7 @@
 // says what an adopted item is.
 
 import { adoptedBaseline, ambiguousReason, incomparableReason } from '../../domain/adoption.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import { contentOf, type ItemContent, type ItemKind } from '../../domain/item.ts';
 import type { Compared, ContactLedger, PartsAnswer } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';

@@ -1,7 +1,7 @@
 // Stores the effects of acknowledged writes on their items. A number that is returned says how many deliveries were released.
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
+import { NO_REASON, storedReason } from '../../domain/delivery/stored-reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { ClaimName, Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/deliveries.ts';
 import type { ContactEntry } from '../../domain/ports/ledger/contact-ledger.ts';

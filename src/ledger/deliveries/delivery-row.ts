@@ -1,6 +1,6 @@
 import { type DeliveryState, isSettleState, mayBeSettled } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { awaySince, busySince, NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
+import { awaySince, busySince, NO_REASON, storedReason } from '../../domain/delivery/stored-reason.ts';
 import type { RefRole } from '../../domain/item.ts';
 import type {
   ClaimedDelivery,

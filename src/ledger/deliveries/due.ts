@@ -5,7 +5,7 @@
 // deliveries of other scopes.
 
 import { OPERATIONS, type Operation } from '../../domain/delivery/operation.ts';
-import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
+import { NO_REASON, storedReason } from '../../domain/delivery/stored-reason.ts';
 import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../../domain/ports/deliveries.ts';
 import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import { suspendedCreates } from '../contact/contact.ts';

@@ -19,8 +19,8 @@ import {
   UNTRIED,
 } from '../../domain/delivery/import-proof.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
 import { wholePayload } from '../../domain/delivery/reconcile.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { ClaimedDelivery, DeliveryName } from '../../domain/ports/deliveries.ts';
 import type { Profile } from '../../domain/profile.ts';

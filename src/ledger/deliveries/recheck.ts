@@ -7,7 +7,7 @@ import {
   type UnconfirmedPolicy,
   unconfirmedPolicy,
 } from '../../domain/delivery/operation.ts';
-import { mayExplain, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import { mayExplain, NO_REASON, type Reason, storedReason } from '../../domain/delivery/stored-reason.ts';
 import { ITEM_KINDS, type SubjectKind } from '../../domain/item.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { type ItemRow, idsOf, isStuck, reasonHas } from '../items/item-row.ts';

@@ -1,7 +1,7 @@
 // Stores the decisions about deliveries that were sent, or that cannot be sent.
 
 import type { DeliveryEvent } from '../../domain/delivery/delivery.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/deliveries.ts';
 import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledger.ts';
 import { kindCreatedBy } from '../contact/contact.ts';

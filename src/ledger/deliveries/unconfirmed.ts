@@ -2,7 +2,7 @@
 
 import { SETTLE_STATES, type SettleState } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/stored-reason.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import type {

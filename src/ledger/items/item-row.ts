@@ -3,7 +3,7 @@
 
 import { type DeliveryState, IN_FLIGHT_STATES } from '../../domain/delivery/delivery.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { codesWith, hasTrait, type Reason, reasonShape, storedReason } from '../../domain/delivery/reason.ts';
+import { codesWith, hasTrait, type Reason, reasonShape, storedReason } from '../../domain/delivery/stored-reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { statusAfter, statusText } from '../../domain/passport.ts';

@@ -1,7 +1,7 @@
 // BOM items of adopted products. The API cannot list BOM items, so it is unknown whether the platform already has the
 // BOM items of an adopted product. Creating them on a guess could double each of them.
 
-import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { PartsAnswer } from '../../domain/ports/ledger/contact-ledger.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, perDatabase, statement, type Tx } from '../store/tx.ts';

@@ -1,8 +1,8 @@
 // Compares items with what the API has acknowledged, and stages the differences.
 
 import { adoptedReason } from '../../domain/adoption.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
 import { difference, type Renamed } from '../../domain/delivery/reconcile.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { WrittenForms } from '../../domain/delivery/wire-form.ts';
 import { hasRefs } from '../../domain/item.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';

@@ -1,7 +1,7 @@
 // What a new delivery waits for: the remote ids of the items that it refers to, or the decision of the guard.
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { hasRefs, type Item, type ItemKind, type ItemRef } from '../../domain/item.ts';
 import { insertMany } from '../store/many.ts';

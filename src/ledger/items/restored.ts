@@ -8,7 +8,7 @@
 // absent.
 
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import { beginProofs, isUnproven, unprovenKinds } from '../contact/contact.ts';
 import { readMeta, writeMeta } from '../store/meta.ts';
 import { column, perDatabase, statement, type Tx } from '../store/tx.ts';

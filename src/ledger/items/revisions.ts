@@ -4,7 +4,7 @@
 import { type DeliveryEvent, type DeliveryState, transition } from '../../domain/delivery/delivery.ts';
 import type { UnprovenCause } from '../../domain/delivery/evidence.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';
 import { insertMany, type StoreMany, updateMany } from '../store/many.ts';

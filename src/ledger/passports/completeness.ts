@@ -4,7 +4,7 @@
 
 import { guardAdvice } from '../../domain/advice.ts';
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
-import { storedReason } from '../../domain/delivery/reason.ts';
+import { storedReason } from '../../domain/delivery/stored-reason.ts';
 import { formatPlace, type Issue, type Place } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import { kindWord } from '../../domain/words/states.ts';

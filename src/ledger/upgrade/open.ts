@@ -18,9 +18,9 @@ import {
 import { assertIsMarked } from '../file/identity.ts';
 import { assertLedgerContent, assertLedgerFile, contentOf, notALedgerFault } from '../file/is-ledger.ts';
 import { readMark } from '../file/mark.ts';
-import { STEPS, versionAfter } from '../schema.ts';
 import { assertFixedSqlite, configure, moveLog, openFile, type Sqlite, versionOf } from '../store/database.ts';
 import { isTrouble, ledgerFaultOf } from '../store/ledger-fault.ts';
+import { STEPS, versionAfter } from './steps.ts';
 import { createTables, type UpgradeOptions, upgrade } from './upgrade.ts';
 
 /** What to do with a ledger of an older version. */

@@ -8,7 +8,7 @@ import { fault } from '../../domain/faults.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
 import { freeBytesBeside } from '../file/file.ts';
-import { FIRST_VERSION, readSchema, STEPS, type UpgradeProgress, type UpgradeStep, versionAfter } from '../schema.ts';
+import { readSchema } from '../schema.ts';
 import {
   changeTables,
   copyInto,
@@ -26,6 +26,7 @@ import {
 } from '../store/database.ts';
 import { isTrouble } from '../store/ledger-fault.ts';
 import { readMeta } from '../store/meta.ts';
+import { FIRST_VERSION, STEPS, type UpgradeProgress, type UpgradeStep, versionAfter } from './steps.ts';
 
 export interface UpgradeOptions {
   clock: Clock;

@@ -1,5 +1,5 @@
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { storedReason } from '../../domain/delivery/reason.ts';
+import { storedReason } from '../../domain/delivery/stored-reason.ts';
 import type { FormId } from '../../domain/delivery/wire-form.ts';
 import type { Issue, Place } from '../../domain/issue.ts';
 import { ITEM_KINDS, type ItemKind, type RefRole, type SubjectKind } from '../../domain/item.ts';

@@ -1,4 +1,4 @@
-import { storedReason } from '../../domain/delivery/reason.ts';
+import { storedReason } from '../../domain/delivery/stored-reason.ts';
 import { type PassportDesire, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { PassportState, PassportView } from '../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../items/item-row.ts';

@@ -2,7 +2,7 @@
 
 import type { UnprovenWrites } from '../../domain/attention-words.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
-import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/stored-reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { AdoptedChanges, Suspended } from '../../domain/ports/ledger/contact-ledger.ts';
 import type {

@@ -1,5 +1,5 @@
 import { adviceOnItem, isGuardedChange } from '../../domain/advice.ts';
-import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Reason } from '../../domain/delivery/stored-reason.ts';
 import type { Place } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { undecidedCounts } from '../../domain/missing-items.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import { exitCodeOf } from '../../../src/observe/standing.ts';
 import { cli } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Reason, ReasonCode } from '../../../src/domain/delivery/reason.ts';
+import type { Reason, ReasonCode } from '../../../src/domain/delivery/stored-reason.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { Decision } from '../../../src/domain/ports/deliveries.ts';

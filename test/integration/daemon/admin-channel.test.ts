@@ -16,7 +16,7 @@ import { untilAborted } from '../../../src/cli/sandbox/sandbox.ts';
 import type { AdminServer } from '../../../src/daemon/daemon-servers.ts';
 import { operationContext } from '../../../src/daemon/operation-context.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { AnyOperation, Operation } from '../../../src/operations/operation.ts';

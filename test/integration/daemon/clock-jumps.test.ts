@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sync } from '../../../src/daemon/sync.ts';
 import { createApiHealth } from '../../../src/delivery/admission/api-health.ts';
 import { createLearntRate } from '../../../src/delivery/rate/learnt-rate.ts';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import { fault } from '../../../src/domain/faults.ts';
 import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import { readMark } from '../../../src/ledger/file/mark.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { claimDue, settleOne } from '../../support/ledger/deliveries.ts';
 import { items, product, text } from '../../support/ledger/items.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { DeliveryName } from '../../../src/domain/ports/deliveries.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { deliverAll, together } from '../../support/ledger/deliveries.ts';

@@ -1,7 +1,7 @@
 // The reads of the dashboard from the ledger.
 
 import { describe, expect, it } from 'vitest';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';

@@ -3,7 +3,7 @@
 
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { ClaimedRequest, Decision, Settled } from '../../../src/domain/ports/deliveries.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';

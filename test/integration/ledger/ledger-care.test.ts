@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { putInPlace, restoreLedger } from '../../../src/ledger/backup/restore.ts';

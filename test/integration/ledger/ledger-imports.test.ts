@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { beforeEach, expect, it } from 'vitest';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { ClaimedRequest, Decision } from '../../../src/domain/ports/deliveries.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';

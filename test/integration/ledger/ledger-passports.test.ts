@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { hasTrait, type Reason } from '../../../src/domain/delivery/reason.ts';
+import { hasTrait, type Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { Decision } from '../../../src/domain/ports/deliveries.ts';

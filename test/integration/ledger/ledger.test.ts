@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { statSync, symlinkSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { SuspendedWork } from '../../../src/domain/ports/deliveries.ts';
 import type { IncomingRecord } from '../../../src/domain/record.ts';

@@ -3,7 +3,7 @@
 
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { Reason, ReasonCode } from '../../../src/domain/delivery/reason.ts';
+import type { Reason, ReasonCode } from '../../../src/domain/delivery/stored-reason.ts';
 import type { ItemKind } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { Decision } from '../../../src/domain/ports/deliveries.ts';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Advice } from '../../../src/domain/advice.ts';
-import { mayExplain, REASON_CODES } from '../../../src/domain/delivery/reason.ts';
+import { mayExplain, REASON_CODES } from '../../../src/domain/delivery/stored-reason.ts';
 import type { Cause, Why } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { ISSUES } from '../../../src/domain/words/issues.ts';
 import { REASONS } from '../../../src/domain/words/reasons.ts';

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hasTrait, NO_REASON } from '../../../src/domain/delivery/reason.ts';
+import { hasTrait, NO_REASON } from '../../../src/domain/delivery/stored-reason.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/ledger/replay-ledger.ts';
 import { Profile } from '../../../src/domain/profile.ts';

@@ -1,4 +1,4 @@
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type {
   ClaimedDelivery,
   ClaimedRequest,

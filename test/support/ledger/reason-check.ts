@@ -1,5 +1,5 @@
 import type { DeliveryState } from '../../../src/domain/delivery/delivery.ts';
-import { mayExplain, REASON_CODES } from '../../../src/domain/delivery/reason.ts';
+import { mayExplain, REASON_CODES } from '../../../src/domain/delivery/stored-reason.ts';
 
 /**
  * Returns what is wrong with the reason of a delivery in this state: the code is unknown, or belongs to another state.

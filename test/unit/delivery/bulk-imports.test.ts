@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createBulkImports } from '../../../src/delivery/imports/bulk-imports.ts';
 import type { ImportProof, ImportUse } from '../../../src/domain/delivery/import-proof.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
-import type { ReasonCode } from '../../../src/domain/delivery/reason.ts';
+import type { ReasonCode } from '../../../src/domain/delivery/stored-reason.ts';
 import type { ClaimedRequest, DeliveryName, UnconfirmedDelivery } from '../../../src/domain/ports/deliveries.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { claimedProduct } from '../../support/ledger/deliveries.ts';

@@ -4,7 +4,7 @@ import type { AttemptContext } from '../../../src/delivery/outcome/decide-contex
 import { decideResend } from '../../../src/delivery/unconfirmed/decide-read-back.ts';
 import type { Operation } from '../../../src/domain/delivery/operation.ts';
 import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { Decision } from '../../../src/domain/ports/deliveries.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { covers } from '../../support/docs/reliability.ts';

@@ -25,7 +25,7 @@ import {
   storedReason,
   wasThereBefore,
   whenAbsent,
-} from '../../../src/domain/delivery/reason.ts';
+} from '../../../src/domain/delivery/stored-reason.ts';
 import type { ReasonTrait, WhenAbsent } from '../../../src/domain/words/reasons.ts';
 
 /** Every transition that there is, written a second time; all other cells of the table have to refuse. */

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createRetryBudget } from '../../../src/delivery/admission/retry-budget.ts';
 import { createCreatePause } from '../../../src/delivery/unconfirmed/list-read-back.ts';
 import { createUnconfirmedResolver } from '../../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { Decision, UnconfirmedDelivery } from '../../../src/domain/ports/deliveries.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
 import type { Listing, RemoteItem } from '../../../src/domain/ports/target.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import { unmappedCure } from '../../../src/domain/passport.ts';
 
 const FROM = { source: 'erp', stream: 'products' };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { adviceOnDelivery, adviceOnIssue } from '../../../src/domain/advice.ts';
 import { isSettleState, mayBeSettled, type Resolution } from '../../../src/domain/delivery/delivery.ts';
-import { mayExplain, REASON_CODES, type Reason } from '../../../src/domain/delivery/reason.ts';
+import { mayExplain, REASON_CODES, type Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { ForeignCode } from '../../../src/domain/issue.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../src/domain/item.ts';
 import type { ItemState } from '../../../src/domain/ports/ledger/ledger-views.ts';

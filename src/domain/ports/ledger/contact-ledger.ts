@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
-import type { Reason } from '../../delivery/reason.ts';
+import type { Reason } from '../../delivery/stored-reason.ts';
 import type { ItemKind } from '../../item.ts';
 import type { ListableKind } from '../target.ts';
 

@@ -4,7 +4,7 @@
 
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import type { Advice } from '../../advice.ts';
-import type { Reason } from '../../delivery/reason.ts';
+import type { Reason } from '../../delivery/stored-reason.ts';
 import type { ItemKind, SubjectKind } from '../../item.ts';
 import type {
   ItemFilter,

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../../lib/json.ts';
 import type { ImportProof, ImportProofs, ImportUse } from '../../delivery/import-proof.ts';
 import type { Operation } from '../../delivery/operation.ts';
-import type { Reason } from '../../delivery/reason.ts';
+import type { Reason } from '../../delivery/stored-reason.ts';
 import type { PassportAnswer, UnpublishedPage } from '../../passport.ts';
 import type {
   DeliveryName,

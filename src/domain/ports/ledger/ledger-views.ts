@@ -7,7 +7,7 @@ import type { DeliveryState } from '../../delivery/delivery.ts';
 import type { ImportProofs } from '../../delivery/import-proof.ts';
 import type { Operation } from '../../delivery/operation.ts';
 import type { ApiWait } from '../../delivery/outcome.ts';
-import type { Reason } from '../../delivery/reason.ts';
+import type { Reason } from '../../delivery/stored-reason.ts';
 import type { Issue, Place } from '../../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../../item.ts';
 import type { MissingCounts, MissingGroup } from '../../missing-items.ts';

@@ -1,0 +1,54 @@
+// The steps that give an older ledger the present tables.
+
+import type { Sqlite } from '../store/database.ts';
+
+/** Called with the number of converted rows, and the number of all rows. */
+export type UpgradeProgress = (done: number, all: number) => void;
+
+/**
+ * Changes the tables of one version into those of the next. A step runs inside the transaction of the upgrade. Foreign
+ * keys are off and there are no views.
+ */
+export type UpgradeStep = (db: Sqlite, onProgress: UpgradeProgress) => void;
+
+/** The version of the tables from which the steps begin. An older ledger is refused. */
+export const FIRST_VERSION = 21;
+
+/**
+ * The steps from the first version to the present one. A step that has landed is never edited.
+ */
+export const STEPS: readonly UpgradeStep[] = [separateOlderExports, noteHeldMaterials];
+
+/** The `user_version` of a ledger after these steps; by default of the tables that this code reads and writes. */
+export function versionAfter(steps: readonly UpgradeStep[] = STEPS): number {
+  return FIRST_VERSION + steps.length;
+}
+
+/** Moves the exports that the guard holds because of their age into a table of their own, and adds the times of files. */
+function separateOlderExports(db: Sqlite): void {
+  db.exec(`
+    CREATE TABLE older_exports (
+      stream_id INTEGER PRIMARY KEY REFERENCES streams (id),
+      run_id INTEGER NOT NULL,
+      since INTEGER NOT NULL,
+      as_of INTEGER,
+      missing INTEGER NOT NULL,
+      read INTEGER NOT NULL,
+      message TEXT NOT NULL,
+      accepted_at INTEGER
+    ) STRICT;
+    INSERT INTO older_exports (stream_id, run_id, since, missing, read, message, accepted_at)
+      SELECT stream_id, run_id, since, missing, read, message, accepted_at FROM guarded_reads WHERE missing = 0;
+    DELETE FROM guarded_reads WHERE missing = 0;
+    ALTER TABLE streams ADD COLUMN read_files TEXT`);
+}
+
+/** Adds the materials that quarantined records make. They are known of a record once it was mapped again. */
+function noteHeldMaterials(db: Sqlite): void {
+  db.exec(`
+    CREATE TABLE held_materials (
+      record_id INTEGER NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+      material_key TEXT NOT NULL,
+      CONSTRAINT held_materials_key PRIMARY KEY (record_id, material_key)
+    ) STRICT, WITHOUT ROWID`);
+}
