@@ -21,6 +21,8 @@ export interface ChannelOptions {
   onOtherConfig: () => void;
   /** How long the daemon may send no frame before it counts as stopped. */
   silentMs?: number;
+  /** How long the daemon may take until its first frame. By default as long as `silentMs`. */
+  beginsWithinMs?: number;
 }
 
 /** Twelve times the interval at which a daemon sends frames, because a daemon may be busy with a long transaction. */
@@ -76,7 +78,7 @@ const ROOT = 0;
 
 /** Asks the daemon that holds the ledger to run operations. */
 export function createChannelClient(options: ChannelOptions): Admin {
-  const { config, version, signal, onOtherConfig, silentMs = SILENT_MS } = options;
+  const { config, version, signal, onOtherConfig, silentMs = SILENT_MS, beginsWithinMs = silentMs } = options;
   const { path: socketPath } = socketPlace(config);
   let hasNoted = false;
 
@@ -128,8 +130,8 @@ export function createChannelClient(options: ChannelOptions): Admin {
     const isOver = () => {
       late = setImmediate(() => silence.abort());
     };
-    const listen = () => setTimeout(isOver, silentMs);
     let hasBegun = false;
+    const listen = () => setTimeout(isOver, hasBegun ? silentMs : beginsWithinMs);
     // The timer runs only while this client waits for a frame. Otherwise a slow reader could make the daemon look
     // silent.
     let timer = listen();

@@ -56,7 +56,10 @@ export interface CommandContext {
     command: string,
     use: (admin: Admin<PlatformContext>) => Promise<T>,
   ): Promise<T>;
-  /** Runs an operation that only reads in the daemon. Null if no daemon of this version and target answers soon. */
+  /**
+   * Runs an operation that only reads in the daemon. Null if no daemon of this version and target answers soon. Prints a
+   * warning if the daemon that has answered works with another config.
+   */
   lookInDaemon<Asked, Result>(
     config: LedgerConfig,
     operation: Operation<Asked, Result>,
@@ -88,8 +91,10 @@ export type LoadedProgram = () => Promise<Command>;
 
 /** Shorter than the half minute that supervisors commonly allow, and longer than the daemon's own limit. */
 const DRAIN_MS = 28_000;
-/** A daemon that does not answer a look within this time, such as a stopped process, counts as none. */
-const LOOK_MS = 2000;
+/** A daemon that does not begin to answer a look within this time, such as a stopped process, counts as none. */
+const LOOK_BEGINS_WITHIN_MS = 2000;
+/** More than twice the interval at which a daemon sends frames while it works on the answer. */
+const LOOK_SILENT_MS = 12_000;
 const SHOW_CURSOR = '\u001b[?25h';
 
 /** Returns the fault if another process holds the ledger. */
@@ -124,6 +129,10 @@ export function createContext(options: {
   const onOtherConfig = (): void =>
     output.note(
       'warning: The config has changed, and the daemon still works with the former one. `dpp-sync status` shows whether the daemon has refused the change.',
+    );
+  const noteOtherConfigOfLook = (): void =>
+    output.note(
+      `warning: The daemon works with another config than ${printable(configFile)}, and this answer is about the config of the daemon. A source that only ${printable(configFile)} has is not listed. If you have changed the config, the daemon has not loaded the change yet, or has refused it.`,
     );
 
   async function log(): Promise<Logger> {
@@ -219,9 +228,18 @@ export function createContext(options: {
       if (!(await reachDaemon(config)).reachable) return null;
       const { version } = options.package;
       const { signal } = new AbortController();
-      const of = { config, version, command: operation.name, signal, onOtherConfig: () => undefined };
-      const client = createChannelClient({ ...of, silentMs: LOOK_MS });
-      return client.run(operation, asked).catch(() => null);
+      let isOtherConfig = false;
+      const onOtherConfig = () => {
+        isOtherConfig = true;
+      };
+      const of = { config, version, command: operation.name, signal, onOtherConfig };
+      const limits = { beginsWithinMs: LOOK_BEGINS_WITHIN_MS, silentMs: LOOK_SILENT_MS };
+      const result = await createChannelClient({ ...of, ...limits })
+        .run(operation, asked)
+        .catch(() => null);
+      // Without an answer of the daemon, the command reads with the config that was loaded here.
+      if (result !== null && isOtherConfig) noteOtherConfigOfLook();
+      return result;
     },
     async withViews(config, look) {
       const opened = openViews(config);

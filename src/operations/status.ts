@@ -35,10 +35,13 @@ export const showStatus = defineOperation({
     const { runtime, clock, schedule, daemon } = context;
     const { config, reads } = runtime;
     const now = clock.now();
-    const { standing, attention, runs, imports, ...ledger } =
-      reads === null ? NOTHING : await readLedger(reads, config);
-    const queue = await queueOf(context);
-    const { health, deliveries, ...process } = daemon === null ? NO_DAEMON : await daemonOf(daemon);
+    // These parts wait for different things, so the answer takes only as long as the slowest part.
+    const [{ standing, attention, runs, imports, ...ledger }, queue, { health, deliveries, ...process }] =
+      await Promise.all([
+        reads === null ? NOTHING : readLedger(reads, config),
+        queueOf(context),
+        daemon === null ? NO_DAEMON : daemonOf(daemon),
+      ]);
     const lost = daemon?.ledgerLost() ?? null;
     if (lost !== null) throw lost;
     return {
@@ -107,17 +110,30 @@ export const showStatus = defineOperation({
 
 /** What the ledger has for `status`. */
 async function readLedger(reads: Reads, config: StatusContext['runtime']['config']) {
+  const [standing, productsInQuarantine, attention, runs, apiWait, deferred, imports, reload, backup, dueRuns] =
+    await Promise.all([
+      reads.standing(standingAsked(config)),
+      reads.productsInQuarantine(),
+      reads.attention([]),
+      reads.sourceRuns(config.sources.map(({ id }) => id)),
+      reads.apiWait(),
+      reads.deferred(),
+      reads.importProofs(),
+      reads.daemonNote('reload'),
+      reads.daemonNote('backup'),
+      reads.daemonNote('dueRuns'),
+    ]);
   return {
-    standing: await reads.standing(standingAsked(config)),
-    productsInQuarantine: await reads.productsInQuarantine(),
-    attention: await reads.attention([]),
-    runs: await reads.sourceRuns(config.sources.map(({ id }) => id)),
-    apiWait: await reads.apiWait(),
-    deferred: await reads.deferred(),
-    imports: await reads.importProofs(),
-    reload: await reads.daemonNote('reload'),
-    backup: await reads.daemonNote('backup'),
-    dueRuns: Object.keys((await reads.daemonNote('dueRuns')) ?? {}),
+    standing,
+    productsInQuarantine,
+    attention,
+    runs,
+    apiWait,
+    deferred,
+    imports,
+    reload,
+    backup,
+    dueRuns: Object.keys(dueRuns ?? {}),
   };
 }
 
@@ -157,13 +173,14 @@ const NOTHING: Awaited<ReturnType<typeof readLedger>> = {
 
 /** What a daemon knows about itself. */
 async function daemonOf(daemon: DaemonView) {
+  const [health, deliveries] = await Promise.all([daemon.health.check(), daemon.stages()]);
   return {
-    health: await daemon.health.check(),
+    health,
     version: daemon.version,
     startedAt: daemon.startedAt,
     running: daemon.running(),
     requestsPerSecond: { now: daemon.activity.requestsPerSecond(), allowed: daemon.learntRate() },
-    deliveries: await daemon.stages(),
+    deliveries,
   };
 }
 

@@ -88,6 +88,7 @@ interface Means {
   config?: Partial<Runtime['config']>;
   onOtherConfig?: () => void;
   silentMs?: number;
+  beginsWithinMs?: number;
 }
 
 function client({ version = VERSION, config = {}, onOtherConfig = () => {}, ...means }: Means = {}): Admin {
@@ -472,8 +473,8 @@ describe('the admin channel', () => {
       other = createServer(answer).listen(path);
       await once(other, 'listening');
     }
-    const run = (silentMs?: number) =>
-      client(silentMs === undefined ? {} : { silentMs }).run(
+    const run = (means: Means = {}) =>
+      client(means).run(
         operationOf(async () => 'done'),
         'x',
       );
@@ -490,14 +491,17 @@ describe('the admin channel', () => {
       });
     });
 
-    it('a command does not wait without an end for a program in place of the admin channel that sends nothing', async () => {
-      await listenAs(place(), () => {});
-      await expect(run(100)).rejects.toMatchObject({
-        code: 'daemon.lost',
-        exitCode: 3,
-        message: `The daemon at ${place()} accepts the connection, but sends nothing.`,
-      });
-    });
+    it.each<Means>([{ silentMs: 100 }, { silentMs: 600_000, beginsWithinMs: 100 }])(
+      'a command does not wait without an end for a program in place of the admin channel that sends nothing: %o',
+      async (means) => {
+        await listenAs(place(), () => {});
+        await expect(run(means)).rejects.toMatchObject({
+          code: 'daemon.lost',
+          exitCode: 3,
+          message: `The daemon at ${place()} accepts the connection, but sends nothing.`,
+        });
+      },
+    );
 
     it('a command does not ask another program where a link leads from the admin channel to it', async () => {
       await listenAs(`${place()}.other`, () => {});
