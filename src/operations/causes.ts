@@ -197,7 +197,8 @@ export const listCauses = defineOperation({
   kind: 'look',
   tag: 'attention',
   role: 'viewer',
-  summary: 'Lists the rows, items and runs that need a person, grouped by cause, the largest group first.',
+  summary:
+    'Lists the rows, items and runs that need a person, grouped by cause, those that hold the most passports first.',
   at: 'GET /causes',
   request: z.strictObject({ source: Source, type: z.enum(CAUSE_TYPES).optional() }),
   result: z.array(Cause),

@@ -27,17 +27,18 @@ export const BROWSER_SCRIPT = `'use strict';
     const texts = document.createTreeWalker(within.body || within, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
       const { data, parentElement } = texts.currentNode;
-      if (data.search(IN_TEXT) < 0 || parentElement === null || parentElement.closest(NO_SENTENCE)) continue;
-      texts.currentNode.data = data.replace(IN_TEXT, (found, day, time) => {
+      if (data.search(IN_TEXT) < 0 || parentElement === null || parentElement.closest(NO_SENTENCE) || !parentElement.closest(SENTENCES)) continue;
+      texts.currentNode.data = data.replace(IN_TEXT, (found, word, day, time) => {
         const at = new Date(day + 'T' + time.slice(0, 5) + ':00Z');
-        return Number.isNaN(at.getTime()) ? found : minuteOf(at);
+        return Number.isNaN(at.getTime()) ? found : word + ' ' + minuteOf(at);
       });
     }
   }
 
-  // A time of the server within a sentence. Values of the sources stay as they are.
-  const NO_SENTENCE = 'time, code, pre, textarea, script, .mono, .sides, .tree, td:not(.text), th';
-  const IN_TEXT = /(\\d{4}-\\d\\d-\\d\\d)[T ](\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d+)?)?)(?:Z| UTC)/g;
+  // A time of the server within a sentence, after one of these words. Keys, names, values and what people wrote stay as they are.
+  const SENTENCES = 'p:not(.lead):not(.note), td.text, .answers span';
+  const NO_SENTENCE = 'time, code, pre, textarea, script, a, h1, h2, .mono, .note, .cause, td:not(.text), th';
+  const IN_TEXT = /\\b(until|since|at|after|before|on) (\\d{4}-\\d\\d-\\d\\d)[T ](\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d+)?)?)(?:Z| UTC)/g;
   const hourOf = (at) => two(at.getHours()) + ':' + two(at.getMinutes());
   const minuteOf = (at) => at.getFullYear() + '-' + two(at.getMonth() + 1) + '-' + two(at.getDate()) + ' ' + hourOf(at);
 
@@ -122,11 +123,11 @@ export const BROWSER_SCRIPT = `'use strict';
       // The session has ended: the page to log in is shown.
       if (answer.redirected) location.reload();
       else if (answer.ok) renewParts(await answer.text());
-      sayWhetherLost(!answer.ok);
+      sayTrouble(answer.ok ? null : troubleOf(answer.status));
     } catch {
       // The server cannot be reached now. The next change or the next poll tries again.
       isDirty = true;
-      sayWhetherLost(true);
+      sayTrouble(LOST);
     }
     setTimeout(
       () => {
@@ -153,15 +154,22 @@ export const BROWSER_SCRIPT = `'use strict';
     renewWhenPossible();
   }
 
-  let lostAt = null;
-  /** Says that the figures of the page are old while the server cannot be reached. */
-  function sayWhetherLost(isLost) {
+  const LOST = 'dpp-sync does not answer';
+  /** A proxy answers with 502 or 504 if it does not reach dpp-sync. */
+  function troubleOf(status) {
+    if (status === 502 || status === 504) return LOST;
+    return status === 404 || status === 410 ? 'What this page shows is not there any more' : 'The page could not be renewed';
+  }
+
+  let trouble = null;
+  /** Says since when the figures of the page are old, and why. */
+  function sayTrouble(now) {
     const note = document.getElementById('lost');
-    if (note === null || isLost === (lostAt !== null)) return;
-    lostAt = isLost ? new Date() : null;
-    note.hidden = !isLost;
-    note.textContent = isLost ? 'dpp-sync does not answer since ' + minuteOf(lostAt) + '. What this page shows may be older than that.' : '';
-    document.body.classList.toggle('lost', isLost);
+    if (note === null || now === trouble) return;
+    trouble = now;
+    note.hidden = now === null;
+    note.textContent = now === null ? '' : now + ', since ' + minuteOf(new Date()) + '. The figures are from before that.';
+    document.body.classList.toggle('lost', now !== null);
   }
 
   let stream = null;
@@ -174,7 +182,7 @@ export const BROWSER_SCRIPT = `'use strict';
     stream.addEventListener('open', () => {
       clearInterval(polling);
       polling = null;
-      if (isDirty || lostAt !== null) load();
+      if (isDirty || trouble !== null) load();
     });
     stream.addEventListener('error', () => {
       // Browsers connect again automatically, except after the server has refused the stream. Then the page polls at

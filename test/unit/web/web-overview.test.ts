@@ -213,13 +213,21 @@ describe('the answers at the head of the first page', () => {
   });
 
   it('what is down is red, with its time, and no time is promised meanwhile', () => {
-    const down = [{ what: 'The API does not answer', since: NOW - 60_000 }];
+    const down = [{ what: 'The API does not answer', since: NOW - 60_000, stopsAll: true }];
     const answers = said({ down });
     expect(answers[DOWN]).toMatch(/^bad: The API does not answer since 2026-03-01 05:59 UTC/);
     expect(answers[DONE]).toMatch(/^warn: 90 left, nothing is sent while something is down10 wait for other items\.$/);
-    expect(said({ down: [...down, { what: 'The queue is out of reach', since: null }] })[DOWN]).toContain(
-      'Also: The queue is out of reach.',
+    expect(
+      said({ down: [...down, { what: 'The queue is out of reach', since: null, stopsAll: true }] })[DOWN],
+    ).toContain('Also: The queue is out of reach.');
+  });
+
+  it('a refused scope stops nothing else, so the time of the rest is known', () => {
+    const answers = said({ down: [{ what: 'The API refuses a scope of the key', since: null, stopsAll: false }] });
+    expect(answers[DOWN]).toBe(
+      'bad: The API refuses a scope of the keyWhat needs it stays due; everything else is sent.',
     );
+    expect(answers[DONE]).toBe('plain: 90 left, about 45 s10 wait for other items.');
   });
 
   it('no time is promised while a person has paused the queue', () => {

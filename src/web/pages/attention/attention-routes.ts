@@ -232,7 +232,7 @@ export interface InboxView {
   mayDecide: boolean;
 }
 
-/** The page with all items and rows that need a person, grouped by cause, the largest group first. */
+/** The page with all items and rows that need a person, grouped by cause, those that hold the most passports first. */
 export function inboxPage(view: InboxView, request: { csrf: string }): Html {
   const { causes, filter, sources } = view;
   const types = Object.entries(CAUSE_TYPES).map(([value, { name }]) => ({ value, name }));
@@ -263,7 +263,7 @@ ${filterForm({ action: '/attention', fields })}${partsCard(view, request)}${list
 
 function leadText(causes: readonly Cause[]): string {
   if (causes.length === 0) return 'This page lists what needs a person, grouped by cause.';
-  return `${counted(causes.length, 'cause')}, the largest first. Correct the cause, and replay the whole group.`;
+  return `${counted(causes.length, 'cause')}, those that hold the most passports first. Correct the cause, and replay the whole group.`;
 }
 
 function causeEntry(cause: Cause): Html {

@@ -90,7 +90,9 @@ function downNow({ down, pausedQueues }: OverviewView): Answer {
       tone: 'bad',
       detail:
         each.length === 1
-          ? html`Everything stays due and is sent when it works again.`
+          ? first.stopsAll
+            ? html`Everything stays due and is sent when it works again.`
+            : html`What needs it stays due; everything else is sent.`
           : html`Also: ${joined(each.slice(1))}.`,
     };
   }
@@ -153,12 +155,11 @@ function doneWhen({ left, rate, down, pausedQueues, running }: OverviewView): An
   }
   if (soon === 0) return { question, figure: 'Nothing can be sent now', tone: 'warn', detail };
   const link = html`<a href="${itemsPath({ state: 'due' })}">${formatCount(soon)} left</a>`;
-  const stops =
-    down.length > 0
-      ? 'nothing is sent while something is down'
-      : (pausedQueues ?? []).length > 0
-        ? 'not while the queue is paused'
-        : null;
+  const stops = down.some(({ stopsAll }) => stopsAll)
+    ? 'nothing is sent while something is down'
+    : (pausedQueues ?? []).length > 0
+      ? 'not while the queue is paused'
+      : null;
   if (stops !== null) return { question, figure: html`${link}, ${stops}`, tone: 'warn', detail };
   const lasts = rate.delivered > 0 ? html`, about ${durationOf((soon / rate.delivered) * 1000)}` : null;
   return { question, figure: html`${link}${lasts}`, tone: 'plain', detail };

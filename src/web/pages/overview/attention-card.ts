@@ -10,7 +10,7 @@ import type { OverviewView } from './overview-view.ts';
 
 type AttentionView = Pick<OverviewView, 'standing' | 'operates' | 'causes' | 'causeCount' | 'stuck'>;
 
-/** The part of the page about work for a person: guards first, then the largest causes. */
+/** The part of the page about work for a person: guards first, then the causes that hold the most passports. */
 export function attentionCard(view: AttentionView): Html {
   const notes = [
     ...guardNotes(view),

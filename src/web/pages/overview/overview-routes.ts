@@ -5,9 +5,9 @@ import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { HealthReport } from '../../../observe/health.ts';
 import { get, type PageContext, type Person, type Route } from '../../server/route.ts';
 import { overviewPage } from './overview-page.ts';
-import { LEFT_STATES, type LeftState, type OverviewView } from './overview-view.ts';
+import { type Down, LEFT_STATES, type LeftState, type OverviewView } from './overview-view.ts';
 
-/** The page shows at most this many causes, the largest ones. */
+/** The page shows at most this many causes, those that hold the most passports. */
 const CAUSES_SHOWN = 8;
 /** The page shows at most this many deliveries that need a person. */
 const STUCK_SHOWN = 5;
@@ -86,22 +86,24 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
 /** What is down, the worst first. */
 function downNow({ runtime, clock }: PageContext, health: HealthReport, lost: string | null): OverviewView['down'] {
   const { api } = runtime;
-  const down: { what: string; since: number | null }[] = [];
+  const down: Down[] = [];
   const timeOfTick = (tick: number | null): number | null =>
     tick === null ? null : clock.now() - (clock.ticks() - tick);
   const since = (part: 'ledger' | 'queue'): number | null => {
     const at = health.downSince?.[part];
     return at === undefined ? null : Date.parse(at);
   };
-  if (lost !== null) down.push({ what: 'The ledger was removed or replaced', since: null });
-  else if (health.ledger !== 'ok') down.push({ what: 'The ledger cannot be written', since: since('ledger') });
-  if (health.queue !== 'ok') down.push({ what: 'The queue is out of reach', since: since('queue') });
+  if (lost !== null) down.push({ what: 'The ledger was removed or replaced', since: null, stopsAll: true });
+  else if (health.ledger !== 'ok')
+    down.push({ what: 'The ledger cannot be written', since: since('ledger'), stopsAll: true });
+  if (health.queue !== 'ok') down.push({ what: 'The queue is out of reach', since: since('queue'), stopsAll: true });
   const words = API_DOWN[health.api];
   const apiSince = { unreachable: timeOfTick(api.unreachableSince()), throttled: api.longWait()?.since ?? null };
   if (words !== null)
     down.push({
       what: words,
       since: health.api === 'unreachable' || health.api === 'throttled' ? apiSince[health.api] : null,
+      stopsAll: health.api !== 'denied_scope',
     });
   return down;
 }

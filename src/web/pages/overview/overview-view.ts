@@ -11,6 +11,15 @@ import type { Standing } from '../../../observe/standing.ts';
 export const LEFT_STATES = ['due', 'sending', 'waiting', 'in_doubt'] as const;
 export type LeftState = (typeof LEFT_STATES)[number];
 
+/** What is down now, in words. */
+export interface Down {
+  what: string;
+  /** In milliseconds since the epoch; null if it is not known. */
+  since: number | null;
+  /** True if nothing is sent meanwhile. */
+  stopsAll: boolean;
+}
+
 /** The data that the first page shows. */
 export interface OverviewView {
   health: HealthReport;
@@ -38,7 +47,7 @@ export interface OverviewView {
   unproven: readonly UnprovenWrites[];
   /** Sources of the config with rows that are not mapped yet. */
   unmapped: readonly string[];
-  /** The largest causes of stuck items and rows; null if they could not be read. */
+  /** The causes of stuck items and rows that hold the most passports; null if they could not be read. */
   causes: readonly Cause[] | null;
   /** How many rows of each source are in quarantine now, if there are any; null if they could not be counted. */
   inQuarantine: ReadonlyMap<string, number> | null;
@@ -55,8 +64,8 @@ export interface OverviewView {
   passportsWanted: boolean;
   /** How many products only rows in quarantine would make, so that the ledger does not have them. */
   productsInQuarantine: number;
-  /** What is down now, in words, and since when, in milliseconds since the epoch; null if that is not known. */
-  down: readonly { what: string; since: number | null }[];
+  /** The worst first. */
+  down: readonly Down[];
   /** True if the person has the rights of an operator. */
   operates: boolean;
   baseUrl: string;
