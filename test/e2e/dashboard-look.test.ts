@@ -54,8 +54,8 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     await page.waitForURL(/\/tasks\//);
     await page.locator('.badge', { hasText: 'done' }).waitFor();
     await page.getByText('erp/products: 8 rows read').waitFor();
-    await overview.getByText('of 6 passports published').waitFor();
-    await overview.getByText('4 are ready to be published').waitFor();
+    await overview.getByText('of 8 passports public').waitFor();
+    await overview.getByText('4 are prepared, not public').waitFor();
     expect(await overview.evaluate('window.isSamePage === true')).toBe(true);
     await overview.close();
   });

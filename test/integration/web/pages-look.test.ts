@@ -33,11 +33,11 @@ describe('the pages to look at', () => {
   }
 
   describe('the overview', () => {
-    it('the overview says how many passports are published and what stops the rest, with the largest causes', async () => {
+    it('the overview says how many passports are public and what stops the rest, with the causes that hold the most', async () => {
       const markup = await expectAll(
         '/',
-        '0 of 6 passports published',
-        '2 wait for a complete product and 4 are ready to be published',
+        '0 of 8 passports public',
+        '2 wait for a complete product',
         'status: &quot;RETIRED&quot; is not a valid choice.',
         '2 records are in quarantine',
       );
@@ -116,7 +116,7 @@ describe('the pages to look at', () => {
     it('the items are filtered by kind, state, source and search, with a total', async () => {
       await expectAll('/items?kind=material', '3 items selected', 'M-1', 'M-2', 'M-3');
       await expectAll('/items?state=waiting', '1 item selected', 'BOM item', 'P-6/10');
-      await expectAll('/items?search=toast', '1 item selected', 'P-2', 'Toaster');
+      await expectAll('/items?search=toast', '2 items selected', 'P-2', 'Toaster', 'Passport');
       await expectAll('/items?source=none', 'Items No item matches the filter. All items');
     });
 

@@ -29,7 +29,7 @@ describe('the pages about passports', () => {
   it('pages about passports name the source that the guard holds in the list, before a person asks for anything', async () => {
     const web = await started();
     expect((await web.get('/passports')).text).not.toContain(HELD);
-    expect((await web.get('/')).text).toContain('4 are ready to be published');
+    expect((await web.get('/')).text).toContain('4 are prepared, not public');
     world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
     await daemon.startRun('erp', 'schedule');
     const list = async () => (await web.get('/passports')).text;

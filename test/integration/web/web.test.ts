@@ -32,8 +32,8 @@ describe('the web server', () => {
     world = await createProductsWorld();
     ({ daemon, log, url } = await startDaemon(world, {
       openWeb: (context, web) => {
-        const standing = () => (breaks ? Promise.reject(new Error('a detail from inside')) : context.standing());
-        return openWeb({ ...context, standing }, web);
+        const check = () => (breaks ? Promise.reject(new Error('a detail from inside')) : context.health.check());
+        return openWeb({ ...context, health: { ...context.health, check } }, web);
       },
     }));
     await daemon.startRun('erp', 'schedule');
