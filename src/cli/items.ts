@@ -7,7 +7,7 @@ import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { kindWord, STATES_IN_ORDER, stateWord } from '../domain/words/states.ts';
 import { standingAsked } from '../observe/standing.ts';
 import { ItemRow } from '../operations/documents.ts';
-import { type ListedItem, listItems } from '../operations/items.ts';
+import { type ListedItem, listedItems } from '../operations/items.ts';
 import { assertSources } from '../operations/named.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -32,7 +32,9 @@ Examples:
   $ dpp-sync items --state incomplete            which passports wait until their product is complete, and for what
   $ dpp-sync items --json | jq -r 'select(.missing) | .key'
 
-The list has the first 50 items (or --limit). With --json it has all items, as one JSON object a line.`;
+The list has the first 50 items (or --limit). With --json it has all items, as one JSON object a line.
+The list is no snapshot: while dpp-sync works, each row shows its item at the moment when the row was read, and an item
+that changes meanwhile may be absent from the list of a state.`;
 
 const SHOWN = 50;
 
@@ -54,7 +56,7 @@ export function addItemsCommand(program: Command, run: RunAction): void {
 }
 
 async function items({ limit, ...filter }: ItemsOptions, context: CommandContext): Promise<number> {
-  const { output, clock } = context;
+  const { output } = context;
   const config = await context.loadConfig('ledger');
   if (filter.source !== undefined) assertSources(config, [filter.source]);
   return context.withViews(config, async (opened) => {
@@ -64,14 +66,17 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
     }
     const most = limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN);
     const rows: ListedItem[] = [];
-    let hasMore = false;
-    const read = (page: ListPage) => listItems.run({ ...filter, ...page }, { runtime: opened, clock });
-    for await (const page of pagesOf(read, most)) {
-      hasMore = page.next !== null;
-      if (!output.json) rows.push(...page.rows);
-      else for (const row of page.rows) if (!(await output.jsonLine(rowDocument(ItemRow, row)))) return 0;
+    const read = (page: ListPage) => listedItems(filter, page, opened.reads);
+    const isNew = newRows(filter);
+    // A page may end before its limit although no row follows, so only a further row shows that there are more.
+    for await (const page of pagesOf(read, output.json ? most : most + 1)) {
+      const added = page.rows.filter(isNew);
+      if (!output.json) rows.push(...added);
+      else for (const row of added) if (!(await output.jsonLine(rowDocument(ItemRow, row)))) return 0;
     }
     if (output.json) return 0;
+    const hasMore = rows.length > most;
+    if (hasMore) rows.length = most;
     if (rows.length === 0) output.note('No item matches.');
     else for (const line of tableOf(rows, output)) if (!(await output.listLine(line))) return 0;
     if (filter.state === 'missing') for (const note of await missingNotes(filter, opened)) output.note(note);
@@ -80,6 +85,32 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
       output.note(`There are more items: --limit ${(limit ?? SHOWN) * 10} shows more of them, --json all of them.`);
     return 0;
   });
+}
+
+/**
+ * States whose lists are not in the order of the ids of items, but by state or by reason: an item that changes between two
+ * pages may come again.
+ */
+const MAY_REPEAT: readonly ItemsOptions['state'][] = [
+  'open',
+  'attention',
+  'due',
+  'in_doubt',
+  'blocked',
+  'rejected',
+  'parked',
+  'incomplete',
+];
+
+/** Returns a function that is true for the first row of each item. */
+function newRows({ state }: ItemListFilter): (row: ListedItem) => boolean {
+  if (!MAY_REPEAT.includes(state)) return () => true;
+  const ids = new Set<number>();
+  return ({ id }) => {
+    const isNew = !ids.has(id);
+    ids.add(id);
+    return isNew;
+  };
 }
 
 /** What there is to do about the listed items, and what was done about missing items that are not listed. */

@@ -5,7 +5,7 @@ import { documentOf } from '../operations/documents.ts';
 const PAGE_ROWS = 500;
 
 /**
- * The pages of a list, until it has this many rows. A list may have more rows than fit into memory.
+ * The pages of a list without its total, until it has this many rows. A list may have more rows than fit into memory.
  *
  * @param most Infinity for all rows
  */
@@ -16,7 +16,7 @@ export async function* pagesOf<Row>(
   let left = most;
   let after: string | undefined;
   do {
-    const page = await read({ after, limit: Math.min(PAGE_ROWS, left) });
+    const page = await read({ after, limit: Math.min(PAGE_ROWS, left), counts: false });
     yield page;
     left -= page.rows.length;
     after = page.next ?? undefined;

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
 import { SUBJECT_KINDS } from '../domain/item.ts';
-import type { ItemRow as Item, Listed } from '../domain/ports/ledger/dashboard-views.ts';
+import type { ItemRow as Item, ItemListFilter, Listed, ListPage } from '../domain/ports/ledger/dashboard-views.ts';
+import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { ItemRow, listOf, page, QuarantinedRow, ShownItem, Source, Why } from './documents.ts';
 import { defineOperation } from './operation.ts';
 import type { LookContext } from './runtime.ts';
@@ -30,17 +31,24 @@ export const listItems = defineOperation({
     ...page,
   }),
   result: listOf(ItemRow),
-  async run({ after, limit, ...filter }, { runtime: { reads } }: LookContext): Promise<Listed<ListedItem>> {
-    const list = await reads.items(filter, { after, limit });
-    if (filter.state !== 'incomplete') return list;
-    const passports = await reads.passportsOf(list.rows.map(({ key }) => key));
-    const rows = list.rows.map((item) => ({ ...item, missingFirst: passports.get(item.key)?.blockers[0] ?? null }));
-    return { ...list, rows };
-  },
+  run: ({ after, limit, ...filter }, { runtime: { reads } }: LookContext) =>
+    listedItems(filter, { after, limit }, reads),
 });
 
 /** An item of a list. `missingFirst` is the first reason why a product is not complete. It is not the reason of its delivery. */
 export type ListedItem = Item & { missingFirst?: string | null };
+
+export async function listedItems(
+  filter: ItemListFilter,
+  page: ListPage,
+  reads: Pick<Reads, 'items' | 'passportsOf'>,
+): Promise<Listed<ListedItem>> {
+  const list = await reads.items(filter, page);
+  if (filter.state !== 'incomplete') return list;
+  const passports = await reads.passportsOf(list.rows.map(({ key }) => key));
+  const rows = list.rows.map((item) => ({ ...item, missingFirst: passports.get(item.key)?.blockers[0] ?? null }));
+  return { ...list, rows };
+}
 
 /** The rows in quarantine, one stream after the other. */
 export const listQuarantine = defineOperation({

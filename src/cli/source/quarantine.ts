@@ -5,11 +5,11 @@ import { dialectOf } from '../../daemon/sources/stream-dialect.ts';
 import { formatPlace } from '../../domain/issue.ts';
 import type { Listed } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Reads } from '../../domain/ports/ledger/reads.ts';
 import { isKeyedByContent, readableKey } from '../../domain/record.ts';
 import { type JsonObject, type JsonValue, memberOf } from '../../lib/json.ts';
 import { defuseFormula } from '../../lib/text/safe-text.ts';
 import { QuarantinedRow } from '../../operations/documents.ts';
-import { listQuarantine } from '../../operations/items.ts';
 import { assertSources } from '../../operations/named.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
@@ -52,14 +52,12 @@ export function addQuarantineCommand(program: Command, run: RunAction): void {
 
 async function quarantine(options: QuarantineOptions, context: CommandContext): Promise<number> {
   const { source, out } = options;
-  const { output, clock } = context;
+  const { output } = context;
   const config = await context.loadConfig('dialects');
   if (source !== undefined) assertSources(config, [source]);
   return context.withViews(config, async (opened) => {
     const pages: Pages = (most = Number.POSITIVE_INFINITY) =>
-      opened === null
-        ? noPages()
-        : pagesOf((page) => listQuarantine.run({ source, ...page }, { runtime: opened, clock }), most);
+      opened === null ? noPages() : pagesOf((page) => opened.reads.quarantine({ source }, page), most);
     if (out !== undefined) {
       const { file, records } = await writeQuarantineFile(out, pages, (of) => delimiterOf(of, config));
       if (output.json) output.document({ ok: true, file, records });
@@ -67,7 +65,7 @@ async function quarantine(options: QuarantineOptions, context: CommandContext): 
       return 0;
     }
     if (opened === null) output.note(noLedgerText(config));
-    else await list(pages, options, output);
+    else await list(opened.reads, pages, options, output);
     return 0;
   });
 }
@@ -83,11 +81,11 @@ function delimiterOf(
   return known === undefined ? ',' : dialectOf(known, stream).delimiter;
 }
 
-async function list(pages: Pages, { limit }: QuarantineOptions, output: Output): Promise<void> {
+async function list(reads: Reads, pages: Pages, { source, limit }: QuarantineOptions, output: Output): Promise<void> {
   let shown = 0;
-  let last: Listed<QuarantinedRecord> | undefined;
+  let hasMore = false;
   for await (const page of pages(limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN))) {
-    last = page;
+    hasMore = page.next !== null;
     shown += page.rows.length;
     if (output.json) {
       for (const row of page.rows) if (!(await output.jsonLine(rowDocument(QuarantinedRow, row)))) return;
@@ -97,10 +95,11 @@ async function list(pages: Pages, { limit }: QuarantineOptions, output: Output):
     }
   }
   if (shown === 0) output.note('No record is quarantined.');
-  if (last === undefined || last.next === null) return;
-  const { count, atLeast } = last.total;
-  const more = `${atLeast ? 'more than ' : ''}${plural(count - shown, 'record')}`;
-  output.note(`… and ${more} more; --limit shows more of them, --out writes all to a file.`);
+  if (!hasMore) return;
+  const { count, atLeast } = (await reads.quarantine({ source }, { limit: 1 })).total;
+  const isKnown = !atLeast && count > shown;
+  const more = isKnown ? `… and ${plural(count - shown, 'record')} more` : 'There are more records';
+  output.note(`${more}: --limit shows more of them, --out writes all to a file.`);
 }
 
 /** The key of a row. For a row without a key, its first values, by which a person recognises it. */

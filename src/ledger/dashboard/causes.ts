@@ -284,7 +284,12 @@ function passportsHeld(reads: DashboardReads, groups: readonly StuckGroup[]): Ma
     const held = found.get(group.id);
     kept.set(group.id, { of: nameOf(group), held: held === undefined ? 0 : held, until: reads.now() + KEPT_MS });
   }
-  return new Map(groups.map(({ id }) => [id, kept.get(id)?.held ?? null]));
+  return new Map(
+    groups.map((group) => {
+      const known = kept.get(group.id);
+      return [group.id, known?.of === nameOf(group) ? known.held : null];
+    }),
+  );
 }
 
 interface ItemRow {

@@ -56,7 +56,8 @@ export function listItemRows(reads: DashboardReads, filter: ItemListFilter, page
   const rows = SQL.rows(reads).all(JSON.stringify(ids));
   if (rows.length < ids.length) reads.catalog.gone();
   const isWhole = next === null && page.after === undefined;
-  const total = isWhole ? { count: ids.length, atLeast: false } : totalOf(reads, filter, accepts, phases);
+  const ofPage = { count: ids.length, atLeast: !isWhole };
+  const total = isWhole || page.counts === false ? ofPage : totalOf(reads, filter, accepts, phases);
   return { rows: rows.map((row) => ({ id: row.id, ...summary(row), since: row.since })), next, total };
 }
 

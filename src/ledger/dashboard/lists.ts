@@ -257,6 +257,7 @@ export function listQuarantine(
   const [streamId = 0, afterId = 0] = (placeOf(page).after ?? []).map(Number);
   const found = SQL.page(reads).all({ source, streamId, afterId, limit: limit + 1 });
   const { rows, next } = pageOfRows(found, limit, (row) => [row.streamId, row.id]);
-  const count = SQL.count(reads).get({ source, most: COUNTED_MAX }) ?? 0;
-  return { rows: rows.map(quarantinedRecord), next, total: { count, atLeast: count === COUNTED_MAX } };
+  const counts = page.counts ?? true;
+  const count = counts ? (SQL.count(reads).get({ source, most: COUNTED_MAX }) ?? 0) : rows.length;
+  return { rows: rows.map(quarantinedRecord), next, total: { count, atLeast: !counts || count === COUNTED_MAX } };
 }

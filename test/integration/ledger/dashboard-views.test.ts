@@ -1,5 +1,6 @@
 // The reads of the dashboard from the ledger.
 
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { Item } from '../../../src/domain/item.ts';
@@ -514,6 +515,18 @@ describe('the passports that a cause holds', () => {
       3: wrongMaterial('M'),
     });
     expect(held()).toEqual({ 'unit.unknown': 2 });
+  });
+
+  it('a cause with too many rows to count its passports has no number, also if it had one before', async () => {
+    await stageRows(fixture.ledger, { 1: items(product('1')), 2: unknownCountry('1') });
+    expect(held()).toEqual({ 'country.unknown': 1 });
+    const db = new Database(fixture.file);
+    db.exec(`WITH RECURSIVE numbers (value) AS (VALUES (1) UNION ALL SELECT value + 1 FROM numbers WHERE value < 20000)
+      INSERT INTO records (stream_id, key, hash, raw, place, version, state, issues)
+      SELECT stream_id, 'more ' || value, hash, raw, place, version, state, issues
+      FROM records CROSS JOIN numbers WHERE state = 'quarantined'`);
+    db.close();
+    expect(held()).toEqual({ 'country.unknown': null });
   });
 
   it('a cause that holds more passports comes before one with more rows', async () => {

@@ -22,6 +22,8 @@ import type {
 export interface ListPage {
   after?: string | undefined;
   limit: number;
+  /** False if nobody reads the total: the lists of items and of rows in quarantine then count only the rows of the page. */
+  counts?: false;
 }
 
 export interface Listed<Row> {
