@@ -1,5 +1,5 @@
 -- The tables, indexes and views of the ledger, and the rows that a new ledger has. A new ledger is made from this file. An older
--- ledger gets the same tables by steps: `src/ledger/upgrade/steps.ts`. So each change of this file is also a step, and a new column comes
+-- ledger gets the same tables by steps: `src/ledger/upgrade-steps.ts`. So each change of this file is also a step, and a new column comes
 -- last in its table, because a step adds it there.
 --
 -- The types are INTEGER and TEXT. Times are milliseconds since the epoch. Flags are 0 or 1. JSON is text in the canonical form.

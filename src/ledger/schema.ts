@@ -1,4 +1,4 @@
-// The present schema of the ledger. The steps that give an older ledger the same tables: `upgrade/steps.ts`.
+// The present schema of the ledger. The steps that give an older ledger the same tables: `upgrade-steps.ts`.
 
 import { readFileSync } from 'node:fs';
 

@@ -34,8 +34,8 @@ import { writeMeta } from './store/meta.ts';
 import type { Reads } from './store/tx.ts';
 import { createFollowClock } from './store/upkeep.ts';
 import { openDatabase } from './upgrade/open.ts';
-import { STEPS } from './upgrade/steps.ts';
 import type { UpgradeOptions } from './upgrade/upgrade.ts';
+import { STEPS } from './upgrade-steps.ts';
 import { createViews } from './views/views.ts';
 
 export interface SqliteLedgerOptions {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
-import { FIRST_VERSION } from '../../src/ledger/upgrade/steps.ts';
+import { FIRST_VERSION } from '../../src/ledger/upgrade-steps.ts';
 import { covers } from '../support/docs/reliability.ts';
 import {
   addDueProducts,

@@ -118,7 +118,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     await expect.poll(() => page.textContent('#lost')).toContain(`${why}, since `);
     answers = true;
     content = 'renewed figures';
-    await expect.poll(() => (change(), page.locator('#lost').isVisible()), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => (change(), page.locator('#lost').isVisible())).toBe(false);
     await page.getByText('renewed figures').waitFor();
     await page.unroute(at);
   });

@@ -12,8 +12,8 @@ import { assertNotGone } from '../file/identity.ts';
 import { copyInto, damageOf, markAsBackup, openFile, removePartial, type Sqlite, syncFile } from '../store/database.ts';
 import { ledgerFaultOf, limitFaultOf } from '../store/ledger-fault.ts';
 import { isOfPresentVersion, openDatabaseReadOnly } from '../upgrade/open.ts';
-import { STEPS } from '../upgrade/steps.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
+import { STEPS } from '../upgrade-steps.ts';
 import { itemCounts } from '../views/counts.ts';
 
 interface BackupRequest {

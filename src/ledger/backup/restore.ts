@@ -30,8 +30,8 @@ import { copyInto, damageOf, markAsBackup, openFile, removePartial, type Sqlite,
 import { readMeta, removeMeta, writeMeta } from '../store/meta.ts';
 import { column, inTransaction, type LedgerContext, statement, type Tx } from '../store/tx.ts';
 import { openDatabase, openDatabaseReadOnly } from '../upgrade/open.ts';
-import { STEPS } from '../upgrade/steps.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
+import { STEPS } from '../upgrade-steps.ts';
 
 interface RestoreRequest {
   file: string;

@@ -12,8 +12,8 @@ import { allDamageOf, copyInto, orphansOf, type Sqlite } from '../store/database
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { readMeta } from '../store/meta.ts';
 import { isOfPresentVersion, openDatabase, openDatabaseReadOnly } from '../upgrade/open.ts';
-import { STEPS } from '../upgrade/steps.ts';
 import type { UpgradeOptions } from '../upgrade/upgrade.ts';
+import { STEPS } from '../upgrade-steps.ts';
 
 /** What a check of the ledger found. */
 export interface Finding {

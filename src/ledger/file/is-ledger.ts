@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { fault } from '../../domain/faults.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
 import { type Sqlite, tablesOf, versionOf } from '../store/database.ts';
-import { FIRST_VERSION, STEPS, type UpgradeStep, versionAfter } from '../upgrade/steps.ts';
+import { FIRST_VERSION, STEPS, type UpgradeStep, versionAfter } from '../upgrade-steps.ts';
 import { ledgerPath } from './file.ts';
 
 /** Tables that the ledgers of all versions have. */

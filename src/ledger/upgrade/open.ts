@@ -20,7 +20,7 @@ import { assertLedgerContent, assertLedgerFile, contentOf, notALedgerFault } fro
 import { readMark } from '../file/mark.ts';
 import { assertFixedSqlite, configure, moveLog, openFile, type Sqlite, versionOf } from '../store/database.ts';
 import { isTrouble, ledgerFaultOf } from '../store/ledger-fault.ts';
-import { STEPS, versionAfter } from './steps.ts';
+import { STEPS, versionAfter } from '../upgrade-steps.ts';
 import { createTables, type UpgradeOptions, upgrade } from './upgrade.ts';
 
 /** What to do with a ledger of an older version. */

@@ -26,7 +26,7 @@ import {
 } from '../store/database.ts';
 import { isTrouble } from '../store/ledger-fault.ts';
 import { readMeta } from '../store/meta.ts';
-import { FIRST_VERSION, STEPS, type UpgradeProgress, type UpgradeStep, versionAfter } from './steps.ts';
+import { FIRST_VERSION, STEPS, type UpgradeProgress, type UpgradeStep, versionAfter } from '../upgrade-steps.ts';
 
 export interface UpgradeOptions {
   clock: Clock;

@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FIRST_VERSION } from '../../../src/ledger/upgrade/steps.ts';
+import { FIRST_VERSION } from '../../../src/ledger/upgrade-steps.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import { createFrozenLedger, write } from '../../support/ledger/frozen-ledger.ts';

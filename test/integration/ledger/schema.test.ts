@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { paddedKeys } from '../../../src/ledger/items/content.ts';
 import { readSchema } from '../../../src/ledger/schema.ts';
 import { openDatabase } from '../../../src/ledger/upgrade/open.ts';
-import { versionAfter } from '../../../src/ledger/upgrade/steps.ts';
+import { versionAfter } from '../../../src/ledger/upgrade-steps.ts';
 import { createFrozenLedger, versionOf } from '../../support/ledger/frozen-ledger.ts';
 
 let folder: string;

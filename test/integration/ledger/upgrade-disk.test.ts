@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import { type OpenOptions, openDatabase } from '../../../src/ledger/upgrade/open.ts';
-import { FIRST_VERSION } from '../../../src/ledger/upgrade/steps.ts';
+import { FIRST_VERSION } from '../../../src/ledger/upgrade-steps.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { covers } from '../../support/docs/reliability.ts';
 import {

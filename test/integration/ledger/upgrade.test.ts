@@ -8,7 +8,7 @@ import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import { assertPresentSchema, openDatabase, openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
-import { FIRST_VERSION, type UpgradeStep } from '../../../src/ledger/upgrade/steps.ts';
+import { FIRST_VERSION, type UpgradeStep } from '../../../src/ledger/upgrade-steps.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import {
   contentOf,

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { STEPS, type UpgradeStep, versionAfter } from '../../../src/ledger/upgrade/steps.ts';
+import { STEPS, type UpgradeStep, versionAfter } from '../../../src/ledger/upgrade-steps.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';
 
 /** After this time, every delivery of the frozen ledger that waits for a time is due. */

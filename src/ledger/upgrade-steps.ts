@@ -1,6 +1,6 @@
 // The steps that give an older ledger the present tables.
 
-import type { Sqlite } from '../store/database.ts';
+import type { Sqlite } from './store/database.ts';
 
 /** Called with the number of converted rows, and the number of all rows. */
 export type UpgradeProgress = (done: number, all: number) => void;
