@@ -168,8 +168,8 @@ export interface MappingFlaw {
  */
 export function addFlaws(flaws: readonly MappingFlaw[], findings: Findings): void {
   const placed = flaws.map((flaw) => ({ ...flaw, path: segmentsOf(flaw.path) }));
-  const isTold = (path: readonly PathSegment[]) => findings.has(path) || findings.has(path.slice(0, MEMBER_DEPTH));
-  for (const { path, message, cure } of placed.filter((flaw) => !isTold(flaw.path))) {
+  const isReported = (path: readonly PathSegment[]) => findings.has(path) || findings.has(path.slice(0, MEMBER_DEPTH));
+  for (const { path, message, cure } of placed.filter((flaw) => !isReported(flaw.path))) {
     findings.addProblem(path, message, cure);
   }
 }

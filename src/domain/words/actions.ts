@@ -31,7 +31,7 @@ const ACTIONS = {
   'queue.retry': 'tried a job of a queue again',
   'queue.retry_all': 'tried failed deliveries again',
   'queue.pause': 'paused a queue',
-  'queue.resume': 'let a queue go on',
+  'queue.resume': 'resumed a queue',
   settle: 'recorded what the platform has',
   'settle-cause': 'recorded what the platform has',
   'settle-selected': 'recorded what the platform has',

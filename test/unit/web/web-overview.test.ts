@@ -189,8 +189,23 @@ describe('the answers at the head of the first page', () => {
   const [source] = view.standing.sources;
   const pim = (result: RunView['result']) => ({ ...source, source: 'pim', lastRun: { ...run, result } }) as never;
 
+  it('what the card below lists is not nothing, also without a cause', () => {
+    const none = { causes: [], causeCount: 0 };
+    const missing = standingWith({ passports: { published: 9 } });
+    expect(said({ ...none, ...missing })[PEOPLE]).toBe('warn: 1 thingNo passport waits.');
+    const guarded = [{ source: 'erp', stream: 'boms', runId: 7, since: NOW, message: 'Too few.' } as GuardedRead];
+    const held = standingWith({ passports: { published: 9 }, missingOutcomes: [], guarded });
+    expect(said({ ...none, ...held })[PEOPLE]).toBe('bad: 1 thingNo passport waits.');
+  });
+
+  it('no passport waits for a row in quarantine where the config wants no passports', () => {
+    const unwanted = { ...standingWith({ passports: {} }), passportsWanted: false, productsInQuarantine: 5 };
+    expect(said(unwanted)[PEOPLE]).toMatch(/^warn: 13 thingsNo passport waits\./);
+  });
+
   it('a good night is green', () => {
-    const good = { ...standingWith({ passports: { published: 9 } }), causes: [], causeCount: 0 };
+    const nothingLeft = { passports: { published: 9 }, missing: {}, missingOutcomes: [] };
+    const good = { ...standingWith(nothingLeft), causes: [], causeCount: 0 };
     expect(said({ ...good, left: { due: 0, sending: 0, waiting: 0, in_doubt: 0 } })).toEqual({
       [LAST]:
         'good: 1 of 1 source complete9 rows changed, 3 rows have an error, the last run ended 2026-03-01 05:01 UTC.',
@@ -241,7 +256,7 @@ describe('the answers at the head of the first page', () => {
   });
 
   it('products that only rows in quarantine have are among the passports that wait, and among all passports', () => {
-    expect(said({ productsInQuarantine: 61 })[PEOPLE]).toMatch(/^bad: 12 causes70 passports wait\. First: /);
+    expect(said({ productsInQuarantine: 61 })[PEOPLE]).toMatch(/^bad: 13 things70 passports wait\. First: /);
     expect(text(headline({ ...view, productsInQuarantine: 61 }).markup)).toMatch(
       /^331 of 405 passports public.* and 61 have only rows with an error\.$/,
     );

@@ -5,6 +5,7 @@ import { type Html, html, joined } from '../../html.ts';
 import { counted, countLink, durationOf, formatCount, timeOf } from '../../shown-values.ts';
 import { attentionPath, itemsPath, passportsPath, runsPath } from '../links.ts';
 import { sumOf } from '../runs/runs-pages.ts';
+import { furtherNotes } from './attention-card.ts';
 import type { OverviewView } from './overview-view.ts';
 
 type Tone = 'good' | 'warn' | 'bad' | 'plain';
@@ -108,22 +109,26 @@ function downNow({ down, pausedQueues }: OverviewView): Answer {
 }
 
 /** What a person has to decide, and how many passports wait. */
-function forPeople({ standing, causes, causeCount, productsInQuarantine }: OverviewView): Answer {
+function forPeople(view: OverviewView): Answer {
   const question = 'What needs a person?';
+  const { standing, causes, causeCount, passportsWanted, productsInQuarantine } = view;
   if (causes === null)
     return { question, figure: 'Not known', tone: 'warn', detail: html`The causes could not be read at the moment.` };
   const { passports, guarded } = standing;
-  const waiting = (passports.blocked ?? 0) + (passports.incomplete ?? 0) + productsInQuarantine;
-  const count = causeCount + guarded.length;
+  const unmade = passportsWanted ? productsInQuarantine : 0;
+  const waiting = (passports.blocked ?? 0) + (passports.incomplete ?? 0) + unmade;
+  const others = guarded.length + furtherNotes(view).length;
+  const count = causeCount + others;
   const [first] = causes;
   const wait =
     waiting === 0
       ? html`No passport waits.`
       : html`${counted(waiting, 'passport')} ${waiting === 1 ? 'waits' : 'wait'}.`;
-  if (count === 0) return { question, figure: 'Nothing', tone: 'good', detail: wait };
+  if (count === 0) return { question, figure: 'Nothing', tone: waiting === 0 ? 'good' : 'warn', detail: wait };
   return {
     question,
-    figure: html`<a href="${attentionPath({})}">${counted(count, 'cause')}</a>`,
+    // The list of causes has neither guards nor notes. The card below has all of it.
+    figure: html`<a href="${others === 0 ? attentionPath({}) : '#attention'}">${counted(count, 'thing')}</a>`,
     tone: guarded.length > 0 || waiting > 0 ? 'bad' : 'warn',
     detail: html`${wait}${first === undefined ? null : html` First: ${first.title}`}`,
   };

@@ -12,19 +12,17 @@ type AttentionView = Pick<OverviewView, 'standing' | 'operates' | 'causes' | 'ca
 
 /** The part of the page about work for a person: guards first, then the causes that hold the most passports. */
 export function attentionCard(view: AttentionView): Html {
-  const notes = [
-    ...guardNotes(view),
-    ...suspendedNotes(view),
-    ...quarantineNotes(view),
-    ...missingNotes(view),
-    ...formNotes(view),
-    ...paddedNotes(view),
-    ...warningNotes(view),
-  ];
+  const notes = [...guardNotes(view), ...quarantineNotes(view), ...furtherNotes(view)];
   const { causes, stuck } = view;
   const nothing = notes.length === 0 && stuck.length === 0 && causes !== null && causes.length === 0;
   return html`<section class="card" aria-labelledby="attention"><h2 id="attention">What needs a person</h2>
 ${nothing ? html`<p class="quiet">Nothing.</p>` : null}${notes}${causeTable(view)}${stuckTable(view)}</section>`;
+}
+
+/** What a person has to look at that is neither a guard nor one of the causes. */
+export function furtherNotes(view: AttentionView): Html[] {
+  const kinds = [suspendedNotes, missingNotes, formNotes, paddedNotes, warningNotes];
+  return kinds.flatMap((notesOf) => notesOf(view));
 }
 
 function causeTable({ causes, causeCount }: AttentionView): Html | null {

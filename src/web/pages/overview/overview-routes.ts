@@ -43,20 +43,24 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     causesRead,
     lost === null ? listedLeft(context) : null,
   ]);
+  const troubles: Troubles = {
+    trouble: trouble?.message ?? null,
+    lost: lost?.message ?? null,
+    configRefusedAt: reload === null || reload.ok ? null : reload.at,
+    refusedOperations: Array.from(runtime.api.refused())
+      .filter(([access]) => !runtime.api.refusedScopes().has(scopeOf(access)))
+      .map(([access, { message }]) => operationSentence(access, message)),
+  };
   return {
+    ...troubles,
+    down: downNow(context, report, troubles),
     health: report,
     standing,
     running: context.running(),
     pauses: pausesOf(context),
     pausedQueues,
-    trouble: trouble?.message ?? null,
-    lost: lost?.message ?? null,
-    configRefusedAt: reload === null || reload.ok ? null : reload.at,
     refusal: authorization.open ? null : authorization.reason.message,
     refusedScopes: Array.from(runtime.api.refusedScopes(), ([scope, { message }]) => ({ scope, message })),
-    refusedOperations: Array.from(runtime.api.refused())
-      .filter(([access]) => !runtime.api.refusedScopes().has(scopeOf(access)))
-      .map(([access, { message }]) => operationSentence(access, message)),
     passportBlocker: lost === null ? ((await runtime.reads.passportBlockers())[0] ?? null) : null,
     unproven: lost === null ? await runtime.reads.unproven() : [],
     unmapped: lost === null ? await unmappedOf(context) : [],
@@ -74,7 +78,6 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     hours: activity.spans(60),
     passportsWanted: runtime.config.passports !== null,
     productsInQuarantine: lost === null ? await runtime.reads.productsInQuarantine() : 0,
-    down: downNow(context, report, lost?.message ?? null),
     operates: person.role === 'operator',
     baseUrl: runtime.config.target.baseUrl,
     version,
@@ -84,29 +87,39 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
 }
 
 /** What is down, the worst first. */
-function downNow({ runtime, clock }: PageContext, health: HealthReport, lost: string | null): OverviewView['down'] {
+function downNow(
+  { runtime, clock }: PageContext,
+  health: HealthReport,
+  { lost, trouble, configRefusedAt, refusedOperations }: Troubles,
+): OverviewView['down'] {
   const { api } = runtime;
-  const down: Down[] = [];
   const timeOfTick = (tick: number | null): number | null =>
     tick === null ? null : clock.now() - (clock.ticks() - tick);
   const since = (part: 'ledger' | 'queue'): number | null => {
     const at = health.downSince?.[part];
     return at === undefined ? null : Date.parse(at);
   };
-  if (lost !== null) down.push({ what: 'The ledger was removed or replaced', since: null, stopsAll: true });
-  else if (health.ledger !== 'ok')
-    down.push({ what: 'The ledger cannot be written', since: since('ledger'), stopsAll: true });
-  if (health.queue !== 'ok') down.push({ what: 'The queue is out of reach', since: since('queue'), stopsAll: true });
-  const words = API_DOWN[health.api];
   const apiSince = { unreachable: timeOfTick(api.unreachableSince()), throttled: api.longWait()?.since ?? null };
-  if (words !== null)
-    down.push({
-      what: words,
-      since: health.api === 'unreachable' || health.api === 'throttled' ? apiSince[health.api] : null,
-      stopsAll: health.api !== 'denied_scope',
-    });
-  return down;
+  const ofApi = API_DOWN[health.api];
+  const down = (what: string | null, at: number | null, stopsAll = true): Down[] =>
+    what === null ? [] : [{ what: what.replace(/\.$/, ''), since: at, stopsAll }];
+  return [
+    ...down(lost === null ? null : 'The ledger was removed or replaced', null),
+    ...down(lost === null && health.ledger !== 'ok' ? 'The ledger cannot be written' : null, since('ledger')),
+    ...down(health.queue === 'ok' ? null : 'The queue is out of reach', since('queue')),
+    ...down(
+      ofApi,
+      health.api === 'unreachable' || health.api === 'throttled' ? apiSince[health.api] : null,
+      health.api !== 'denied_scope',
+    ),
+    ...down(trouble, null),
+    ...refusedOperations.flatMap((sentence) => down(sentence, null, false)),
+    ...down(configRefusedAt === null ? null : 'The changed config is not valid', configRefusedAt, false),
+  ];
 }
+
+/** The members of the page that say what does not work. */
+type Troubles = Pick<OverviewView, 'lost' | 'trouble' | 'configRefusedAt' | 'refusedOperations'>;
 
 const API_DOWN: Record<HealthReport['api'], string | null> = {
   ok: null,
