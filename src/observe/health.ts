@@ -61,9 +61,10 @@ export function createHealth(options: {
     }
   }
 
-  const downSince: { ledger: string | null; queue: string | null } = { ledger: null, queue: null };
+  const downSince: NonNullable<HealthReport['downSince']> = {};
   const noteOf = (part: 'ledger' | 'queue', works: boolean): void => {
-    downSince[part] = works ? null : (downSince[part] ?? new Date(clock.now()).toISOString());
+    if (works) delete downSince[part];
+    else downSince[part] ??= new Date(clock.now()).toISOString();
   };
 
   async function ask(): Promise<Pick<HealthReport, 'ledger' | 'queue'>> {
@@ -80,10 +81,9 @@ export function createHealth(options: {
       const { ledger, queue } = await last.parts;
       const wait = apiWait();
       const standing = { ledger: ledgerLost() ? ('lost' as const) : ledger, queue, api: api() };
-      const since = Object.entries(downSince).filter(([, at]) => at !== null);
       const parts = {
         ...standing,
-        ...(since.length === 0 ? {} : { downSince: Object.fromEntries(since) as HealthReport['downSince'] & {} }),
+        ...(Object.keys(downSince).length === 0 ? {} : { downSince: { ...downSince } }),
         ...(wait === null ? {} : { apiWait: timesOf(wait) }),
         ...configOf(reload?.()),
       };
