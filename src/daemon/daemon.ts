@@ -229,7 +229,7 @@ export async function createDaemon(options: DaemonOptions) {
     alerts.start();
     await requestLeftRuns(config, { scheduler, dueRuns, reads, log });
     warnIfIdle(config, log);
-    const { pulling } = runtime;
+    const pulling = () => runtime.pulling();
     const exports = { config, ledger, reads, dueRuns, scheduler, pulling, clock, log };
     following = Promise.all([reload.follow(watching.signal), watchExports(exports, watching.signal)]);
   }

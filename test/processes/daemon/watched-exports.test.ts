@@ -70,10 +70,13 @@ describe('a source with `watch: true`', () => {
     // The run has been read to its end, and its failed jobs are being removed.
     expect(await ended()).toHaveLength(1);
     writeFileSync(file(), `${HEADER}A-1,Teapot,10\n`);
-    // The daemon asks once a second which sources are pulled, before it looks at their exports every two seconds.
-    pulling.mockClear();
-    await expect.poll(() => pulling.mock.calls.length).toBeGreaterThan(8);
-    report();
+    try {
+      // The daemon asks once a second which sources are pulled, before it looks at their exports every two seconds.
+      pulling.mockClear();
+      await expect.poll(() => pulling.mock.calls.length).toBeGreaterThan(8);
+    } finally {
+      report();
+    }
     await expect.poll(names).toEqual(['Teapot']);
   });
 

@@ -2,7 +2,7 @@
 // and only a test that would never end may miss a limit. So they are far above what a test takes.
 
 /** How long a test waits for something that has to happen. */
-export const WAIT_MS = 600_000;
+export const WAIT_MS = 300_000;
 
 /** How long a test or a hook may take. */
-export const TEST_MS = 1_800_000;
+export const TEST_MS = 900_000;
