@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startCli } from '../support/cli/cli.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
-import { TEST_MS } from '../support/runner/limits.ts';
 import { createCutWorld } from './support/cut-world.ts';
 import { type DiskCall, describeStrace, runTraced, straceAvailable } from './support/strace.ts';
 import { callsOfOpening, reachCall } from './support/sync-calls.ts';
@@ -96,15 +95,13 @@ async function visit(honoured: boolean, pointsMin: number): Promise<void> {
 }
 
 describeStrace('a sync that is killed at a write or an fsync of its ledger, and finished by the next one', () => {
-  const full = { timeout: scaled(TEST_MS, 3_600_000) };
-
   it(
     'a sync killed at each of its writes loses and doubles nothing where the API ignores keys',
-    { ...covers('write-cut', ...ORACLE), ...full },
+    covers('write-cut', ...ORACLE),
     () => visit(false, 300),
   );
 
-  it('a sync killed at each write is confirmed where keys count', { ...covers('write-cut', ...ORACLE), ...full }, () =>
+  it('a sync killed at each write is confirmed where keys count', covers('write-cut', ...ORACLE), () =>
     visit(true, 300),
   );
 });
@@ -114,10 +111,7 @@ if (!straceAvailable)
   describe('a sync that is killed at random instants, for want of strace', () => {
     it.each([false, true])(
       'a sync killed at random instants loses and doubles nothing (keys honoured: %s)',
-      {
-        ...covers('process-killed', ...ORACLE),
-        timeout: scaled(TEST_MS, 3_600_000),
-      },
+      covers('process-killed', ...ORACLE),
       async (honoured) => {
         const random = seededRandom(chaosSeed());
         for (let time = 0; time < scaled(SLICE, 250); time += 1) {

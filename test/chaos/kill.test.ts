@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { type CliProcess, cli, startCli } from '../support/cli/cli.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, type Evidence, violations } from '../support/ledger/invariants.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 import { IS_FULL, scaled } from '../support/runner/chaos.ts';
-import { TEST_MS, WAIT_MS } from '../support/runner/limits.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { type MortalSandbox, startMortalSandbox } from '../support/sandbox/mortal-sandbox.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
@@ -22,8 +22,6 @@ const OPEN_GATES = {
   bomPresent: { enabled: false },
   materialData: { enabled: false },
 };
-
-vi.setConfig({ testTimeout: scaled(TEST_MS, 3_600_000) });
 
 type Victim = 'process' | 'redis' | 'sandbox';
 /** Whether new products are sent one by one, or in bulk imports. */

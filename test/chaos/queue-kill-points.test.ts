@@ -4,7 +4,6 @@ import { Fault } from '../../src/lib/errors.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 import { IS_FULL } from '../support/runner/chaos.ts';
-import { TEST_MS } from '../support/runner/limits.ts';
 import { describeRedis, redisTraceable, startRedis } from '../support/servers/redis.ts';
 import { largeExport, SMALL, type SmallExport } from '../support/worlds/small-export.ts';
 import { createCutWorld } from './support/cut-world.ts';
@@ -134,11 +133,8 @@ async function visitOne(call: Point['call'], honoured: boolean): Promise<void> {
 
 describeStrace('a Redis that is killed at a write or an fsync of its append-only file, amid a sync', () => {
   describeRedis('and comes back with that file', () => {
-    const full = { timeout: IS_FULL ? 3_600_000 : TEST_MS };
-
     it('a Redis killed at each of its writes costs nothing and doubles nothing where the API ignores keys', {
       ...covers(['write-cut', 'redis-killed'], ...ORACLE),
-      ...full,
     }, async ({ skip }) => {
       if (!redisTraceable) skip('needs a redis-server binary, which can be traced');
       await (IS_FULL ? visitAll(false) : visitOne('write', false));
@@ -146,7 +142,6 @@ describeStrace('a Redis that is killed at a write or an fsync of its append-only
 
     it('a Redis killed at each of its writes leaves nothing unconfirmed either where keys are honoured', {
       ...covers(['write-cut', 'redis-killed'], ...ORACLE),
-      ...full,
     }, async ({ skip }) => {
       if (!redisTraceable) skip('needs a redis-server binary, which can be traced');
       await (IS_FULL ? visitAll(true) : visitOne('fdatasync', true));

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -9,7 +9,7 @@ import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts
 import { text } from '../support/ledger/items.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 import { scaled } from '../support/runner/chaos.ts';
-import { TEST_MS, WAIT_MS } from '../support/runner/limits.ts';
+import { WAIT_MS } from '../support/runner/limits.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
@@ -30,8 +30,6 @@ const OPEN_GATES = {
   bomPresent: { enabled: false },
   materialData: { enabled: false },
 };
-
-vi.setConfig({ testTimeout: scaled(TEST_MS, 3_600_000) });
 
 describeRedis('a Redis that loses or refuses what it is given', () => {
   let redis: RedisServer;

@@ -14,7 +14,6 @@ import {
   versionOf,
 } from '../support/ledger/frozen-ledger.ts';
 import { chaosSeed, IS_FULL, seededRandom } from '../support/runner/chaos.ts';
-import { TEST_MS } from '../support/runner/limits.ts';
 import { type DiskCall, describeStrace, runTraced } from './support/strace.ts';
 
 // An upgrade of a ledger is killed just before each call that writes to its files, and is then repeated.
@@ -123,16 +122,17 @@ function drawn(): { call: DiskCall; when: number }[] {
 }
 
 describeStrace('an upgrade of a ledger that is killed at a write or an fsync', () => {
-  it('a killed upgrade leaves the former ledger or the present one, one backup, and nothing else once repeated', {
-    ...covers('write-cut', 'I1', 'I2', 'I8'),
-    timeout: IS_FULL ? 3_600_000 : TEST_MS,
-  }, async () => {
-    if (!IS_FULL) {
-      for (const { call, when } of drawn()) expect(await killedAt(call, when), `${call} ${when}`).toBe(true);
-      return;
-    }
-    const reached = await walkAll();
-    process.stderr.write(`Killed at ${JSON.stringify(reached)}\n`);
-    for (const [call, least] of Object.entries(LEAST)) expect(reached[call]).toBeGreaterThanOrEqual(least);
-  });
+  it(
+    'a killed upgrade leaves the former ledger or the present one, one backup, and nothing else once repeated',
+    covers('write-cut', 'I1', 'I2', 'I8'),
+    async () => {
+      if (!IS_FULL) {
+        for (const { call, when } of drawn()) expect(await killedAt(call, when), `${call} ${when}`).toBe(true);
+        return;
+      }
+      const reached = await walkAll();
+      process.stderr.write(`Killed at ${JSON.stringify(reached)}\n`);
+      for (const [call, least] of Object.entries(LEAST)) expect(reached[call]).toBeGreaterThanOrEqual(least);
+    },
+  );
 });

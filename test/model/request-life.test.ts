@@ -6,14 +6,11 @@
  *
  * A failure prints the script, which can be added to `examples.ts`.
  */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
-import { IS_FULL, scaled } from '../support/runner/chaos.ts';
-import { TEST_MS } from '../support/runner/limits.ts';
+import { IS_FULL } from '../support/runner/chaos.ts';
 import { type Phase, type Played, playAt, pointsOf } from './script/walk.ts';
 import { allWalksOf, BATCHES, type ChangedWalk, longestWalkOf, REQUESTS, walksOfBatch } from './script/walks.ts';
-
-vi.setConfig({ testTimeout: scaled(TEST_MS, 3_600_000) });
 
 /** The phases of every request with the most steps. */
 const ALWAYS: readonly Phase[] = [
