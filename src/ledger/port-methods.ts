@@ -32,7 +32,16 @@ import {
 } from './deliveries/unconfirmed.ts';
 import { acceptMissing } from './items/missing.ts';
 import { askForPassports, evaluatePassports, replayPassports, unpublishedPassports } from './passports/passports.ts';
-import { beginAction, endAction, noteCause, removeLookupValue, setLookupValue, valuesByHand } from './people/people.ts';
+import {
+  beginAction,
+  endAction,
+  noteCause,
+  passwords,
+  removeLookupValue,
+  setLookupValue,
+  setPassword,
+  valuesByHand,
+} from './people/people.ts';
 import { endStream } from './records/end-stream.ts';
 import { decideReleasedItemsOf, settleHeldCreates } from './records/guarded-items.ts';
 import { acceptGuarded } from './records/guarded-reads.ts';
@@ -73,6 +82,7 @@ export const READS = {
   contactSteps,
   isFreshlyListed,
   valuesByHand,
+  passwords,
 };
 
 /** Reads that compare stored times with the present. The ledger first follows a clock that was set. */
@@ -134,6 +144,7 @@ export const WRITES = {
   noteCause,
   setLookupValue,
   removeLookupValue,
+  setPassword,
   prune: pruneHistory,
 };
 

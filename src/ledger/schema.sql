@@ -470,6 +470,14 @@ CREATE TABLE lookup_values (
   CONSTRAINT lookup_values_key PRIMARY KEY (lookup, key)
 ) STRICT, WITHOUT ROWID;
 
+-- Passwords that users of the dashboard have chosen themselves. One counts while the config has the hash that it replaces.
+CREATE TABLE passwords (
+  name TEXT PRIMARY KEY,              -- of the user in the config
+  hash TEXT NOT NULL,                 -- of the password, made by scrypt
+  replaces TEXT NOT NULL,             -- a hash of the text in the config
+  set_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 
 -- Views for people -------------------------------------------------------------------------------------------------------------
 -- They are for people who query the ledger themselves: docs/ledger-sql.md. The tables change from version to version. The views keep

@@ -17,7 +17,7 @@ export const FIRST_VERSION = 21;
 /**
  * The steps from the first version to the present one. A step that has landed is never edited.
  */
-export const STEPS: readonly UpgradeStep[] = [separateOlderExports, noteHeldMaterials];
+export const STEPS: readonly UpgradeStep[] = [separateOlderExports, noteHeldMaterials, addPasswords];
 
 /** The `user_version` of a ledger after these steps; by default of the tables that this code reads and writes. */
 export function versionAfter(steps: readonly UpgradeStep[] = STEPS): number {
@@ -50,5 +50,16 @@ function noteHeldMaterials(db: Sqlite): void {
       record_id INTEGER NOT NULL REFERENCES records (id) ON DELETE CASCADE,
       material_key TEXT NOT NULL,
       CONSTRAINT held_materials_key PRIMARY KEY (record_id, material_key)
+    ) STRICT, WITHOUT ROWID`);
+}
+
+/** Adds the passwords that users have chosen themselves. */
+function addPasswords(db: Sqlite): void {
+  db.exec(`
+    CREATE TABLE passwords (
+      name TEXT PRIMARY KEY,
+      hash TEXT NOT NULL,
+      replaces TEXT NOT NULL,
+      set_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID`);
 }

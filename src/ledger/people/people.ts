@@ -1,6 +1,6 @@
-// Stores notes, values of lookup tables, and the audit log.
+// Stores notes, values of lookup tables, passwords, and the audit log.
 
-import type { PeopleLedger, ValueByHand } from '../../domain/ports/ledger/care-ledger.ts';
+import type { OwnPassword, PeopleLedger, ValueByHand } from '../../domain/ports/ledger/care-ledger.ts';
 import { changeByHand } from '../records/lookups.ts';
 import { type Reads, statement, type Tx } from '../store/tx.ts';
 
@@ -32,6 +32,11 @@ const SQL = {
   ),
   values: statement<[], ValueByHand>('SELECT lookup, key, value FROM lookup_values ORDER BY lookup, key'),
   removeValue: statement<[string, string]>('DELETE FROM lookup_values WHERE lookup = ? AND key = ?'),
+  setPassword: statement<[OwnPassword & { at: number }]>(
+    `INSERT INTO passwords (name, hash, replaces, set_at) VALUES (@name, @hash, @replaces, @at)
+     ON CONFLICT (name) DO UPDATE SET hash = @hash, replaces = @replaces, set_at = @at`,
+  ),
+  passwords: statement<[], OwnPassword>('SELECT name, hash, replaces FROM passwords ORDER BY name'),
 };
 
 export function beginAction(tx: Tx, { detail, ...action }: BeginAction): number {
@@ -64,4 +69,12 @@ export function setLookupValue(tx: Tx, value: SetLookupValue): { records: number
 
 export function removeLookupValue(tx: Tx, lookup: string, key: string): { records: number } {
   return { records: changeByHand(tx, { lookup, key }, () => void SQL.removeValue(tx).run(lookup, key)) };
+}
+
+export function setPassword(tx: Tx, password: OwnPassword): void {
+  SQL.setPassword(tx).run({ ...password, at: tx.clock.now() });
+}
+
+export function passwords(reads: Reads): OwnPassword[] {
+  return SQL.passwords(reads).all();
 }

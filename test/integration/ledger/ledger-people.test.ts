@@ -3,6 +3,8 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
+import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
+import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { mapperOf } from '../../support/connectors/map-row.ts';
 import { items, product } from '../../support/ledger/items.ts';
@@ -68,6 +70,27 @@ describe('a note on a cause', () => {
     expect(notes()).toEqual([{ cause: 'c1', text: 'Sales corrects it.', owner: '', noted_by: 'anna' }]);
     await ledger.noteCause('c1', { text: '', owner: '', by: 'anna' });
     expect(notes()).toEqual([]);
+  });
+});
+
+describe('the password of a user', () => {
+  const fixture = useLedger();
+
+  it('the password of a user replaces an earlier one, and is in a backup', async () => {
+    const { ledger, file, clock } = fixture;
+    const anna = { name: 'anna', hash: '$scrypt$1', replaces: 'r1' };
+    await ledger.setPassword(anna);
+    await ledger.setPassword({ name: 'ben', hash: '$scrypt$2', replaces: 'r2' });
+    await ledger.setPassword({ ...anna, hash: '$scrypt$3' });
+    const now = [
+      { ...anna, hash: '$scrypt$3' },
+      { name: 'ben', hash: '$scrypt$2', replaces: 'r2' },
+    ];
+    expect(await ledger.passwords()).toEqual(now);
+    const to = `${file}.copy`;
+    backUpLedger({ file, to, force: false, now: clock.now(), onStep: () => undefined });
+    expect(rowsOf(to, 'SELECT name, hash, replaces FROM passwords')).toEqual(now);
+    expect(verifyLedger(to, () => undefined)?.findings).toEqual([]);
   });
 });
 

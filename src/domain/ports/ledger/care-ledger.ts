@@ -91,9 +91,19 @@ export interface ValueByHand {
   value: string;
 }
 
+/** The password that a user of the dashboard has chosen. */
+export interface OwnPassword {
+  /** The name of the user. */
+  name: string;
+  /** The scrypt hash of the password. */
+  hash: string;
+  /** A hash of the hash in the config. The password counts while the config still has the latter. */
+  replaces: string;
+}
+
 /**
- * Stores what people enter besides replays and manual resolutions: the audit log, notes, and values of lookup tables.
- * Each method is one whole transaction.
+ * Stores what people enter besides replays and manual resolutions: the audit log, notes, values of lookup tables, and
+ * passwords. Each method is one whole transaction.
  */
 export interface PeopleLedger {
   /** Writes an entry of the audit log before the action begins, and returns its id. */
@@ -117,4 +127,8 @@ export interface PeopleLedger {
   /** All values that people have given. */
   valuesByHand(): Promise<ValueByHand[]>;
   removeLookupValue(lookup: string, key: string): Promise<{ records: number }>;
+  /** Stores the password of a user, in place of an earlier one. */
+  setPassword(password: OwnPassword): Promise<void>;
+  /** The passwords of all users, those that the config no longer has included. */
+  passwords(): Promise<OwnPassword[]>;
 }
