@@ -148,7 +148,9 @@ describe('an operation answers with the same document', () => {
 
   async function viaForm([path, fields]: NonNullable<Case['form']>): Promise<unknown> {
     const answer = await ask(path, { method: 'POST', body: new URLSearchParams(fields) });
-    return outcomeOf((answer.headers.get('location') ?? '').replace('/tasks/', ''));
+    const [, task] = /(?:\/tasks\/|tried=)([^&]+)/.exec(answer.headers.get('location') ?? '') ?? [];
+    if (task === undefined) throw new Error(`${path} answers ${answer.status}: ${await answer.text()}`);
+    return outcomeOf(task);
   }
 
   /** A refusal has the same code everywhere; the document of a command has its message with the advice. */
@@ -184,6 +186,28 @@ describe('an operation answers with the same document', () => {
     const parsed = operation.request.parse(asked) as object;
     expect(plain(await viaSocket(operation, parsed))).toMatchObject({ rows, next: null });
     expect(plain(await viaApi(operation, asked as JsonObject))).toMatchObject({ rows, next: null });
+  });
+
+  /** Work that no command asks for alone. Each may be done twice with the same result. */
+  const ofForms: readonly (() => Promise<{ name: string; asked: JsonObject; form: NonNullable<Case['form']> }>)[] = [
+    async () => {
+      const [cause] = await served.daemon.runtime.reads.causes({ type: 'quarantine' });
+      const asked = { cause: cause?.id ?? '', dryRun: true, waitMs };
+      return { name: 'replay-cause', asked, form: [`/attention/${cause?.id ?? ''}/replay/try`, {}] };
+    },
+    async () => {
+      const asked = { status: 'published', products: ['P-1'], filter: {}, until: null, waitMs };
+      return { name: 'change-passports', asked, form: ['/passports/change', { status: 'published', product: 'P-1' }] };
+    },
+  ];
+
+  it.each(ofForms)('by socket, admin API and form: %#', async (caseOf) => {
+    const { name, asked, form } = await caseOf();
+    const operation = OPERATIONS.find((one) => one.name === name) as AnyOperation;
+    const ofForm = comparable(await viaForm(form));
+    expect(isJsonObject(ofForm)).toBe(true);
+    expect(comparable(await viaSocket(operation, asked))).toEqual(ofForm);
+    expect(comparable(await viaApi(operation, asked))).toEqual(ofForm);
   });
 
   const looks = OPERATIONS.filter(({ kind }) => kind === 'look').map(({ name }) => name);
