@@ -349,14 +349,19 @@ const Synced = z
   })
   .partial();
 
-/** The result of work. Only members with times are described. */
-const Result = Synced.extend({
+/** The result of a sync. */
+export function syncResult<Of>(): z.ZodType<Of> {
+  return Synced as unknown as z.ZodType<Of>;
+}
+
+/** The result of other work. Only members with times are described. */
+const Result = z.looseObject({
   synced: Synced.nullable().optional(),
   madeAt: Time.optional(),
   mutedUntil: Time.nullable().optional(),
 });
 
-/** The schema of the result of work. Its type is that of the operation. */
+/** The schema of the result of work other than a sync. Its type is that of the operation. */
 export function worked<Of>(): z.ZodType<Of> {
   return Result as unknown as z.ZodType<Of>;
 }
@@ -379,7 +384,7 @@ export const TaskDocument = z.strictObject({
     .nullable(),
   outcome: z
     .union([
-      z.strictObject({ ok: z.literal(true), result: z.union([Result, z.unknown()]) }),
+      z.strictObject({ ok: z.literal(true), result: z.union([Synced, Result, z.unknown()]) }),
       z.strictObject({
         ok: z.literal(false),
         code: z.string(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
 import { exitCodeOf } from '../observe/standing.ts';
-import { listOf, page, RunRow, Source, worked } from './documents.ts';
+import { listOf, page, RunRow, Source, syncResult } from './documents.ts';
 import { assertSources } from './named.ts';
 import { defineOperation, type Operation } from './operation.ts';
 import { failureOf } from './outcome-fault.ts';
@@ -35,7 +35,7 @@ export const syncSources: Operation<SyncAsked, Synced> = {
   role: 'operator',
   summary: 'Pulls, maps, sends and publishes.',
   request: SyncAsked,
-  result: worked(),
+  result: syncResult(),
   async run(request, context) {
     assertSources(context.runtime.config, [...request.sources, ...request.accept]);
     return syncIn(context, request, { sources: selectedSources(context, request.sources) });
