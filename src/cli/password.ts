@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { fault } from '../domain/faults.ts';
-import { hashPassword } from '../lib/password-hash.ts';
+import { hashPassword, PASSWORD_BYTES_MAX, passwordProblem } from '../lib/password-hash.ts';
 import type { CommandContext, RunAction } from './context.ts';
 
 const EXAMPLES = `
@@ -17,9 +17,6 @@ It asks for the password twice without showing it, or reads one line of the stan
     users:
       - { name: anna, role: editor, password: "…" }`;
 
-const LENGTH_MIN = 10;
-const BYTES_MAX = 1024;
-
 export function addPasswordCommand(program: Command, run: RunAction): void {
   program
     .command('password')
@@ -32,9 +29,10 @@ async function printHash(context: CommandContext): Promise<number> {
   const password = process.stdin.isTTY ? await asked(context.interruption()) : await piped();
   // I7: the password is registered as a secret before any other use.
   secrets.add(password);
-  if (password.length < LENGTH_MIN) {
-    throw fault('usage', `The password has fewer than ${LENGTH_MIN} characters.`, {
-      suggestion: 'Take a longer one: a few words that do not belong together are easy to remember.',
+  const problem = passwordProblem(password);
+  if (problem !== null) {
+    throw fault('usage', problem, {
+      suggestion: 'Take a few words that do not belong together: they are easy to remember.',
     });
   }
   const hash = await hashPassword(password);
@@ -76,7 +74,7 @@ async function piped(): Promise<string> {
   let bytes = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > BYTES_MAX) throw fault('usage', `The password has more than ${BYTES_MAX} bytes.`);
+    if (bytes > PASSWORD_BYTES_MAX) throw fault('usage', `The password has more than ${PASSWORD_BYTES_MAX} bytes.`);
     chunks.push(chunk);
   }
   const [line = '', ...rest] = Buffer.concat(chunks)

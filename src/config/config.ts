@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ITEM_KINDS } from '../domain/item.ts';
-import { WEB_ROLES } from '../domain/web-role.ts';
+import { TOKEN_NAME, USER_NAME, USER_NAME_LENGTH_MAX, WEB_ROLES } from '../domain/web-role.ts';
 import { isPasswordHash } from '../lib/password-hash.ts';
 import { AlertsSection } from './alerts.ts';
 import {
@@ -79,13 +79,15 @@ const Target = z
 const WebUser = z.strictObject({
   name: z
     .string()
-    .max(64, 'at most 64 characters')
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]*$/, 'a name of letters, digits, dots, dashes, underscores and @')
-    .refine((name) => name !== 'token', 'another name: `token` stands for the token')
+    .max(USER_NAME_LENGTH_MAX, `at most ${USER_NAME_LENGTH_MAX} characters`)
+    .regex(USER_NAME, 'a name of letters, digits, dots, dashes, underscores and @')
+    .refine((name) => name !== TOKEN_NAME, 'another name: `token` stands for the token')
     .describe('The name with which the person logs in. Pages and the audit log show this name.'),
-  password: Secret.refine(isPasswordHash, 'a hash as `dpp-sync password` prints it').describe(
-    'The hash of the password, as `dpp-sync password` prints it.',
-  ),
+  password: Secret.refine(isPasswordHash, 'a hash as `dpp-sync password` prints it')
+    .optional()
+    .describe(
+      'The hash of the password, as `dpp-sync password` prints it. Required without `userHeader`. A user can choose another password on the page *Account* of the dashboard; that one counts until this hash changes.',
+    ),
   role: z
     .enum(WEB_ROLES)
     .describe(
@@ -114,6 +116,14 @@ const Web = z
       .describe(
         'The addresses of the proxies in front of the dashboard, or ranges such as `10.1.0.0/16`. The address of a client is then read from `X-Forwarded-For`, from the right, as far as these proxies have written it. Wrong passwords are counted by that address. Without this list the header is ignored, and all people behind a proxy share one address.',
       ),
+    userHeader: z
+      .string()
+      .max(64, 'at most 64 characters')
+      .regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'the name of a header of letters, digits and dashes')
+      .optional()
+      .describe(
+        'The header in which a proxy that has logged a person in sends the name of the person, such as `X-Forwarded-User` or `Remote-User`. The name has to be one of `users`, which says the role. The header is believed only from `trustedProxies`, which is required with it: whoever can send requests from these addresses can be each of the users.',
+      ),
     token: Secret.min(16, 'at least 16 characters')
       .optional()
       .describe(
@@ -123,7 +133,9 @@ const Web = z
       .array(WebUser)
       .max(500, 'at most 500 users')
       .default([])
-      .describe('The people who log in with a name and a password. The role says what each may do.'),
+      .describe(
+        'The people who log in with a name and a password, or through a proxy. The role says what each may do.',
+      ),
   })
   .describe('The dashboard and admin API. Without this section the daemon serves neither.');
 

@@ -243,11 +243,12 @@ function loadedWeb(
 ): LoadedWeb {
   return {
     ...web,
+    userHeader: web.userHeader ?? null,
     token: web.token === undefined ? null : secretAt(['web', 'token'], web.token),
     users: web.users.map(({ name, role, password }, index) => ({
       name,
       role,
-      password: secretAt(['web', 'users', index, 'password'], password),
+      password: password === undefined ? null : secretAt(['web', 'users', index, 'password'], password),
     })),
   };
 }
@@ -350,13 +351,24 @@ function loadedSource(source: SourceConfig, index: number, resolvePath: (path: s
 function checkWeb(value: unknown, findings: Findings): void {
   const web = isJsonObject(value) ? value['web'] : undefined;
   if (!isJsonObject(web)) return;
-  const { host = '127.0.0.1', token, users, allowedHosts } = web;
+  const { host = '127.0.0.1', token, users, allowedHosts, userHeader, trustedProxies } = web;
   const entries = Array.isArray(users) ? users : [];
   if (token === undefined && entries.length === 0) {
     findings.addProblem(
       ['web'],
       'found neither a token nor users, so no person could log in',
       'Give `token`, or `users` with passwords that `dpp-sync password` has hashed.',
+    );
+  }
+  for (const [index, entry] of entries.entries()) {
+    if (userHeader !== undefined || !isJsonObject(entry) || entry['password'] !== undefined) continue;
+    findings.addMismatch(['web', 'users', index, 'password'], 'a hash as `dpp-sync password` prints it');
+  }
+  if (userHeader !== undefined && !(Array.isArray(trustedProxies) && trustedProxies.length > 0)) {
+    findings.addProblem(
+      ['web', 'userHeader'],
+      'found a header without `trustedProxies`, so each client could be any user',
+      'List in `web.trustedProxies` the addresses of the proxy that logs people in.',
     );
   }
   const names = entries.map((entry) => (isJsonObject(entry) ? entry['name'] : undefined));

@@ -71,9 +71,11 @@ export interface LoadedWeb {
   port: number;
   allowedHosts: readonly string[];
   trustedProxies: readonly string[];
+  /** The header in which a trusted proxy names the person; null if no proxy does. */
+  userHeader: string | null;
   /** Null if people can only log in as users. */
   token: SecretSource | null;
-  users: readonly { name: string; role: WebRole; password: SecretSource }[];
+  users: readonly { name: string; role: WebRole; password: SecretSource | null }[];
 }
 
 /**

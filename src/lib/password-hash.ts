@@ -14,6 +14,17 @@ const SALT_BYTES = 16;
 /** `$scrypt$ln=15,r=8,p=3$SALT$KEY`, with salt and key in base64 without padding, as in the PHC string format. */
 const FORM = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,86})\$([A-Za-z0-9+/]{43,86})$/;
 
+const LENGTH_MIN = 10;
+export const PASSWORD_BYTES_MAX = 1024;
+
+/** Why a text is not accepted as a new password, in a full sentence; null if it is. */
+export function passwordProblem(password: string): string | null {
+  if (password.length < LENGTH_MIN) return `The password has fewer than ${LENGTH_MIN} characters.`;
+  if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX)
+    return `The password has more than ${PASSWORD_BYTES_MAX} bytes.`;
+  return null;
+}
+
 interface Parsed {
   log2N: number;
   r: number;

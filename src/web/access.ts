@@ -1,29 +1,26 @@
-import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import type { OwnPassword } from '../domain/ports/ledger/care-ledger.ts';
+import { isUserName, TOKEN_NAME } from '../domain/web-role.ts';
 import type { Clock } from '../lib/clock.ts';
 import { hashPassword, isPassword } from '../lib/password-hash.ts';
 import { type AttemptLimit, createAttemptLimit } from './limits.ts';
-import type { Notice, Person, Role } from './server/route.ts';
-
-/** The data of a request that identify its sender. */
-export interface Visitor {
-  headers: IncomingHttpHeaders;
-  /** The address from which the request came. */
-  ip: string;
-}
+import type { Person, Role, Visitor } from './server/route.ts';
+import { createSessions, type Session, sessionOf } from './sessions.ts';
 
 /** A visitor who is not known. */
 export interface Stranger {
   ok: false;
   /** Milliseconds until the address or the name may try again, after too many wrong passwords or tokens; else 0. */
   retryAfterMs: number;
+  /** Why a person whom the proxy names may do nothing. */
+  refusal?: string;
 }
 
 /** A user of the config. */
 interface User {
   name: string;
-  /** The scrypt hash of the password. */
-  password: string;
+  /** The scrypt hash of the password in the config; null for a user whom only a proxy can name. */
+  password: string | null;
   role: Role;
 }
 
@@ -33,9 +30,13 @@ export interface Credentials {
   users: readonly User[];
 }
 
-const COOKIE = 'dpp_sync_session';
-/** The name of a person who logs in with the token. */
-const TOKEN_NAME = 'token';
+/** The passwords that users have chosen themselves. */
+export interface OwnPasswords {
+  stored: readonly OwnPassword[];
+  /** Resolves when the password is stored. */
+  store: (password: OwnPassword) => Promise<void>;
+}
+
 /** How many passwords are compared at once. Each comparison takes 32 MiB (I9). */
 const COMPARED_MAX = 2;
 const WAITING_MAX = 64;
@@ -55,8 +56,13 @@ export type Access = ReturnType<typeof createAccess>;
  * the name. A name that has logged in from an address has attempts of its own there, so that strangers who share the
  * address cannot lock out its owner. The comparison uses scrypt, which costs memory and time, so few passwords are
  * compared at once.
+ *
+ * A user may replace the password of the config by a password of the user's own. It counts while the config has the hash
+ * that it replaced, so an administrator resets it by a new hash in the config.
+ *
+ * A person whom a trusted proxy names is that user, whatever cookie or token the request has besides.
  */
-export function createAccess(credentials: Credentials, clock: Clock) {
+export function createAccess(credentials: Credentials, clock: Clock, passwords: OwnPasswords) {
   // Two separate limits: a script with an old token must not use up the attempts of people at the login form, and
   // people must not use up those of scripts.
   const limits = {
@@ -71,8 +77,15 @@ export function createAccess(credentials: Credentials, clock: Clock) {
   const known = new Set<string>();
   /** A hash that is compared for unknown names, so that the answer takes as long as for a known name. */
   let nobody: Promise<string> | null = null;
-  const passwordOf = async (user: User | undefined): Promise<string> =>
-    user === undefined ? (nobody ??= hashPassword(randomUUID())) : user.password;
+  const own = new Map(passwords.stored.map((one) => [one.name, one]));
+  /** The hash with which a user logs in now. */
+  function hashOf({ name, password }: User): string | null {
+    const chosen = own.get(name);
+    return chosen !== undefined && password !== null && chosen.replaces === replacedBy(password)
+      ? chosen.hash
+      : password;
+  }
+  const credentialOf = (user: User) => userCredential(user, hashOf(user));
   let { token, users } = credentials;
   let expected = digest(token ?? '');
   // Hashes have one length, so comparing them always takes the same time.
@@ -88,11 +101,61 @@ export function createAccess(credentials: Credentials, clock: Clock) {
     ];
   }
 
+  /**
+   * Compares a password as one of the guesses for a name.
+   *
+   * @param then what follows in the same turn if the password is right
+   */
+  async function guess(
+    ip: string,
+    { name, secret }: { name: string; secret: string },
+    then: () => Promise<void>,
+  ): Promise<{ ok: true; user: User } | Stranger> {
+    const user = users.find((one) => one.name === name);
+    const hash = user === undefined ? null : hashOf(user);
+    const limiting = limitsOf(ip, name);
+    const wait = () => Math.max(...limiting.map(({ limit, key }) => limit.waitMs(key)));
+    const waitMs = wait();
+    if (waitMs > 0) return { ok: false, retryAfterMs: waitMs };
+    const compared = await inTurn(async () => {
+      // Other guesses were counted while this one waited for its turn.
+      const retryAfterMs = wait();
+      if (retryAfterMs > 0) return { right: false, retryAfterMs };
+      for (const { limit, key } of limiting) limit.take(key);
+      const right = await isPassword(secret, hash ?? (await (nobody ??= hashPassword(randomUUID()))));
+      if (right) await then();
+      return { right, retryAfterMs };
+    });
+    if (compared === null) return { ok: false, retryAfterMs: BUSY_MS };
+    // The config or the password may have changed while the password was compared, so the user is looked up again.
+    const same = user !== undefined && users.some((one) => one === user) && hashOf(user) === hash;
+    if (!compared.right || !same) return { ok: false, retryAfterMs: compared.retryAfterMs };
+    for (const { limit, key } of limiting) limit.giveBack(key);
+    known.delete(`${ip} ${name}`);
+    known.add(`${ip} ${name}`);
+    const [oldest] = known;
+    if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
+    return { ok: true, user };
+  }
+
+  /** Ends the sessions whose token, user or password has changed. */
+  function endOldSessions(): void {
+    sessions.keepOnly(new Set([...users.map(credentialOf), ...(token === null ? [] : [tokenCredential(token)])]));
+  }
+
   return {
-    recognise({ headers, ip }: Visitor): { ok: true; person: Person; session: Session | null } | Stranger {
-      const id = sessionOf(headers);
+    recognise({ headers, ip, named }: Visitor): { ok: true; person: Person; session: Session | null } | Stranger {
       // The requests of a page that renews itself do not show that a person is present.
-      const session = id === null ? null : sessions.find(id, { isUse: headers['x-live'] === undefined });
+      const how = { isUse: headers['x-live'] === undefined };
+      if (named !== null) {
+        const user = isUserName(named) ? users.find(({ name }) => name === named) : undefined;
+        if (user === undefined) return { ok: false, retryAfterMs: 0, refusal: refusalOf(named) };
+        const { name, role } = user;
+        const session = sessions.ofProxy({ name, role, credential: credentialOf(user) }, how);
+        return { ok: true, person: { name, role, by: 'proxy' }, session };
+      }
+      const id = sessionOf(headers);
+      const session = id === null ? null : sessions.find(id, how);
       if (session !== null) {
         return { ok: true, person: { name: session.name, role: session.role, by: 'session' }, session };
       }
@@ -116,28 +179,38 @@ export function createAccess(credentials: Credentials, clock: Clock) {
           ? opened(TOKEN_NAME, 'operator', tokenCredential(secret))
           : { ok: false, retryAfterMs: limits.form.take(ip) };
       }
-      const user = users.find((one) => one.name === name);
-      const limiting = limitsOf(ip, name);
-      const wait = () => Math.max(...limiting.map(({ limit, key }) => limit.waitMs(key)));
-      const waitMs = wait();
-      if (waitMs > 0) return { ok: false, retryAfterMs: waitMs };
-      const compared = await inTurn(async () => {
-        // Other guesses were counted while this one waited for its turn.
-        const retryAfterMs = wait();
-        if (retryAfterMs > 0) return { right: false, retryAfterMs };
-        for (const { limit, key } of limiting) limit.take(key);
-        return { right: await isPassword(secret, await passwordOf(user)), retryAfterMs };
+      const compared = await guess(ip, { name, secret }, async () => undefined);
+      if (!compared.ok) return compared;
+      return opened(name, compared.user.role, credentialOf(compared.user));
+    },
+    /** True for a user who has logged in with a password, and not with the token or through a proxy. */
+    hasPassword: ({ name, by }: Person) => by === 'session' && users.some((user) => user.name === name),
+    /**
+     * Replaces the password of the user whose session the request has. All other sessions of the user end.
+     *
+     * @throws the error of a ledger that cannot store the password; then the present one stays
+     */
+    async changePassword(
+      { headers, ip }: Visitor,
+      { present, chosen }: { present: string; chosen: string },
+    ): Promise<{ ok: true } | Stranger> {
+      const id = sessionOf(headers);
+      const session = id === null ? null : sessions.find(id, { isUse: true });
+      if (id === null || session === null) return { ok: false, retryAfterMs: 0 };
+      let hash = '';
+      const compared = await guess(ip, { name: session.name, secret: present }, async () => {
+        hash = await hashPassword(chosen);
       });
-      if (compared === null) return { ok: false, retryAfterMs: BUSY_MS };
-      // The config may have changed while the password was compared, so the user is looked up again.
-      const same = users.some((one) => one === user);
-      if (!compared.right || user === undefined || !same) return { ok: false, retryAfterMs: compared.retryAfterMs };
-      for (const { limit, key } of limiting) limit.giveBack(key);
-      known.delete(`${ip} ${name}`);
-      known.add(`${ip} ${name}`);
-      const [oldest] = known;
-      if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
-      return opened(user.name, user.role, userCredential(user));
+      if (!compared.ok) return compared;
+      const { name, password } = compared.user;
+      // The session may have ended while the passwords were compared.
+      if (password === null || sessions.find(id, { isUse: false }) === null) return { ok: false, retryAfterMs: 0 };
+      const changed = { name, hash, replaces: replacedBy(password) };
+      await passwords.store(changed);
+      own.set(name, changed);
+      session.credential = credentialOf(compared.user);
+      endOldSessions();
+      return { ok: true };
     },
     logout({ headers }: Visitor) {
       const session = sessionOf(headers);
@@ -147,10 +220,11 @@ export function createAccess(credentials: Credentials, clock: Clock) {
     renew(renewed: Credentials) {
       ({ token, users } = renewed);
       expected = digest(token ?? '');
-      sessions.keepOnly(new Set([...users.map(userCredential), ...(token === null ? [] : [tokenCredential(token)])]));
+      endOldSessions();
     },
     /** Aborted when the visitor's session ends; null for a visitor without one. */
-    signal({ headers }: Visitor): AbortSignal | null {
+    signal({ headers, named }: Visitor): AbortSignal | null {
+      if (named !== null) return sessions.signalOfProxy(named);
       const session = sessionOf(headers);
       return session === null ? null : sessions.signal(session);
     },
@@ -182,119 +256,22 @@ function tokenCredential(token: string): string {
   return `token ${digest(token).toString('hex')}`;
 }
 
-function userCredential({ name, password, role }: User): string {
-  return `user ${digest(JSON.stringify([name, password, role])).toString('hex')}`;
+function userCredential({ name, role }: User, hash: string | null): string {
+  return `user ${digest(JSON.stringify([name, hash, role])).toString('hex')}`;
 }
 
-/** The value of a Set-Cookie header. Without a session it ends the present session. */
-export function sessionCookie(session: string | null, headers: IncomingHttpHeaders): string {
-  const lifetime = session === null ? 0 : SESSION_MS / 1000;
-  const parts = [`${cookieName(headers)}=${session ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Strict'];
-  return [...parts, `Max-Age=${lifetime}`, ...(isHttps(headers) ? ['Secure'] : [])].join('; ');
+/** The hash in the config as a password in the ledger names it: the ledger has no copy of it. */
+function replacedBy(hash: string): string {
+  return digest(hash).toString('base64url');
 }
 
-/** With HTTPS the name has a prefix that makes browsers refuse such a cookie from another host or over plain HTTP. */
-function cookieName(headers: IncomingHttpHeaders): string {
-  return isHttps(headers) ? `__Host-${COOKIE}` : COOKIE;
-}
-
-/**
- * True if the visitor uses HTTPS. The server itself speaks plain HTTP, so a proxy reports it in a header. A visitor
- * gains nothing by a forged header.
- */
-export function isHttps(headers: IncomingHttpHeaders): boolean {
-  return headers['x-forwarded-proto'] === 'https';
-}
-
-function sessionOf(headers: IncomingHttpHeaders): string | null {
-  const wanted = cookieName(headers);
-  for (const pair of (headers.cookie ?? '').split(';')) {
-    const [name, value] = pair.trim().split('=', 2);
-    if (name === wanted && value !== undefined) return value;
-  }
-  return null;
+/** @param named what the proxy says. It is shown only if it can be the name of a user */
+function refusalOf(named: string): string {
+  return isUserName(named)
+    ? `The proxy in front of the dashboard says that you are ${named}, and web.users in the config has no user with this name. Ask an administrator to add it: { name: ${named}, role: viewer }`
+    : 'The proxy in front of the dashboard does not send the name of one user in the header that web.userHeader names. A name has at most 64 letters, digits, dots, dashes, underscores and @. Check the config of the proxy.';
 }
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
-}
-
-/** A person who has logged in. */
-export interface Session {
-  name: string;
-  role: Role;
-  /** The credential of the session: a hash of the token, or of the user's name, password and role. */
-  credential: string;
-  /** The CSRF token of the session's forms. */
-  csrf: string;
-  /** The notice that is shown once on the next page. */
-  notice: Notice | null;
-}
-
-const SESSION_MS = 12 * 3_600_000;
-/** A session that sends no request for this long has ended. */
-const IDLE_MS = 2 * 3_600_000;
-/** The most sessions, more than any company needs. Each session takes some hundred bytes (I9). */
-const SESSIONS_MAX = 1000;
-
-interface Entry {
-  session: Session;
-  endsAt: number;
-  idleAt: number;
-  end: AbortController;
-}
-
-/** The sessions of all persons. They are in memory, so a restart logs everybody out. */
-function createSessions(clock: Clock) {
-  /** The sessions by the hash of their ids, so that the time of a search does not reveal which ids exist. */
-  const entries = new Map<string, Entry>();
-  const nameOf = (id: string) => createHash('sha256').update(id).digest('base64url');
-
-  function close(name: string): void {
-    entries.get(name)?.end.abort();
-    entries.delete(name);
-  }
-
-  function open(id: string): Entry | null {
-    const name = nameOf(id);
-    const entry = entries.get(name);
-    if (entry === undefined) return null;
-    const now = clock.ticks();
-    if (entry.endsAt > now && entry.idleAt > now) return entry;
-    close(name);
-    return null;
-  }
-
-  return {
-    /** Opens a session and returns its id: 256 random bits. */
-    open(who: { name: string; role: Role; credential: string }) {
-      const id = randomBytes(32).toString('base64url');
-      const now = clock.ticks();
-      for (const [name, { endsAt, idleAt }] of entries) if (endsAt <= now || idleAt <= now) close(name);
-      const oldest = entries.keys().next().value;
-      if (entries.size >= SESSIONS_MAX && oldest !== undefined) close(oldest);
-      const csrf = randomBytes(32).toString('base64url');
-      entries.set(nameOf(id), {
-        session: { ...who, csrf, notice: null },
-        endsAt: now + SESSION_MS,
-        idleAt: now + IDLE_MS,
-        end: new AbortController(),
-      });
-      return id;
-    },
-    /** Finds a session; null if there is none or its time is over. With `isUse` the idle time of the session begins again. */
-    find(id: string, { isUse }: { isUse: boolean }): Session | null {
-      const entry = open(id);
-      if (entry === null) return null;
-      if (isUse) entry.idleAt = clock.ticks() + IDLE_MS;
-      return entry.session;
-    },
-    close: (id: string) => close(nameOf(id)),
-    /** Ends all sessions with another credential. */
-    keepOnly(credentials: ReadonlySet<string>) {
-      for (const [name, { session }] of entries) if (!credentials.has(session.credential)) close(name);
-    },
-    /** Aborted when the session ends, for streams that outlast their request. Null if there is no such session. */
-    signal: (id: string): AbortSignal | null => open(id)?.end.signal ?? null,
-  };
 }

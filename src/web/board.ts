@@ -8,9 +8,9 @@ import type { FastifyInstance } from 'fastify';
 import type { QueueName } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
 import { knownTroubleOf } from '../queue/redis-trouble.ts';
-import { isHttps } from './access.ts';
 import { type AuditParts, audited, outcomeOfStatus } from './audited.ts';
 import { isForged, OLD_FORM } from './server/forged-requests.ts';
+import { isHttps } from './sessions.ts';
 import { answerOf, WebFault } from './web-fault.ts';
 
 /** The path of the board. */

@@ -78,7 +78,7 @@ function header({ menu, at, person, csrf }: LayoutOptions): Html {
   return html`<header class="top">
       <a class="brand" href="/">dpp-sync</a>
       <nav aria-label="Main"><ul>${links}</ul></nav>
-      <div class="who"><span>${person.name} <span class="quiet">(${person.role})</span></span>${out}</div>
+      <div class="who"><span><a href="/account">${person.name}</a> <span class="quiet">(${person.role})</span></span>${out}</div>
     </header>`;
 }
 

@@ -1,13 +1,14 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { OpenWeb, WebServer } from '../daemon/daemon-servers.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
+import type { PeopleLedger } from '../domain/ports/ledger/care-ledger.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
 import { isLoopback } from '../lib/loopback.ts';
-import { type Credentials, createAccess } from './access.ts';
+import { type Credentials, createAccess, type OwnPasswords } from './access.ts';
 import { addBoard } from './board.ts';
 import { createBoundedServers, createWrongTokens } from './limits.ts';
 import { createLiveHub, liveRoutes } from './live/live-changes.ts';
@@ -18,6 +19,7 @@ import { addRoutes, BODY_BYTES_MAX } from './server/add-routes.ts';
 import { type Answers, createAnswers } from './server/answers.ts';
 import { createHostCheck, SECURITY_HEADERS } from './server/forged-requests.ts';
 import { addGuard, DEFAULT_ROLE } from './server/guard.ts';
+import { createProxies } from './server/proxies.ts';
 import type { Role, Route } from './server/route.ts';
 import { createTasks } from './tasks.ts';
 import { answerOf, errorStatus } from './web-fault.ts';
@@ -50,10 +52,10 @@ const PARAM_CHARS_MAX = 4096;
 export const openWeb = (async (context, web): Promise<DashboardServer> => {
   const { runtime, log, clock } = context;
   let credentials = await credentialsOf(web);
-  const access = createAccess(credentials, clock);
   const servers = createBoundedServers();
   const wrongTokens = createWrongTokens({ clock, log });
   const people = runtime.ledger;
+  const access = createAccess(credentials, clock, await ownPasswords(people, runtime.secrets));
   const { reads } = runtime;
   const hub = createLiveHub({ bus: runtime.bus });
   const tasks = createTasks({
@@ -66,7 +68,10 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     describe: outcomeLine,
     onChange: () => hub.notify(),
   });
-  const ways = () => ({ token: credentials.token !== null, users: credentials.users.length > 0 });
+  const ways = () => ({
+    token: credentials.token !== null,
+    users: credentials.users.some(({ password }) => password !== null),
+  });
   const pageContext = { ...context, reads, tasks, people };
   const routes: Route[] = [
     ...accountRoutes(pageContext, { access, wrongTokens, ways }),
@@ -74,7 +79,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     ...routesOf(pageContext),
   ];
   let isMeantHost = createHostCheck(web);
-  let addressOf = createClientAddress(web.trustedProxies);
+  let visitorOf = createProxies(web, log);
   const answers = createAnswers(() => routes, clock);
 
   const app = fastify({
@@ -101,7 +106,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   addErrorPages(app, answers, log);
   addGuard(app, {
     isMeantHost: (headers) => isMeantHost(headers),
-    addressOf: (request) => addressOf(request),
+    visitorOf: (request) => visitorOf(request),
     access,
     servers,
     wrongTokens,
@@ -120,7 +125,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     async renew(renewed) {
       credentials = await credentialsOf(renewed);
       isMeantHost = createHostCheck(renewed);
-      addressOf = createClientAddress(renewed.trustedProxies);
+      visitorOf = createProxies(renewed, log);
       access.renew(credentials);
       hub.disconnect();
     },
@@ -140,8 +145,25 @@ const LONG_ADDRESS = `A part of the address has more than ${PARAM_CHARS_MAX} cha
 type WebConfig = NonNullable<RuntimeConfig['web']>;
 
 async function credentialsOf({ token, users }: WebConfig): Promise<Credentials> {
-  const read = users.map(async ({ name, role, password }) => ({ name, role, password: await password.read() }));
+  const read = users.map(async ({ name, role, password }) => ({
+    name,
+    role,
+    password: password === null ? null : await password.read(),
+  }));
   return { token: token === null ? null : await token.read(), users: await Promise.all(read) };
+}
+
+/** I7: the hashes are secrets, as those in the config are. */
+async function ownPasswords(people: PeopleLedger, secrets: SecretStore): Promise<OwnPasswords> {
+  const stored = await people.passwords();
+  for (const { hash } of stored) secrets.add(hash);
+  return {
+    stored,
+    async store(password) {
+      secrets.add(password.hash);
+      await people.setPassword(password);
+    },
+  };
 }
 
 async function listen(
@@ -203,48 +225,4 @@ function addErrorPages(app: FastifyInstance, answers: Answers, log: Logger): voi
     }
     return answers.sendFault(request, reply, request.visit, answer);
   });
-}
-
-/** A request, as far as it shows from where it came. */
-interface Sent {
-  headers: IncomingHttpHeaders;
-  socket: { remoteAddress?: string | undefined };
-}
-
-/**
- * Finds the address from which a request came. `X-Forwarded-For` is read from the right, because each proxy appends the
- * address that it has seen, and the client may have written anything to the left of it. So an address is only believed
- * if a trusted proxy has appended it.
- *
- * @param trustedProxies addresses, and ranges such as `10.0.0.0/8`
- */
-export function createClientAddress(trustedProxies: readonly string[]): (request: Sent) => string {
-  const trusted = new BlockList();
-  for (const one of trustedProxies) {
-    const [address = '', bits] = one.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (bits === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(bits), family);
-  }
-  return ({ headers, socket }) => {
-    let address = addressIn(socket.remoteAddress ?? '') ?? '';
-    const hops = String(headers['x-forwarded-for'] ?? '').split(',');
-    while (address !== '' && trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) {
-      const before = addressIn(hops.pop() ?? '');
-      if (before === null) break;
-      address = before;
-    }
-    return address;
-  };
-}
-
-/**
- * The address in a hop, without a port and a zone, so that one client always has the same text. An IPv4 address within
- * IPv6 becomes plain IPv4. Null if the text is no address.
- */
-function addressIn(hop: string): string | null {
-  const text = hop.trim();
-  const host = /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
-  const address = host.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
-  return isIP(address) === 0 ? null : address.toLowerCase();
 }

@@ -4,6 +4,7 @@
 const ACTIONS = {
   login: 'logged in',
   logout: 'logged out',
+  'password.change': 'changed the own password',
   backup: 'made a backup of the ledger',
   'ledger.backup': 'made a backup of the ledger',
   'change-passports': 'published or withdrew passports',

@@ -110,10 +110,10 @@ export function liveRoutes({ hub, access }: { hub: LiveHub; access: Access }): R
       method: 'GET',
       path: '/live',
       role: 'viewer',
-      async handle({ person, headers, ip }) {
+      async handle({ person, visitor }) {
         if (!hub.hasRoom()) throw new WebFault(503, 'Too many pages are open. This page does not update itself.');
-        const mayGoOn = () => access.recognise({ headers: { ...headers, 'x-live': '1' }, ip }).ok;
-        const signal = access.signal({ headers, ip });
+        const mayGoOn = () => access.recognise({ ...visitor, headers: { ...visitor.headers, 'x-live': '1' } }).ok;
+        const signal = access.signal(visitor);
         return {
           type: 'events',
           open(response) {

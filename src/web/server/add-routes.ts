@@ -5,7 +5,7 @@ import { badRequest, WebFault } from '../web-fault.ts';
 import type { Answers, Visit } from './answers.ts';
 import { refuseUnknownFields } from './fields.ts';
 import { isForged, OLD_FORM } from './forged-requests.ts';
-import type { Person, Role, Route, WebAnswer, WebRequest } from './route.ts';
+import type { Person, Role, Route, Visitor, WebAnswer, WebRequest } from './route.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -16,8 +16,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the guard; null for a stranger. */
     visit: Visit | null;
-    /** Set by the guard: the address from which the request came. */
-    client: string;
+    /** Set by the guard. */
+    visitor: Visitor;
   }
 }
 
@@ -61,7 +61,7 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts:
 }
 
 async function webRequest(request: FastifyRequest, reply: FastifyReply): Promise<WebRequest> {
-  const { visit, client, headers, body } = request;
+  const { visit, visitor, headers, body } = request;
   const abort = new AbortController();
   reply.raw.once('close', () => abort.abort());
   const type = headers['content-type'] ?? '';
@@ -75,7 +75,7 @@ async function webRequest(request: FastifyRequest, reply: FastifyReply): Promise
     person: visit?.person ?? STRANGER,
     csrf: visit?.session?.csrf ?? '',
     headers,
-    ip: client,
+    visitor,
     abort: abort.signal,
   };
 }

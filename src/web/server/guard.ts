@@ -5,11 +5,11 @@ import type { BoundedServers, WrongTokens } from '../limits.ts';
 import type { FaultAnswer } from '../web-fault.ts';
 import { type Answers, mayDo, wantsPage } from './answers.ts';
 import { BOARD_POLICY, isOwnPage, SECURITY_HEADERS } from './forged-requests.ts';
-import type { Role } from './route.ts';
+import type { Role, Visitor } from './route.ts';
 
 export interface Guard {
   isMeantHost(headers: FastifyRequest['headers']): boolean;
-  addressOf(request: FastifyRequest['raw']): string;
+  visitorOf(request: FastifyRequest['raw']): Visitor;
   access: Access;
   servers: BoundedServers;
   wrongTokens: WrongTokens;
@@ -23,7 +23,7 @@ export interface Guard {
 export function addGuard(app: FastifyInstance, guard: Guard): void {
   const { access, servers, wrongTokens, answers } = guard;
   app.decorateRequest('visit', null);
-  app.decorateRequest('client', '');
+  app.decorateRequest('visitor');
 
   const refuse = (
     request: FastifyRequest,
@@ -42,8 +42,8 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
 
   app.addHook('onRequest', async (request, reply) => {
     const { headers, method } = request;
-    const ip = guard.addressOf(request.raw);
-    request.client = ip;
+    const visitor = guard.visitorOf(request.raw);
+    request.visitor = visitor;
     const path = request.url.split('?', 1)[0] ?? '';
     reply.headers(SECURITY_HEADERS);
     if (path === BOARD_PATH || path.startsWith(`${BOARD_PATH}/`)) {
@@ -51,14 +51,15 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
     }
     if (!guard.isMeantHost(headers)) return refuse(request, reply, 421, FOREIGN_HOST);
     const role = roleOf(request);
-    const visitor = access.recognise({ headers, ip });
-    if (visitor.ok) {
-      request.visit = { person: visitor.person, session: visitor.session };
+    const found = access.recognise(visitor);
+    if (found.ok) {
+      request.visit = { person: found.person, session: found.session };
       servers.trust(request.raw.socket);
     } else if (role !== 'open') {
-      await wrongTokens.note(ip, visitor);
-      return visitor.retryAfterMs > 0
-        ? refuse(request, retryAfter(reply, visitor), 429, 'Too many wrong tokens came from this address.')
+      if (found.refusal !== undefined) return refuse(request, reply, 403, found.refusal);
+      await wrongTokens.note(visitor.ip, found);
+      return found.retryAfterMs > 0
+        ? refuse(request, retryAfter(reply, found), 429, 'Too many wrong tokens came from this address.')
         : askToLogIn(request, reply);
     }
     const person = request.visit?.person;

@@ -14,13 +14,22 @@ import type { KnownFields } from './fields.ts';
 
 export type Role = WebRole;
 
+/** The data of a request that identify its sender. */
+export interface Visitor {
+  headers: IncomingHttpHeaders;
+  /** The address from which the request came. */
+  ip: string;
+  /** The text in the header with which a trusted proxy names the person; null without it. It may be no name at all. */
+  named: string | null;
+}
+
 /** Who has sent a request. */
 export interface Person {
   /** The user's name, or `token`. */
   name: string;
   role: Role;
-  /** How the person is known: only a session needs the CSRF token. */
-  by: 'session' | 'token';
+  /** How the person is known. A person with the token in a header needs no CSRF token. */
+  by: 'session' | 'token' | 'proxy';
 }
 
 /** The result of a form, shown once on the next page. */
@@ -42,8 +51,8 @@ export interface WebRequest {
   /** The token in the field `csrf` of each form; `csrfField(request)` renders the field. */
   csrf: string;
   headers: IncomingHttpHeaders;
-  /** The address from which the request came; behind a trusted proxy it is the address that the proxy reports. */
-  ip: string;
+  /** From where the request came, and with what; behind a trusted proxy it has what the proxy reports. */
+  visitor: Visitor;
   /** Aborted when the connection or the server is closed. */
   abort: AbortSignal;
 }

@@ -4,26 +4,27 @@ import { type AddressInfo, connect } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createEventBus } from '../../../src/observe/event-bus.ts';
-import { createAccess, type Visitor } from '../../../src/web/access.ts';
+import { createAccess } from '../../../src/web/access.ts';
 import { createLiveHub, liveRoutes } from '../../../src/web/live/live-changes.ts';
-import type { WebRequest } from '../../../src/web/server/route.ts';
+import type { Visitor, WebRequest } from '../../../src/web/server/route.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const TOKEN = 'web-token-0123456789';
 
 it('a stream of changes that was cut off leaves nothing with its session', async () => {
-  const access = createAccess({ token: TOKEN, users: [] }, systemClock);
-  const login = await access.login({ headers: {}, ip: '127.0.0.1' }, { name: '', secret: TOKEN });
+  const access = createAccess({ token: TOKEN, users: [] }, systemClock, { stored: [], store: async () => undefined });
+  const login = await access.login({ headers: {}, ip: '127.0.0.1', named: null }, { name: '', secret: TOKEN });
   const visitor: Visitor = {
     headers: { cookie: login.ok ? `dpp_sync_session=${login.session}` : '' },
     ip: '127.0.0.1',
+    named: null,
   };
   const session = access.signal(visitor) ?? AbortSignal.abort();
   const hub = createLiveHub({ bus: createEventBus({ log: createRecordingLog() }) });
   const [route] = liveRoutes({ hub, access });
   const serve = async (response: ServerResponse) => {
-    const answer = await route?.handle({ ...visitor, person: { name: 'token' } } as WebRequest);
+    const answer = await route?.handle({ visitor, person: { name: 'token' } } as WebRequest);
     if (answer?.type === 'events') answer.open(response);
   };
   const server = createServer((_request, response) => void serve(response));

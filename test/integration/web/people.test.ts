@@ -23,7 +23,7 @@ describe('people of the dashboard', () => {
     const { viewer, operator } = web.people;
     const menu = ({ body }: { body: string }) => /<header[^]*<\/header>/.exec(body)?.[0] ?? '';
     const seen = menu(await viewer.get('/'));
-    expect(seen).toContain('the-viewer <span class="quiet">(viewer)</span>');
+    expect(seen).toContain('<a href="/account">the-viewer</a> <span class="quiet">(viewer)</span>');
     expect(seen).toContain('<a href="/items">');
     expect(seen).not.toContain('<a href="/queues">');
     expect(menu(await operator.get('/'))).toContain('<a href="/queues">');
@@ -179,6 +179,138 @@ describe('a dashboard behind a proxy', () => {
     expect(await guess('203.0.113.7')).toBe(429);
     expect(await logIn('203.0.113.6', 'the-viewer', PASSWORDS.viewer)).toBe(429);
     await web.remove();
+  });
+});
+
+describe('a dashboard whose proxy names people', () => {
+  let web: GuardedWeb;
+  beforeAll(async () => {
+    web = await openGuardedWeb();
+    const { config } = web.daemon.runtime;
+    if (config.web === null) throw new Error('There is no web section.');
+    await web.server.renew({ ...config.web, userHeader: 'X-Forwarded-User', trustedProxies: ['127.0.9.1'] });
+  });
+  afterAll(() => web.remove());
+
+  const named = (name: string, headers: Record<string, string> = {}) => ({
+    from: '127.0.9.1',
+    headers: { accept: 'text/html', origin: web.url, 'x-forwarded-user': name, ...headers },
+  });
+  const get = (path: string, name: string, headers = {}) => askWeb(web.url, path, named(name, headers));
+  const csrfOf = async (name: string) =>
+    /name="csrf" value="([\w-]{43})"/.exec((await get('/runs', name)).body)?.[1] ?? '';
+
+  it('a proxy that names a person opens the pages, the API and the board in the name of the person', async () => {
+    const { body } = await get('/', 'the-viewer');
+    expect(body).toContain('<a href="/account">the-viewer</a> <span class="quiet">(viewer)</span>');
+    expect(body).not.toContain('Log out');
+    expect((await get('/api/v1/status', 'the-viewer')).status).toBe(200);
+    expect((await get('/queues/board/', 'the-viewer')).status).toBe(403);
+    expect((await get('/queues/board/', 'the-operator')).status).toBe(200);
+    expect((await get('/account', 'the-viewer')).body).toContain('logs you in as the-viewer');
+    expect((await get('/login?next=%2Fitems', 'the-viewer')).headers.location).toBe('/items');
+    const login = { ...named('the-viewer'), form: { name: 'the-operator', password: PASSWORDS.operator } };
+    expect((await askWeb(web.url, '/login', login)).status).toBe(403);
+  });
+
+  it('a proxy that names a person makes changes with the CSRF token of this person alone, and the audit log has the name', async () => {
+    const post = async (name: string, csrf: string, headers = {}) =>
+      (await askWeb(web.url, '/runs/start', { ...named(name, headers), form: { csrf, source: 'erp' } })).status;
+    const csrf = await csrfOf('the-operator');
+    expect([await post('the-operator', ''), await post('the-operator', await csrfOf('the-viewer'))]).toEqual([
+      403, 403,
+    ]);
+    expect(await post('the-operator', csrf, { origin: 'https://evil.example' })).toBe(403);
+    expect(await post('the-viewer', await csrfOf('the-viewer'))).toBe(403);
+    expect(await post('the-operator', csrf)).toBe(303);
+    expect((await web.daemon.runtime.reads.actions({ limit: 1 })).rows).toMatchObject([
+      { who: 'the-operator', action: 'run.start' },
+    ]);
+    const json = { 'content-type': 'application/json' };
+    const byApi = { ...named('the-operator', { ...json, 'x-csrf-token': csrf }), method: 'POST', body: '{}' };
+    expect([200, 202]).toContain((await askWeb(web.url, '/api/v1/operations/check-settings', byApi)).status);
+  });
+
+  it('a proxy that names a person wins over the session and the token of another person', async () => {
+    const { cookie } = web.people.operator;
+    for (const headers of [{ cookie }, { authorization: `Bearer ${WEB_TOKEN}` }]) {
+      expect((await get('/audit', 'the-viewer', headers)).status).toBe(403);
+      expect((await get('/items', 'nobody-here', headers)).status).toBe(403);
+    }
+  });
+
+  it('a proxy that names an unknown person, or no person, gets a page that says what to do', async () => {
+    const unknown = await get('/items', 'carla@example.com');
+    expect([unknown.status, unknown.body]).toEqual([
+      403,
+      expect.stringContaining('{ name: carla@example.com, role: viewer }'),
+    ]);
+    expect((await get('/api/v1/items', 'carla', { accept: 'application/json' })).headers['content-type']).toContain(
+      'application/problem+json',
+    );
+    for (const odd of ['', 'the-viewer, the-operator', '<script>']) {
+      const { status, body } = await get('/items', odd);
+      expect([status, body]).toEqual([403, expect.stringContaining('does not send the name of one user')]);
+    }
+  });
+
+  it('a client that names a person itself is a stranger', async () => {
+    const question = { ...named('the-operator', { 'x-forwarded-for': '127.0.9.1' }), from: '127.0.7.1' };
+    for (let request = 0; request < 2; request += 1) {
+      expect((await askWeb(web.url, '/items', question)).headers.location).toBe('/login?next=%2Fitems');
+    }
+    const warnings = web.log.lines.filter(({ message }) => message.includes('has the header X-Forwarded-User'));
+    expect(warnings).toHaveLength(1);
+  });
+});
+
+describe('the page of the account', () => {
+  let web: GuardedWeb;
+  beforeAll(async () => {
+    web = await openGuardedWeb();
+  });
+  afterAll(() => web.remove());
+  const CHOSEN = 'seven wooden chairs';
+  const form = (present: string, chosen = CHOSEN, repeated = chosen) => ({
+    present_password: present,
+    new_password: chosen,
+    repeated_password: repeated,
+  });
+
+  it('the page of the account changes the own password, and refuses one that is weak or mistyped', async () => {
+    const { viewer } = web.people;
+    expect((await viewer.get('/account')).body).toContain('Change the password');
+    const change = (fields: Record<string, string>) => viewer.post('/account/password', fields);
+    for (const [fields, problem] of [
+      [form('wrong'), 'The present password is wrong.'],
+      [form(PASSWORDS.viewer, 'short'), 'The new password has fewer than 10 characters.'],
+      [form(PASSWORDS.viewer, CHOSEN, 'another one'), 'The two new passwords differ.'],
+      [form(PASSWORDS.viewer, PASSWORDS.viewer), 'The new password is the present one.'],
+    ] as const) {
+      expect(await change(fields)).toMatchObject({ status: 400, body: expect.stringContaining(problem) });
+    }
+    const other = await visitWeb(web.url, { name: 'the-viewer', password: PASSWORDS.viewer });
+    expect((await change(form(PASSWORDS.viewer))).headers.location).toBe('/account');
+    expect((await viewer.get('/account')).body).toContain('Your password was changed.');
+    expect((await other.get('/account')).status).toBe(303);
+    await expect(visitWeb(web.url, { name: 'the-viewer', password: PASSWORDS.viewer })).rejects.toThrow('401');
+    await visitWeb(web.url, { name: 'the-viewer', password: CHOSEN });
+    const { rows } = await web.daemon.runtime.reads.actions({ limit: 500 });
+    expect(
+      rows.filter(({ action }) => action === 'password.change').map(({ outcome, detail }) => ({ outcome, detail })),
+    ).toEqual([
+      { outcome: 'Done.', detail: {} },
+      ...Array.from({ length: 4 }, () => ({ outcome: 'Refused: the password stays as it was.', detail: {} })),
+    ]);
+    const [stored] = await web.daemon.runtime.ledger.passwords();
+    expect(JSON.stringify([rows, web.log.lines])).not.toMatch(/seven wooden|scrypt/);
+    expect(web.daemon.runtime.secrets.scrub(`x ${stored?.hash}`)).not.toContain(stored?.hash);
+  });
+
+  it('the page of the account says to a person with the token that there is no password', async () => {
+    const byToken = await visitWeb(web.url, { password: WEB_TOKEN });
+    expect((await byToken.get('/account')).body).toContain('You are logged in with the token.');
+    expect((await byToken.post('/account/password', form(WEB_TOKEN))).status).toBe(403);
   });
 });
 

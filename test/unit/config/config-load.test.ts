@@ -239,8 +239,28 @@ describe('a config with problems', () => {
       `web: { host: 0.0.0.0, allowedHosts: [a.example], users: [${USER}] }\n${SOUND_CONFIG}`,
     );
     expect(config.web).toMatchObject({ token: null, users: [{ name: 'anna', role: 'editor' }] });
-    expect(await config.web?.users[0]?.password.read()).toBe(HASH);
+    expect(await config.web?.users[0]?.password?.read()).toBe(HASH);
     expect(JSON.stringify(config.web)).not.toContain('scrypt');
+  });
+
+  it('a config whose proxy names people needs no passwords, and needs the addresses of the proxy', async () => {
+    const web = (more: string) =>
+      `web: { userHeader: Remote-User, users: [{ name: anna, role: editor }]${more} }\n${SOUND_CONFIG}`;
+    expect((await loadText(web(', trustedProxies: [10.1.2.3]'))).web).toMatchObject({
+      userHeader: 'Remote-User',
+      users: [{ name: 'anna', password: null }],
+    });
+    for (const more of ['', ', trustedProxies: []']) {
+      expect((await faultOf(web(more))).message).toContain(
+        'web.userHeader (line 1): found a header without `trustedProxies`, so each client could be any user.',
+      );
+    }
+    const without = `web: { users: [{ name: anna, role: editor }] }\n${SOUND_CONFIG}`;
+    expect((await faultOf(without)).message).toContain(
+      'web.users[0].password (line 1): found nothing, expected a hash as `dpp-sync password` prints it',
+    );
+    const odd = web(', trustedProxies: [10.1.2.3]').replace('Remote-User', '"X: Y"');
+    expect((await faultOf(odd)).message).toContain('web.userHeader (line 1)');
   });
 
   it.each([

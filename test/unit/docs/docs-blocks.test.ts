@@ -51,6 +51,9 @@ const READERS: readonly Reader[] = [
 /** Blocks that only show something, by a text in them, with the reason. */
 const SHOWN: Record<string, string> = {
   'The passport of A-3 is not published': 'It is an answer of `why`, which test/integration/cli/cli-why.test.ts tests.',
+  'oidc_issuer_url = ': 'It is a config of oauth2-proxy.',
+  'auth_request /oauth2/auth;': 'It is a part of a config of nginx.',
+  'copy_headers Remote-User': 'It is a config of Caddy.',
 };
 
 function readerOf({ page, language, file }: Block): Reader | undefined {

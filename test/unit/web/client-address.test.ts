@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest';
-import { createClientAddress } from '../../../src/web/web-server.ts';
+import { describe, expect, it } from 'vitest';
+import { createProxies } from '../../../src/web/server/proxies.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const PROXIES = ['10.1.0.0/16', '192.0.2.7', '2001:db8:1::/48'];
 
@@ -23,5 +24,42 @@ it.each([
   ['without its zone', PROXIES, 'fe80::1%eth0', '203.0.113.9', 'fe80::1'],
 ])('the address of a client is the one %s', (_what, proxies, remoteAddress, header, expected) => {
   const headers = header === undefined ? {} : { 'x-forwarded-for': header };
-  expect(createClientAddress(proxies)({ headers, socket: { remoteAddress } })).toBe(expected);
+  const visitorOf = createProxies({ trustedProxies: proxies, userHeader: null }, createRecordingLog());
+  expect(visitorOf({ headers, headersDistinct: {}, socket: { remoteAddress } }).ip).toBe(expected);
+});
+
+describe('the name of a person in a header', () => {
+  const header = (...values: string[]) => ({ headers: {}, headersDistinct: { 'remote-user': values } });
+  const from = (remoteAddress: string) => ({ socket: { remoteAddress } });
+
+  it('is believed only from a trusted proxy, and from elsewhere it is ignored and logged once', () => {
+    const log = createRecordingLog();
+    const visitorOf = createProxies({ trustedProxies: PROXIES, userHeader: 'Remote-User' }, log);
+    expect(visitorOf({ ...header('anna'), ...from('10.1.0.1') }).named).toBe('anna');
+    expect(visitorOf({ headers: {}, headersDistinct: {}, ...from('10.1.0.1') }).named).toBeNull();
+    expect(log.lines).toEqual([]);
+    // The address that a trusted proxy reports is not the one that has sent the request.
+    const forwarded = { headers: { 'x-forwarded-for': '10.1.0.1' }, headersDistinct: { 'remote-user': ['anna'] } };
+    for (const request of [header('anna'), header(''), forwarded]) {
+      expect(visitorOf({ ...request, ...from('203.0.113.9') }).named).toBeNull();
+    }
+    expect(log.lines).toEqual([
+      expect.objectContaining({
+        level: 'warn',
+        message: expect.stringMatching(/203\.0\.113\.9 has the header Remote-User/),
+      }),
+    ]);
+  });
+
+  it('is no name where the header comes twice, and nothing without `userHeader`', () => {
+    const named = (userHeader: string | null) =>
+      createProxies(
+        { trustedProxies: PROXIES, userHeader },
+        createRecordingLog(),
+      )({
+        ...header('anna', 'ben'),
+        ...from('192.0.2.7'),
+      }).named;
+    expect([named('REMOTE-USER'), named(null)]).toEqual(['anna, ben', null]);
+  });
 });

@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { OwnPassword } from '../../../src/domain/ports/ledger/care-ledger.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
 import { hashPassword } from '../../../src/lib/password-hash.ts';
-import { createAccess, sessionCookie } from '../../../src/web/access.ts';
+import { type Credentials, createAccess, type OwnPasswords } from '../../../src/web/access.ts';
 import { html } from '../../../src/web/html.ts';
 import { createHostCheck, isOwnPage } from '../../../src/web/server/forged-requests.ts';
+import { sessionCookie } from '../../../src/web/sessions.ts';
 import { quickHash } from '../../support/browser/quick-hash.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 
@@ -12,8 +15,11 @@ const CREDENTIALS = { token: TOKEN, users: [] };
 const OPERATOR = { name: 'token', role: 'operator' };
 const HOUR = 3_600_000;
 const byToken = (secret: string) => ({ name: '', secret });
-const visitor = (headers = {}, ip = '10.0.0.1') => ({ headers, ip });
+const visitor = (headers = {}, ip = '10.0.0.1', named: string | null = null) => ({ headers, ip, named });
 type Access = ReturnType<typeof createAccess>;
+const NONE: OwnPasswords = { stored: [], store: async () => undefined };
+const accessOf = (credentials: Credentials, clock: Clock = createManualClock(), own = NONE) =>
+  createAccess(credentials, clock, own);
 
 async function cookieFrom(access: Access, given = byToken(TOKEN)): Promise<string> {
   const result = await access.login(visitor(), given);
@@ -24,7 +30,7 @@ const knows = (access: Access, cookie: string) => access.recognise(visitor({ coo
 describe('access', () => {
   it('a session ends after twelve hours, however busy it is', async () => {
     const clock = createManualClock();
-    const access = createAccess(CREDENTIALS, clock);
+    const access = accessOf(CREDENTIALS, clock);
     const cookie = await cookieFrom(access);
     for (let hour = 1; hour < 12; hour += 1) {
       clock.advance(HOUR);
@@ -41,7 +47,7 @@ describe('access', () => {
 
   it('a session that sends nothing for two hours ends', async () => {
     const clock = createManualClock();
-    const access = createAccess(CREDENTIALS, clock);
+    const access = accessOf(CREDENTIALS, clock);
     const cookie = await cookieFrom(access);
     clock.advance(2 * HOUR - 1);
     expect(knows(access, cookie)).toBe(true);
@@ -50,7 +56,7 @@ describe('access', () => {
   });
 
   it('the right token is accepted however many wrong ones came from its address, by the form and by the header', async () => {
-    const access = createAccess(CREDENTIALS, createManualClock());
+    const access = accessOf(CREDENTIALS);
     const bearer = (token: string) => access.recognise(visitor({ authorization: `Bearer ${token}` }));
     for (let guess = 0; guess < 1000; guess += 1) {
       await access.login(visitor(), byToken('wrong'));
@@ -61,7 +67,7 @@ describe('access', () => {
   });
 
   it('wrong tokens of scripts are counted apart from those at the form', async () => {
-    const access = createAccess(CREDENTIALS, createManualClock());
+    const access = accessOf(CREDENTIALS);
     const bearer = () => access.recognise(visitor({ authorization: 'Bearer wrong' }));
     for (let guess = 0; guess < 10; guess += 1) expect(bearer()).toEqual({ ok: false, retryAfterMs: 0 });
     expect(bearer()).toEqual({ ok: false, retryAfterMs: 30_000 });
@@ -69,14 +75,14 @@ describe('access', () => {
   });
 
   it('the same session is never given twice', async () => {
-    const access = createAccess(CREDENTIALS, createManualClock());
+    const access = accessOf(CREDENTIALS);
     const sessions = await Promise.all(Array.from({ length: 500 }, () => cookieFrom(access)));
     expect(new Set(sessions).size).toBe(500);
   });
 
   it('an address may guess a token ten times, and then once every half minute', async () => {
     const clock = createManualClock();
-    const access = createAccess(CREDENTIALS, clock);
+    const access = accessOf(CREDENTIALS, clock);
     const wrong = () => access.login(visitor(), byToken('wrong'));
     for (let guess = 0; guess < 10; guess += 1) expect(await wrong()).toEqual({ ok: false, retryAfterMs: 0 });
     expect(await wrong()).toEqual({ ok: false, retryAfterMs: 30_000 });
@@ -93,7 +99,7 @@ describe('access', () => {
       fc.asyncProperty(
         fc.oneof(fc.string(), fc.constantFrom(TOKEN.slice(0, -1), `${TOKEN} `, TOKEN.toUpperCase())),
         async (given) => {
-          const access = createAccess(CREDENTIALS, createManualClock());
+          const access = accessOf(CREDENTIALS);
           expect((await access.login(visitor(), byToken(given))).ok).toBe(given === TOKEN);
         },
       ),
@@ -101,7 +107,7 @@ describe('access', () => {
   });
 
   it('no token is accepted where the config has none', async () => {
-    const access = createAccess({ token: null, users: [] }, createManualClock());
+    const access = accessOf({ token: null, users: [] });
     expect((await access.login(visitor(), byToken(''))).ok).toBe(false);
     expect(access.recognise(visitor({ authorization: 'Bearer null' })).ok).toBe(false);
   });
@@ -118,7 +124,7 @@ describe('users', () => {
 
   it('users log in with their own name and password, and get their role', async () => {
     const own = await hashPassword(PASSWORD);
-    const access = createAccess(withUsers('editor', own), createManualClock());
+    const access = accessOf(withUsers('editor', own));
     expect(await access.login(visitor(), anna)).toMatchObject({ ok: true, person: { name: 'anna', role: 'editor' } });
     for (const given of [
       { name: 'anna', secret: 'wrong' },
@@ -133,7 +139,7 @@ describe('users', () => {
   });
 
   it('users lose their sessions when password, role or user changes, and keep them when they stay the same', async () => {
-    const access = createAccess(withUsers(), createManualClock());
+    const access = accessOf(withUsers());
     const mine = await cookieFrom(access, anna);
     const tokens = await cookieFrom(access);
     access.renew(withUsers());
@@ -150,7 +156,7 @@ describe('users', () => {
 
   it('passwords of users are not compared with further guesses after too many wrong ones from an address or for a name', async () => {
     const clock = createManualClock();
-    const access = createAccess(withUsers(), clock);
+    const access = accessOf(withUsers(), clock);
     for (let guess = 0; guess < 10; guess += 1) {
       expect(await access.login(visitor({}, `10.0.1.${guess}`), { name: 'anna', secret: 'wrong' })).toEqual({
         ok: false,
@@ -163,7 +169,7 @@ describe('users', () => {
   });
 
   it('of passwords that are guessed at the same time, no more are compared than of those one after the other', async () => {
-    const access = createAccess(withUsers(), createManualClock());
+    const access = accessOf(withUsers());
     const guesses = Array.from({ length: 60 }, (_, at) => (at === 50 ? anna : { name: 'anna', secret: `wrong ${at}` }));
     const answers = await Promise.all(guesses.map((guess) => access.login(visitor({}, '10.0.1.1'), guess)));
     expect(answers.filter(({ ok }) => ok)).toEqual([]);
@@ -171,7 +177,7 @@ describe('users', () => {
   });
 
   it('users who share an address have attempts of their own there once they have logged in', async () => {
-    const access = createAccess(withUsers(), createManualClock());
+    const access = accessOf(withUsers());
     const wrong = (name: string) => access.login(visitor(), { name, secret: 'wrong' });
     // Right passwords use up no attempts.
     for (let login = 0; login < 15; login += 1) expect((await access.login(visitor(), anna)).ok).toBe(true);
@@ -183,13 +189,162 @@ describe('users', () => {
   });
 
   it('users are not locked out by guesses from elsewhere where they have logged in before', async () => {
-    const access = createAccess(withUsers(), createManualClock());
+    const access = accessOf(withUsers());
     expect((await access.login(visitor(), anna)).ok).toBe(true);
     for (let guess = 0; guess < 20; guess += 1) {
       await access.login(visitor({}, `10.0.1.${guess}`), { name: 'anna', secret: 'wrong' });
     }
     expect((await access.login(visitor(), anna)).ok).toBe(true);
     expect((await access.login(visitor({}, '10.0.9.9'), anna)).ok).toBe(false);
+  });
+});
+
+describe('a password that a user has chosen', () => {
+  const [OLD, CHOSEN] = ['correct horse battery', 'seven wooden chairs'];
+  const config = (password = quickHash(OLD)) => ({
+    token: TOKEN,
+    users: [{ name: 'anna', password, role: 'editor' as const }],
+  });
+  /** A ledger in memory. */
+  function ledger() {
+    const stored: OwnPassword[] = [];
+    return { stored, store: async (one: OwnPassword) => void stored.push(one) };
+  }
+  const by = (secret: string) => ({ name: 'anna', secret });
+  const logsIn = async (access: Access, secret: string) => (await access.login(visitor(), by(secret))).ok;
+  const changed = { present: OLD, chosen: CHOSEN };
+
+  it('a password that a user has chosen replaces that of the config, also after a restart and a reload', async () => {
+    const own = ledger();
+    const access = accessOf(config(), createManualClock(), own);
+    const cookie = await cookieFrom(access, by(OLD));
+    expect(await access.changePassword(visitor({ cookie }), changed)).toEqual({ ok: true });
+    expect([await logsIn(access, OLD), await logsIn(access, CHOSEN)]).toEqual([false, true]);
+    access.renew(config());
+    expect([await logsIn(access, OLD), await logsIn(access, CHOSEN)]).toEqual([false, true]);
+    expect(own.stored).toHaveLength(1);
+    expect(own.stored[0]?.replaces).not.toContain('scrypt');
+    const restarted = accessOf(config(), createManualClock(), own);
+    expect([await logsIn(restarted, OLD), await logsIn(restarted, CHOSEN)]).toEqual([false, true]);
+  });
+
+  it('a password that a user has chosen ends with a new hash in the config, and with the user', async () => {
+    const own = ledger();
+    const access = accessOf(config(), createManualClock(), own);
+    const cookie = await cookieFrom(access, by(OLD));
+    await access.changePassword(visitor({ cookie }), changed);
+    access.renew(config(quickHash('a reset by the administrator')));
+    expect(knows(access, cookie)).toBe(false);
+    expect([await logsIn(access, CHOSEN), await logsIn(access, 'a reset by the administrator')]).toEqual([false, true]);
+    access.renew({ token: TOKEN, users: [] });
+    expect(await logsIn(access, CHOSEN)).toBe(false);
+  });
+
+  it('a password that a user has chosen ends all other sessions of the user, and no others', async () => {
+    const access = accessOf(config());
+    const [mine, other] = [await cookieFrom(access, by(OLD)), await cookieFrom(access, by(OLD))];
+    const tokens = await cookieFrom(access);
+    const stream = access.signal(visitor({ cookie: other }));
+    await access.changePassword(visitor({ cookie: mine }), changed);
+    expect([knows(access, mine), knows(access, other), knows(access, tokens)]).toEqual([true, false, true]);
+    expect(stream?.aborted).toBe(true);
+    access.renew(config());
+    expect(knows(access, mine)).toBe(true);
+  });
+
+  it('a password is not changed with a wrong present one, with the token, or where it cannot be stored', async () => {
+    const access = accessOf(config(), createManualClock(), {
+      stored: [],
+      store: () => Promise.reject(new Error('The disk is full.')),
+    });
+    const cookie = await cookieFrom(access, by(OLD));
+    const change = (as: string, present: string) =>
+      access.changePassword(visitor({ cookie: as }), { present, chosen: CHOSEN });
+    expect(await change(cookie, 'wrong')).toEqual({ ok: false, retryAfterMs: 0 });
+    expect((await change(await cookieFrom(access), TOKEN)).ok).toBe(false);
+    await expect(change(cookie, OLD)).rejects.toThrow('The disk is full.');
+    expect([await logsIn(access, OLD), knows(access, cookie)]).toEqual([true, true]);
+  });
+
+  it('guesses of the present password are limited as those at the login form are', async () => {
+    const access = accessOf(config());
+    const cookie = await cookieFrom(access, by(OLD));
+    const change = (present: string) => access.changePassword(visitor({ cookie }), { present, chosen: CHOSEN });
+    for (let guess = 0; guess < 10; guess += 1) expect(await change('wrong')).toEqual({ ok: false, retryAfterMs: 0 });
+    expect(await change(OLD)).toEqual({ ok: false, retryAfterMs: 30_000 });
+    expect(await logsIn(access, OLD)).toBe(false);
+  });
+
+  it('a login with the old password that is compared during the change opens no session that stays', async () => {
+    const access = accessOf(config());
+    const cookie = await cookieFrom(access, by(OLD));
+    const [, late] = await Promise.all([
+      access.changePassword(visitor({ cookie }), changed),
+      cookieFrom(access, by(OLD)),
+    ]);
+    expect([knows(access, cookie), knows(access, late)]).toEqual([true, false]);
+  });
+});
+
+describe('a person whom a proxy names', () => {
+  const PASSWORD = 'correct horse battery';
+  const users = [
+    { name: 'anna', password: null, role: 'editor' as const },
+    { name: 'ben', password: quickHash(PASSWORD), role: 'operator' as const },
+  ];
+  const named = (name: string, headers = {}) => visitor(headers, '10.0.0.1', name);
+
+  it('a person whom a proxy names is this user, whatever cookie or token the request has', async () => {
+    const access = accessOf({ token: TOKEN, users });
+    const cookie = await cookieFrom(access, { name: 'ben', secret: PASSWORD });
+    for (const headers of [{}, { cookie }, { authorization: `Bearer ${TOKEN}` }]) {
+      expect(access.recognise(named('anna', headers))).toMatchObject({
+        ok: true,
+        person: { name: 'anna', role: 'editor', by: 'proxy' },
+        session: { name: 'anna' },
+      });
+      expect(access.recognise(named('carla', headers)).ok).toBe(false);
+    }
+    expect(access.recognise(visitor({ cookie }))).toMatchObject({ person: { name: 'ben', by: 'session' } });
+  });
+
+  it('a person whom a proxy names keeps one CSRF token, and has another one than anybody else', () => {
+    const access = accessOf({ token: TOKEN, users });
+    const csrf = (name: string) => {
+      const found = access.recognise(named(name));
+      return found.ok ? found.session?.csrf : null;
+    };
+    expect(csrf('anna')).toBe(csrf('anna'));
+    expect(csrf('anna')).not.toBe(csrf('ben'));
+  });
+
+  it('a person whom a proxy names is refused where the name is unknown, and a text that is no name is not repeated', () => {
+    const access = accessOf({ token: TOKEN, users });
+    const refusal = (name: string) => {
+      const found = access.recognise(named(name));
+      return found.ok ? null : found.refusal;
+    };
+    expect(refusal('carla')).toContain('{ name: carla, role: viewer }');
+    for (const odd of ['', ' anna', 'anna, ben', 'anna,anna', '<b>', 'token', 'a'.repeat(65), 'Jörg']) {
+      expect(refusal(odd), odd).toContain('does not send the name of one user');
+    }
+  });
+
+  it('a person whom a proxy names loses the stream of an open page when the role changes', () => {
+    const access = accessOf({ token: TOKEN, users });
+    access.recognise(named('anna'));
+    const stream = access.signal(named('anna'));
+    access.renew({ token: TOKEN, users });
+    expect(stream?.aborted).toBe(false);
+    access.renew({ token: TOKEN, users: [{ name: 'anna', password: null, role: 'viewer' }] });
+    expect(stream?.aborted).toBe(true);
+    expect(access.recognise(named('anna'))).toMatchObject({ person: { role: 'viewer' } });
+  });
+
+  it('a user without a password cannot log in at the form', async () => {
+    const access = accessOf({ token: TOKEN, users });
+    for (const secret of ['', 'null', PASSWORD])
+      expect((await access.login(visitor(), { name: 'anna', secret })).ok).toBe(false);
   });
 });
 

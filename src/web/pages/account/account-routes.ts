@@ -3,6 +3,9 @@ import { type Html, html } from '../../html.ts';
 import type { WrongTokens } from '../../limits.ts';
 import { ownPath } from '../../server/fields.ts';
 import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
+import { WebFault } from '../../web-fault.ts';
+import { passwordRoutes } from './password-routes.ts';
+import { tooMany } from './too-many.ts';
 
 export interface AccountParts {
   access: Access;
@@ -11,8 +14,9 @@ export interface AccountParts {
   ways(): { token: boolean; users: boolean };
 }
 
-/** The routes for logging in and out. */
-export function accountRoutes({ people, log }: PageContext, parts: AccountParts): Route[] {
+/** The routes for logging in and out, and for the account of a person. */
+export function accountRoutes(context: PageContext, parts: AccountParts): Route[] {
+  const { people, log } = context;
   const { access, wrongTokens } = parts;
 
   async function audit(who: string, action: string): Promise<void> {
@@ -24,7 +28,8 @@ export function accountRoutes({ people, log }: PageContext, parts: AccountParts)
     }
   }
 
-  async function login({ query }: WebRequest): Promise<WebAnswer> {
+  async function login({ query, visitor }: WebRequest): Promise<WebAnswer> {
+    if (visitor.named !== null) return { type: 'redirect', to: ownPath(query.get('next')) };
     return loginPage({ next: ownPath(query.get('next')), problem: null, ways: parts.ways() });
   }
 
@@ -36,29 +41,22 @@ export function accountRoutes({ people, log }: PageContext, parts: AccountParts)
       role: 'open',
       withoutLedger: true,
       bodyBytesMax: 16 * 1024,
-      async handle({ form, headers, ip }) {
+      async handle({ form, visitor }) {
+        if (visitor.named !== null) throw new WebFault(403, LOGGED_IN_BY_PROXY);
         const next = ownPath(form.get('next'));
         const name = (form.get('name') ?? '').trim();
         const secret = form.get('password') ?? form.get('token') ?? '';
-        const result = await access.login({ headers, ip }, { name, secret });
+        const result = await access.login(visitor, { name, secret });
         if (result.ok) {
           await audit(result.person.name, 'login');
           return { type: 'redirect', to: next, session: result.session };
         }
-        await wrongTokens.note(ip, result);
+        await wrongTokens.note(visitor.ip, result);
         if (result.retryAfterMs === 0) {
           const problem = name === '' ? 'This is not the token.' : 'The name or the password is wrong.';
           return loginPage({ next, problem, ways: parts.ways(), status: 401 });
         }
-        const seconds = Math.ceil(result.retryAfterMs / 1000);
-        const problem = `Too many wrong attempts. Try again in ${seconds} seconds.`;
-        return loginPage({
-          next,
-          problem,
-          ways: parts.ways(),
-          status: 429,
-          headers: { 'retry-after': String(seconds) },
-        });
+        return loginPage({ next, ways: parts.ways(), ...tooMany(result) });
       },
     },
     {
@@ -66,14 +64,18 @@ export function accountRoutes({ people, log }: PageContext, parts: AccountParts)
       path: '/logout',
       role: 'viewer',
       withoutLedger: true,
-      async handle({ headers, ip, person }) {
-        access.logout({ headers, ip });
+      async handle({ visitor, person }) {
+        access.logout(visitor);
         await audit(person.name, 'logout');
         return { type: 'redirect', to: '/login', session: null };
       },
     },
+    ...passwordRoutes(context, { access, wrongTokens }),
   ];
 }
+
+const LOGGED_IN_BY_PROXY =
+  'The proxy in front of the dashboard logs people in. Use another person at the proxy to be another person here.';
 
 interface LoginPage {
   next: string;
@@ -84,6 +86,7 @@ interface LoginPage {
 }
 
 function loginPage({ next, problem, ways, ...answer }: LoginPage): WebAnswer {
+  if (!ways.users && !ways.token) return { type: 'page', title: 'Log in', at: '', body: NO_WAY, ...answer };
   const body = html`<form class="login card" method="post" action="/login">
   <h1>dpp-sync</h1>
   ${ways.users ? userFields(ways.token) : TOKEN_FIELD}
@@ -94,6 +97,9 @@ function loginPage({ next, problem, ways, ...answer }: LoginPage): WebAnswer {
 </form>`;
   return { type: 'page', title: 'Log in', at: '', body, ...answer };
 }
+
+/** For a config whose users have no passwords. */
+const NO_WAY = html`<section class="login card"><h1>dpp-sync</h1><p>The proxy in front of the dashboard logs people in, and this request did not come through it. Open the dashboard at the address of the proxy.</p></section>`;
 
 const TOKEN_FIELD = html`<label for="token">Token</label>
   <input id="token" name="token" type="password" autocomplete="current-password" required autofocus />`;
