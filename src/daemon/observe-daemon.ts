@@ -7,7 +7,6 @@ import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import { keptAnswer } from '../lib/kept.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { createActivity } from '../observe/activity.ts';
 import type { RunningAlerts } from '../observe/alerts/create-alerts.ts';
 import { type ApiStanding, createHealth } from '../observe/health.ts';
 import { createMetrics } from '../observe/metrics.ts';
@@ -28,10 +27,9 @@ export function observeDaemon(options: {
   log: Logger;
 }) {
   const { runtime, care, alerts, nextRun, isStopping, version, clock, log } = options;
-  const { bus, ledger, queues } = runtime;
+  const { activity, bus, ledger, queues } = runtime;
   const state = createCurrentState({ runtime, nextRun, clock });
   const metrics = createMetrics({ version, figures: createFigures({ runtime, state, care, alerts, clock, log }) });
-  const activity = createActivity(clock);
   const health = createHealth({
     touchLedger: () => ledger.touch(),
     ledgerLost: () => runtime.ledgerLost() !== null,
@@ -44,7 +42,6 @@ export function observeDaemon(options: {
   });
   // Each listener has its own subscription, because an error in a listener then does not affect the others.
   bus.subscribe((event) => metrics.observe(event));
-  bus.subscribe((event) => activity.observe(event));
   bus.subscribe((event) => logSettled(log, event));
   bus.subscribe((event) => {
     if (event.type !== 'guard_held') return;

@@ -16,6 +16,7 @@ import { closeInOrder } from '../lib/close-in-order.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
+import { type ActivityCounter, createActivity } from '../observe/activity.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
 import type { Traces } from '../observe/traces/create-traces.ts';
 import { createMapping, type Mapping } from '../pipeline/map-queue.ts';
@@ -78,6 +79,8 @@ export interface Runtime
   api: Delivery['health'];
   queues: BullmqQueues;
   bus: EventBus;
+  /** What the process has done. */
+  activity: ActivityCounter;
   mappers: Mappers;
   mapping: Mapping;
   /** Why this process may not write to the ledger any more and has to end; null while it may. */
@@ -151,6 +154,7 @@ function connect(
   const openedAt = clock.ticks();
   const bus = createEventBus({ log });
   const { emit } = bus;
+  const activity = createActivity({ ledger, countPassports: () => reads.passportCounts({}), clock, log });
   const mapping = createMapping({
     queues,
     ledger,
@@ -207,6 +211,7 @@ function connect(
   const hasAnswered = () => api.hasAnsweredSince(openedAt);
   const apiWaitWatch = createApiWaitWatch({ api, ledger, noted: ledger.views.apiWait(), hasAnswered, emit, log });
 
+  bus.subscribe((event) => activity.observe(event));
   if (traces !== null) bus.subscribe((event) => traces.observe(event));
   bus.subscribe(({ type }) => {
     if (type === 'mapped') delivery.itemsMapped();
@@ -214,6 +219,7 @@ function connect(
 
   /** What the engine does in its rounds beside the deliveries. */
   async function eachRound(): Promise<void> {
+    activity.look();
     await pauseWatch.look();
     outageWatch.look();
     await apiWaitWatch.look();
@@ -226,6 +232,7 @@ function connect(
       () => workers.stop(),
       // Stores the API's wait, so that other processes can show why work is left after this process has ended.
       () => apiWaitWatch.look(),
+      () => activity.end(),
       () => queues.close(),
       () => target.close(),
       async () => traces?.close(),
@@ -244,6 +251,7 @@ function connect(
     secrets,
     queues,
     bus,
+    activity,
     mappers,
     mapping,
     engine,

@@ -112,7 +112,14 @@ export function createDeliveryPath(options: DeliveryPathOptions) {
       health.observe(denial === undefined ? answer : { ...answer, denial }, latencyMs);
       admission.end(from);
       bulk.answered(request, outcome);
-      emit({ type: 'request', operation: request.operation, outcome: outcome.kind, retry: request.sends > 1 });
+      const { operation } = request;
+      emit({
+        type: 'request',
+        operation,
+        outcome: outcome.kind,
+        retry: request.sends > 1,
+        latencyMs: sent.latencyMs,
+      });
       const forbidden = denial === 'request';
       const times = { sentAt, answeredAt: clock.now() };
       answers.add({ request, outcome, latencyMs: sent.latencyMs, times, forbidden, from });

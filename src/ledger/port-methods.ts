@@ -2,6 +2,7 @@
 // transaction before the arguments of the method.
 
 import type { HeldStream, MappedRecord, RunStart, StageSummary, StartedRun } from '../domain/ports/intake.ts';
+import { storeActivity } from './activity/activity.ts';
 import { contactSteps, endProof, hasUnbound, unprovenKinds } from './contact/contact.ts';
 import { beginListing, confirmListing, failListing, isFreshlyListed, storeListed } from './contact/listings.ts';
 import { adoptAs, answerParts, compareListed, endListing } from './deliveries/adoption.ts';
@@ -145,6 +146,7 @@ export const WRITES = {
   setLookupValue,
   removeLookupValue,
   setPassword,
+  storeActivity,
   prune: pruneHistory,
 };
 

@@ -59,6 +59,8 @@ const OF_DASHBOARD: Record<keyof DashboardViews, true> = {
   causeMembers: true,
   passports: true,
   passportCounts: true,
+  activity: true,
+  history: true,
   runs: true,
   actions: true,
   lookupValues: true,

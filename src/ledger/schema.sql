@@ -479,6 +479,28 @@ CREATE TABLE passwords (
 ) STRICT, WITHOUT ROWID;
 
 
+-- What was done over time ------------------------------------------------------------------------------------------------------
+
+-- What the processes that wrote to this ledger have done in each hour. Pruned to the newest hours.
+CREATE TABLE activity_hours (
+  hour INTEGER PRIMARY KEY,           -- when the hour begins
+  rows_read INTEGER NOT NULL,
+  requests INTEGER NOT NULL,
+  refused INTEGER NOT NULL,           -- requests that the API refused because they came too fast (429)
+  delivered INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  latencies TEXT NOT NULL             -- JSON: how many answers each operation got in each class of latency
+) STRICT;
+
+-- The passports by state on each day, as they were last counted. A day on which nothing was counted has no rows.
+CREATE TABLE passport_days (
+  day INTEGER NOT NULL,               -- when the day begins in UTC
+  state TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  CONSTRAINT passport_days_key PRIMARY KEY (day, state)
+) STRICT, WITHOUT ROWID;
+
+
 -- Views for people -------------------------------------------------------------------------------------------------------------
 -- They are for people who query the ledger themselves: docs/ledger-sql.md. The tables change from version to version. The views keep
 -- their names and columns, so that a query or a spreadsheet still works after an upgrade. Each upgrade makes all views again.

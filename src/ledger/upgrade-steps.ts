@@ -17,7 +17,7 @@ export const FIRST_VERSION = 21;
 /**
  * The steps from the first version to the present one. A step that has landed is never edited.
  */
-export const STEPS: readonly UpgradeStep[] = [separateOlderExports, noteHeldMaterials, addPasswords];
+export const STEPS: readonly UpgradeStep[] = [separateOlderExports, noteHeldMaterials, addPasswordsAndActivity];
 
 /** The `user_version` of a ledger after these steps; by default of the tables that this code reads and writes. */
 export function versionAfter(steps: readonly UpgradeStep[] = STEPS): number {
@@ -53,13 +53,31 @@ function noteHeldMaterials(db: Sqlite): void {
     ) STRICT, WITHOUT ROWID`);
 }
 
-/** Adds the passwords that users have chosen themselves. */
-function addPasswords(db: Sqlite): void {
+/**
+ * Adds the passwords that users have chosen themselves, what was done in each hour, and the passports by state on each
+ * day.
+ */
+function addPasswordsAndActivity(db: Sqlite): void {
   db.exec(`
     CREATE TABLE passwords (
       name TEXT PRIMARY KEY,
       hash TEXT NOT NULL,
       replaces TEXT NOT NULL,
       set_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE activity_hours (
+      hour INTEGER PRIMARY KEY,
+      rows_read INTEGER NOT NULL,
+      requests INTEGER NOT NULL,
+      refused INTEGER NOT NULL,
+      delivered INTEGER NOT NULL,
+      failed INTEGER NOT NULL,
+      latencies TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE passport_days (
+      day INTEGER NOT NULL,
+      state TEXT NOT NULL,
+      count INTEGER NOT NULL,
+      CONSTRAINT passport_days_key PRIMARY KEY (day, state)
     ) STRICT, WITHOUT ROWID`);
 }

@@ -1,30 +1,26 @@
-// How much the process has done in the last 24 hours, counted for each minute. The memory is bounded: a minute that is
-// older than 24 hours is replaced by a new one.
+// Counts what the process does. Once a minute the counts are added to those in the ledger, so that a restart forgets at most the
+// last minute. In memory there are only the counts that are not stored yet, and those of the last minutes.
 
+import {
+  type ActivityHour,
+  addActivity,
+  addLatencies,
+  addLatency,
+  HOUR_MS,
+  type LatenciesByOperation,
+  nothingIn,
+} from '../domain/activity.ts';
+import type { CareLedger } from '../domain/ports/ledger/care-ledger.ts';
+import type { PassportCounts } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import { createRowsRead } from './event-bus.ts';
 
-/** What happened in a span of time. */
-export interface ActivityCounts {
-  /** Requests to the API, reads included. */
-  requests: number;
-  /** Requests that the API refused because they came too fast (429). */
-  refused: number;
-  delivered: number;
-  /** Writes that the API rejected or blocked, or that were given up. */
-  failed: number;
-  /** Rows that were read from sources. */
-  rows: number;
-}
-
-export interface ActivitySpan extends ActivityCounts {
-  /** When the span begins, in milliseconds since the Unix epoch. */
-  at: number;
-}
-
 const MINUTE_MS = 60_000;
-const MINUTES = 24 * 60;
+/** The present latency is that of so many minutes. */
+const LATEST_MINUTES = 10;
 /** The rate of requests is computed over this many seconds. */
 const SECONDS = 10;
 
@@ -54,50 +50,108 @@ function createCounts<Counts>(size: number, begin: () => Counts) {
   };
 }
 
-const nothing = (): ActivityCounts => ({ requests: 0, refused: 0, delivered: 0, failed: 0, rows: 0 });
+export interface ActivityOptions {
+  ledger: Pick<CareLedger, 'storeActivity'>;
+  /** Counts the passports by state. */
+  countPassports: () => Promise<PassportCounts>;
+  clock: Clock;
+  log: Pick<Logger, 'warn'>;
+}
 
-export function createActivity(clock: Clock) {
-  const minutes = createCounts(MINUTES, nothing);
+export function createActivity({ ledger, countPassports, clock, log }: ActivityOptions) {
+  const minutes = createCounts(LATEST_MINUTES + 1, () => ({ delivered: 0, latencies: {} as LatenciesByOperation }));
   const seconds = createCounts(SECONDS + 1, () => ({ requests: 0 }));
   const startedAt = clock.now();
   const rowsRead = createRowsRead();
-  const minuteOf = (at: number): number => Math.floor(at / MINUTE_MS);
+  let unsaved = new Map<number, ActivityHour>();
+  let storedAt = clock.ticks();
+  let storing: Promise<void> | null = null;
+  let failed = false;
+
+  const minuteNow = (): number => Math.floor(clock.now() / MINUTE_MS);
+
+  function hourOf(hour: number): ActivityHour {
+    const known = unsaved.get(hour);
+    if (known !== undefined) return known;
+    const begun = nothingIn(hour);
+    unsaved.set(hour, begun);
+    return begun;
+  }
+
+  function presentHour(): ActivityHour {
+    return hourOf(Math.floor(clock.now() / HOUR_MS) * HOUR_MS);
+  }
+
+  /** Stores the counts. They stay in memory if this fails, and are stored the next time. */
+  async function storeNow(): Promise<void> {
+    storedAt = clock.ticks();
+    const taken = unsaved;
+    try {
+      const passports = await countPassports();
+      // Counts that came meanwhile are in `taken` too.
+      unsaved = new Map();
+      await ledger.storeActivity({ since: startedAt, hours: [...taken.values()], passports });
+      failed = false;
+    } catch (error) {
+      if (unsaved !== taken) for (const [hour, counts] of taken) addActivity(hourOf(hour), counts);
+      const reason = messageOf(error);
+      if (!failed) log.warn({ error: reason }, `The counts of the activity could not be stored: ${reason}`);
+      failed = true;
+    }
+  }
+
+  async function store(): Promise<void> {
+    await storing;
+    storing = storeNow().finally(() => {
+      storing = null;
+    });
+    await storing;
+  }
 
   return {
     /** Subscribe it to an event bus. */
     observe(event: ProgressEvent) {
-      const now = clock.now();
-      if (event.type === 'request') {
-        const counts = minutes.at(minuteOf(now));
-        counts.requests += 1;
-        seconds.at(Math.floor(now / 1000)).requests += 1;
-        if (event.outcome === 'throttled') counts.refused += 1;
-      } else if (event.type === 'settled') {
-        const counts = minutes.at(minuteOf(now));
-        if (event.state === 'delivered') counts.delivered += 1;
-        if (event.state === 'rejected' || event.state === 'blocked' || event.state === 'parked') counts.failed += 1;
-      } else if (event.type === 'page') minutes.at(minuteOf(now)).rows += rowsRead.of(event);
-      else if (event.type === 'run_ended') rowsRead.ended(event.source);
+      if (event.type === 'request') observeRequest(event);
+      else if (event.type === 'settled') {
+        if (event.state === 'delivered') {
+          presentHour().delivered += 1;
+          minutes.at(minuteNow()).delivered += 1;
+        }
+        if (event.state === 'rejected' || event.state === 'blocked' || event.state === 'parked')
+          presentHour().failed += 1;
+      } else if (event.type === 'page') {
+        const rows = rowsRead.of(event);
+        if (rows > 0) presentHour().rows += rows;
+      } else if (event.type === 'run_ended') {
+        rowsRead.ended(event.source);
+      }
     },
 
     /**
-     * The counts of the last 24 hours in spans of `length` minutes, where `length` divides an hour. The oldest span comes
-     * first, the present one last.
+     * Begins to store the counts if a minute has passed since the last time. Where nothing happens, the passports are stored once an
+     * hour, so that each day has its figures. Call it at intervals.
      */
-    spans(length: number): ActivitySpan[] {
-      const present = minuteOf(clock.now());
-      const last = Math.floor(present / length);
-      const first = last - MINUTES / length + 1;
-      return Array.from({ length: MINUTES / length }, (_, at) => {
-        const begin = (first + at) * length;
-        const sum = { at: begin * MINUTE_MS, ...nothing() };
-        for (let minute = begin; minute < begin + length && minute <= present; minute += 1) {
-          const counts = minutes.look(minute);
-          if (counts === null) continue;
-          for (const [name, count] of Object.entries(counts)) sum[name as keyof ActivityCounts] += count;
-        }
-        return sum;
-      });
+    look(): void {
+      const passed = clock.ticks() - storedAt;
+      if (storing === null && passed >= (unsaved.size > 0 ? MINUTE_MS : HOUR_MS)) void store();
+    },
+
+    /** Stores what was counted since the last time. Call it before the ledger is closed. */
+    async end(): Promise<void> {
+      await storing;
+      if (unsaved.size > 0) await store();
+    },
+
+    /** True if all that was counted is in the ledger. */
+    isStored: (): boolean => unsaved.size === 0 && storing === null,
+
+    /** The latencies of the last minutes. */
+    latencies(): LatenciesByOperation {
+      const present = minuteNow();
+      const sum: LatenciesByOperation = {};
+      for (let minute = present - LATEST_MINUTES + 1; minute <= present; minute += 1)
+        addLatencies(sum, minutes.look(minute)?.latencies ?? {});
+      return sum;
     },
 
     /** Requests per second over the last ten seconds. */
@@ -111,10 +165,22 @@ export function createActivity(clock: Clock) {
     /** Deliveries per second over the last whole minute and the present one. */
     deliveredPerSecond(): number {
       const now = clock.now();
-      const present = minuteOf(now);
+      const present = minuteNow();
       const delivered = [present - 1, present].reduce((sum, minute) => sum + (minutes.look(minute)?.delivered ?? 0), 0);
       const begin = Math.max((present - 1) * MINUTE_MS, startedAt);
       return delivered / Math.max(1, (now - begin) / 1000);
     },
   };
+
+  function observeRequest({ operation, outcome, latencyMs }: ProgressEvent & { type: 'request' }): void {
+    const hour = presentHour();
+    hour.requests += 1;
+    seconds.at(Math.floor(clock.now() / 1000)).requests += 1;
+    if (outcome === 'throttled') hour.refused += 1;
+    if (outcome !== 'accepted' || latencyMs === null || operation === 'product.import') return;
+    addLatency(hour.latencies, operation, latencyMs);
+    addLatency(minutes.at(minuteNow()).latencies, operation, latencyMs);
+  }
 }
+
+export type ActivityCounter = ReturnType<typeof createActivity>;

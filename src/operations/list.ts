@@ -2,6 +2,7 @@ import { listAlerts, muteAlert, testAlerts } from './alerts.ts';
 import { listCauseMembers, listCauses, noteCause, replayCause, settleCause, showCause } from './causes.ts';
 import { correctRows } from './correct-rows.ts';
 import { backUp, listActions, listBackups, reloadConfig } from './daemon.ts';
+import { showHistory } from './history.ts';
 import { listItems, listQuarantine, showItem, showItemByQuery, why } from './items.ts';
 import { listLookupValues, removeLookupValue, setLookupValue } from './lookup-values.ts';
 import type { AnyOperation } from './operation.ts';
@@ -24,6 +25,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   listQuarantine,
   listPassports,
   countPassports,
+  showHistory,
   listRuns,
   showRun,
   listCauses,

@@ -4,6 +4,7 @@
 import type { LoadedConfig, LoadedSource } from '../config/loaded-config.ts';
 import type { StageCounts } from '../delivery/delivery-window.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
+import type { LatenciesByOperation } from '../domain/activity.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
@@ -155,7 +156,13 @@ export interface DaemonView {
   log: Logger;
   startedAt: number;
   health: { check(): Promise<HealthReport> };
-  activity: { requestsPerSecond(): number };
+  activity: {
+    requestsPerSecond(): number;
+    /** The latencies of the last minutes. */
+    latencies(): LatenciesByOperation;
+    /** True if all that was counted is in the ledger. */
+    isStored(): boolean;
+  };
   /** Requests a second that the API allows, as far as it is known. */
   learntRate(): number | null;
   /** The deliveries by stage. */

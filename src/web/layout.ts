@@ -17,6 +17,7 @@ export const MENU: readonly MenuEntry[] = [
   { path: '/items', name: 'Items' },
   { path: '/passports', name: 'Passports' },
   { path: '/runs', name: 'Runs' },
+  { path: '/history', name: 'History' },
   { path: '/tasks', name: 'Tasks' },
   { path: '/queues', name: 'Queues' },
   { path: '/settings', name: 'Settings' },

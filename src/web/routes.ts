@@ -2,6 +2,7 @@ import { apiRoutes } from './api/api-routes.ts';
 import { BROWSER_SCRIPT } from './live/browser-script.ts';
 import { attentionRoutes } from './pages/attention/attention-routes.ts';
 import { auditRoutes } from './pages/audit/audit-routes.ts';
+import { historyRoutes } from './pages/history/history-routes.ts';
 import { itemsRoutes } from './pages/items/items-routes.ts';
 import { overviewRoutes } from './pages/overview/overview-routes.ts';
 import { passportsRoutes } from './pages/passports/passports-routes.ts';
@@ -17,6 +18,7 @@ export function routesOf(context: PageContext): Route[] {
   return [
     ...systemRoutes(context),
     ...overviewRoutes(context),
+    ...historyRoutes(context),
     ...runsRoutes(context),
     ...itemsRoutes(context),
     ...passportsRoutes(context),

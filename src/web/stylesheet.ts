@@ -32,10 +32,12 @@ tr.differs > td, tr.differs > th { background: var(--warn-ground); } tr.fault > 
 tr.differs { box-shadow: none; } tr.differs > th, tr.fault > th { padding-left: .5rem; box-shadow: inset 3px 0 0 var(--warn); } tr.fault > th { box-shadow: inset 3px 0 0 var(--bad); }
 mark { background: transparent; color: inherit; font-weight: 650; }
 .tree ul { margin-left: .3rem; } .tree > ul { border: 0; padding-left: 0; margin: 0; } .tree summary { cursor: pointer; } .tree .amount { font-variant-numeric: tabular-nums; }
-.chart { margin: 0 0 1rem; } .chart svg { display: block; width: 100%; height: auto; overflow: visible; }
-.chart line { stroke: var(--edge); } .chart rect.good { fill: var(--accent); } .chart rect.bad { fill: var(--bad); }
-.chart .key::before { content: ""; display: inline-block; width: .8rem; height: .8rem; margin: 0 .35rem 0 .8rem; border-radius: 2px; background: var(--accent); vertical-align: -.05rem; }
-.chart .key.bad::before { background: var(--bad); } .chart .key { color: var(--quiet); white-space: nowrap; }
+.chart { margin: 0 0 1rem; } .chart > svg { display: block; } .chart line { stroke: var(--edge); }
+.chart text { font-size: 12px; fill: var(--text); } .patterns { position: absolute; }
+.chart .good, .patterns .good { color: var(--good); } .chart .accent, .patterns .accent { color: var(--accent); } .chart .idle, .patterns .idle { color: var(--edge); }
+.chart .warn, .patterns .warn { color: var(--warn); } .chart .bad, .patterns .bad { color: var(--bad); }
+rect.solid { fill: currentColor; } rect.empty { fill: transparent; stroke: currentColor; } .ground { fill: var(--card); } .line { stroke: currentColor; stroke-width: 1.6; fill: none; }
+.samples, .sample { display: inline-block; } .sample { margin-right: 1rem; white-space: nowrap; } .sample svg { vertical-align: -.15rem; overflow: visible; }
 tbody code { white-space: normal; } .nowrap { white-space: nowrap; }
 details > summary { cursor: pointer; padding: .2rem 0; }
 
@@ -61,7 +63,6 @@ details > summary { cursor: pointer; padding: .2rem 0; }
   table.stacks td[data-label] { padding-left: 7.5rem; position: relative; min-height: 1.6rem; overflow-wrap: anywhere; }
   table.stacks td[data-label]::before { content: attr(data-label); color: var(--quiet); position: absolute; left: 0; width: 7rem; white-space: normal; }
   table.stacks td[data-label]:empty, table.stacks td:has(> .zero:only-child) { display: none; }
-  .chart text { font-size: 26px; } .chart svg { padding-bottom: 1rem; }
 }
 `;
 

@@ -187,6 +187,7 @@ const FIELD_LINES = `[...document.querySelectorAll('.sides tbody th')].map((cell
 const PAGES = Object.entries({
   overview: '/',
   runs: '/runs',
+  history: '/history',
   run: '/runs/1',
   accept: '/runs/accept?source=erp',
   items: '/items',

@@ -202,7 +202,7 @@ async function askApi(
   abort: AbortSignal,
 ): Promise<Answer> {
   const outcome = await target.ping(abort);
-  emit({ type: 'request', operation: 'ping', outcome: outcome.kind, retry: false });
+  emit({ type: 'request', operation: 'ping', outcome: outcome.kind, retry: false, latencyMs: null });
   return { outcome, access: 'read', subject: null, denial: 'request' };
 }
 

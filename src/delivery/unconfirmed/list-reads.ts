@@ -102,7 +102,7 @@ export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; c
       else uselessUntil.delete(list);
       health.observe({ outcome, access: accessOf(list), subject: list }, null);
       const operation = list === 'publications' ? list : 'list';
-      emit({ type: 'request', operation, outcome: outcome.kind, retry: false });
+      emit({ type: 'request', operation, outcome: outcome.kind, retry: false, latencyMs: null });
       return outcome;
     },
 

@@ -43,7 +43,14 @@ export type ProgressEvent =
       latencyMs: number | null;
       reason: Reason | null;
     }
-  | { type: 'request'; operation: Operation | 'list' | 'publications' | 'ping'; outcome: string; retry: boolean }
+  | {
+      type: 'request';
+      operation: Operation | 'list' | 'publications' | 'ping';
+      outcome: string;
+      retry: boolean;
+      /** How long a write took, in milliseconds; null for all other requests. */
+      latencyMs: number | null;
+    }
   /** A list of the platform is read before the first create; `read` entries are stored so far. */
   | { type: 'listing'; list: ContactList; read: number; done: boolean }
   /** Items were found in a list of the platform, or a person has to decide whether they are there. */

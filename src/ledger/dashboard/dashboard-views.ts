@@ -2,6 +2,7 @@ import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
+import { activityIn, passportDaysIn, presentRows, runDaysIn } from '../activity/activity.ts';
 import type { Sqlite } from '../store/database.ts';
 import { type ItemTotals, sourceCounts } from '../views/counts.ts';
 import { quarantinedRows, searchQuarantined } from '../views/source-views.ts';
@@ -53,6 +54,12 @@ export function createDashboard(
     causeMembers: (id, page) => causeMembers(reads, id, page),
     passports: (filter, page) => listPassports(reads, filter, page),
     passportCounts: (filter) => countPassportsBy(reads, filter),
+    activity: (span) => activityIn(reads, span),
+    history: ({ passportsFrom, runsFrom, to }) => ({
+      passportDays: passportDaysIn(reads, { from: passportsFrom, to }),
+      runDays: runDaysIn(reads, { from: runsFrom, to }),
+      rows: presentRows(reads),
+    }),
     runs: (filter, page) => listRuns(reads, filter, page),
     actions: (page) => listActions(reads, page),
     lookupValues: () => listLookupValues(reads),

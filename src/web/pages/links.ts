@@ -17,6 +17,7 @@ export const itemsPath = (filter: Filter = {}): string => withQuery('/items', fi
 export const runsPath = (filter: Filter = {}): string => withQuery('/runs', filter);
 export const passportsPath = (filter: Filter = {}): string => withQuery('/passports', filter);
 export const attentionPath = (filter: Filter = {}): string => withQuery('/attention', filter);
+export const historyPath = '/history';
 export const causePath = (id: string): string => `/attention/${encodeURIComponent(id)}`;
 export const acceptPath = (source: string): string => withQuery('/runs/accept', { source });
 export const runPath = (id: number): string => `/runs/${id}`;

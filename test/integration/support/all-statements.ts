@@ -117,6 +117,8 @@ function askEverything(views: DashboardViews): void {
   views.passports({ search: 's' }, page);
   views.passportCounts({ source: 'erp' });
   views.runs({ source: 'erp', stream: 'default', result: 'guarded' }, page);
+  views.activity({ from: 0, to: 1 });
+  views.history({ passportsFrom: 0, runsFrom: 0, to: 1 });
   views.actions(page);
   views.lookupValues();
 }

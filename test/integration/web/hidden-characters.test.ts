@@ -64,7 +64,18 @@ describe('characters that nobody sees', () => {
 
   it('pages show characters that nobody sees, and links and forms keep them', async () => {
     const { operator } = web.people;
-    const waiting = ['/', '/items', '/attention', '/passports', '/runs', '/queues', '/audit', '/tasks', '/settings'];
+    const waiting = [
+      '/',
+      '/items',
+      '/attention',
+      '/passports',
+      '/runs',
+      '/history',
+      '/queues',
+      '/audit',
+      '/tasks',
+      '/settings',
+    ];
     const seen = new Set(waiting);
     for (const path of waiting) {
       const { status, body, headers } = await operator.get(path);

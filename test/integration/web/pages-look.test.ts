@@ -60,12 +60,26 @@ describe('the pages to look at', () => {
         'data-label="in quarantine now"><a class="count" href="/attention?type=quarantine&amp;source=erp">2</a>',
       );
     });
+  });
 
-    it('the overview has the activity of the last 24 hours as a picture and as a table', async () => {
-      const markup = await expectAll('/', 'The same figures by the hour');
-      expect(markup).toContain('role="img"');
-      // One bar for each hour in which a delivery arrived. An hour may have ended amid the deliveries.
-      expect([1, 2]).toContain(markup.match(/<rect class="good"/g)?.length);
+  describe('the history', () => {
+    it('the history has four pictures and the last 24 hours, each with its figures as a table', async () => {
+      await web.daemon.runtime.activity.end();
+      const markup = await expectAll('/history', 'erp', '4 initialised', '18 rows read');
+      expect(markup.match(/role="img"/g)).toHaveLength(5);
+      expect(markup.match(/The same figures as a table/g)).toHaveLength(5);
+    });
+
+    it('the history has the figures of the lists to which it links', async () => {
+      const { markup } = await page('/history');
+      const links = [...markup.matchAll(/<a class="count" href="([^"]+)">([\d,]+)</g)].map(([, href = '', count]) => {
+        return [href.replaceAll('&amp;', '&'), count] as const;
+      });
+      expect(links.length).toBeGreaterThan(6);
+      for (const [href, count] of links) {
+        const { text } = await page(href);
+        expect(text, href).toMatch(new RegExp(`${count} of ${count}\\b|\\b${count} (?:records|rows)\\b`));
+      }
     });
   });
 

@@ -3,7 +3,7 @@ import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
 import { createEventBus } from '../../../src/observe/event-bus.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
-const EVENT: ProgressEvent = { type: 'request', operation: 'ping', outcome: 'accepted', retry: false };
+const EVENT: ProgressEvent = { type: 'request', operation: 'ping', outcome: 'accepted', retry: false, latencyMs: null };
 
 it('the event bus passes an event to all listeners where one of them throws, and logs its error once', () => {
   const log = createRecordingLog();

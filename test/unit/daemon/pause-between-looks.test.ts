@@ -5,7 +5,7 @@ import { createEventBus } from '../../../src/observe/event-bus.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
-const EVENT: ProgressEvent = { type: 'request', operation: 'ping', outcome: 'accepted', retry: false };
+const EVENT: ProgressEvent = { type: 'request', operation: 'ping', outcome: 'accepted', retry: false, latencyMs: null };
 
 /** Looks until `abort`, and has the times of the looks in milliseconds since the beginning. */
 function given({ leastMs = 0, waitMs = 60_000 } = {}) {

@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { GuardedRead } from '../../../src/domain/ports/intake.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import type { PassportCounts, RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
-import type { ActivitySpan } from '../../../src/observe/activity.ts';
-import { activityChart } from '../../../src/web/pages/overview/activity-chart.ts';
 import { answersCard, headline } from '../../../src/web/pages/overview/answers-card.ts';
 import { overviewPage } from '../../../src/web/pages/overview/overview-page.ts';
 import type { OverviewView } from '../../../src/web/pages/overview/overview-view.ts';
@@ -59,16 +57,6 @@ const cause: Cause = {
   note: null,
   example: null,
 };
-const spans = (count: number): ActivitySpan[] =>
-  Array.from({ length: count }, (_, at) => ({
-    at: NOW - (count - at) * 900_000,
-    requests: at,
-    refused: 0,
-    delivered: at,
-    failed: at === 3 ? 2 : 0,
-    rows: 0,
-  }));
-
 const view: OverviewView = {
   health: { status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' },
   standing: {
@@ -109,8 +97,8 @@ const view: OverviewView = {
   left: { due: 90, sending: 0, waiting: 10, in_doubt: 0 },
   productsInQuarantine: 0,
   down: [],
-  spans: spans(96),
-  hours: spans(24),
+  refused: 3,
+  latency: { operation: 'product.create', now: 412, usual: 35 },
   passportsWanted: true,
   operates: true,
   configRefusedAt: null,
@@ -351,55 +339,22 @@ describe('the overview', () => {
     expect(shown).toContain('The API has asked to wait until 2026-03-01 07:00 UTC (429): Slow down.');
     expect(shown).toContain('The causes could not be read at the moment.');
   });
-});
 
-describe('the chart of the last 24 hours', () => {
-  it('the chart of the last 24 hours has the same figures as a table', () => {
-    const { markup } = activityChart(view);
-    expect(markup).toContain('role="img"');
-    expect(markup.match(/<rect class="bad"/g)).toHaveLength(1);
-    expect(markup.match(/<th scope="row">/g)).toHaveLength(24);
+  it('the overview says how long the platform takes to answer, and whether it or dpp-sync is slow', () => {
+    const said = (latency: OverviewView['latency']) => text(overviewPage({ ...view, latency }).markup);
+    expect(said(view.latency)).toContain(
+      'The platform answers in 410 ms, usually 35 ms. The platform is slow, not dpp-sync.',
+    );
+    const quick = said({ operation: 'product.create', now: 61, usual: 35.2 });
+    expect(quick).toContain('The platform answers in 61 ms, usually 35 ms. (product.create');
+    expect(quick).not.toContain('is slow');
+    expect(said({ operation: 'product.create', now: 1234, usual: null })).toContain('The platform answers in 1.2 s. (');
+    expect(said(null)).not.toContain('The platform answers');
   });
 
-  const nothing = { requests: 0, refused: 0, rows: 0, delivered: 0, failed: 0 };
-  const hoursWith = (last: Partial<typeof nothing>) =>
-    view.hours.map((hour, at) => ({ ...hour, ...nothing, ...(at === view.hours.length - 1 ? last : {}) }));
-  const spansWith = (last: Partial<typeof nothing>) =>
-    view.spans.map((span, at) => ({ ...span, ...nothing, ...(at === view.spans.length - 1 ? last : {}) }));
-
-  it.each([
-    ['nothing has happened', {}, 'It has read and sent nothing in this time.'],
-    [
-      'a run has only read rows',
-      { rows: 1_234 },
-      '1,234 rows read, 0 requests, 0 refused (429), 0 delivered, 0 failed.',
-    ],
-    [
-      'nothing was sent but requests',
-      { requests: 1 },
-      '0 rows read, 1 request, 0 refused (429), 0 delivered, 0 failed.',
-    ],
-    ['items were delivered', { delivered: 2 }, '0 rows read, 0 requests, 0 refused (429), 2 delivered, 0 failed.'],
-    ['items have failed', { failed: 1 }, '0 rows read, 0 requests, 0 refused (429), 0 delivered, 1 failed.'],
-  ])('the chart of the last 24 hours says since when it counts, and how much, where %s', (_, last, figures) => {
-    const shown = (startedAt: number) =>
-      text(activityChart({ spans: spansWith(last), hours: hoursWith(last), startedAt, now: NOW }).markup).replaceAll(
-        '\n',
-        ' ',
-      );
-    expect(shown(NOW - 600_000)).toContain(
-      `Counted since this daemon started at 2026-03-01 05:50 UTC. Earlier runs are not counted here. ${figures}`,
-    );
-    expect(shown(NOW - 25 * 3_600_000)).toContain(
-      `This daemon started at 2026-02-28 05:00 UTC and has counted all of the last 24 hours. ${figures}`,
-    );
-  });
-
-  it('the chart of the last 24 hours says why there are no bars where nothing was delivered', () => {
-    const { markup } = activityChart({ ...view, spans: spansWith({}), hours: hoursWith({ rows: 5 }) });
-    expect(markup).not.toContain('<svg');
-    expect(text(markup)).toMatch(
-      /No item was delivered or has failed, so there is no chart\..*The same figures by the hour/,
-    );
+  it('the overview has the refused requests of the last 24 hours, and says where they are not known', () => {
+    const refused = /<dt>Refused with 429, last 24 hours<\/dt><dd>(.*?)<\/dd>/;
+    expect(refused.exec(markup)?.[1]).toBe('<a href="/history">3</a>');
+    expect(refused.exec(overviewPage({ ...view, refused: null }).markup)?.[1]).toBe('not known');
   });
 });

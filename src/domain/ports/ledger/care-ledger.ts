@@ -1,5 +1,7 @@
 import type { JsonObject } from '../../../lib/json.ts';
+import type { ActivityHour } from '../../activity.ts';
 import type { ApiWait } from '../../delivery/outcome.ts';
+import type { PASSPORTS } from '../../words/states.ts';
 import type { AlertNote } from '../alerts.ts';
 
 /** How much history is kept. */
@@ -8,6 +10,15 @@ export interface HistoryLimits {
   keepDays?: number | undefined;
   /** The size of the ledger, above which the oldest events are removed. */
   maxBytes?: number | undefined;
+}
+
+/** What a process has counted since it stored its counts last. */
+export interface CountedActivity {
+  /** When the process began to count. */
+  since: number;
+  hours: readonly ActivityHour[];
+  /** The passports as they are now. */
+  passports: Partial<Record<keyof typeof PASSPORTS, number>>;
 }
 
 /** Maintains the ledger itself. Each method is one whole transaction. */
@@ -22,6 +33,8 @@ export interface CareLedger {
   noteApiWait(wait: ApiWait | null): Promise<void>;
   /** Stores a note of the daemon for other processes; null removes it. */
   noteDaemon<Name extends keyof DaemonNotes>(name: Name, note: DaemonNotes[Name] | null): Promise<void>;
+  /** Adds what this process has counted to what is stored. The pictures of the dashboard show it. */
+  storeActivity(counted: CountedActivity): Promise<void>;
   /**
    * Prunes the history of items, runs and events.
    *

@@ -3,6 +3,7 @@
 // with a million items.
 
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import type { Activity } from '../../activity.ts';
 import type { Advice } from '../../advice.ts';
 import type { Reason } from '../../delivery/stored-reason.ts';
 import type { ItemKind, SubjectKind } from '../../item.ts';
@@ -11,6 +12,7 @@ import type {
   ItemState,
   ItemSummary,
   ItemView,
+  PassportCounts,
   PassportState,
   QuarantinedRecord,
   RefStanding,
@@ -220,6 +222,36 @@ export interface LookupValue {
   at: number;
 }
 
+/** The passports by state at the end of a day, or when they were counted last on it. Times are in UTC. */
+export interface PassportDay {
+  /** When the day begins, in milliseconds since the Unix epoch. */
+  day: number;
+  counts: PassportCounts;
+}
+
+/** How many runs of a source began on a day, by result, and how many rows they changed. */
+export interface RunDay {
+  source: string;
+  /** When the day begins in UTC. */
+  day: number;
+  runs: number;
+  complete: number;
+  failed: number;
+  /** Runs of which the guard held a stream. */
+  guarded: number;
+  interrupted: number;
+  /** 1 if the newest run of the source began on this day and has no end: it is under way or was interrupted. */
+  open: number;
+  changed: number;
+}
+
+/** What the pictures of the dashboard show of the past, and how many rows the sources have now. */
+export interface History {
+  passportDays: PassportDay[];
+  runDays: RunDay[];
+  rows: number;
+}
+
 export interface DashboardViews {
   /** Counts for the metrics. @param now in milliseconds since the epoch: what is due later does not count as due */
   sourceCounts(now: number): SourceCounts;
@@ -242,6 +274,10 @@ export interface DashboardViews {
   causeMembers(id: string, page: ListPage): Listed<CauseMember>;
   passports(filter: PassportFilter, page: ListPage): Listed<PassportRow>;
   passportCounts(filter: PassportFilter): Partial<Record<PassportState, number>>;
+  /** What was done in the hours that begin in this span. */
+  activity(span: { from: number; to: number }): Activity;
+  /** What happened on the days from these on, without times after `to`. */
+  history(asked: { passportsFrom: number; runsFrom: number; to: number }): History;
   /** The runs, the newest first. */
   runs(filter: RunFilter, page: ListPage): Listed<RunView>;
   /** The audit log, the newest first. */

@@ -11,9 +11,9 @@ import { PASSPORTS, STATES, STATES_IN_ORDER } from '../../../domain/words/states
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink, durationOf, formatCount, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
-import { attentionPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';
+import { latencySentence } from '../history/latency.ts';
+import { attentionPath, historyPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';
 import { RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/runs-pages.ts';
-import { activityChart } from './activity-chart.ts';
 import { answersCard } from './answers-card.ts';
 import { attentionCard } from './attention-card.ts';
 import type { LeftState, OverviewView } from './overview-view.ts';
@@ -22,7 +22,7 @@ import type { LeftState, OverviewView } from './overview-view.ts';
 export function overviewPage(view: OverviewView): Html {
   return html`<h1 class="unseen">Overview</h1><div id="overview" data-live data-renewable-in="${Math.ceil(view.standing.renewableInMs)}">${answersCard(view)}
 ${attentionCard(view)}${sourcesCard(view)}${standingCard(view)}${passportsCard(view.standing.passports)}${itemsCard(view.standing.items)}
-<section class="card" aria-labelledby="activity"><h2 id="activity">The last 24 hours</h2>${activityChart(view)}</section>
+<p><a href="${historyPath}">History</a>: passports and runs day by day, and the last 24 hours.</p>
 <p class="quiet">Version ${view.version}, to ${view.baseUrl}, running for ${durationOf(view.now - view.startedAt)}.</p></div>`;
 }
 
@@ -130,7 +130,7 @@ function standingCard(view: OverviewView): Html {
   ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
 </ul>${troubles(view)}${view.unproven.map(
     (writes) => html`<p class="quiet">${describeUnproven(writes, formatCount(writes.count))}</p>`,
-  )}${speed(view)}</section>`;
+  )}${latencySentence(view.latency)}${speed(view)}</section>`;
 }
 
 function troubles({
@@ -172,8 +172,7 @@ function waitText(wait: ApiWait | null): Html | null {
 
 /** The figures about speed. They are a list of terms, so that each figure is beside its name even on a phone. */
 function speed(view: OverviewView): Html {
-  const { rate, hours } = view;
-  const refused = hours.reduce((sum, counts) => sum + counts.refused, 0);
+  const { rate, refused } = view;
   const allowed =
     rate.allowed === null
       ? html`<span class="quiet">no limit is known yet</span>`
@@ -181,7 +180,7 @@ function speed(view: OverviewView): Html {
   return html`<dl class="figures">
   <div><dt>Requests now</dt><dd>${formatRate(rate.now)} per second</dd></div>
   <div><dt>The API allows</dt><dd>${allowed}</dd></div>
-  <div><dt>Refused with 429, last 24 hours</dt><dd>${formatCount(refused)}</dd></div>
+  <div><dt>Refused with 429, last 24 hours</dt><dd>${refused === null ? 'not known' : html`<a href="${historyPath}">${formatCount(refused)}</a>`}</dd></div>
   <div><dt>Left to send</dt><dd>${left(view)}</dd></div>
 </dl>`;
 }

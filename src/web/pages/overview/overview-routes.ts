@@ -1,8 +1,10 @@
 import { operationSentence } from '../../../daemon/faults/refused-scope-fault.ts';
+import { compareLatency, DAY_MS, lastDay } from '../../../domain/activity.ts';
 import { scopeOf } from '../../../domain/delivery/operation.ts';
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { HealthReport } from '../../../observe/health.ts';
+import { SHOWN_DAYS } from '../../../operations/history.ts';
 import { get, type PageContext, type Person, type Route } from '../../server/route.ts';
 import { overviewPage } from './overview-page.ts';
 import { type Down, LEFT_STATES, type LeftState, type OverviewView } from './overview-view.ts';
@@ -74,8 +76,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
       delivered: activity.deliveredPerSecond(),
     },
     left: leftOf(standing, listed),
-    spans: activity.spans(15),
-    hours: activity.spans(60),
+    ...(await platformOf(context, lost === null)),
     passportsWanted: runtime.config.passports !== null,
     productsInQuarantine: lost === null ? await runtime.reads.productsInQuarantine() : 0,
     operates: person.role === 'operator',
@@ -83,6 +84,20 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     version,
     startedAt,
     now: clock.now(),
+  };
+}
+
+/** How the platform has answered, as far as the ledger can be read. */
+async function platformOf(
+  { activity, reads, clock }: PageContext,
+  isReadable: boolean,
+): Promise<Pick<OverviewView, 'refused' | 'latency'>> {
+  if (!isReadable) return { refused: null, latency: null };
+  const now = clock.now();
+  const { hours } = await reads.activity({ from: now - SHOWN_DAYS.hours * DAY_MS, to: now });
+  return {
+    refused: lastDay(hours, now).reduce((sum, { refused }) => sum + refused, 0),
+    latency: compareLatency(activity.latencies(), hours, now),
   };
 }
 

@@ -1,9 +1,9 @@
+import type { LatencyComparison } from '../../../domain/activity.ts';
 import type { UnprovenWrites } from '../../../domain/attention-words.ts';
 import type { Scope } from '../../../domain/delivery/operation.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { StuckDelivery } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { QueueName } from '../../../domain/ports/queues.ts';
-import type { ActivitySpan } from '../../../observe/activity.ts';
 import type { HealthReport } from '../../../observe/health.ts';
 import type { Standing } from '../../../observe/standing.ts';
 
@@ -59,8 +59,10 @@ export interface OverviewView {
   rate: { now: number; allowed: number | null; delivered: number };
   /** How many items and passports are still to be sent, by the counts of the lists to which the figures link. */
   left: Record<LeftState, number>;
-  spans: readonly ActivitySpan[];
-  hours: readonly ActivitySpan[];
+  /** How many requests the API refused with 429 in the last 24 hours; null if it is not known. */
+  refused: number | null;
+  /** How long the platform takes to answer; null if nothing is known of the last minutes. */
+  latency: LatencyComparison | null;
   passportsWanted: boolean;
   /** How many products only rows in quarantine would make, so that the ledger does not have them. */
   productsInQuarantine: number;
