@@ -162,7 +162,7 @@ describe('the picture of the way from rows to passports', () => {
       'Items made from them: 150',
       'Items delivered: 120, 30 not delivered',
       'Products complete: 30, 10 not complete',
-      'Passports published: 25, 5 complete and not public',
+      'Passports published: 25, 5 not public yet',
     ])
       expect(shown).toContain(step);
     for (const [href, count] of [

@@ -72,7 +72,8 @@ function chart(hours: readonly Hour[], highest: number): Html {
   });
   const marks = hours.flatMap(({ hour }, at) => {
     const text = new Date(hour).toISOString().slice(11, 16);
-    return Number(text.slice(0, 2)) % 6 === 0
+    // Behind the last hours is no room for a text.
+    return Number(text.slice(0, 2)) % 6 === 0 && at < hours.length - 3
       ? [
           html`<text x="${Math.round(at * width * 10_000) / 100}%" y="${HEIGHT + 16}" data-hour="${new Date(hour).toISOString()}">${text} UTC</text>`,
         ]

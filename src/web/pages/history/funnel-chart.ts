@@ -62,7 +62,7 @@ function stepsOf(funnel: Funnel, passportsWanted: boolean): Step[] {
     {
       name: 'Passports published',
       done: published,
-      left: { count: complete - published, name: 'complete and not public' },
+      left: { count: complete - published, name: 'not public yet' },
       lists: ofStates(['published']),
     },
   ];

@@ -28,9 +28,9 @@ const TONES: Record<Exclude<Result, 'complete'>, Tone> = {
 /** The shades of a complete day: nothing changed, less than a tenth of the most changed rows, less than half, and more. */
 const SHADES: readonly { below: number; look: Look; name: string }[] = [
   { below: 0, look: { fill: 'empty', tone: 'good' }, name: 'complete, nothing changed' },
-  { below: 0.1, look: { fill: 'dots', tone: 'good' }, name: 'few rows changed' },
-  { below: 0.5, look: { fill: 'hatch', tone: 'good' }, name: 'more' },
-  { below: Number.POSITIVE_INFINITY, look: { fill: 'solid', tone: 'good' }, name: 'most' },
+  { below: 0.1, look: { fill: 'dots', tone: 'good' }, name: 'up to a tenth of the most rows' },
+  { below: 0.5, look: { fill: 'hatch', tone: 'good' }, name: 'up to half' },
+  { below: Number.POSITIVE_INFINITY, look: { fill: 'solid', tone: 'good' }, name: 'more' },
 ];
 
 /** The worst result of a source on a day. */
@@ -68,9 +68,9 @@ export function runsChart(days: readonly Day[], { today, shown }: { today: numbe
 function cell(day: Day, { x, width, y, most }: { x: number; width: number; y: number; most: number }): Html {
   const result = resultOf(day);
   const look: Look = result === 'complete' ? shadeOf(day.changed, most) : { fill: 'empty', tone: TONES[result] };
-  const box = bar(look, { x: x + width * 0.06, width: width * 0.88, y, height: CELL });
+  const box = { x: x + width * 0.06, width: width * 0.88, y, height: CELL };
   const letter = LETTERS[result];
-  return html`${box}${letter === '' ? null : label(letter, { x: x + width / 2, y: y + 15, anchor: 'middle' })}`;
+  return html`${bar(look, box)}${bar({ fill: 'empty', tone: look.tone }, box)}${letter === '' ? null : label(letter, { x: x + width / 2, y: y + 15, anchor: 'middle' })}`;
 }
 
 function shadeOf(changed: number, most: number): Look {
