@@ -38,8 +38,6 @@ export interface Activity {
   hours: ActivityHour[];
 }
 
-export const NO_ACTIVITY: Activity = { since: null, storedAt: null, hours: [] };
-
 export function nothingIn(hour: number): ActivityHour {
   return { hour, requests: 0, refused: 0, delivered: 0, failed: 0, rows: 0, latencies: {} };
 }
