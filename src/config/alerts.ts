@@ -5,7 +5,7 @@ import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import type { Findings } from './checks/findings.ts';
-import { Duration, HostName, Secret, Slug } from './fields.ts';
+import { Duration, HostName, Secret, Share, Slug } from './fields.ts';
 import type { PathSegment } from './problem.ts';
 
 const TYPES = ['webhook', 'email', 'exec'] as const;
@@ -106,9 +106,14 @@ export function loadedAlerts(
       runFailed: when.runFailed,
       guardHeld: when.guardHeld,
       quarantineAbove: when.quarantineAbove === false ? null : when.quarantineAbove,
+      rejectedAbove: when.rejectedAbove === false ? null : when.rejectedAbove,
+      parkedAbove: when.parkedAbove === false ? null : when.parkedAbove,
+      blockedAbove: when.blockedAbove === false ? null : when.blockedAbove,
+      exportEmpty: when.exportEmpty,
       nothingSyncedMs: when.nothingSynced === false ? null : when.nothingSynced,
       keyRefused: when.keyRefused,
       apiDownMs: when.apiDown === false ? null : when.apiDown,
+      failedDeliveries: when.failedDeliveries === false ? null : when.failedDeliveries,
       backupOldMs: when.backupOld === false ? null : when.backupOld,
       configRefused: when.configRefused,
     },
@@ -212,18 +217,30 @@ const never = (duration: string, what: string) =>
     .meta({ title: 'time or false' })
     .describe(`${what} \`false\`: never.`);
 
+const above = (fallback: number | false, what: string) =>
+  z
+    .union([z.int().min(0), z.literal(false)], { error: 'a whole number, or false' })
+    .default(fallback)
+    .meta({ title: 'whole number or false' })
+    .describe(`${what} \`false\`: never.`);
+
 const When = z
   .strictObject({
     runFailed: z.boolean().default(true).describe(ALERTS.run_failed.title),
     guardHeld: z.boolean().default(true).describe(ALERTS.guard_held.title),
-    quarantineAbove: z
-      .union([z.int().min(0), z.literal(false)], { error: 'a whole number, or false' })
-      .default(0)
-      .meta({ title: 'whole number or false' })
-      .describe(`${ALERTS.quarantine.title} \`false\`: never.`),
+    quarantineAbove: above(0, ALERTS.quarantine.title),
+    rejectedAbove: above(100, ALERTS.rejected.title),
+    parkedAbove: above(100, ALERTS.parked.title),
+    blockedAbove: above(false, ALERTS.blocked.title),
+    exportEmpty: z.boolean().default(true).describe(ALERTS.export_empty.title),
     nothingSynced: never('26h', ALERTS.nothing_synced.title),
     keyRefused: z.boolean().default(true).describe(ALERTS.key_refused.title),
     apiDown: never('15m', ALERTS.api_down.title),
+    failedDeliveries: z
+      .union([Share, z.literal(false)], { error: 'a share such as 25% or 0.25, or false' })
+      .prefault('25%')
+      .meta({ title: 'percentage, fraction or false' })
+      .describe(`${ALERTS.deliveries_failing.title} The alert is over at half of it. \`false\`: never.`),
     backupOld: never('2d', ALERTS.backup_old.title),
     configRefused: z.boolean().default(true).describe(ALERTS.config_refused.title),
   })

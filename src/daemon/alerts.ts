@@ -8,6 +8,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 import { type Channel, createChannels } from '../observe/alerts/channels.ts';
 import { type AlertFacts, BACKUPS } from '../observe/alerts/conditions.ts';
 import { createAlerts, type RunningAlerts, testChannels } from '../observe/alerts/create-alerts.ts';
+import { createDeliveryCounts } from '../observe/alerts/delivery-counts.ts';
 import type { DaemonCare } from './care.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
@@ -37,12 +38,13 @@ export function createDaemonAlerts({ runtime, care, note, clock, log }: DaemonAl
     }
     return channels;
   };
+  const deliveries = createDeliveryCounts(clock);
   const alerts = createAlerts({
     note,
     keep: (kept) => ledger.noteDaemon('alerts', kept),
     rules: () => runtime.config.alerts.rules,
     channels: channelsNow,
-    facts: (watchedSince) => factsOf({ runtime, care, clock }, watchedSince),
+    facts: (watchedSince) => factsOf({ runtime, care, clock, deliveries }, watchedSince),
     watched: () => [
       ...runtime.config.sources.filter(({ schedule }) => schedule !== null).map(({ id }) => id),
       ...(care.backups.configured ? [BACKUPS] : []),
@@ -53,35 +55,52 @@ export function createDaemonAlerts({ runtime, care, note, clock, log }: DaemonAl
     log,
   });
   care.onReload(() => alerts.wake());
-  bus.subscribe(({ type }) => {
+  bus.subscribe((event) => {
+    deliveries.observe(event);
+    const { type } = event;
     if (type === 'run_ended' || type === 'guard_held' || type === 'paused' || type === 'resumed') alerts.wake();
   });
   return alerts;
 }
 
 async function factsOf(
-  { runtime, care, clock }: Pick<DaemonAlertsOptions, 'runtime' | 'care' | 'clock'>,
+  {
+    runtime,
+    care,
+    clock,
+    deliveries,
+  }: Pick<DaemonAlertsOptions, 'runtime' | 'care' | 'clock'> & { deliveries: ReturnType<typeof createDeliveryCounts> },
   watchedSince: AlertFacts['watchedSince'],
 ): Promise<AlertFacts> {
   const { reads, api, config } = runtime;
   const { backups } = care;
   const ids = config.sources.map(({ id }) => id);
   const runs = await reads.sourceRuns(ids);
+  // The sources whose rows wait are read before and after the counts, because a mapping may begin or end meanwhile.
+  const unmapped = await reads.unmappedSources();
+  const stuck = Map.groupBy(await reads.stuckCounts(), ({ source }) => source);
+  const empty = await reads.emptyStreams();
+  const counted = await Promise.all(
+    config.sources.map(async ({ id: source, schedule }, at) => ({
+      source,
+      scheduled: schedule !== null,
+      quarantined: await reads.quarantinedCount([source]),
+      stuck: Object.fromEntries((stuck.get(source) ?? []).map(({ state, count }) => [state, count])),
+      isMapping: unmapped.includes(source),
+      completeAt: runs[at]?.completeAt ?? null,
+    })),
+  );
+  const later = await reads.unmappedSources();
   const now = clock.now();
   const downSince = api.unreachableSince();
   const reload = care.lastReload();
   return {
     now,
-    sources: await Promise.all(
-      config.sources.map(async ({ id: source, schedule }, at) => ({
-        source,
-        scheduled: schedule !== null,
-        quarantined: await reads.quarantinedCount([source]),
-        completeAt: runs[at]?.completeAt ?? null,
-      })),
-    ),
+    sources: counted.map((one) => ({ ...one, isMapping: one.isMapping || later.includes(one.source) })),
     failedRuns: runs.flatMap(({ failed }) => failed ?? []),
     guarded: await reads.guardedReads(ids),
+    empty: empty.filter(({ source }) => ids.includes(source)),
+    deliveries: deliveries.ofLastHour(),
     refusal: refusalOf(api),
     apiDownSince: downSince === null ? null : now - (clock.ticks() - downSince),
     backup: backups.configured

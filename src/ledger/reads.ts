@@ -19,6 +19,8 @@ const OF_LEDGER: Record<keyof LedgerViews, true> = {
   lastRuns: true,
   run: true,
   guardedReads: true,
+  stuckCounts: true,
+  emptyStreams: true,
   unmappedSources: true,
   productsInQuarantine: true,
   quarantinedCount: true,

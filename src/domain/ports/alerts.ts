@@ -8,9 +8,14 @@ export const ALERT_CONDITIONS = [
   'run_failed',
   'guard_held',
   'quarantine',
+  'rejected',
+  'parked',
+  'blocked',
+  'export_empty',
   'nothing_synced',
   'key_refused',
   'api_down',
+  'deliveries_failing',
   'backup_old',
   'config_refused',
 ] as const;
@@ -140,9 +145,16 @@ export interface AlertRules {
   guardHeld: boolean;
   /** Fires if a source has more than this many records in quarantine. */
   quarantineAbove: number | null;
+  /** Fires if a source has more than this many items in the state. */
+  rejectedAbove: number | null;
+  parkedAbove: number | null;
+  blockedAbove: number | null;
+  exportEmpty: boolean;
   nothingSyncedMs: number | null;
   keyRefused: boolean;
   apiDownMs: number | null;
+  /** Fires if more than this share of the deliveries of an hour has failed: a number from 0 to 1. */
+  failedDeliveries: number | null;
   backupOldMs: number | null;
   configRefused: boolean;
 }

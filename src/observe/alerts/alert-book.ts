@@ -90,11 +90,16 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>) {
   }
 
   return {
-    /** Stores which conditions are true now. Returns the alerts whose status has changed. */
+    /**
+     * Stores which conditions are true now. Returns the alerts whose status has changed.
+     *
+     * @param undecided alerts that are not over, even if their condition is not known to be true
+     */
     update(
       holding: readonly Holding[],
       channels: readonly string[],
       now: number,
+      undecided: ReadonlySet<string> = new Set(),
     ): { fired: KeptAlert[]; resolved: KeptAlert[] } {
       const fired: KeptAlert[] = [];
       const resolved: KeptAlert[] = [];
@@ -110,7 +115,7 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>) {
         alert.message = one.message;
       }
       for (const alert of alerts.values()) {
-        if (!alert.firing || held.has(alert.id)) continue;
+        if (!alert.firing || held.has(alert.id) || undecided.has(alert.id)) continue;
         changeStatus(alert, false, now);
         resolved.push(alert);
       }

@@ -4,11 +4,12 @@
 import { adviceOnFailedRun, guardAdvice } from '../../domain/advice.ts';
 import type { AlertCondition, AlertRules } from '../../domain/ports/alerts.ts';
 import type { GuardedRead } from '../../domain/ports/intake.ts';
-import type { FailedRun } from '../../domain/ports/ledger/ledger-views.ts';
+import type { EmptyStream, FailedRun, StuckState } from '../../domain/ports/ledger/ledger-views.ts';
 import { ALERTS } from '../../domain/words/alerts.ts';
 import type { Words } from '../../domain/words/word.ts';
 import { shellWord } from '../../lib/text/safe-text.ts';
 import { formatPeriod } from '../../lib/text/time.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
 
 /** The state of the daemon on which alerts depend. Times are in milliseconds since the epoch. */
 export interface AlertFacts {
@@ -21,11 +22,18 @@ export interface AlertFacts {
      */
     scheduled: boolean;
     quarantined: number;
+    /** How many items are in a state that needs a person. A state without items may be left out. */
+    stuck: Partial<Record<StuckState, number>>;
+    /** Whether rows wait for their mapping. The counts do not have them, so they may only seem to have fallen. */
+    isMapping: boolean;
     /** The end of the last complete run; null before the first one. */
     completeAt: number | null;
   }[];
   failedRuns: readonly FailedRun[];
   guarded: readonly GuardedRead[];
+  /** Streams whose last complete read gave no rows. */
+  empty: readonly EmptyStream[];
+  deliveries: DeliveryCounts;
   /** Why the API refuses the key, the plan or scopes; null if it refuses nothing. */
   refusal: string | null;
   /** Since when the API has not answered, or has failed at every write; null while it answers. */
@@ -54,18 +62,54 @@ export function holdingOf(facts: AlertFacts, rules: AlertRules): Holding[] {
   return [...sourceAlerts(facts, rules), ...processAlerts(facts, rules)];
 }
 
+/**
+ * The alerts of which the facts do not say whether they are over. They keep their state, so that no notice says that
+ * something is over and another one that it is there again.
+ */
+export function undecidedOf({ sources, empty, deliveries }: AlertFacts, rules: AlertRules): ReadonlySet<string> {
+  const counted = COUNTED.filter((condition) => limitOf(condition, rules) !== null);
+  const mapping = sources.filter(({ isMapping }) => isMapping);
+  return new Set([
+    ...mapping.flatMap(({ source }) => counted.map((condition) => idOf(condition, { source }))),
+    ...(rules.exportEmpty ? empty.map((stream) => idOf('export_empty', stream)) : []),
+    ...(areFailing(deliveries, rules.failedDeliveries) === null ? ['deliveries_failing'] : []),
+  ]);
+}
+
+const STUCK: readonly StuckState[] = ['rejected', 'parked', 'blocked'];
+/** The conditions that a count decides. */
+const COUNTED = ['quarantine', ...STUCK] as const;
+
+function limitOf(condition: (typeof COUNTED)[number], rules: AlertRules): number | null {
+  return rules[ALERTS[condition].setting];
+}
+
+function idOf(
+  condition: AlertCondition,
+  { source, stream = null }: { source: string; stream?: string | null },
+): string {
+  return [condition, source, stream].filter((part) => part !== null).join('/');
+}
+
+/** Fewer deliveries in an hour say nothing about their share. */
+const DELIVERIES_LEAST = 50;
+
+/** Whether too many deliveries fail; null if that is not known. */
+function areFailing({ delivered, failed, isWhole }: DeliveryCounts, limit: number | null): boolean | null {
+  if (limit === null) return false;
+  const all = delivered + failed;
+  if (failed === 0 && isWhole) return false;
+  if (all < DELIVERIES_LEAST) return null;
+  if (failed / all > limit) return true;
+  return failed / all <= limit / 2 ? false : null;
+}
+
 function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
   const { now, sources, failedRuns, guarded, watchedSince } = facts;
   const found: Holding[] = [];
   const add = (condition: AlertCondition, at: { source: string; stream?: string }, message: string): void => {
     const { source, stream = null } = at;
-    found.push({
-      id: [condition, source, stream].filter((part) => part !== null).join('/'),
-      condition,
-      source,
-      stream,
-      message,
-    });
+    found.push({ id: idOf(condition, at), condition, source, stream, message });
   };
   if (rules.runFailed) {
     for (const { source, error } of failedRuns) {
@@ -83,7 +127,18 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
       );
     }
   }
-  for (const { source, scheduled, quarantined, completeAt } of sources) {
+  for (const { source, stream, isNew } of rules.exportEmpty ? facts.empty : []) {
+    if (!isNew) continue;
+    const what = `The last export of ${source}/${stream} has no rows, and the one before had some.`;
+    add('export_empty', { source, stream }, `${what} ${cureOf('export_empty', source)}`);
+  }
+  for (const { source, scheduled, quarantined, stuck, completeAt } of sources) {
+    for (const state of STUCK) {
+      const [count, limit] = [stuck[state] ?? 0, limitOf(state, rules)];
+      if (limit === null || count <= limit) continue;
+      const items = count === 1 ? `1 item of ${source} is` : `${count} items of ${source} are`;
+      add(state, { source }, `${items} ${STATE_WORDS[state]}. ${cureOf(state, source)}`);
+    }
     if (rules.quarantineAbove !== null && quarantined > rules.quarantineAbove) {
       const records = quarantined === 1 ? '1 record' : `${quarantined} records`;
       const have = quarantined === 1 ? 'is' : 'are';
@@ -98,6 +153,12 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
   return found;
 }
 
+const STATE_WORDS: Record<StuckState, string> = {
+  rejected: 'rejected by the platform',
+  parked: 'given up after several tries',
+  blocked: 'blocked',
+};
+
 function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
   const { now, refusal, apiDownSince, backup, configErrors, watchedSince } = facts;
   const found: Holding[] = [];
@@ -109,6 +170,14 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
   }
   if (rules.apiDownMs !== null && apiDownSince !== null && now - apiDownSince > rules.apiDownMs) {
     add('api_down', `The API has accepted no request since ${isoOf(apiDownSince)}. ${cureOf('api_down')}`);
+  }
+  if (areFailing(facts.deliveries, rules.failedDeliveries) === true) {
+    const { delivered, failed } = facts.deliveries;
+    const share = Math.round((100 * failed) / (delivered + failed));
+    add(
+      'deliveries_failing',
+      `${failed} of the ${delivered + failed} deliveries of the last hour have failed (${share} %). ${cureOf('deliveries_failing')}`,
+    );
   }
   if (rules.backupOldMs !== null && backup !== null) {
     const since = Math.max(backup.lastAt ?? 0, watchedSince[BACKUPS] ?? now);

@@ -5,7 +5,7 @@ import { type Clock, createWake } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { createAlertBook, type DueNotice } from './alert-book.ts';
 import { type Channel, reasonOf } from './channels.ts';
-import { type AlertFacts, holdingOf } from './conditions.ts';
+import { type AlertFacts, holdingOf, undecidedOf } from './conditions.ts';
 
 interface AlertsOptions {
   /** The state that the previous daemon has kept. */
@@ -75,7 +75,8 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
   async function look(): Promise<void> {
     const now = clock.now();
     watch(now);
-    const { fired, resolved } = book.update(holdingOf(await facts(watchedSince), rules()), ids(), now);
+    const found = await facts(watchedSince);
+    const { fired, resolved } = book.update(holdingOf(found, rules()), ids(), now, undecidedOf(found, rules()));
     if (channels().length === 0) return;
     for (const { id, message } of fired) log.warn({ alert: id }, `Alert: ${scrub(message)}`);
     for (const { id } of resolved) log.info({ alert: id }, `The alert ${id} is over.`);

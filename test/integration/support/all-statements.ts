@@ -94,6 +94,8 @@ function askLedger(views: LedgerViews): void {
   views.item('product', '1');
   views.passportsOf(['1']);
   views.passportBlockers();
+  views.stuckCounts();
+  views.emptyStreams();
   views.quarantinedRow('2');
 }
 

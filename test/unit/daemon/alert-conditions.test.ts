@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AlertRules } from '../../../src/domain/ports/alerts.ts';
-import { type AlertFacts, holdingOf } from '../../../src/observe/alerts/conditions.ts';
+import { type AlertFacts, holdingOf, undecidedOf } from '../../../src/observe/alerts/conditions.ts';
 
 const HOUR = 3_600_000;
 const NOW = 1_000 * HOUR;
@@ -8,17 +8,25 @@ const RULES: AlertRules = {
   runFailed: true,
   guardHeld: true,
   quarantineAbove: 0,
+  rejectedAbove: 2,
+  parkedAbove: 2,
+  blockedAbove: 2,
+  exportEmpty: true,
+  failedDeliveries: 0.25,
   nothingSyncedMs: 26 * HOUR,
   keyRefused: true,
   apiDownMs: HOUR / 4,
   backupOldMs: 48 * HOUR,
   configRefused: true,
 };
+const QUIET = { stuck: {}, isMapping: false };
 const WELL: AlertFacts = {
   now: NOW,
-  sources: [{ source: 'erp', scheduled: true, quarantined: 0, completeAt: NOW - HOUR }],
+  sources: [{ source: 'erp', scheduled: true, quarantined: 0, ...QUIET, completeAt: NOW - HOUR }],
   failedRuns: [],
   guarded: [],
+  empty: [],
+  deliveries: { delivered: 0, failed: 0, isWhole: true },
   refusal: null,
   apiDownSince: null,
   backup: { lastAt: NOW - HOUR, error: null },
@@ -60,19 +68,50 @@ describe('the conditions of alerts', () => {
     ],
     [
       'more records are in quarantine than allowed',
-      { sources: [{ source: 'erp', scheduled: true, quarantined: 1, completeAt: NOW }] },
+      { sources: [{ source: 'erp', scheduled: true, quarantined: 1, ...QUIET, completeAt: NOW }] },
       { quarantineAbove: 1 },
       'quarantine/erp',
     ],
+    ...(['rejected', 'parked', 'blocked'] as const).map(
+      (state): [string, Partial<AlertFacts>, Partial<AlertRules>, string] => [
+        `more items are ${state} than allowed`,
+        {
+          sources: [
+            {
+              source: 'erp',
+              scheduled: true,
+              quarantined: 0,
+              stuck: { [state]: 3 },
+              isMapping: false,
+              completeAt: NOW,
+            },
+          ],
+        },
+        { [`${state}Above`]: 3 },
+        `${state}/erp`,
+      ],
+    ),
+    [
+      'an export has no rows and the one before had some',
+      { empty: [{ source: 'erp', stream: 'boms', isNew: true }] },
+      { exportEmpty: false },
+      'export_empty/erp/boms',
+    ],
+    [
+      'too large a share of the deliveries fails',
+      { deliveries: { delivered: 37, failed: 13, isWhole: false } },
+      { failedDeliveries: 0.26 },
+      'deliveries_failing',
+    ],
     [
       'a source has completed no run for too long',
-      { sources: [{ source: 'erp', scheduled: true, quarantined: 0, completeAt: NOW - 27 * HOUR }] },
+      { sources: [{ source: 'erp', scheduled: true, quarantined: 0, ...QUIET, completeAt: NOW - 27 * HOUR }] },
       { nothingSyncedMs: 28 * HOUR },
       'nothing_synced/erp',
     ],
     [
       'a source that is watched for long has never completed a run',
-      { sources: [{ source: 'erp', scheduled: true, quarantined: 0, completeAt: null }] },
+      { sources: [{ source: 'erp', scheduled: true, quarantined: 0, ...QUIET, completeAt: null }] },
       { nothingSyncedMs: null },
       'nothing_synced/erp',
     ],
@@ -92,7 +131,7 @@ describe('the conditions of alerts', () => {
   });
 
   it('no condition of an alert holds for a silence that a daemon has just begun to watch', () => {
-    const never = [{ source: 'erp', scheduled: true, quarantined: 0, completeAt: null }];
+    const never = [{ source: 'erp', scheduled: true, quarantined: 0, ...QUIET, completeAt: null }];
     expect(ids({ sources: never, watchedSince: { erp: NOW - HOUR } })).toEqual([]);
     expect(ids({ sources: never, watchedSince: {} })).toEqual([]);
     expect(ids({ backup: { lastAt: null, error: null }, watchedSince: { erp: 0, '': NOW } })).toEqual([]);
@@ -100,7 +139,7 @@ describe('the conditions of alerts', () => {
   });
 
   it('no condition of an alert holds for a source that is only run by hand', () => {
-    const byHand = [{ source: 'erp', scheduled: false, quarantined: 0, completeAt: NOW - 999 * HOUR }];
+    const byHand = [{ source: 'erp', scheduled: false, quarantined: 0, ...QUIET, completeAt: NOW - 999 * HOUR }];
     expect(ids({ sources: byHand })).toEqual([]);
   });
 
@@ -109,5 +148,41 @@ describe('the conditions of alerts', () => {
     expect(one?.message).toBe(
       'The API has accepted no request since 1970-02-11 15:00 UTC. Nothing is lost, and dpp-sync asks the API again at intervals.',
     );
+  });
+});
+
+describe('an alert that keeps its state', () => {
+  const undecided = (facts: Partial<AlertFacts>, rules: Partial<AlertRules> = {}) => [
+    ...undecidedOf({ ...WELL, ...facts }, { ...RULES, ...rules }),
+  ];
+
+  it('an alert keeps its state that a count decides, while rows of its source wait for their mapping', () => {
+    const mapping = { source: 'erp', scheduled: true, quarantined: 0, stuck: {}, isMapping: true, completeAt: NOW };
+    const others = { ...mapping, source: 'pim', isMapping: false };
+    expect(undecided({ sources: [mapping, others] })).toEqual([
+      'quarantine/erp',
+      'rejected/erp',
+      'parked/erp',
+      'blocked/erp',
+    ]);
+    expect(undecided({ sources: [mapping] }, { quarantineAbove: null, parkedAbove: null, blockedAbove: null })).toEqual(
+      ['rejected/erp'],
+    );
+  });
+
+  it('an alert about an export without rows keeps its state while the stream has none', () => {
+    expect(undecided({ empty: [{ source: 'erp', stream: 'boms', isNew: false }] })).toEqual(['export_empty/erp/boms']);
+    expect(undecided({ empty: [{ source: 'erp', stream: 'boms', isNew: false }] }, { exportEmpty: false })).toEqual([]);
+  });
+
+  it.each([
+    ['few deliveries', { delivered: 20, failed: 20, isWhole: true }, ['deliveries_failing']],
+    ['a share between the limit and half of it', { delivered: 80, failed: 20, isWhole: true }, ['deliveries_failing']],
+    ['half of the limit', { delivered: 350, failed: 50, isWhole: true }, []],
+    ['an hour without a failure', { delivered: 3, failed: 0, isWhole: true }, []],
+    ['a process that has just begun', { delivered: 3, failed: 0, isWhole: false }, ['deliveries_failing']],
+  ])('an alert about failing deliveries with %s', (_, deliveries, expected) => {
+    expect(undecided({ deliveries })).toEqual(expected);
+    expect(ids({ deliveries })).toEqual([]);
   });
 });

@@ -34,10 +34,57 @@ it('alerts count a source as watched since now at the latest, also after the clo
   await alerts.stop();
 });
 
+it('alerts about the quarantine are not over while rows wait for a changed mapping, and no notice says so', async () => {
+  const clock = createManualClock();
+  const notices: string[] = [];
+  let [quarantined, isMapping] = [44, false];
+  const alerts = createAlerts({
+    note: null,
+    keep: async () => undefined,
+    rules: () => RULES,
+    channels: () => [
+      {
+        id: 'team',
+        type: 'exec',
+        send: async ({ alert, status }) => void notices.push(`${alert} ${status}`),
+        check: async () => undefined,
+      },
+    ],
+    facts: async (watchedSince) => {
+      const sources = [{ source: 'erp', scheduled: false, quarantined, stuck: {}, isMapping, completeAt: null }];
+      return { ...FACTS, sources, now: clock.now(), watchedSince };
+    },
+    watched: () => [],
+    host: 'host',
+    scrub: (text) => text,
+    clock,
+    log: createRecordingLog(),
+  });
+  async function look(now: typeof quarantined, waits: boolean): Promise<boolean | undefined> {
+    [quarantined, isMapping] = [now, waits];
+    clock.advance(10_000);
+    await clock.sleepers(1);
+    return alerts.list()[0]?.firing;
+  }
+  alerts.start();
+  await clock.sleepers(1);
+  expect(await look(0, true)).toBe(true);
+  expect(await look(44, false)).toBe(true);
+  expect(notices).toEqual(['quarantine/erp firing']);
+  expect(await look(0, false)).toBe(false);
+  expect(notices).toEqual(['quarantine/erp firing', 'quarantine/erp resolved']);
+  await alerts.stop();
+});
+
 const RULES = {
   runFailed: true,
   guardHeld: true,
   quarantineAbove: 0,
+  rejectedAbove: null,
+  parkedAbove: null,
+  blockedAbove: null,
+  exportEmpty: true,
+  failedDeliveries: null,
   nothingSyncedMs: DAY,
   keyRefused: true,
   apiDownMs: DAY,
@@ -46,9 +93,11 @@ const RULES = {
 };
 
 const FACTS: Omit<AlertFacts, 'now' | 'watchedSince'> = {
-  sources: [{ source: 'erp', scheduled: true, quarantined: 0, completeAt: null }],
+  sources: [{ source: 'erp', scheduled: true, quarantined: 0, stuck: {}, isMapping: false, completeAt: null }],
   failedRuns: [],
   guarded: [],
+  empty: [],
+  deliveries: { delivered: 0, failed: 0, isWhole: true },
   refusal: null,
   apiDownSince: null,
   backup: null,

@@ -281,6 +281,17 @@ export interface ContactAttention {
   unproven: UnprovenWrites[];
 }
 
+/** A state that needs a person, other than unconfirmed. */
+export type StuckState = 'rejected' | 'parked' | 'blocked';
+
+/** A stream whose last complete read gave no rows, and that has no records. */
+export interface EmptyStream {
+  source: string;
+  stream: string;
+  /** True if the complete run before gave rows, and neither the guard nor a person has decided about the loss. */
+  isNew: boolean;
+}
+
 /** What a person needs to know about the deliveries of some sources. */
 export interface Attention extends ContactAttention {
   /** Items that deliveries wait for and that are not being delivered, the item with the most deliveries first. */
@@ -324,6 +335,9 @@ export interface LedgerViews {
   run(id: number): RunView | null;
   /** Streams of these sources whose last complete read the guard took for broken, and that no person has accepted. */
   guardedReads(sources?: readonly string[]): GuardedRead[];
+  /** How many items of each source are in a state that needs a person. Passports are not counted. */
+  stuckCounts(): { source: string; state: StuckState; count: number }[];
+  emptyStreams(): EmptyStream[];
   /** Sources that have records which are not mapped yet: they wait to be mapped, or for the end of their run. */
   unmappedSources(): string[];
   /** How many products are known only from rows in quarantine, so that the ledger does not have them. */

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../../support/worlds/page-world.ts';
+
+let world: PageWorld;
+beforeEach(async () => {
+  world = await createPageWorld();
+});
+afterEach(() => world.remove());
+
+const STRICT = { maxMissing: 0.1, maxMissingCount: 1, maxDrop: 0.1 };
+const rows = (count: number) =>
+  pagesOf(
+    Array.from({ length: count }, (_, at) => sourceRow({ id: `P-${at}` }, at + 1)),
+    10,
+  );
+const empty = () => world.ledger.views.emptyStreams();
+
+it('a stream without rows is new after a read with rows, and known until a read has rows again', async () => {
+  await world.pull({ pages: rows(0) });
+  expect(empty()).toEqual([{ source: 'erp', stream: 'default', isNew: false }]);
+  await world.pull({ pages: rows(3) });
+  expect(empty()).toEqual([]);
+  await world.pull({ pages: rows(0) });
+  expect(empty()).toEqual([{ source: 'erp', stream: 'default', isNew: true }]);
+  await world.pull({ pages: rows(0) });
+  expect(empty()).toEqual([{ source: 'erp', stream: 'default', isNew: false }]);
+  await world.pull({ pages: rows(3) });
+  expect(empty()).toEqual([]);
+});
+
+it('a stream without rows is not reported where the guard holds the read, nor where a person has accepted it', async () => {
+  await world.pull({ pages: rows(30) });
+  await world.pull({ pages: rows(0), guard: STRICT });
+  expect(world.ledger.views.guardedReads(['erp'])).toHaveLength(1);
+  expect(empty()).toEqual([]);
+  await world.ledger.accept({ sources: ['erp'] });
+  await world.pull({ pages: rows(0), guard: STRICT });
+  expect(empty().filter(({ isNew }) => isNew)).toEqual([]);
+  await world.pull({ pages: rows(0), guard: STRICT });
+  expect(empty().filter(({ isNew }) => isNew)).toEqual([]);
+});
+
+it('the items of each source that need a person are counted by their state', async () => {
+  await world.pull({ pages: rows(2) });
+  const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+  const reason = { code: 'internal' as const, message: 'It failed.' };
+  const { id, revision } = due ?? { id: 0, revision: 0 };
+  expect(world.ledger.views.stuckCounts()).toEqual([]);
+  await world.ledger.deadLetter({ deliveryId: id, revision, reason, isOneOfMany: false });
+  expect(world.ledger.views.stuckCounts()).toEqual([{ source: 'erp', state: 'rejected', count: 1 }]);
+});
