@@ -256,11 +256,14 @@ describe('documents for scripts', () => {
     const { world, url } = served;
     try {
       const answers: unknown[] = [];
+      await served.daemon.runtime.activity.end();
       const read = async (path: string): Promise<unknown> => {
         const answer = await fetch(`${url}/api/v1${path}`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
         const text = await answer.text();
         const body: unknown = text === '' ? null : JSON.parse(text);
-        answers.push({ path, status: answer.status, body: plainValues(body, world) });
+        // How many hours the history has depends on when the test runs.
+        const kept = path === '/history' ? { ...(body as object), hours: [] } : body;
+        answers.push({ path, status: answer.status, body: plainValues(kept, world) });
         return body;
       };
       for (const { method, path } of API_OPERATIONS) if (method === 'GET' && !path.includes(':')) await read(path);
