@@ -75,7 +75,7 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
       await watched.browser.context.clearCookies();
       await look('/login');
       await logIn('operator');
-      for (const path of ['/tasks', task, '/audit', '/no-such-page']) await look(path);
+      for (const path of ['/account', '/tasks', task, '/audit', '/no-such-page']) await look(path);
       await logIn('viewer');
       await look('/audit');
     });

@@ -280,7 +280,7 @@ describe('the page of the account', () => {
   it('the page of the account changes the own password, and refuses one that is weak or mistyped', async () => {
     const { viewer } = web.people;
     expect((await viewer.get('/account')).body).toContain('Change the password');
-    const change = (fields: Record<string, string>) => viewer.post('/account/password', fields);
+    const change = (fields: Record<string, string>) => viewer.post('/account', fields);
     for (const [fields, problem] of [
       [form('wrong'), 'The present password is wrong.'],
       [form(PASSWORDS.viewer, 'short'), 'The new password has fewer than 10 characters.'],
@@ -310,7 +310,7 @@ describe('the page of the account', () => {
   it('the page of the account says to a person with the token that there is no password', async () => {
     const byToken = await visitWeb(web.url, { password: WEB_TOKEN });
     expect((await byToken.get('/account')).body).toContain('You are logged in with the token.');
-    expect((await byToken.post('/account/password', form(WEB_TOKEN))).status).toBe(403);
+    expect((await byToken.post('/account', form(WEB_TOKEN))).status).toBe(403);
   });
 });
 

@@ -15,6 +15,11 @@ describe('the alerts of a config', () => {
         runFailed: true,
         guardHeld: true,
         quarantineAbove: 0,
+        rejectedAbove: 100,
+        parkedAbove: 100,
+        blockedAbove: null,
+        exportEmpty: true,
+        failedDeliveries: 0.25,
         nothingSyncedMs: 26 * 3_600_000,
         keyRefused: true,
         apiDownMs: 15 * 60_000,
@@ -26,11 +31,15 @@ describe('the alerts of a config', () => {
 
   it('alerts are turned off one by one', async () => {
     const text =
-      'when: { runFailed: false, quarantineAbove: false, nothingSynced: false, apiDown: 2h, backupOld: false }';
+      'when: { runFailed: false, quarantineAbove: false, rejectedAbove: false, parkedAbove: 0, blockedAbove: 5, failedDeliveries: false, nothingSynced: false, apiDown: 2h, backupOld: false }';
     const { alerts } = await loadText(withAlerts(text));
     expect(alerts.rules).toMatchObject({
       runFailed: false,
       quarantineAbove: null,
+      rejectedAbove: null,
+      parkedAbove: 0,
+      blockedAbove: 5,
+      failedDeliveries: null,
       nothingSyncedMs: null,
       apiDownMs: 7_200_000,
       backupOldMs: null,

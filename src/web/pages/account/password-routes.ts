@@ -38,7 +38,7 @@ export function passwordRoutes({ people, log, runtime }: PageContext, { access, 
     get('/account', 'viewer', account),
     {
       method: 'POST',
-      path: '/account/password',
+      path: '/account',
       role: 'viewer',
       fields: { names: FIELDS },
       bodyBytesMax: 16 * 1024,
@@ -102,7 +102,7 @@ function passwordForm(request: WebRequest, problem: string | null): Html {
   const field = (at: 0 | 1 | 2, label: string, autocomplete: string) =>
     html`<p><label for="${FIELDS[at]}">${label}</label><br />
     <input id="${FIELDS[at]}" name="${FIELDS[at]}" type="password" autocomplete="${autocomplete}" required /></p>`;
-  return html`<form method="post" action="/account/password">
+  return html`<form method="post" action="/account">
   ${csrfField(request)}<input type="hidden" autocomplete="username" value="${request.person.name}" />
   ${field(0, 'Present password', 'current-password')}
   ${field(1, 'New password', 'new-password')}
