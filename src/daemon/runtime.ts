@@ -32,6 +32,7 @@ import { createReplays, type Replays } from './replays.ts';
 import { createMappers, type Mappers } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPulls, type Pulls } from './sources/pulls.ts';
+import { apiTroubles, readsWithTroubles } from './views/api-troubles.ts';
 import { queuePrefix } from './views/open-views.ts';
 import { createApiWaitWatch, createOutageWatch, createPauseWatch } from './watches.ts';
 import { createWorkers, type Workers } from './workers.ts';
@@ -244,7 +245,7 @@ function connect(
     config,
     ledger,
     ledgerId: ledger.id,
-    reads,
+    reads: readsWithTroubles(reads, () => apiTroubles(api, clock)),
     counting,
     voided,
     target,

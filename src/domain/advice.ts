@@ -1,16 +1,18 @@
 // What is said about an item or a row that does not go on by itself. `show`, `why`, the causes of the dashboard and the
 // admin API say it with these functions, and the page on troubleshooting has the same words, so all of them agree.
 import { sentence } from '../lib/errors.ts';
+import { counted, formatCount } from '../lib/text/counted.ts';
 import { shellValue, shellWord } from '../lib/text/safe-text.ts';
+import type { ApiTrouble, CauseType } from './cause.ts';
 import type { DeliveryState } from './delivery/delivery.ts';
-import type { Reason, ReasonCode } from './delivery/stored-reason.ts';
+import { hasTrait, isReasonCode, type Reason, type ReasonCode } from './delivery/stored-reason.ts';
 import type { Issue } from './issue.ts';
-import type { SubjectKind } from './item.ts';
+import type { ItemKind, SubjectKind } from './item.ts';
 import type { GuardedRead } from './ports/intake.ts';
-import { GUARD, type Step } from './words/holds.ts';
-import { wordsOfIssue } from './words/issues.ts';
+import { API_TROUBLES, GUARD, GUARD_TITLES, MISSING_PARTS, type Step } from './words/holds.ts';
+import { FIELD, wordsOfIssue } from './words/issues.ts';
 import { REASONS } from './words/reasons.ts';
-import { FAILED_RUN, GONE, PASSPORT_WRITES, STATES } from './words/states.ts';
+import { FAILED_RUN, GONE, kindWord, PASSPORT_WRITES, STATES } from './words/states.ts';
 import type { Words } from './words/word.ts';
 
 /** The words for one case, with the values of its item or row. */
@@ -122,6 +124,60 @@ export function adviceOnIssue(issue: Issue, source: string): Advice {
   };
 }
 
+/** The kind of an item that no row gives; `part` for one that may be a product or a material. */
+export type MissingKind = ItemKind | 'part';
+
+/** What to do about items that no row gives, and that other rows name. */
+export function adviceOnMissingParts(kind: MissingKind, source: string): Advice {
+  const { title, meaning, cure, command } = MISSING_PARTS;
+  const noun = kind === 'part' ? 'Part' : capitalised(kindWord(kind));
+  return {
+    title: title.replace('ITEMS', `${noun}s`),
+    meaning,
+    cure,
+    command: command.replace('SOURCE', () => shellWord(source)),
+  };
+}
+
+/** What to do about an export that the guard holds. */
+export function adviceOnGuard(read: GuardedRead): Advice {
+  const { source, stream, missing, read: rows, released, message, isLeft, isOlder } = read;
+  const place = stream === 'default' ? source : `${source}/${stream}`;
+  const row = isLeft ? 'left' : isOlder ? 'older' : released > 0 ? 'released' : 'broken';
+  const title = GUARD_TITLES[row]
+    .replace('PLACE', () => place)
+    .replace('ROWS', () => counted(rows, 'row'))
+    .replace('MISSING', () => formatCount(missing))
+    .replace('ITEMS', () => counted(released, 'item'));
+  const steps = guardSteps(read);
+  const [first] = steps;
+  return {
+    title,
+    meaning: sentence(message),
+    cure: steps
+      .slice(-2)
+      .map(({ text }) => `${text}.`)
+      .join(' '),
+    command: first?.command ?? null,
+  };
+}
+
+/** What to do about an API that takes no requests, or refuses some. */
+export function adviceOnApi({ kind, scope, message }: ApiTrouble): Advice {
+  const { title, meaning, cure, command }: Words = API_TROUBLES[kind];
+  return {
+    title: scope === null ? title : title.replace('a scope', `the scope ${scope}`),
+    meaning:
+      [...(message === null ? [] : [sentence(message)]), ...(meaning === undefined ? [] : [meaning])].join(' ') || null,
+    cure,
+    command: command ?? null,
+  };
+}
+
+function capitalised(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
 /** What to do about a source whose last run has failed. */
 export function adviceOnFailedRun(source: string): Advice {
   const { title, cure, command } = FAILED_RUN;
@@ -138,8 +194,15 @@ function firstSentence(message: string): string {
   return sentence(first.length > TITLE_MAX ? `${first.slice(0, TITLE_MAX - 1)}…` : first);
 }
 
+/** The value of a field in a sentence: `The country of origin`. The name of a column is kept as it is. */
+export function valueOf(field: string | undefined): string {
+  if (field === undefined) return 'The value';
+  return /^[a-z_]+$/.test(field) ? `The ${field.replaceAll('_', ' ')}` : `The value of ${field}`;
+}
+
 function titleOfIssue({ field, message }: Issue, known: string | undefined): string {
   if (known === undefined) return firstSentence(message);
+  if (known.startsWith(FIELD)) return `${known.replace(FIELD, () => valueOf(field))}.`;
   if (known.endsWith('.')) return known;
   return field === undefined ? `${known}.` : `${known} in ${field}.`;
 }
@@ -196,6 +259,25 @@ export function guardAdvice(read: Parameters<typeof guardSteps>[0]): string {
 
 /** Changes for which the API has no write, so that a person makes them by hand. They follow from the rows of the source. */
 const BY_HAND: ReadonlySet<ReasonCode> = new Set(['unsupported', 'renamed']);
+
+/** What of a cause helps besides sending its members again. */
+export interface Fitting {
+  /** Whether a person has to say what the platform has: it is the way to go on, it is seldom right, or it makes no sense. */
+  settling: 'first' | 'seldom' | 'never';
+  /** True if the rows, or their mapping, may be at fault. */
+  rows: boolean;
+}
+
+/** What helps for a cause, by its type and the code of its reason. */
+export function fittingFor({ type, code }: { type: CauseType; code: string }): Fitting {
+  if (type === 'quarantine') return { settling: 'never', rows: true };
+  if (type === 'part' || type === 'run' || type === 'guard' || type === 'api')
+    return { settling: 'never', rows: false };
+  const reason = { code: isReasonCode(code) ? code : ('unknown' as const) };
+  // Of a write that was surely refused nothing is at the platform.
+  const isRefused = type !== 'unconfirmed' && hasTrait(reason, 'made_nothing') && !BY_HAND.has(reason.code);
+  return { settling: isRefused ? 'seldom' : 'first', rows: hasTrait(reason, 'row_at_fault') };
+}
 
 /**
  * True for a change by hand that may come from a read that the guard holds. Nobody should make it before the guard's decision.

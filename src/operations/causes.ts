@@ -1,13 +1,14 @@
 // What is stuck, grouped by cause, and what a person can do about a whole cause.
 
 import { z } from 'zod';
+import { CAUSE_TYPES, type CauseType } from '../domain/cause.ts';
 import { RESOLUTIONS, type Resolution } from '../domain/delivery/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import type { CauseMember } from '../domain/ports/ledger/dashboard-views.ts';
 import { Fault } from '../lib/errors.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
-import { CAUSE_TYPES, Cause, CauseMember as CauseMemberDocument, listOf, page, Source, worked } from './documents.ts';
+import { Cause, CauseMember as CauseMemberDocument, listOf, page, Source, worked } from './documents.ts';
 import { defineOperation, type Operation } from './operation.ts';
 import { selectedSources, syncIn, WaitMs } from './runs.ts';
 import type { LookContext, OperationContext, Synced } from './runtime.ts';
@@ -40,7 +41,7 @@ export interface CauseReplayed {
 /**
  * Maps the stored records of one cause again with the present mapping, and sends the items that pass.
  *
- * @throws Fault `usage` if nothing is stuck for this cause, or if it is about runs
+ * @throws Fault `usage` if nothing is stuck for this cause, or if its members cannot be mapped again
  */
 export const replayCause: Operation<ReplayCauseAsked, CauseReplayed> = {
   name: 'replay-cause',
@@ -54,8 +55,8 @@ export const replayCause: Operation<ReplayCauseAsked, CauseReplayed> = {
     const { runtime } = context;
     const cause = await runtime.reads.cause(id);
     if (cause === null) throw nothingStuck();
-    if (cause.type === 'run') {
-      throw fault('usage', 'A failed run has no records to replay.', { suggestion: 'Run the source again.' });
+    if (!isReplayed(cause.type)) {
+      throw fault('usage', 'This cause has no records that can be mapped again.', { suggestion: cause.cure });
     }
     const selection = { states: [], sources: [], keys: [], deliveryIds: [], cause: id };
     const replayed = await runtime.replay({ selection, force: false, dryRun });
@@ -69,6 +70,13 @@ export const replayCause: Operation<ReplayCauseAsked, CauseReplayed> = {
     return { ...done, left: after?.count ?? 0, synced };
   },
 };
+
+/** The causes whose members can be mapped again. The others end with what their cure says. */
+const REPLAYED: readonly CauseType[] = ['quarantine', 'blocked', 'rejected', 'parked', 'unconfirmed'];
+
+export function isReplayed(type: CauseType): boolean {
+  return REPLAYED.includes(type);
+}
 
 const SettleCauseAsked = z.strictObject({
   /** The id of the cause. */
@@ -197,8 +205,7 @@ export const listCauses = defineOperation({
   kind: 'look',
   tag: 'attention',
   role: 'viewer',
-  summary:
-    'Lists the rows, items and runs that need a person, grouped by cause, those that hold the most passports first.',
+  summary: 'Lists what needs a person, grouped by cause, those that hold the most passports first.',
   at: 'GET /causes',
   request: z.strictObject({ source: Source, type: z.enum(CAUSE_TYPES).optional() }),
   result: z.array(Cause),
@@ -225,9 +232,13 @@ export const listCauseMembers = defineOperation({
   kind: 'look',
   tag: 'attention',
   role: 'viewer',
-  summary: 'Lists the quarantined rows, stuck items or failed runs of a cause.',
+  summary:
+    'Lists the quarantined rows, items or failed runs of a cause. An export that the guard holds, and a trouble with the API, have none.',
   at: 'GET /causes/:id/members',
-  request: Id.extend(page),
+  request: Id.extend({
+    ...page,
+    value: z.string().optional().describe('One of the `values` of the cause, to list only its members.'),
+  }),
   result: listOf(CauseMemberDocument),
   run: ({ id, ...paged }, { runtime: { reads } }: LookContext) => reads.causeMembers(id, paged),
 });

@@ -2,6 +2,7 @@
 // the tests check real answers against them.
 
 import { z } from 'zod';
+import { CAUSE_TYPES } from '../domain/cause.ts';
 import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
 import { PASSPORT_STATUSES } from '../domain/passport.ts';
@@ -224,11 +225,10 @@ export const Why = z.strictObject({
       item: z.strictObject({ kind: Kind, key: z.string() }).nullable(),
       record: z.number().int().nullable(),
       advice: Advice.nullable(),
+      cause: z.string().nullable().describe('The id of the cause of an item that no row gives.'),
     }),
   ),
 });
-
-export const CAUSE_TYPES = ['quarantine', 'blocked', 'rejected', 'parked', 'unconfirmed', 'run'] as const;
 
 export const Cause = z.strictObject({
   id: z.string(),
@@ -244,6 +244,10 @@ export const Cause = z.strictObject({
   lastSeenAt: Time.nullable().describe('When the last member came into the cause.'),
   note: z.strictObject({ text: z.string(), owner: z.string(), by: z.string(), at: Time }).nullable(),
   example: z.string().nullable(),
+  values: z
+    .array(z.strictObject({ value: z.string(), count: Count }))
+    .describe('The values at fault, the most frequent first, as far as they are counted.'),
+  otherValues: Count.describe('How many values are not in `values`.'),
 });
 
 const StreamAccount = z.strictObject({

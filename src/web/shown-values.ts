@@ -60,6 +60,7 @@ const STATES: Record<string, { name: string; tone: Tone }> = {
   complete: { name: 'complete', tone: 'good' },
   failed: { name: 'failed', tone: 'bad' },
   guarded: { name: 'held by the guard', tone: 'warn' },
+  api: { name: 'platform', tone: 'bad' },
   interrupted: { name: 'interrupted', tone: 'warn' },
   running: { name: 'running', tone: 'idle' },
 };

@@ -75,7 +75,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await page.click('.cause:has-text("3 rows") .title');
     await page.locator('td.wrong', { hasText: '99' }).first().waitFor();
     await lookAt('cause');
-    await page.click('text=How many would pass now?');
+    await page.click('text=Test without sending');
     await page.getByText('0 of 3 would pass now.').waitFor();
     const file = readFileSync(web.world.configFile, 'utf8');
     web.world.write(
@@ -92,12 +92,12 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
   it('the dashboard replays a group that the platform refused, and the products arrive', async () => {
     await page.goto(`${web.url}/attention?type=rejected`);
     await page.click('.cause:has-text("2 items") .title');
-    await page.getByText('Settle by hand').waitFor();
+    await page.getByText('I have looked at the platform').waitFor();
     await lookAt('cause-rejected');
     web.world.sandbox.faults.clear();
     refuseCreates(web.world, 'B-2');
-    await page.click('summary:has-text("Replay 2 items")');
-    await page.click('button:has-text("Replay 2 items")');
+    await page.click('summary:has-text("Try 2 items again")');
+    await page.click('button:has-text("Try 2 items again")');
     await page.waitForURL(/\/tasks\//);
     await page.getByText('1 of 2 is still stuck for the same cause:').waitFor();
     await expect.poll(skus, SOON).toContain('B-1');

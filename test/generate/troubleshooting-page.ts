@@ -2,8 +2,8 @@ import { DELIVERY_STATES, type DeliveryState } from '../../src/domain/delivery/d
 import { mayExplain, REASON_CODES } from '../../src/domain/delivery/stored-reason.ts';
 import { ALERTS } from '../../src/domain/words/alerts.ts';
 import { FAULT_CASES, FAULTS } from '../../src/domain/words/faults.ts';
-import { GUARD, UNREAD_LIST, UNUSED_IMPORTS } from '../../src/domain/words/holds.ts';
-import { ARGUMENT_ISSUES, ISSUE_GROUPS } from '../../src/domain/words/issues.ts';
+import { API_TROUBLES, GUARD, MISSING_PARTS, UNREAD_LIST, UNUSED_IMPORTS } from '../../src/domain/words/holds.ts';
+import { ARGUMENT_ISSUES, FIELD, ISSUE_GROUPS } from '../../src/domain/words/issues.ts';
 import { REASONS } from '../../src/domain/words/reasons.ts';
 import { GONE, STATES, STATES_IN_ORDER, stateWord } from '../../src/domain/words/states.ts';
 import type { Words } from '../../src/domain/words/word.ts';
@@ -84,7 +84,10 @@ export function cellsOf({ title, meaning, cure, command, guide }: Words): [strin
     ...(command === undefined ? [] : [`\`${command}\``]),
     ...(guide === undefined ? [] : [`[How to do it](${guide})`]),
   ];
-  return [`**${title.replace(/\.$/, '')}.**${meaning === undefined ? '' : ` ${meaning}`}`, steps.join(' ')];
+  return [
+    `**${title.replace(FIELD, 'The value').replace(/\.$/, '')}.**${meaning === undefined ? '' : ` ${meaning}`}`,
+    steps.join(' '),
+  ];
 }
 
 /** The words for a read that the guard holds: the cure has the steps. */
@@ -105,6 +108,8 @@ export function troubleshootingPage(): string {
   );
   const holds = [
     ...Object.values(GUARD).map((row) => ['the guard holds a read', ...cellsOf(wordsOfGuard(row))]),
+    ...Object.values(API_TROUBLES).map((words) => ['the platform takes nothing', ...cellsOf(words)]),
+    ['a part is in no file', ...cellsOf({ ...MISSING_PARTS, title: MISSING_PARTS.title.replace('ITEMS', 'Parts') })],
     ...Object.values(UNREAD_LIST).map((words) => ['a list is not read', ...cellsOf(words)]),
     ...Object.values(UNUSED_IMPORTS).map((words) => ['imports are not used', ...cellsOf(words)]),
   ];

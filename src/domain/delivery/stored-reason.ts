@@ -106,7 +106,7 @@ export function busySince(reason: Reason | null): number | null {
   return reason !== null && hasTrait(reason, 'api_busy') ? (reason.since ?? null) : null;
 }
 
-function isReasonCode(code: string): code is ReasonCode {
+export function isReasonCode(code: string): code is ReasonCode {
   return Object.hasOwn(REASONS, code);
 }
 

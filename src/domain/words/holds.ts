@@ -1,6 +1,7 @@
 // The words for what holds work back without an error: a read that the guard holds, a list that cannot be read, and imports that
 // have not proven themselves.
 
+import { REASONS } from './reasons.ts';
 import type { Words } from './word.ts';
 
 /** A step that a person can take, as the beginning of a sentence, and its command. `SOURCE` stands for the id of the source. */
@@ -47,6 +48,43 @@ export const GUARD = {
     ],
   },
 } as const satisfies Record<string, GuardRow>;
+
+/** The title of a read that the guard holds. The words in capitals stand for its values. */
+export const GUARD_TITLES = {
+  left: 'The config no longer has PLACE. Its records were kept.',
+  older: 'The export of PLACE is older than the one that was read before. It was not read.',
+  released: 'The rows of PLACE no longer make ITEMS. This is treated as a fault, and nothing was removed.',
+  broken: 'The export of PLACE has only ROWS and lacks MISSING. It is treated as broken, and nothing was removed.',
+} as const satisfies Record<string, string>;
+
+/** Items that rows name and that no row gives. `ITEMS` stands for their kind. */
+export const MISSING_PARTS = {
+  title: 'ITEMS that rows name are in no file.',
+  meaning:
+    'BOM items name them, and no row that was read makes them. So these BOM items are not sent, and the passports of their products wait.',
+  cure: 'Add the missing rows to the source that has such items, or correct the rows that name them.',
+  command: 'dpp-sync sync SOURCE',
+} as const satisfies Words;
+
+/** Why the API takes no requests, or refuses some. */
+export const API_TROUBLES = {
+  unreachable: {
+    title: 'The platform does not answer.',
+    meaning: 'Nothing is lost: everything stays due, and dpp-sync asks again at intervals.',
+    cure: 'See whether the platform works, and whether this machine reaches it.',
+    command: 'dpp-sync check',
+    guide: 'operations.md#the-platform-is-away',
+  },
+  throttled: {
+    title: 'The platform has asked to wait (429).',
+    meaning: 'Everything stays due.',
+    cure: 'Nothing: dpp-sync sends again by itself when the wait is over.',
+    command: 'dpp-sync status',
+  },
+  denied_key: REASONS.denied_key,
+  denied_plan: REASONS.denied_plan,
+  denied_scope: REASONS.denied_scope,
+} as const satisfies Record<string, Words>;
 
 /** Why no item of a kind is created before its list was read. */
 export const UNREAD_LIST = {

@@ -9,9 +9,12 @@ import type { Words } from './word.ts';
  */
 type IssueRow = Omit<Words, 'command'>;
 
+/** Stands for the value of the field in the titles that begin with it. */
+export const FIELD = 'FIELD';
+
 /**
  * Every code that an issue of our own code can have, in groups by the place of the mistake. A title has no full stop, because
- * the name of the field is added to it. A title that is a whole sentence is about the whole row.
+ * the name of the field is added to it, or takes the place of `FIELD`. A title that is a whole sentence is about the whole row.
  */
 export const ISSUE_GROUPS = {
   'A row of the file': {
@@ -27,7 +30,7 @@ export const ISSUE_GROUPS = {
     },
     'row.cut': { title: 'Last row that is cut off', cure: 'Export the file again.' },
     'row.decimal': {
-      title: 'Text that is not a number',
+      title: 'FIELD is not a number',
       cure: 'Correct the value, or remove the column from `decimalColumns`.',
     },
     'row.depth': {
@@ -82,14 +85,17 @@ export const ISSUE_GROUPS = {
   },
   'A value in the mapping': {
     'column.missing': { title: 'Missing column', cure: 'Correct the name, or use `row.?X`.' },
-    'country.ambiguous': { title: 'Ambiguous country', cure: 'Name the right country in the mapping.' },
-    'country.unknown': { title: 'Unknown country', cure: 'Correct it in the source, or translate it with `lookup()`.' },
+    'country.ambiguous': { title: 'FIELD may be several countries', cure: 'Name the right country in the mapping.' },
+    'country.unknown': {
+      title: 'FIELD is not known',
+      cure: 'Correct it in the source, or translate it with `lookup()`.',
+    },
     'date.format': { title: 'Unreadable date', cure: 'Correct the date, or name its form: `date(x, "DD.MM.YYYY")`.' },
     'date.invalid': { title: 'Day that the calendar does not have', cure: 'Correct the date in the source.' },
     'date.pattern': { title: 'Wrong format in a call of date()', cure: 'Correct the mapping.' },
     'decimal.ambiguous': { title: 'Ambiguous decimal mark', cure: 'Name the mark: `decimal(row.X, ",")`.' },
     'decimal.format': {
-      title: 'Text that is not a number',
+      title: 'FIELD is not a number',
       cure: 'Correct the value, or the decimal mark in the mapping. To remove a unit: `decimal(row.X.split("kg")[0], ",")`.',
     },
     'decimal.mark': { title: 'Wrong decimal mark in a call of decimal()', cure: 'Use `","` or `"."` in the mapping.' },
@@ -110,8 +116,8 @@ export const ISSUE_GROUPS = {
       cure: 'Write the name in the call, so that dpp-sync can load the table before it reads any row.',
     },
     'lookup.unknown': {
-      title: 'Value without an entry in the lookup table',
-      cure: 'Add a row to the table, on the dashboard or in its file. All rows that need it are mapped again.',
+      title: 'FIELD has no translation yet',
+      cure: 'Add the translation to the table, on the dashboard or in its file. All rows that need it are mapped again.',
     },
     'lookup.unread': {
       title: 'Lookup table that was not read yet',
@@ -128,7 +134,7 @@ export const ISSUE_GROUPS = {
     'each.type': { title: 'Value that is not a list', cure: 'Use `as_list(…)` in `each`.' },
     'expression.costly': { title: 'Row with values that are too long', cure: 'Shorten them, or write a module.' },
     'expression.failed': { title: 'Expression that failed', cure: 'Correct the expression, or the value it reads.' },
-    'expression.number': { title: 'Text that is not a number', cure: 'Use `double(decimal(row.X))`.' },
+    'expression.number': { title: 'FIELD is not a number', cure: 'Use `double(decimal(row.X))`.' },
     'expression.types': { title: 'Value of an unexpected type', cure: 'Convert it: `string(…)`, `decimal(…)`.' },
     'key.characters': {
       title: 'Key with a character that nobody can see',
@@ -154,7 +160,7 @@ export const ISSUE_GROUPS = {
     'pairs.twice': { title: 'Name with two values', cure: 'Correct the text in the source.' },
     'rule.max': { title: 'Value above the limit of the mapping', cure: 'Correct the value, or the rule.' },
     'rule.min': { title: 'Value below the limit of the mapping', cure: 'Correct the value, or the rule.' },
-    'rule.number': { title: 'Text that is not a number', cure: 'Correct the value, or the rule.' },
+    'rule.number': { title: 'FIELD is not a number', cure: 'Correct the value, or the rule.' },
     'rule.pattern': { title: 'Value that does not match the pattern', cure: 'Correct the value, or the rule.' },
     'rule.required': { title: 'Missing value', cure: 'Fill it in the source, or exclude such rows with `when`.' },
     'split.separator': { title: 'Empty separator in a call of split()', cure: 'Correct the mapping.' },
@@ -183,7 +189,7 @@ export const ISSUE_GROUPS = {
   },
   'Other rows and items': {
     'claim.conflict': {
-      title: 'Two rows make the same item with different values.',
+      title: 'The same key occurs twice with different data.',
       meaning: 'Another row makes the same item with other values. Only the values of that row are sent.',
       cure: 'Name the columns that identify a row in `key` of the stream, if it has none. Then give both rows the same values, remove one of them, or give them different keys. If you have changed the id of a source, change it back.',
     },

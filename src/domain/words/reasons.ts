@@ -48,6 +48,8 @@ export type ReasonTrait =
   | 'needs_proof'
   /** Nothing shows that a create with this code has made an item, or that another item is in its place. */
   | 'made_nothing'
+  /** The row of the item, or its mapping, may be at fault, so that correcting it helps. */
+  | 'row_at_fault'
   /** The API has answered with a success that proves too little. Where no list can be read, the answer is all there is. */
   | 'was_answered';
 
@@ -112,6 +114,8 @@ export const REASONS = {
   denied_key: {
     ...settled(['due'], 'access_denied', 'made_nothing'),
     title: 'The platform refuses the key (401).',
+    meaning:
+      'The platform does not know the key: it was replaced, was revoked, or has ended. Nothing was changed there.',
     cure: 'Replace the key. Then dpp-sync sends all due deliveries.',
     command: 'dpp-sync check',
     guide: 'operations.md#the-key-was-revoked',
@@ -119,12 +123,14 @@ export const REASONS = {
   denied_plan: {
     ...settled(['due'], 'access_denied', 'made_nothing'),
     title: 'The platform refuses the plan (402).',
+    meaning: 'The plan of the account has ended, or does not have this request. Nothing was changed there.',
     cure: 'Activate the plan. Then dpp-sync sends all due deliveries.',
     command: 'dpp-sync check',
   },
   denied_scope: {
     ...settled(['due'], 'access_denied', 'scope_denied', 'made_nothing'),
     title: 'The platform refuses a scope of the key (403).',
+    meaning: 'The platform knows the key, and does not allow it this kind of request. Nothing was changed there.',
     cure: 'Grant the scope, or use another key. Then dpp-sync sends all due deliveries.',
     command: 'dpp-sync check',
     guide: 'operations.md#a-scope-is-refused',
@@ -264,8 +270,10 @@ export const REASONS = {
     cure: 'Nothing: the list is read first.',
   },
   gate: {
-    ...unconfirmed('block', ['blocked'], 'needs_reading', 'asked_again', 'made_nothing'),
+    ...unconfirmed('block', ['blocked'], 'needs_reading', 'asked_again', 'made_nothing', 'row_at_fault'),
     title: 'A business rule of the platform refuses the write.',
+    meaning:
+      'The platform has understood the write and does not allow it as things are now (409), such as a publication without a review. Nothing was changed there.',
     cure: 'Fulfil the rule, in the source, in the mapping or at the platform. Then send the write again, or wait: dpp-sync sends it again by itself after some hours. If a person has made the change at the platform by hand: `dpp-sync settle --delivered KEY`. If the change is not wanted any more: `dpp-sync settle --ignore KEY`.',
     command: REPLAY,
     guide: 'operations.md#publish-failed',
@@ -273,13 +281,17 @@ export const REASONS = {
   forbidden: {
     ...unconfirmed('resend', [...RESENT, 'blocked'], 'item_forbidden', 'asked_again', 'made_nothing'),
     title: 'The platform refuses this item (403), and accepts others.',
+    meaning:
+      'The platform knows the key, and does not allow it to change this item: the item may be locked there, or belong to somebody else. Nothing was changed. The row is not at fault.',
     cure: 'Look at the rights of the item at the platform. Then send the write again, or wait: dpp-sync sends it again by itself after some hours.',
     command: REPLAY,
   },
   /** The delivery is due again if its import was refused as a whole. The members are then sent in smaller imports. */
   refused: {
-    ...unconfirmed('reject', ['due', 'rejected'], 'needs_reading', 'made_nothing'),
+    ...unconfirmed('reject', ['due', 'rejected'], 'needs_reading', 'made_nothing', 'row_at_fault'),
     title: 'The platform refused the content.',
+    meaning:
+      'The platform has read the data and does not accept a value of it (400 or 422). Nothing was changed there.',
     cure: 'Correct the row, the mapping or a lookup table: the next sync sends the item again. To send it as it is now: `dpp-sync replay --key KEY`. To leave the platform as it is: `dpp-sync settle --ignore KEY`.',
     command: 'dpp-sync sync SOURCE',
   },
@@ -292,7 +304,7 @@ export const REASONS = {
     command: 'dpp-sync settle --delivered KEY',
   },
   renamed: {
-    ...settled(['blocked']),
+    ...settled(['blocked'], 'row_at_fault'),
     title: 'The SKU has changed, and an import would make a second product.',
     cure: 'Change the SKU at the platform by hand, and record that you have changed it. Or take the change back in the source.',
     command: 'dpp-sync settle --delivered KEY',

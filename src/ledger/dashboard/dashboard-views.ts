@@ -8,7 +8,8 @@ import { type ItemTotals, sourceCounts } from '../views/counts.ts';
 import { quarantinedRows, searchQuarantined } from '../views/source-views.ts';
 import { type ViewReads } from '../views/view-reads.ts';
 import { allTotals, createCatalog, type DashboardReads } from './catalog.ts';
-import { causeMembers, findCause, listCauses } from './causes.ts';
+import { causeMembers } from './cause-members.ts';
+import { findCause, listCauses } from './causes.ts';
 import { itemDetail } from './item-detail.ts';
 import { listItemRows } from './item-lists.ts';
 import { listActions, listLookupValues, listQuarantine, listRuns } from './lists.ts';
@@ -49,8 +50,8 @@ export function createDashboard(
     quarantine: (filter, page) => listQuarantine(reads, filter, page),
     quarantinedRows: (records) => quarantinedRows(reads, records),
     searchQuarantined: (filter) => searchQuarantined(reads, filter),
-    causes: (filter) => listCauses(reads, filter),
-    cause: (id) => findCause(reads, id),
+    causes: (filter, api) => listCauses(reads, filter, api),
+    cause: (id, api) => findCause(reads, id, api),
     causeMembers: (id, page) => causeMembers(reads, id, page),
     passports: (filter, page) => listPassports(reads, filter, page),
     passportCounts: (filter) => countPassportsBy(reads, filter),

@@ -23,7 +23,7 @@ export interface Step extends WhyStep {
 }
 
 /** The optional parts of a step. */
-type Rest = Partial<Pick<Step, 'command' | 'item' | 'record' | 'isGuard' | 'advice'>> & {
+type Rest = Partial<Pick<Step, 'command' | 'item' | 'record' | 'isGuard' | 'advice' | 'cause'>> & {
   /** What to do, in full sentences. Without it, the step has the cure of its advice. */
   cure?: string;
 };
@@ -39,6 +39,7 @@ export function step(standing: WhyStep['standing'], clause: string, { advice = n
     command,
     item: null,
     record: null,
+    cause: null,
     advice,
     ...rest,
     because: firstSentence(because),

@@ -14,6 +14,7 @@ import { parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
 import { itemOf, ROW_COLUMNS, rowsNaming, type StoredItem, type StoredRow } from '../views/item-views.ts';
 import type { ViewReads } from '../views/view-reads.ts';
 import { type AnswerReads, about, deliveryStep, namedItem, type Step, step, utc } from './delivery-steps.ts';
+import { causeOfMissing } from './missing-parts.ts';
 
 interface LastRun {
   result: string | null;
@@ -252,18 +253,19 @@ function itemByKey(reads: ViewReads, kind: ItemKind, key: string): StoredItem | 
   return view?.key === key ? view : null;
 }
 
-function unknownSteps(reads: AnswerReads, { kind, key, either }: RefStanding, { record }: StoredItem): Step[] {
+function unknownSteps(reads: AnswerReads, { kind, key, either }: RefStanding, { record, source }: StoredItem): Step[] {
   const what = either === true ? 'product or material' : kindWord(kind);
   const [row] = rowsNaming(reads, key);
-  const from =
-    record === null ? '' : `, to which ${record.source}/${record.stream}, ${formatPlace(record.place)} refers`;
-  const none = `no usable row gives the ${what} ${key}${from}`;
+  const from = record === null ? '' : `, and ${record.source}/${record.stream}, ${formatPlace(record.place)} names it`;
+  const none = `the ${what} ${key} is in no file${from}`;
+  const cause = source === null ? null : causeOfMissing(source, { kind, either });
   if (row === undefined) {
-    return [step('stop', none, { cure: 'Add the row to the source, or correct the ref.', ...about(kind, key) })];
+    const cure = 'Add the missing row to its source, or correct the row that names it.';
+    return [step('stop', none, { cure, cause, ...about(kind, key) })];
   }
   return rowSteps(reads, row, `the row of the ${what} ${key}`).map((one) =>
     one.standing === 'ok'
-      ? step('stop', none, { record: row.id, ...about(kind, key) })
+      ? step('stop', `no usable row gives the ${what} ${key}${from}`, { record: row.id, ...about(kind, key) })
       : { ...one, ...about(kind, key) },
   );
 }

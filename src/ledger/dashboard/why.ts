@@ -161,8 +161,8 @@ function completeStep({ key }: StoredItem, { state }: PassportView): Step {
   return step('ok', clause, about('product', key));
 }
 
-function shownStep({ standing, text, command, item, record, advice }: Step): WhyStep {
-  return { standing, text, command, item, record, advice };
+function shownStep({ standing, text, command, item, record, advice, cause }: Step): WhyStep {
+  return { standing, text, command, item, record, advice, cause };
 }
 
 /** The part of the answer with the cause. While a passport is published, a cause may stop its next write. */

@@ -64,7 +64,7 @@ describe('dpp-sync why', () => {
       expect(exitCode).toBe(4);
       expect(stdout).toContain('  … Its BOM item 2 waits for an item that it refers to.\n');
       expect(stdout).toContain(
-        '  ✗ No usable row gives the material none, to which erp/boms, boms.csv:3 refers. Add the row to the source, or correct the ref.\n',
+        '  ✗ The material none is in no file, and erp/boms, boms.csv:3 names it. Add the missing row to its source, or correct the row that names it.\n',
       );
     });
 

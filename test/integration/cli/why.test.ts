@@ -202,7 +202,7 @@ describe('why a passport is not published', () => {
     await stageRows(fixture.ledger, without);
     await deliverAll(fixture.ledger);
     expect(open()[1]).toBe(
-      'stop: No usable row gives the material M1, to which erp/default, test.csv:1 refers. Add the row to the source, or correct the ref.',
+      'stop: The material M1 is in no file, and erp/default, test.csv:1 names it. Add the missing row to its source, or correct the row that names it.',
     );
     await stageRows(fixture.ledger, { ...without, M1: { ...WRONG, blockedProducts: [] } as MapResult });
     expect(open()[1]).toContain(

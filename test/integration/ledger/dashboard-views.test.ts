@@ -243,7 +243,7 @@ describe('the causes of what is stuck', () => {
       type: 'quarantine',
       source: 'erp',
       stream: 'default',
-      title: 'Unknown country in country_of_origin.',
+      title: 'The country of origin is not known.',
       cure: 'Correct it.',
       code: 'country.unknown',
       field: 'country_of_origin',
@@ -305,7 +305,7 @@ describe('the causes of what is stuck', () => {
       await ledger.endRun({ runId, result: 'failed', error: 'The file is not there' });
     }
     const [cause] = views().causes({ type: 'run' });
-    expect(cause).toMatchObject({ source: 'erp', count: 2, example: 'The file is not there.' });
+    expect(cause).toMatchObject({ source: 'erp', count: 2, example: 'The file is not there.', passportsHeld: null });
     const { rows } = views().causeMembers(cause?.id ?? '', { limit: 10 });
     expect(rows.map(({ run }) => run?.result)).toEqual(['failed', 'failed']);
     expect(views().runs({ result: 'failed' }, { limit: 1 })).toMatchObject({

@@ -3,7 +3,8 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import type { CauseType } from '../../../src/domain/cause.ts';
+import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { standingAsked } from '../../../src/observe/standing.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';

@@ -173,11 +173,11 @@ describe('the pages to look at', () => {
     it('the list of items names the row in quarantine that a search finds, with links to its cause and to its product', async () => {
       const markup = await expectAll(
         '/items?search=p-4',
-        'In quarantine: P-4 (products.csv:5), Unknown country in country_of_origin.',
+        'In quarantine: P-4 (products.csv:5), The country of origin is not known.',
         'No item matches the filter.',
       );
       expect(markup).toContain('<a href="/items/product/P-4">P-4</a>');
-      const [, cause = ''] = /<a href="(\/attention\/[0-9a-f]+)">Unknown country/.exec(markup) ?? [];
+      const [, cause = ''] = /<a href="(\/attention\/[0-9a-f]+)">The country of origin/.exec(markup) ?? [];
       await expectAll(cause, 'Atlantis', 'P-4', 'P-8');
       expect((await page('/items?search=P-4&source=pim')).text).not.toContain('In quarantine');
       expect((await page('/items?search=toast')).text).not.toContain('In quarantine');
@@ -218,7 +218,7 @@ describe('the pages to look at', () => {
     it('the list of passports says that nothing matches its filter, and names the row in quarantine that it finds', async () => {
       const { text } = await page('/passports?search=P-4');
       expect(text).toContain('No passport matches the filter. All passports');
-      expect(text).toContain('In quarantine: P-4 (products.csv:5), Unknown country in country_of_origin.');
+      expect(text).toContain('In quarantine: P-4 (products.csv:5), The country of origin is not known.');
       expect(text).not.toContain('There are no passports.');
     });
 

@@ -184,6 +184,7 @@ const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
   may_come_late: ['import_proof', 'unclear'],
   ambiguous_key: ['ambiguous_key'],
   made_second: ['not_upserted'],
+  row_at_fault: ['gate', 'refused', 'renamed'],
   made_nothing: [
     'denied_key',
     'denied_plan',

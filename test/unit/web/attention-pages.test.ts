@@ -4,7 +4,7 @@ import type { Issue } from '../../../src/domain/issue.ts';
 import type { Cause, CauseMember } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { inboxPage } from '../../../src/web/pages/attention/attention-routes.ts';
 import { causePage } from '../../../src/web/pages/attention/cause-page.ts';
-import { effectText } from '../../../src/web/pages/attention/causes.ts';
+import { effectLine, titleText } from '../../../src/web/pages/attention/causes.ts';
 import { outcomeText } from '../../../src/web/pages/tasks/outcome-text.ts';
 
 const HOSTILE = '"><img src=x onerror=alert(1)>';
@@ -15,7 +15,7 @@ const CAUSE: Cause = {
   type: 'quarantine',
   source: 'erp',
   stream: 'products',
-  title: 'Unknown country in country_of_origin.',
+  title: 'The country of origin is not known.',
   meaning: 'The text is not the name or the code of a country.',
   cure: 'Correct the column HERKL.',
   command: 'dpp-sync sync erp',
@@ -27,6 +27,8 @@ const CAUSE: Cause = {
   lastSeenAt: Date.UTC(2026, 10, 20),
   note: { text: HOSTILE, owner: 'Ada', by: 'token', at: 0 },
   example: HOSTILE,
+  values: [],
+  otherValues: 0,
 };
 
 const MEMBER: CauseMember = {
@@ -65,10 +67,35 @@ const VIEW = {
 };
 
 describe('the inbox', () => {
-  it('the inbox says how many rows a cause has, and how many passports they hold', () => {
-    expect(effectText(CAUSE)).toBe('9 rows, which hold 4 passports');
-    expect(effectText({ ...CAUSE, count: 1, passportsHeld: 1 })).toBe('1 row, which holds 1 passport');
-    expect(effectText({ ...CAUSE, type: 'run', count: 2, passportsHeld: null })).toBe('2 runs');
+  it('the inbox says how many rows a cause has, and how many passports wait for it', () => {
+    const said = (of: Partial<Cause>) =>
+      effectLine({ ...CAUSE, stream: 'default', firstSeenAt: null, ...of }).markup.replaceAll(/<[^>]*>/g, '');
+    expect(said({})).toBe('9 rows of erp. 4 passports wait for this.');
+    expect(said({ count: 1, passportsHeld: 1 })).toBe('1 row of erp. 1 passport waits for this.');
+    expect(said({ passportsHeld: 0 })).toBe('9 rows of erp. No passport waits for this.');
+    expect(said({ type: 'run', count: 2, passportsHeld: null })).toBe(
+      '2 runs of erp. How many passports wait for this is not known.',
+    );
+  });
+
+  it('the title of a cause names its most frequent values with their counts', () => {
+    const values = [
+      { value: 'Germny', count: 40 },
+      { value: 'Tschechei', count: 11 },
+      { value: 'x'.repeat(50), count: 2 },
+      { value: 'Prussia', count: 1 },
+    ];
+    expect(titleText({ ...CAUSE, values, otherValues: 3 })).toBe(
+      `The country of origin is not known: “Germny” (40), “Tschechei” (11), “${'x'.repeat(39)}…” (2) and 4 other values.`,
+    );
+    const once = [
+      { value: '{"A":"1","B":"2"}', count: 1 },
+      { value: '{not JSON', count: 1 },
+    ];
+    expect(titleText({ ...CAUSE, values: once, otherValues: 0 })).toBe(
+      'The country of origin is not known: “A: 1, B: 2”, “{not JSON”.',
+    );
+    expect(titleText(CAUSE)).toBe('The country of origin is not known.');
   });
 
   it('the inbox escapes text of the source and of people', () => {
@@ -80,7 +107,7 @@ describe('the inbox', () => {
       mayDecide: true,
     };
     const markup = inboxPage(view, REQUEST).markup;
-    expect(markup).toContain('Unknown country in country_of_origin.');
+    expect(markup).toContain('The country of origin is not known.');
     expect(markup).not.toContain('<img');
   });
 
@@ -113,8 +140,50 @@ describe('a cause', () => {
     expect(causePage({ ...VIEW, hasRows: false }, REQUEST).markup).not.toMatch(/rows\.(xlsx|csv)/);
   });
 
-  it('the page of a cause names the whole group on the button that replays it', () => {
-    expect(causePage(VIEW, REQUEST).markup).toContain('Replay 9 rows');
+  it('the page of a cause names the whole group on the button that tries it again', () => {
+    expect(causePage(VIEW, REQUEST).markup).toContain('Try 9 rows again');
+  });
+
+  it('the page of a cause has its values, and each leads to the rows that have it', () => {
+    const cause = { ...CAUSE, values: [{ value: 'Germny & Co', count: 8 }], otherValues: 1 };
+    const all = causePage({ ...VIEW, cause }, REQUEST).markup;
+    expect(all).toContain('<a href="/attention/c0ffee?value=Germny+%26+Co">Germny &amp; Co</a>');
+    expect(all).toMatch(/8 rows<.*and 1 other value</);
+    const one = causePage({ ...VIEW, cause, query: new URLSearchParams({ value: 'Germny & Co' }) }, REQUEST).markup;
+    expect(one).toContain('Rows with “Germny &amp; Co”');
+    expect(one).toContain('<a href="/attention/c0ffee">All 9</a>');
+  });
+
+  const refused = (code: string, type: Cause['type'] = 'blocked') =>
+    causePage({ ...VIEW, cause: { ...CAUSE, type, code } }, REQUEST).markup;
+  const PRIMARY = '<summary class="button ">It is there: 9 items…</summary>';
+  const SECONDARY = '<summary class="button plain">It is there: 9 items…</summary>';
+
+  it('the page of a refused write asks first what the platform has only where a request may have arrived', () => {
+    for (const markup of [refused('timeout', 'unconfirmed'), refused('exhausted', 'parked'), refused('unsupported')]) {
+      expect(markup).toContain(PRIMARY);
+    }
+    for (const markup of [refused('forbidden'), refused('gate'), refused('refused', 'rejected')]) {
+      expect(markup).toContain(SECONDARY);
+      expect(markup).not.toContain(PRIMARY);
+    }
+  });
+
+  it('the page of a refused write offers to correct rows only where the row may be at fault', () => {
+    for (const markup of [refused('refused', 'rejected'), refused('gate'), refused('country.unknown', 'quarantine')]) {
+      expect(markup).toContain('Correct the rows');
+    }
+    for (const markup of [refused('forbidden'), refused('exhausted', 'parked'), refused('part.missing', 'part')]) {
+      expect(markup).not.toContain('Correct the rows');
+    }
+  });
+
+  it('the page of an export that the guard holds leads operators to the decision, and has no list of members', () => {
+    const cause = { ...CAUSE, type: 'guard' as const, code: 'guard.held', count: 250 };
+    const { markup } = causePage({ ...VIEW, cause }, REQUEST);
+    expect(markup).toContain('href="/runs/accept?source=erp"');
+    expect(markup).not.toContain('<td class="wrong"');
+    expect(causePage({ ...VIEW, cause, mayDecide: false }, REQUEST).markup).not.toContain('/runs/accept');
   });
 });
 

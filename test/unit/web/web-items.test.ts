@@ -201,6 +201,7 @@ describe('the answer to why', () => {
           item: { kind: 'bom_item', key: 'a/b' },
           record: 3,
           advice: null,
+          cause: null,
         },
       ],
     };
@@ -220,11 +221,19 @@ describe('the answer to why', () => {
       item: null,
       record: 3,
       advice: null,
+      cause: null,
     } as const;
     const why = { key: 'P-1', naturalKey: null, name: null, answer: 'No.', published: false, steps: [step] };
     const record = { id: 3, source: 'erp', stream: 'products', key: 'P-1', place: {}, fields: {}, issues: [] };
     const row = { record, cause: { id: 'c0ffee', title: 'Unknown country.' }, product: 'P-1' };
     expect(whyCard(why, [row], null).markup).toContain('<a href="/attention/c0ffee">Quarantined row</a>');
+  });
+
+  it('the answer to why links an item that no row gives to its cause', () => {
+    const step = { standing: 'stop', text: 'No.', command: null, item: null, record: null, advice: null } as const;
+    const why = { key: 'P-1', naturalKey: null, name: null, answer: 'No.', published: false };
+    const { markup } = whyCard({ ...why, steps: [{ ...step, cause: 'c0ffee' }] }, [], null);
+    expect(markup).toContain('href="/attention/c0ffee"');
   });
 });
 

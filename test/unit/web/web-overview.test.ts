@@ -56,6 +56,8 @@ const cause: Cause = {
   lastSeenAt: NOW - 86_400_000,
   note: null,
   example: null,
+  values: [],
+  otherValues: 0,
 };
 const view: OverviewView = {
   health: { status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' },
@@ -183,7 +185,10 @@ describe('the answers at the head of the first page', () => {
     expect(said({ ...none, ...missing })[PEOPLE]).toBe('warn: 1 thingNo passport waits.');
     const guarded = [{ source: 'erp', stream: 'boms', runId: 7, since: NOW, message: 'Too few.' } as GuardedRead];
     const held = standingWith({ passports: { published: 9 }, missingOutcomes: [], guarded });
-    expect(said({ ...none, ...held })[PEOPLE]).toBe('bad: 1 thingNo passport waits.');
+    const causes = [{ ...cause, type: 'guard' as const, title: 'The export of erp is broken.' }];
+    expect(said({ ...none, ...held, causes, causeCount: 1 })[PEOPLE]).toBe(
+      'bad: 1 thingNo passport waits. First: The export of erp is broken.',
+    );
   });
 
   it('no passport waits for a row in quarantine where the config wants no passports', () => {

@@ -87,12 +87,12 @@ describe('the title of a cause', () => {
   it('the title of a cause names the field, and no value of a single row', () => {
     const message = 'The country "EU" is not known.';
     const { title } = adviceOnIssue({ code: 'country.unknown', field: 'country_of_origin', message }, 'erp');
-    expect(title).toBe('Unknown country in country_of_origin.');
+    expect(title).toBe('The country of origin is not known.');
   });
 
   it('the title of a cause about a whole row is a sentence without a field', () => {
     const issue = { code: 'claim.conflict' as const, field: 'key', message: 'Another row makes the product "1".' };
-    expect(adviceOnIssue(issue, 'erp').title).toBe('Two rows make the same item with different values.');
+    expect(adviceOnIssue(issue, 'erp').title).toBe('The same key occurs twice with different data.');
   });
 
   it('the title of a cause of an unknown code is the message without values and numbers', () => {

@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import type { Activity } from '../../activity.ts';
 import type { Advice } from '../../advice.ts';
+import type { ApiTrouble, CauseType } from '../../cause.ts';
 import type { Reason } from '../../delivery/stored-reason.ts';
 import type { ItemKind, SubjectKind } from '../../item.ts';
 import type {
@@ -101,6 +102,8 @@ export interface WhyStep {
   record: number | null;
   /** The words for the cause of the step; null if a person has nothing to do, or if the step is about no single cause. */
   advice: Advice | null;
+  /** The id of the cause that the step is a part of, if it is about an item that no row gives; otherwise null. */
+  cause: string | null;
 }
 
 /** Why a product's passport is published or not: the steps from the source's row to the passport. */
@@ -114,8 +117,11 @@ export interface Why {
   steps: WhyStep[];
 }
 
-/** What kind of work a cause stops. */
-export type CauseType = 'quarantine' | 'blocked' | 'rejected' | 'parked' | 'unconfirmed' | 'run';
+/** A value at fault, and how many members of the cause have it. */
+export interface CauseValue {
+  value: string;
+  count: number;
+}
 
 /** Rows or items that are stuck for one reason, with what to do about the first of them. */
 export interface Cause extends Advice {
@@ -139,7 +145,14 @@ export interface Cause extends Advice {
   note: CauseNote | null;
   /** The value of the first member that shows the fault. */
   example: string | null;
+  /** The values at fault, the most frequent first; empty if the members have none, or are too many to be counted one by one. */
+  values: CauseValue[];
+  /** How many values are not in `values`. */
+  otherValues: number;
 }
+
+/** A cause before the notes of people are added. */
+export type FoundCause = Omit<Cause, 'note'>;
 
 export interface CauseNote {
   text: string;
@@ -268,10 +281,11 @@ export interface DashboardViews {
    * belong to.
    */
   searchQuarantined(filter: { search: string; source?: string | undefined }): RowInQuarantine[];
-  /** The causes, the largest first. */
-  causes(filter: { source?: string | undefined; type?: CauseType | undefined }): Cause[];
-  cause(id: string): Cause | null;
-  causeMembers(id: string, page: ListPage): Listed<CauseMember>;
+  /** The causes, those that hold the most passports first. @param api the present troubles with the API */
+  causes(filter: { source?: string | undefined; type?: CauseType | undefined }, api?: readonly ApiTrouble[]): Cause[];
+  cause(id: string, api?: readonly ApiTrouble[]): Cause | null;
+  /** The members of a cause, all or those with one value. An export that the guard holds, and the API, have none. */
+  causeMembers(id: string, page: ListPage & { value?: string | undefined }): Listed<CauseMember>;
   passports(filter: PassportFilter, page: ListPage): Listed<PassportRow>;
   passportCounts(filter: PassportFilter): Partial<Record<PassportState, number>>;
   /** What was done in the hours that begin in this span. */

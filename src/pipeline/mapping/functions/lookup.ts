@@ -32,7 +32,7 @@ export function lookup(tables: LookupTables, name: unknown, key: unknown, ...fal
   throw new MappingError(
     'lookup.unknown',
     `The ${named.title} has no entry for "${shownKey(text)}".`,
-    'Add a row for it, or give lookup() a third argument: the value for keys without a row.',
+    'Add the translation to the table, or ask IT for a default: the third argument of lookup().',
   );
 }
 

@@ -5,7 +5,7 @@ import { noteCause, replayCause, settleCause } from '../../../operations/causes.
 import { setLookupValue } from '../../../operations/lookup-values.ts';
 import { settleParts } from '../../../operations/settle-selected.ts';
 import { type Html, html } from '../../html.ts';
-import { card, confirmForm, emptyState, filterForm, pageHead, SHOWN, shownMark } from '../../parts.ts';
+import { card, confirmForm, emptyState, filterForm, pageHead, SHOWN, shownMark, withCode } from '../../parts.ts';
 import { mayDo } from '../../server/answers.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
 import {
@@ -17,7 +17,7 @@ import {
   type WebAnswer,
   type WebRequest,
 } from '../../server/route.ts';
-import { counted, stateBadge, timeOf } from '../../shown-values.ts';
+import { counted, stateBadge } from '../../shown-values.ts';
 import { badRequest, notFound, WebFault } from '../../web-fault.ts';
 import { attentionPath, causePath, passportsPath } from '../links.ts';
 import { causePage } from './cause-page.ts';
@@ -25,11 +25,12 @@ import {
   ALL_CAUSES,
   CAUSE_TYPE_FILTER,
   CAUSE_TYPES,
-  effectText,
+  effectLine,
   membersText,
   noUploadReason,
-  placeText,
+  shortened,
   targetOf,
+  titleText,
 } from './causes.ts';
 import { fileRoutes } from './file-routes.ts';
 import { lookupNames, lookupRoutes, storeLookupValue } from './lookup-routes.ts';
@@ -93,7 +94,11 @@ export function attentionRoutes(context: PageContext): Route[] {
       cause,
       // If the clock was set back, members may have times that are still to come.
       shownUntil: Math.min(cause.lastSeenAt ?? 0, clock.now()),
-      members: await reads.causeMembers(cause.id, { after, limit: MEMBERS_SHOWN }),
+      members: await reads.causeMembers(cause.id, {
+        after,
+        limit: MEMBERS_SHOWN,
+        value: query.get('value') ?? undefined,
+      }),
       lookups: lookupNames(context, cause.source),
       tried: tried?.name === replayCause.name ? tried : null,
       hasRows: target !== null,
@@ -107,7 +112,7 @@ export function attentionRoutes(context: PageContext): Route[] {
 
   async function tryReplay(request: WebRequest): Promise<WebAnswer> {
     const cause = await causeOf(request);
-    const by = { who: request.person.name, via: 'web' as const, title: `What would pass now: ${cause.title}` };
+    const by = { who: request.person.name, via: 'web' as const, title: `Test without sending: ${cause.title}` };
     const task = await tasks.start(replayCause, { cause: cause.id, dryRun: true, waitMs: WAIT_MS }, by);
     // Most tries end within a moment, so the request waits for a moment. A longer try is shown while it runs.
     const begin = clock.ticks();
@@ -120,7 +125,7 @@ export function attentionRoutes(context: PageContext): Route[] {
 
   async function replay(request: WebRequest): Promise<WebAnswer> {
     const cause = await causeOf(request);
-    const title = `Replay of ${membersText(cause)}: ${cause.title}`;
+    const title = `Another try of ${membersText(cause)}: ${cause.title}`;
     const asked = { cause: cause.id, dryRun: false, waitMs: WAIT_MS };
     return startTask(tasks, replayCause, asked, { person: request.person, title });
   }
@@ -168,7 +173,7 @@ export function attentionRoutes(context: PageContext): Route[] {
     get('/attention', 'viewer', inbox, { fields: LIST_FIELDS }),
     ...lookupRoutes(context),
     form('/attention/parts', settleParts, parts, { action: 'parts.settle', fields: { names: ['present', SHOWN] } }),
-    get('/attention/:id', 'viewer', onePage, { fields: { names: ['after', 'tried'] } }),
+    get('/attention/:id', 'viewer', onePage, { fields: { names: ['after', 'tried', 'value'] } }),
     form('/attention/:id/replay/try', replayCause, tryReplay, { action: 'replay.try', fields: { names: [] } }),
     form('/attention/:id/replay', replayCause, replay, { action: 'replay.start', fields: { names: [] } }),
     form('/attention/:id/note', noteCause, note),
@@ -263,24 +268,20 @@ ${filterForm({ action: '/attention', fields })}${partsCard(view, request)}${list
 
 function leadText(causes: readonly Cause[]): string {
   if (causes.length === 0) return 'This page lists what needs a person, grouped by cause.';
-  return `${counted(causes.length, 'cause')}, those that hold the most passports first. Correct the cause, and replay the whole group.`;
+  return `${counted(causes.length, 'cause')}, those for which the most passports wait first. Correct the cause, and try the whole group again.`;
 }
+
+const EXAMPLE_CHARACTERS = 80;
 
 function causeEntry(cause: Cause): Html {
-  const { id, title, type, firstSeenAt, note, example, cure } = cause;
-  const place = placeText(cause);
+  const { id, type, note, cure, values } = cause;
+  const example = values.length > 0 ? null : cause.example;
   return html`<li class="card cause">
-<p class="row"><a class="title" href="${causePath(id)}">${title}</a> ${stateBadge(CAUSE_TYPES[type].badge)}</p>
-<p><b>${effectText(cause)}</b>${place === '' ? null : html` of <span class="mono">${place}</span>`}.${
-    firstSeenAt === null ? null : html` First seen ${timeOf(firstSeenAt)}.`
-  }${example === null || example === '' ? null : html` For example <code>${shortened(example)}</code>.`}</p>
-${cure === null ? null : html`<p class="quiet">${cure}</p>`}
+<p class="row"><a class="title" href="${causePath(id)}">${titleText(cause)}</a> ${stateBadge(CAUSE_TYPES[type].badge)}</p>
+<p>${effectLine(cause)}${example === null || example === '' ? null : html` For example <code>${shortened(example, EXAMPLE_CHARACTERS)}</code>.`}</p>
+${cure === null ? null : html`<p class="quiet">${withCode(cure)}</p>`}
 ${note === null ? null : html`<p class="note">${note.owner === '' ? null : html`<b>${note.owner}</b>${note.text === '' ? null : ': '}`}${note.text}</p>`}
 </li>`;
-}
-
-function shortened(text: string): string {
-  return text.length <= 80 ? text : `${text.slice(0, 79)}…`;
 }
 
 function partsCard({ parts, mayDecide }: InboxView, request: { csrf: string }): Html | null {

@@ -1,14 +1,16 @@
 import { cellText } from '../../../daemon/uploads/plan-corrections.ts';
 import { columnsAtFault } from '../../../daemon/views/columns-at-fault.ts';
+import { fittingFor } from '../../../domain/advice.ts';
 import { formatPlace } from '../../../domain/issue.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { QuarantinedRecord } from '../../../domain/ports/ledger/ledger-views.ts';
 import { RAW_FIELD, readableKey } from '../../../domain/record.ts';
 import { memberOf } from '../../../lib/json.ts';
-import type { CauseReplayed } from '../../../operations/causes.ts';
+import { type CauseReplayed, isReplayed } from '../../../operations/causes.ts';
 import { unmappedSentences } from '../../../operations/replay.ts';
 import { type Html, html } from '../../html.ts';
 import {
+  addressWith,
   card,
   commandLine,
   confirmForm,
@@ -21,9 +23,9 @@ import {
 } from '../../parts.ts';
 import { counted, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
-import { causePath, itemPath, runPath } from '../links.ts';
+import { acceptPath, causePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
 import { formerConfigText, paragraphs } from '../tasks/outcome-text.ts';
-import { CAUSE_TYPES, effectText, membersText, placeText } from './causes.ts';
+import { CAUSE_TYPES, effectLine, membersText, shortened, titleText, valueText } from './causes.ts';
 import { lookupCard } from './lookup-routes.ts';
 
 interface CauseView {
@@ -47,19 +49,57 @@ interface CauseView {
 /** The page of one cause, with its members and all actions for it. */
 export function causePage(view: CauseView, request: { csrf: string }): Html {
   const { cause, members, mayEdit, mayDecide, query } = view;
-  const { title, meaning, type, firstSeenAt, cure, command } = cause;
-  const place = placeText(cause);
+  const { meaning, type, cure, command } = cause;
   const path = causePath(cause.id);
   const controls = (item: NonNullable<CauseMember['item']>) => (mayDecide ? settleForm(cause, request, item) : null);
-  return html`${pageHead(title, { actions: stateBadge(CAUSE_TYPES[type].badge) })}
-<p class="lead"><b>${effectText(cause)}</b>${place === '' ? null : html` of <span class="mono">${place}</span>`}.${
-    firstSeenAt === null ? null : html` First seen ${timeOf(firstSeenAt)}.`
-  } ${meaning} ${withCode(cure)}${commandLine(command)}</p>
-<div class="columns four">${replayCard(view, request)}${mayEdit ? lookupCard(view, request) : null}${settleCard(view, request)}${fileCard(view, request)}${noteCard(view, request)}</div>
-${card(membersTitle(cause), [
-  memberTable(members, cause, controls),
-  pager({ path, query: withoutTry(query), listed: members }),
-])}`;
+  return html`${pageHead(titleText(cause), { actions: stateBadge(CAUSE_TYPES[type].badge) })}
+<p class="lead">${effectLine(cause)} ${meaning === null ? null : withCode(meaning)} ${withCode(cure)}${commandLine(command)}</p>
+<div class="columns four">${decisionCard(view)}${replayCard(view, request)}${mayEdit ? lookupCard(view, request) : null}${fileCard(view, request)}${settleCard(view, request)}${noteCard(view, request)}</div>
+${valuesCard(view)}${
+  type === 'guard' || type === 'api'
+    ? null
+    : card(membersTitle(view), [
+        memberTable(members, cause, controls),
+        pager({ path, query: withoutTry(query), listed: members }),
+      ])
+}`;
+}
+
+/** The values of the members, each with the link to the members that have it. */
+function valuesCard({ cause, query }: CauseView): Html | null {
+  const { values, otherValues, count } = cause;
+  if (values.length === 0) return null;
+  const path = causePath(cause.id);
+  const chosen = query.get('value');
+  const rows = values.map(({ value, count: members }) => {
+    const text = shortened(valueText(value), VALUE_CHARACTERS);
+    return html`<li>${chosen === value ? html`<b>${text}</b>` : html`<a href="${addressWith(path, new URLSearchParams(), { value })}">${text}</a>`} <span class="quiet">${counted(members, CAUSE_TYPES[cause.type].member)}</span></li>`;
+  });
+  const more = otherValues === 0 ? null : html`<li class="quiet">and ${counted(otherValues, 'other value')}</li>`;
+  const all = chosen === null ? null : html`<p><a href="${path}">All ${formatCount(count)}</a></p>`;
+  return card('By value', [html`<ul class="standing">${rows}${more}</ul>`, all]);
+}
+
+/** What a person decides elsewhere: about an export, a source, or the platform. */
+function decisionCard({ cause, mayDecide }: CauseView): Html | null {
+  const { type, source } = cause;
+  if (type === 'guard' && source !== null) {
+    const decide = mayDecide
+      ? html`<a class="button" href="${acceptPath(source)}">Look at what is gone, and decide…</a>`
+      : html`<span class="quiet">An operator decides about it.</span>`;
+    return card('Decide about this export', html`<p>${decide}</p>`);
+  }
+  if (type === 'run' && source !== null) {
+    return card(
+      'Read the source again',
+      html`<p><a class="button" href="${runsPath({ source })}">Runs of ${source}</a></p>`,
+    );
+  }
+  if (type !== 'api') return null;
+  return card(
+    'What waits',
+    html`<p><a class="button plain" href="${itemsPath({ state: 'due' })}">Items that are due</a></p>`,
+  );
 }
 
 function withoutTry(query: URLSearchParams): URLSearchParams {
@@ -68,27 +108,28 @@ function withoutTry(query: URLSearchParams): URLSearchParams {
   return kept;
 }
 
-function membersTitle({ type }: Cause): string {
-  if (type === 'quarantine') return 'Rows';
-  return type === 'run' ? 'Runs' : 'Items';
+function membersTitle({ cause: { type }, query }: CauseView): string {
+  const what = type === 'quarantine' ? 'Rows' : type === 'run' ? 'Runs' : 'Items';
+  const value = query.get('value');
+  return value === null ? what : `${what} with “${shortened(valueText(value), VALUE_CHARACTERS)}”`;
 }
 
 function replayCard({ cause, tried, mayEdit }: CauseView, request: { csrf: string }): Html | null {
-  if (cause.type === 'run') return null;
+  if (!isReplayed(cause.type)) return null;
   const action = `${causePath(cause.id)}/replay`;
   const replayed = tried?.outcome?.ok === true ? triedReplay(tried.outcome.result) : null;
   const text =
     cause.type === 'quarantine'
-      ? 'Correct the mapping, a value of a lookup table, or the rows. A replay then maps the stored rows again.'
-      : 'A replay maps the stored records again with the present mapping, and sends them as new revisions.';
+      ? 'Correct the mapping, a value of a lookup table, or the rows. The stored rows are then mapped again.'
+      : 'The stored rows are mapped again with the present mapping, and their items are sent again.';
   const effect = `${membersText(cause)} ${cause.count === 1 ? 'is' : 'are'} mapped again, not only those on this page. The items that pass are sent to the platform.`;
-  return card('Replay', [
+  return card('Try again', [
     html`<p class="quiet">${text}</p>`,
     html`<div id="tried" data-live>${triedText(tried, cause, replayed)}</div>`,
     mayEdit
-      ? html`<div class="row">${confirmForm(request, { action: `${action}/try`, button: 'How many would pass now?', tone: 'plain' })}${confirmForm(
+      ? html`<div class="row">${confirmForm(request, { action: `${action}/try`, button: 'Test without sending', tone: 'plain' })}${confirmForm(
           request,
-          { action, button: `Replay ${membersText(cause)}`, text: effect },
+          { action, button: `Try ${membersText(cause)} again`, text: effect },
         )}</div>`
       : null,
   ]);
@@ -138,19 +179,20 @@ function askedText({ members, replayed }: CauseReplayed): Html {
 const SETTLED = [
   {
     value: 'delivered',
-    name: 'It arrived',
+    name: 'It is there',
     text: 'The platform has what was sent. dpp-sync stores that as the acknowledged payload.',
   },
   {
     value: 'rejected',
-    name: 'It did not arrive',
+    name: 'It is not there',
     text: 'The platform does not have the write. dpp-sync sends the next change.',
   },
-  { value: 'ignored', name: 'Ignore', text: 'The platform stays as it is, until the source changes.' },
+  { value: 'ignored', name: 'Leave it', text: 'The platform stays as it is, until the source changes.' },
 ] as const;
 
 function settleCard({ cause, shownUntil, mayDecide }: CauseView, request: { csrf: string }): Html | null {
-  if (!mayDecide || cause.type === 'quarantine' || cause.type === 'run') return null;
+  const { settling } = fittingFor(cause);
+  if (!mayDecide || settling === 'never') return null;
   const forms = SETTLED.filter(({ value }) => cause.type !== 'unconfirmed' || value !== 'ignored').map(
     ({ value, name, text }) =>
       confirmForm(request, {
@@ -158,11 +200,15 @@ function settleCard({ cause, shownUntil, mayDecide }: CauseView, request: { csrf
         fields: { resolution: value, until: String(shownUntil) },
         button: `${name}: ${membersText(cause)}`,
         text: `${text} This is done for ${membersText(cause)}, not only for those on this page.`,
+        tone: settling === 'first' ? 'usual' : 'plain',
       }),
   );
-  return card('Settle by hand', [
-    html`<p class="quiet">Look at the platform first: dpp-sync believes your answer.</p>`,
-    html`<div class="row">${forms}</div>`,
+  const believes = html`<p class="quiet">Look at the platform first: dpp-sync believes your answer.</p>`;
+  if (settling === 'first')
+    return card('I have looked at the platform', [believes, html`<div class="row">${forms}</div>`]);
+  return card('I have looked at the platform', [
+    html`<p class="quiet">The platform has refused the write, so nothing has to be looked up. If a person has changed the platform by hand since, or the platform may stay as it is, say so here.</p>`,
+    html`<details><summary>Say what the platform has</summary>${believes}<div class="row">${forms}</div></details>`,
   ]);
 }
 
@@ -180,7 +226,7 @@ function settleForm(
 }
 
 function fileCard({ cause, hasRows, noUpload, mayEdit }: CauseView, request: { csrf: string }): Html | null {
-  if (!hasRows) return null;
+  if (!hasRows || !fittingFor(cause).rows) return null;
   const path = causePath(cause.id);
   const upload =
     noUpload !== null
@@ -215,6 +261,7 @@ function noteCard({ cause, mayEdit }: CauseView, request: { csrf: string }): Htm
 type StuckItem = NonNullable<CauseMember['item']>;
 
 const CELL_CHARACTERS = 120;
+const VALUE_CHARACTERS = 60;
 
 /** @param controls the controls for one item; null if a person can do nothing */
 function memberTable({ rows }: Listed<CauseMember>, { type }: Cause, controls: (item: StuckItem) => Html | null): Html {

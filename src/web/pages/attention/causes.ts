@@ -2,36 +2,27 @@
 import type { Runtime } from '../../../daemon/runtime.ts';
 import type { ConfiguredSource } from '../../../daemon/sources/open-source.ts';
 import { REASON_COLUMN } from '../../../daemon/uploads/plan-corrections.ts';
-import { formatPlace } from '../../../domain/issue.ts';
-import type { Cause, CauseMember, CauseType, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { CauseType } from '../../../domain/cause.ts';
+import { formatPlace, foundText } from '../../../domain/issue.ts';
+import type { Cause, CauseMember, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { identityOf, RAW_FIELD, readableKey } from '../../../domain/record.ts';
-import { STATES } from '../../../domain/words/states.ts';
-import type { JsonObject } from '../../../lib/json.ts';
-import { membersOf } from '../../../operations/causes.ts';
+import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import { isReplayed, membersOf } from '../../../operations/causes.ts';
 import { type Html, html } from '../../html.ts';
-import { counted } from '../../shown-values.ts';
+import { counted, formatCount, timeOf } from '../../shown-values.ts';
 import { attentionPath, causePath, itemPath } from '../links.ts';
 
-const NOUNS: Record<CauseType, string> = {
-  quarantine: 'row',
-  blocked: 'item',
-  rejected: 'item',
-  parked: 'item',
-  unconfirmed: 'item',
-  run: 'run',
-};
-
-export const CAUSE_TYPES: Record<CauseType, { name: string; badge: string; means: string }> = {
-  quarantine: { name: 'Quarantine', badge: 'quarantined', means: 'Rows that the mapping or a rule does not accept.' },
-  blocked: { name: 'Blocked', badge: 'blocked', means: STATES.blocked.meaning },
-  rejected: { name: 'Rejected', badge: 'rejected', means: STATES.rejected.meaning },
-  parked: { name: 'Parked', badge: 'parked', means: STATES.parked.meaning },
-  unconfirmed: {
-    name: 'Unconfirmed',
-    badge: 'unconfirmed',
-    means: STATES.in_doubt.meaning,
-  },
-  run: { name: 'Failed runs', badge: 'failed', means: 'The source could not be read.' },
+/** The words for each type of cause: in the filter, for its badge, and for its members. */
+export const CAUSE_TYPES: Record<CauseType, { name: string; badge: string; member: string }> = {
+  quarantine: { name: 'Quarantine', badge: 'quarantined', member: 'row' },
+  blocked: { name: 'Blocked', badge: 'blocked', member: 'item' },
+  rejected: { name: 'Rejected', badge: 'rejected', member: 'item' },
+  parked: { name: 'Parked', badge: 'parked', member: 'item' },
+  unconfirmed: { name: 'Unconfirmed', badge: 'unconfirmed', member: 'item' },
+  part: { name: 'Missing parts', badge: 'waiting', member: 'item' },
+  run: { name: 'Failed runs', badge: 'failed', member: 'run' },
+  guard: { name: 'Exports held by the guard', badge: 'guarded', member: 'record' },
+  api: { name: 'Platform', badge: 'api', member: 'item' },
 };
 
 /** The link to the list of causes without a filter. */
@@ -41,15 +32,60 @@ export const ALL_CAUSES = { path: attentionPath(), name: 'Everything that needs 
 export const CAUSE_TYPE_FILTER = { values: Object.keys(CAUSE_TYPES) as CauseType[], all: ALL_CAUSES };
 
 /** The number of members in words: `9 rows`. */
-export function membersText({ type, count }: Cause): string {
-  return counted(count, NOUNS[type]);
+export function membersText({ type, count }: Pick<Cause, 'type' | 'count'>): string {
+  return counted(count, CAUSE_TYPES[type].member);
 }
 
-/** The effect of a cause in words: `9 rows, which hold 4 passports`. */
-export function effectText(cause: Cause): string {
-  const { count, passportsHeld } = cause;
-  if (passportsHeld === null || passportsHeld === 0) return membersText(cause);
-  return `${membersText(cause)}, which ${count === 1 ? 'holds' : 'hold'} ${counted(passportsHeld, 'passport')}`;
+/** The effect of a cause in words: `9 rows of erp/products. 4 passports wait for this. First seen …`. */
+export function effectLine(cause: Cause): Html {
+  const { count, passportsHeld, firstSeenAt } = cause;
+  const place = placeText(cause);
+  const of = place === '' ? null : html` of <span class="mono">${place}</span>`;
+  const members = count === 0 ? null : html`<b>${membersText(cause)}</b>${of}. `;
+  const wait = passportsHeld === 1 ? 'waits' : 'wait';
+  const passports =
+    passportsHeld === null
+      ? 'How many passports wait for this is not known'
+      : passportsHeld === 0
+        ? 'No passport waits for this'
+        : `${counted(passportsHeld, 'passport')} ${wait} for this`;
+  return html`${members}<b>${passports}.</b>${firstSeenAt === null ? null : html` First seen ${timeOf(firstSeenAt)}.`}`;
+}
+
+/** A value of a cause in a text. An expression that reads several columns has the value of each of them. */
+export function valueText(value: string): string {
+  const parsed = value.startsWith('{') ? parsedOrNull(value) : null;
+  return foundText({ message: '', value: parsed ?? value });
+}
+
+function parsedOrNull(text: string): JsonValue | null {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    // A text of a row that begins like an object.
+    return null;
+  }
+}
+
+/** In a title at most this many values are named, each with at most so many characters. */
+const TITLE_VALUES_MAX = 3;
+const TITLE_VALUE_CHARACTERS = 40;
+
+/** The title of a cause with its values: `The country is not known: “Germny” (40), “Tschechei” (11).` */
+export function titleText({ title, values, otherValues }: Pick<Cause, 'title' | 'values' | 'otherValues'>): string {
+  if (values.length === 0) return title;
+  const isRepeated = values.some(({ count }) => count > 1);
+  const named = values.slice(0, TITLE_VALUES_MAX).map(({ value, count }) => {
+    const text = shortened(valueText(value), TITLE_VALUE_CHARACTERS);
+    return isRepeated ? `“${text}” (${formatCount(count)})` : `“${text}”`;
+  });
+  const others = values.length - named.length + otherValues;
+  const more = others === 0 ? '' : ` and ${counted(others, 'other value')}`;
+  return `${title.replace(/\.$/, '')}: ${named.join(', ')}${more}.`;
+}
+
+export function shortened(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
 }
 
 /** The source and stream of a cause: `erp/products`. An empty text for a cause that is about no source. */
@@ -83,7 +119,7 @@ type Reads = Runtime;
 
 /** The stream of the rows of a cause; null if there is no such stream, or the config no longer has it. */
 export async function targetOf(cause: Cause, runtime: Reads, abort: AbortSignal): Promise<RowsTarget | null> {
-  if (cause.type === 'run') return null;
+  if (!isReplayed(cause.type)) return null;
   const place =
     cause.source !== null && cause.stream !== null
       ? { source: cause.source, stream: cause.stream }

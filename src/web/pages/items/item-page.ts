@@ -182,13 +182,17 @@ export function whyCard(why: Why, rows: readonly RowInQuarantine[], hold: string
   ]);
 }
 
-function stepOf({ standing, text, command, item, record }: WhyStep, causes: ReadonlyMap<number, string>): Html {
+function stepOf(
+  { standing, text, command, item, record, cause: own }: WhyStep,
+  causes: ReadonlyMap<number, string>,
+): Html {
   const { name, tone } = STANDINGS[standing];
   const link =
     item === null ? null : html` <a href="${itemPath(item.kind, item.key)}">${KINDS[item.kind].one} ${item.key}</a>`;
   const cause = record === null ? undefined : causes.get(record);
   const quarantined = cause === undefined ? null : html` <a href="${causePath(cause)}">Quarantined row</a>`;
-  return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${withCode(text)}${link}${quarantined}${commandLine(command)}</div></li>`;
+  const missing = own === null ? null : html` <a href="${causePath(own)}">All items that wait for such a part</a>`;
+  return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${withCode(text)}${link}${quarantined}${missing}${commandLine(command)}</div></li>`;
 }
 
 /** How many levels are open when the page is loaded. */

@@ -117,7 +117,7 @@ function forPeople(view: OverviewView): Answer {
   const { passports, guarded } = standing;
   const unmade = passportsWanted ? productsInQuarantine : 0;
   const waiting = (passports.blocked ?? 0) + (passports.incomplete ?? 0) + unmade;
-  const others = guarded.length + furtherNotes(view).length;
+  const others = furtherNotes(view).length;
   const count = causeCount + others;
   const [first] = causes;
   const wait =
@@ -127,7 +127,7 @@ function forPeople(view: OverviewView): Answer {
   if (count === 0) return { question, figure: 'Nothing', tone: waiting === 0 ? 'good' : 'warn', detail: wait };
   return {
     question,
-    // The list of causes has neither guards nor notes. The card below has all of it.
+    // The list of causes has no notes. The card below has all of it.
     figure: html`<a href="${others === 0 ? attentionPath({}) : '#attention'}">${counted(count, 'thing')}</a>`,
     tone: guarded.length > 0 || waiting > 0 ? 'bad' : 'warn',
     detail: html`${wait}${first === undefined ? null : html` First: ${first.title}`}`,

@@ -1,10 +1,12 @@
-import { guardSteps } from '../../../domain/advice.ts';
+import { adviceOnGuard } from '../../../domain/advice.ts';
 import { describePaddedKeys, runWarnings } from '../../../domain/attention-words.ts';
 import { MISSING_WORDS, type MissingOutcome } from '../../../domain/missing-items.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { kindWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
+import { withCode } from '../../parts.ts';
 import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
+import { titleText } from '../attention/causes.ts';
 import { acceptPath, attentionPath, causePath, itemPath, itemsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
 
@@ -29,32 +31,32 @@ function causeTable({ causes, causeCount }: AttentionView): Html | null {
   if (causes === null) {
     return html`<p class="warn">The causes could not be read at the moment. Load the page again, or look at <a href="/attention">needs attention</a>.</p>`;
   }
-  if (causes.length === 0) return null;
+  // The exports that the guard holds are above the table.
+  const shown = causes.filter(({ type }) => type !== 'guard');
+  if (shown.length === 0) return null;
   const more =
     causeCount > causes.length ? html`<p><a href="/attention">All ${formatCount(causeCount)} causes</a></p>` : null;
   return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="attention"><table class="stacks">
-<thead><tr><th scope="col" class="number">how many</th><th scope="col">cause</th><th scope="col">source</th><th scope="col" class="number">passports held</th><th scope="col">since</th></tr></thead>
-<tbody>${causes.map(causeRow)}</tbody></table></div>${more}`;
+<thead><tr><th scope="col" class="number">how many</th><th scope="col">cause</th><th scope="col">source</th><th scope="col" class="number">passports that wait</th><th scope="col">since</th></tr></thead>
+<tbody>${shown.map(causeRow)}</tbody></table></div>${more}`;
 }
 
-function causeRow({ id, count, title, source, passportsHeld, firstSeenAt, note }: Cause): Html {
+function causeRow(cause: Cause): Html {
+  const { id, count, source, passportsHeld, firstSeenAt, note } = cause;
   const owner = note === null || note.owner === '' ? null : html` <span class="quiet">(${note.owner})</span>`;
   return html`<tr><td class="number" data-label="how many"><a href="${causePath(id)}">${formatCount(count)}</a></td>
-<th scope="row" class="text"><a href="${causePath(id)}">${title}</a>${owner}</th><td data-label="source">${source ?? ''}</td>
-<td class="number" data-label="passports held">${passportsHeld === null ? html`<span class="quiet">not known</span>` : formatCount(passportsHeld)}</td>
+<th scope="row" class="text"><a href="${causePath(id)}">${titleText(cause)}</a>${owner}</th><td data-label="source">${source ?? ''}</td>
+<td class="number" data-label="passports that wait">${passportsHeld === null ? html`<span class="quiet">not known</span>` : formatCount(passportsHeld)}</td>
 <td data-label="since">${firstSeenAt === null ? '' : timeOf(firstSeenAt)}</td></tr>`;
 }
 
 function guardNotes({ standing, operates }: AttentionView): Html[] {
   return standing.guarded.map((read) => {
-    const { source, stream, message } = read;
-    const steps = guardSteps(read)
-      .slice(-2)
-      .map(({ text }) => `${text}.`);
-    const accept = operates
-      ? html`<a class="button" href="${acceptPath(source)}">Accept this export…</a>`
-      : html`<span class="quiet">An operator can accept it.</span>`;
-    return html`<div class="note bad"><p>The guard holds ${source}/${stream}: ${message} ${steps.join(' ')}</p><p>${accept}</p></div>`;
+    const { title, cure } = adviceOnGuard(read);
+    const decide = operates
+      ? html`<a class="button" href="${acceptPath(read.source)}">Look at what is gone, and decide…</a>`
+      : html`<span class="quiet">An operator decides about it.</span>`;
+    return html`<div class="note bad"><p>${title} ${withCode(cure)}</p><p>${decide}</p></div>`;
   });
 }
 

@@ -1,0 +1,191 @@
+// The causes that are about a whole source, or about the API: failed runs, exports that the guard holds, and an API that takes nothing.
+
+import { adviceOnApi, adviceOnFailedRun, adviceOnGuard } from '../../domain/advice.ts';
+import type { ApiTrouble } from '../../domain/cause.ts';
+import type { GuardedRead } from '../../domain/ports/intake.ts';
+import type { FoundCause } from '../../domain/ports/ledger/dashboard-views.ts';
+import { sentence } from '../../lib/errors.ts';
+import { causeId } from '../items/stuck-groups.ts';
+import { column, perDatabase, statement } from '../store/tx.ts';
+import { guardedReads } from '../views/source-views.ts';
+import type { Db } from '../views/view-reads.ts';
+import type { DashboardReads } from './catalog.ts';
+import { isPublished, KEPT_MS, MEMBERS_MAX, NO_VALUES, PRODUCTS_WITH_PART } from './group-figures.ts';
+import { countPassports } from './passport-lists.ts';
+
+const EXAMPLE_MAX = 200;
+
+export function shown(text: string): string {
+  return text.length <= EXAMPLE_MAX ? text : `${text.slice(0, EXAMPLE_MAX - 1)}…`;
+}
+
+/**
+ * How many passports wait for a read of this source. The passports of all products wait for the sources of parts.
+ */
+function passportsOfSource(reads: DashboardReads, source: string): number {
+  const isOfParts = reads.passportRules.partSources.includes(source);
+  const { incomplete = 0, blocked = 0, initialized = 0 } = countPassports(reads, isOfParts ? undefined : source);
+  return incomplete + blocked + initialized;
+}
+
+/** The failed runs of a source since its last complete run. */
+export interface FailedRuns {
+  id: string;
+  source: string;
+  error: string | null;
+  count: number;
+  /** When the first of these runs began, and when the last one did. */
+  since: number;
+  until: number;
+  /** The newest first. */
+  runs: number[];
+}
+
+interface EndedRun {
+  id: number;
+  source: string;
+  startedAt: number;
+  result: string;
+  error: string | null;
+}
+
+/** How many of the last runs of a source are looked at. */
+const RUNS_MAX = 100;
+// An upload of corrected rows does not read the source, so it does not end a failure.
+const LAST_RUNS = statement<[], EndedRun>(
+  `SELECT id, source, startedAt, result, error FROM (
+     SELECT id, source, started_at AS startedAt, result, error, row_number() OVER (PARTITION BY source ORDER BY id DESC) AS place
+     FROM runs WHERE cause <> 'upload') r
+   WHERE place <= ${RUNS_MAX} AND result IS NOT NULL AND result <> 'interrupted' ORDER BY source, id DESC`,
+);
+
+/** Finds the sources whose last run has failed, with all runs that have failed since the last complete run. */
+export function failedRuns(reads: Db): FailedRuns[] {
+  const bySource = Map.groupBy(LAST_RUNS(reads).all(), ({ source }) => source);
+  return [...bySource].flatMap(([source, ended]) => {
+    const sound = ended.findIndex(({ result }) => result !== 'failed');
+    const failed = sound < 0 ? ended : ended.slice(0, sound);
+    const [last] = failed;
+    const first = failed.at(-1);
+    if (last === undefined || first === undefined) return [];
+    const common = { id: causeId('run', source), source, error: last.error, count: failed.length };
+    return [{ ...common, since: first.startedAt, until: last.startedAt, runs: failed.map(({ id }) => id) }];
+  });
+}
+
+export function causesOfRuns(reads: DashboardReads): FoundCause[] {
+  return failedRuns(reads).map(({ id, source, error, count, since, until }) => {
+    const waiting = passportsOfSource(reads, source);
+    return {
+      id,
+      type: 'run',
+      source,
+      stream: null,
+      code: 'run.failed',
+      field: null,
+      count,
+      ...adviceOnFailedRun(source),
+      // Nobody knows which products a run without an end would have brought.
+      passportsHeld: waiting === 0 ? null : waiting,
+      firstSeenAt: since,
+      lastSeenAt: until,
+      example: error === null ? null : shown(sentence(error)),
+      ...NO_VALUES,
+    };
+  });
+}
+
+const HELD_ITEMS = `SELECT 1 AS cause, i.id, i.kind, i.key FROM lost_records l CROSS JOIN items i ON i.record_id = l.record_id
+       WHERE l.stream_id = @streamId AND @released = 0
+     UNION SELECT 1, i.id, i.kind, i.key FROM released l CROSS JOIN items i ON i.id = l.item_id
+       WHERE l.stream_id = @streamId AND @released = 1
+     UNION SELECT 1, i.id, i.kind, i.key FROM held_creates h CROSS JOIN items i ON i.id = h.item_id WHERE h.stream_id = @streamId`;
+/** The passports of the products that the members are, or that contain them, and that are not public. */
+const NOT_PUBLIC = `SELECT count(*) FROM (
+       SELECT cause, key FROM members WHERE kind IN ('product', 'passport')
+       UNION SELECT m.cause, f.key FROM members m JOIN refs f ON f.item_id = m.id AND f.role = 'product' WHERE m.kind = 'bom_item'
+       UNION ${PRODUCTS_WITH_PART}) p WHERE NOT ${isPublished('p.key')}`;
+const SQL = {
+  stream: column<[string, string], number>('SELECT id FROM streams WHERE source = ? AND name = ?'),
+  heldByGuard: column<[{ streamId: number; released: 0 | 1 }], number>(
+    `WITH members AS MATERIALIZED (${HELD_ITEMS}) ${NOT_PUBLIC}`,
+  ),
+  due: column<[{ operations: string | null }], number>(
+    `SELECT count(*) FROM items i WHERE i.state = 'due'
+     AND (@operations IS NULL OR i.operation IN (SELECT value FROM json_each(@operations)))`,
+  ),
+  heldByApi: column<[{ operations: string | null }], number>(
+    `WITH members AS MATERIALIZED (SELECT 1 AS cause, i.id, i.kind, i.key FROM items i WHERE i.state = 'due'
+       AND (@operations IS NULL OR i.operation IN (SELECT value FROM json_each(@operations)))) ${NOT_PUBLIC}`,
+  ),
+};
+
+/** Counts that took long, as long as they are used again. */
+const keptCounts = perDatabase(() => new Map<string, { of: string; held: number; until: number }>());
+
+function kept(reads: DashboardReads, { id, of }: { id: string; of: string }, count: () => number): number {
+  const counts = keptCounts(reads);
+  const known = counts.get(id);
+  if (known?.of === of && reads.now() < known.until) return known.held;
+  const held = count();
+  counts.set(id, { of, held, until: reads.now() + KEPT_MS });
+  return held;
+}
+
+export function causesOfGuard(reads: DashboardReads): FoundCause[] {
+  return guardedReads(reads).map((read) => {
+    const { source, stream, since, missing, released, gone } = read;
+    const id = causeId('guard', source, stream, read.isOlder ? 'older' : released > 0 ? 'released' : 'missing');
+    return {
+      id,
+      type: 'guard',
+      source,
+      stream,
+      code: 'guard.held',
+      field: null,
+      count: released > 0 ? released : missing,
+      ...adviceOnGuard(read),
+      passportsHeld: heldByGuard(reads, id, read),
+      firstSeenAt: since,
+      lastSeenAt: since,
+      example: gone[0] ?? null,
+      ...NO_VALUES,
+    };
+  });
+}
+
+function heldByGuard(reads: DashboardReads, id: string, read: GuardedRead): number | null {
+  const { source, stream, missing, released, creates, runId } = read;
+  if (reads.passportRules.partSources.includes(source)) return passportsOfSource(reads, source);
+  const streamId = SQL.stream(reads).get(source, stream);
+  if (streamId === undefined || missing + released + creates > MEMBERS_MAX) return null;
+  const of = JSON.stringify([runId, missing, released, creates]);
+  return kept(reads, { id, of }, () => SQL.heldByGuard(reads).get({ streamId, released: released > 0 ? 1 : 0 }) ?? 0);
+}
+
+/** The causes of what the API does not take, as the process knows it that sends. */
+export function causesOfApi(reads: DashboardReads, troubles: readonly ApiTrouble[]): FoundCause[] {
+  return troubles.map((trouble) => {
+    const { kind, scope, since, message } = trouble;
+    const id = causeId('api', kind, scope);
+    const operations = trouble.operations === null ? null : JSON.stringify(trouble.operations);
+    const count = SQL.due(reads).get({ operations }) ?? 0;
+    const of = String(count);
+    const held = () => SQL.heldByApi(reads).get({ operations }) ?? 0;
+    return {
+      id,
+      type: 'api',
+      source: null,
+      stream: null,
+      code: `api.${kind}`,
+      field: null,
+      count,
+      ...adviceOnApi(trouble),
+      passportsHeld: count > MEMBERS_MAX ? null : kept(reads, { id, of }, held),
+      firstSeenAt: since,
+      lastSeenAt: since,
+      example: message === null ? null : shown(sentence(message)),
+      ...NO_VALUES,
+    };
+  });
+}

@@ -1,0 +1,257 @@
+// What the list of causes has besides rows in quarantine and refused writes.
+
+import { describe, expect, it } from 'vitest';
+import type { ApiTrouble } from '../../../src/domain/cause.ts';
+import type { Item } from '../../../src/domain/item.ts';
+import type { MapResult } from '../../../src/domain/mapping.ts';
+import type { DashboardViews } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
+import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
+import { deliverAll } from '../../support/ledger/deliveries.ts';
+import { bomItem, items, material, product } from '../../support/ledger/items.ts';
+import { FORMS, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
+import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
+
+const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto', sources: ['erp'] } as const;
+const fixture = useLedger({ rules: RULES });
+
+let opened: { of: string; views: DashboardViews } | null = null;
+
+function views(rules: Parameters<typeof createDashboard>[1] = RULES): DashboardViews {
+  if (opened?.of === fixture.file && rules === RULES) return opened.views;
+  const db = openDatabaseReadOnly(fixture.file);
+  if (db === null) throw new Error('There is no ledger.');
+  const made = createDashboard(db, rules, FORMS, fixture.clock).views;
+  if (rules === RULES) opened = { of: fixture.file, views: made };
+  return made;
+}
+
+const START = { source: 'erp', trigger: 'cli', streams: ['default'], mappingRevision: 'r1' } as const;
+
+async function failRun(): Promise<void> {
+  const { runId } = await fixture.ledger.startRun({ ...START, streams: ['default'] });
+  await fixture.ledger.endRun({ runId, result: 'failed', error: 'The file is not there' });
+}
+
+const quarantined = (value: string | undefined, blocked: string): MapResult => ({
+  status: 'quarantined',
+  issues: [
+    {
+      code: 'country.unknown',
+      message: 'It is none.',
+      field: 'country_of_origin',
+      ...(value === undefined ? {} : { value }),
+    },
+  ],
+  blockedProducts: [blocked],
+});
+
+describe('a failed run as a cause', () => {
+  it('a failed run says how many passports of its source wait, and stands before a cause that holds fewer', async () => {
+    await stageRows(fixture.ledger, { 1: items(product('1'), product('2'), product('3')), 2: quarantined('Oz', '3') });
+    await failRun();
+    expect(views().causes({})).toMatchObject([
+      { type: 'run', passportsHeld: 3 },
+      { type: 'quarantine', passportsHeld: 1 },
+    ]);
+  });
+
+  it('a failed run of a source without waiting passports says that their number is not known, and stands first', async () => {
+    await stageRows(fixture.ledger, { 2: quarantined('Oz', '3') });
+    await failRun();
+    expect(views().causes({})).toMatchObject([{ type: 'run', passportsHeld: null }, { type: 'quarantine' }]);
+  });
+});
+
+describe('an export that the guard holds as a cause', () => {
+  const ALL = { a: items(product('a')), b: items(product('b')), c: items(product('c')), d: items(product('d')) };
+  const half = () => pullRows(fixture.ledger, { rows: [row('a', { version: JSON.stringify(ALL.a) })] });
+
+  it('an export that the guard holds is a cause with its figures, its cure, and the passports of what is gone', async () => {
+    await stageRows(fixture.ledger, ALL);
+    await half();
+    const { causes, cause: causeOf } = views({ ...RULES, partSources: [] });
+    const [cause] = causes({ type: 'guard' });
+    expect(cause).toMatchObject({
+      source: 'erp',
+      stream: 'default',
+      code: 'guard.held',
+      title: 'The export of erp has only 1 row and lacks 3. It is treated as broken, and nothing was removed.',
+      count: 3,
+      passportsHeld: 3,
+      example: 'SKU-b',
+    });
+    expect(cause?.meaning).toContain('3 of 4 records with items are missing from this export');
+    expect(cause?.cure).toContain('accept it');
+    expect(causeOf(cause?.id ?? '')).toEqual(cause);
+  });
+
+  it('an export of a source of parts that the guard holds holds the passports of all products', async () => {
+    await stageRows(fixture.ledger, ALL);
+    await half();
+    const [cause] = views().causes({ type: 'guard' });
+    expect(cause?.passportsHeld).toBe(4);
+  });
+});
+
+describe('an item that no row gives as a cause', () => {
+  const part = (key: string, of: string, name: string): Item => ({
+    ...bomItem(key, of, name),
+    refs: [
+      { role: 'product', kind: 'product', key: of },
+      { role: 'component', kind: 'product', key: name, either: true },
+    ],
+  });
+
+  it('items that wait for a part that no row gives are a cause, with the missing parts by how many wait for each', async () => {
+    await stageRows(fixture.ledger, {
+      1: items(product('1'), product('2'), product('3'), material('M')),
+      2: items(bomItem('L1', '1', 'M-9407'), bomItem('L2', '2', 'M-9407'), bomItem('L3', '2', 'M-1')),
+      3: items(bomItem('L4', '3', 'M'), part('L5', '3', 'X')),
+    });
+    const causes = views().causes({ type: 'part' });
+    expect(causes).toMatchObject([
+      {
+        source: 'erp',
+        title: 'Materials that rows name are in no file.',
+        code: 'part.missing',
+        count: 3,
+        passportsHeld: 2,
+        values: [
+          { value: 'M-9407', count: 2 },
+          { value: 'M-1', count: 1 },
+        ],
+        otherValues: 0,
+      },
+      { title: 'Parts that rows name are in no file.', count: 1, passportsHeld: 1, values: [{ value: 'X', count: 1 }] },
+    ]);
+    const [first] = causes;
+    const members = (value?: string) =>
+      views()
+        .causeMembers(first?.id ?? '', { limit: 2, value })
+        .rows.map(({ item }) => `${item?.key}: ${item?.reason.message}`);
+    expect(members()).toEqual(['L1: Its material M-9407 is in no file.', 'L2: Its material M-9407 is in no file.']);
+    expect(members('M-1')).toEqual(['L3: Its material M-1 is in no file.']);
+    const page = views().causeMembers(first?.id ?? '', { limit: 2 });
+    const rest = views().causeMembers(first?.id ?? '', { limit: 2, after: page.next ?? undefined });
+    expect([rest.rows.map(({ item }) => item?.key), rest.next, rest.total.count]).toEqual([['L3'], null, 3]);
+    const steps = views().why('1')?.steps ?? [];
+    expect(steps.find(({ cause }) => cause === first?.id)?.text).toMatch(/^The material M-9407 is in no file/);
+  });
+
+  it('a part that a row gives after all is no cause any more, nor is one whose row is in quarantine', async () => {
+    const lines = items(product('1'), bomItem('L1', '1', 'M-9407'));
+    await stageRows(fixture.ledger, { 1: lines });
+    expect(views().causes({ type: 'part' })).toHaveLength(1);
+    const wrong: MapResult = {
+      ...quarantined('Oz', '1'),
+      status: 'quarantined',
+      blockedMaterials: ['M-9407'],
+    } as MapResult;
+    await stageRows(fixture.ledger, { 1: lines, 2: wrong });
+    expect(
+      views()
+        .causes({})
+        .map(({ type }) => type),
+    ).toEqual(['quarantine']);
+    await stageRows(fixture.ledger, { 1: lines, 2: items(material('M-9407')) });
+    expect(views().causes({})).toEqual([]);
+  });
+
+  it('a part is not missing while a source is still being read, unless it was missing before', async () => {
+    const before = items(product('1'), bomItem('L1', '1', 'M-1'));
+    await stageRows(fixture.ledger, { 1: before });
+    fixture.clock.advance(1000);
+    const { runId } = await fixture.ledger.startRun({ ...START, source: 'plm', streams: ['default'] });
+    fixture.clock.advance(1000);
+    await stageRows(fixture.ledger, { 1: before, 2: items(bomItem('L2', '1', 'M-2')) });
+    const values = () =>
+      views()
+        .causes({ type: 'part' })
+        .flatMap((cause) => cause.values.map(({ value }) => value));
+    expect(values()).toEqual(['M-1']);
+    await fixture.ledger.endRun({ runId, result: 'complete' });
+    expect(values()).toEqual(['M-1', 'M-2']);
+  });
+});
+
+describe('an API that takes nothing as a cause', () => {
+  const trouble = (of: Partial<ApiTrouble>): ApiTrouble => ({
+    kind: 'unreachable',
+    scope: null,
+    operations: null,
+    message: null,
+    since: 5000,
+    ...of,
+  });
+
+  it('an API that does not answer is a cause with the due items, the passports that wait, and its note', async () => {
+    await stageRows(fixture.ledger, { 1: items(product('1'), product('2'), bomItem('L1', '2', 'M'), material('M')) });
+    expect(views().causes({})).toEqual([]);
+    const [cause] = views().causes({}, [trouble({})]);
+    expect(cause).toMatchObject({
+      type: 'api',
+      source: null,
+      code: 'api.unreachable',
+      title: 'The platform does not answer.',
+      count: 3,
+      passportsHeld: 2,
+      firstSeenAt: 5000,
+    });
+    await fixture.ledger.noteCause(cause?.id ?? '', { text: 'Called them.', owner: 'anna', by: 'ben' });
+    expect(views().cause(cause?.id ?? '', [trouble({})])?.note?.owner).toBe('anna');
+    expect(views().cause(cause?.id ?? '')).toBeNull();
+  });
+
+  it('a scope that the API refuses is a cause with only the items that need it', async () => {
+    await stageRows(fixture.ledger, { 1: items(product('1'), material('M')) });
+    const refused = trouble({
+      kind: 'denied_scope',
+      scope: 'write',
+      operations: ['material.create'],
+      message: 'Not with this key',
+    });
+    expect(views().causes({}, [refused])).toMatchObject([
+      {
+        title: 'The platform refuses the scope write of the key (403).',
+        meaning: expect.stringMatching(/^Not with this key\. The platform knows the key/),
+        count: 1,
+      },
+    ]);
+    expect(views().causes({}, [trouble({ operations: [] })])).toMatchObject([{ count: 0, passportsHeld: 0 }]);
+  });
+});
+
+describe('the values of a cause', () => {
+  it('rows in quarantine are counted by their value, and can be listed by it', async () => {
+    const given = ['Germny', 'Tschechei', 'Germny', undefined, 'Prussia', 'Germny', 'Tschechei'];
+    await stageRows(fixture.ledger, Object.fromEntries(given.map((value, at) => [at, quarantined(value, `P${at}`)])));
+    const [cause] = views().causes({});
+    expect([cause?.count, cause?.values, cause?.otherValues]).toEqual([
+      7,
+      [
+        { value: 'Germny', count: 3 },
+        { value: 'Tschechei', count: 2 },
+        { value: 'Prussia', count: 1 },
+      ],
+      0,
+    ]);
+    const of = (value: string) => views().causeMembers(cause?.id ?? '', { limit: 2, value });
+    expect(of('Germny').rows.map(({ record }) => record?.fields['id'])).toEqual(['0', '2']);
+    expect([of('Germny').total.count, of('Prussia').total.count, of('Oz').total.count]).toEqual([3, 1, 0]);
+    expect(views().causeMembers(cause?.id ?? '', { limit: 1 }).total.count).toBe(7);
+  });
+
+  it('a cause names at most ten values, and counts the others', async () => {
+    const given = Array.from({ length: 13 }, (_, at) => [at, quarantined(`Land ${at}`, `P${at}`)] as const);
+    await stageRows(fixture.ledger, Object.fromEntries(given));
+    const [cause] = views().causes({});
+    expect([cause?.values.length, cause?.otherValues]).toEqual([10, 3]);
+  });
+});
+
+it('a delivered ledger without trouble has no cause', async () => {
+  await stageRows(fixture.ledger, { 1: items(product('1'), bomItem('L1', '1', 'M'), material('M')) });
+  await deliverAll(fixture.ledger);
+  expect(views().causes({})).toEqual([]);
+});
