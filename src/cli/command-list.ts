@@ -35,6 +35,10 @@ export const COMMANDS: readonly ListedCommand[] = [
     summary: 'pull, map, push and publish until no automatic work is left',
   },
   {
+    term: 'refuse <source>',
+    summary: 'refuse the export that the guard holds: what is there stays',
+  },
+  {
     term: 'start',
     summary: 'the daemon: schedules, workers, reads, metrics',
     level: 'info',

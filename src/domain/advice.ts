@@ -154,10 +154,7 @@ export function adviceOnGuard(read: GuardedRead): Advice {
   return {
     title,
     meaning: sentence(message),
-    cure: steps
-      .slice(-2)
-      .map(({ text }) => `${text}.`)
-      .join(' '),
+    cure: [...steps.slice(-2).map(({ text }) => `${text}.`), 'Or refuse it, and what was there stays.'].join(' '),
     command: first?.command ?? null,
   };
 }
@@ -195,7 +192,7 @@ function firstSentence(message: string): string {
 }
 
 /** The value of a field in a sentence: `The country of origin`. The name of a column is kept as it is. */
-export function valueOf(field: string | undefined): string {
+function valueOf(field: string | undefined): string {
   if (field === undefined) return 'The value';
   return /^[a-z_]+$/.test(field) ? `The ${field.replaceAll('_', ' ')}` : `The value of ${field}`;
 }
@@ -261,7 +258,7 @@ export function guardAdvice(read: Parameters<typeof guardSteps>[0]): string {
 const BY_HAND: ReadonlySet<ReasonCode> = new Set(['unsupported', 'renamed']);
 
 /** What of a cause helps besides sending its members again. */
-export interface Fitting {
+interface Fitting {
   /** Whether a person has to say what the platform has: it is the way to go on, it is seldom right, or it makes no sense. */
   settling: 'first' | 'seldom' | 'never';
   /** True if the rows, or their mapping, may be at fault. */

@@ -45,7 +45,7 @@ import {
 } from './people/people.ts';
 import { endStream } from './records/end-stream.ts';
 import { decideReleasedItemsOf, settleHeldCreates } from './records/guarded-items.ts';
-import { acceptGuarded } from './records/guarded-reads.ts';
+import { acceptGuarded, refuseGuarded } from './records/guarded-reads.ts';
 import { countPresent } from './records/look-up-page.ts';
 import { defineLookups, findLookups } from './records/lookups.ts';
 import { endRun, identifyRecords, itemRecords, remapRecords, startRun, storeIdentity } from './records/runs.ts';
@@ -109,6 +109,7 @@ export const WRITES = {
   endStream,
   endRun,
   accept: acceptGuarded,
+  refuse: refuseGuarded,
   defineLookups,
   stage(tx: Tx, records: readonly MappedRecord[]): StageSummary & { held?: readonly HeldStream[] } {
     const summary = stageRecords(tx, records);

@@ -142,6 +142,16 @@ CREATE TABLE older_exports (
   accepted_at INTEGER                 -- when a person accepted the export
 ) STRICT;
 
+-- Reads that the guard holds and a person has refused: what the stream had stays, and nobody is asked about this read any more. The
+-- next read is another run, so the guard decides again.
+CREATE TABLE refused_reads (
+  run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  stream_id INTEGER NOT NULL REFERENCES streams (id),
+  refused_at INTEGER NOT NULL,
+  refused_by TEXT NOT NULL,
+  CONSTRAINT refused_reads_key PRIMARY KEY (run_id, stream_id)
+) STRICT, WITHOUT ROWID;
+
 -- Each record that counts as lost in a held read. The rows of a stream are replaced when the guard decides again.
 CREATE TABLE lost_records (
   record_id INTEGER PRIMARY KEY REFERENCES records (id) ON DELETE CASCADE,

@@ -17,7 +17,7 @@ export const FIRST_VERSION = 21;
 /**
  * The steps from the first version to the present one. A step that has landed is never edited.
  */
-export const STEPS: readonly UpgradeStep[] = [separateOlderExports, noteHeldMaterials, addPasswordsAndActivity];
+export const STEPS: readonly UpgradeStep[] = [separateOlderExports, noteHeldMaterials, addDecisionsAndActivity];
 
 /** The `user_version` of a ledger after these steps; by default of the tables that this code reads and writes. */
 export function versionAfter(steps: readonly UpgradeStep[] = STEPS): number {
@@ -54,10 +54,10 @@ function noteHeldMaterials(db: Sqlite): void {
 }
 
 /**
- * Adds the passwords that users have chosen themselves, what was done in each hour, and the passports by state on each
- * day.
+ * Adds the passwords that users have chosen themselves, the exports that people have refused, what was done in each hour, and the
+ * passports by state on each day.
  */
-function addPasswordsAndActivity(db: Sqlite): void {
+function addDecisionsAndActivity(db: Sqlite): void {
   db.exec(`
     CREATE TABLE passwords (
       name TEXT PRIMARY KEY,
@@ -79,5 +79,12 @@ function addPasswordsAndActivity(db: Sqlite): void {
       state TEXT NOT NULL,
       count INTEGER NOT NULL,
       CONSTRAINT passport_days_key PRIMARY KEY (day, state)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE refused_reads (
+      run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+      stream_id INTEGER NOT NULL REFERENCES streams (id),
+      refused_at INTEGER NOT NULL,
+      refused_by TEXT NOT NULL,
+      CONSTRAINT refused_reads_key PRIMARY KEY (run_id, stream_id)
     ) STRICT, WITHOUT ROWID`);
 }

@@ -11,7 +11,7 @@ import { passportPdf, publicationList, reportCreate, reportList } from './platfo
 import { publishComplete, publishPassports, unpublishPassports } from './publish.ts';
 import { pauseQueue, resumeQueue, retryDeliveries } from './queues.ts';
 import { replayInPresentForm, replayRecords } from './replay.ts';
-import { listRuns, showRun, stopRun, syncSources } from './runs.ts';
+import { listRuns, refuseGuarded, showRun, stopRun, syncSources } from './runs.ts';
 import { settle } from './settle.ts';
 import { settleParts, settleSelected } from './settle-selected.ts';
 import { deliveryStages, showStatus } from './status.ts';
@@ -65,4 +65,5 @@ export const OPERATIONS: readonly AnyOperation[] = [
   listAlerts,
   testAlerts,
   stopRun,
+  refuseGuarded,
 ];

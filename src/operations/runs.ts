@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/deliveries.ts';
 import { exitCodeOf } from '../observe/standing.ts';
-import { listOf, page, RunRow, Source, syncResult } from './documents.ts';
+import { Count, listOf, page, RunRow, Source, syncResult } from './documents.ts';
 import { assertSources } from './named.ts';
 import { defineOperation, type Operation } from './operation.ts';
 import { failureOf } from './outcome-fault.ts';
@@ -101,6 +101,49 @@ export const showRun = defineOperation({
   result: RunRow,
   absent: ({ id }) => `There is no run ${id} in the ledger.`,
   run: ({ id }, { runtime: { reads } }: LookContext) => reads.run(id),
+});
+
+export const refuseGuarded = defineOperation({
+  name: 'refuse',
+  kind: 'act',
+  tag: 'work',
+  role: 'operator',
+  summary:
+    'Refuses the export of a source that the guard holds. What is there stays, and the guard decides again about the next export.',
+  at: 'POST /sources/:source/refuse',
+  action: 'export.refuse',
+  request: z.strictObject({ source: z.string().describe('The id of the source.') }),
+  result: z.strictObject({
+    source: z.string(),
+    refused: z.array(
+      z.strictObject({
+        stream: z.string(),
+        run: z.number().int().describe('The run that has read the export.'),
+        missing: Count,
+        released: Count,
+      }),
+    ),
+  }),
+  async run({ source }, { runtime, who }) {
+    assertSources(runtime.config, [source]);
+    const reads = await runtime.ledger.refuse({ source, by: who });
+    if (reads.length === 0) {
+      throw fault('usage', `No export of ${source} waits for a decision, so nothing was refused.`, {
+        suggestion: 'See what waits: dpp-sync status',
+      });
+    }
+    const refused = reads.map(({ stream, runId, missing, released }) => ({ stream, run: runId, missing, released }));
+    return { source, refused };
+  },
+  exitCode: () => 0,
+  say: ({ source, refused }) =>
+    refused.map(
+      ({ stream }) =>
+        `Refused the export of ${source}/${stream}: what was there stays. The guard decides again about the next export.`,
+    ),
+  help: `
+Examples:
+  $ dpp-sync refuse erp                  keeps what the last whole export of erp had, and asks nobody about the held one any more`,
 });
 
 export const stopRun = defineOperation({

@@ -12,6 +12,7 @@ import type { Correction, GuardedRead } from '../domain/ports/intake.ts';
 import type { BackupFile, CareLedger, PeopleLedger, ReloadStatus } from '../domain/ports/ledger/care-ledger.ts';
 import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
 import type { DeliveryLedger, PassportLedger } from '../domain/ports/ledger/delivery-ledger.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type {
   Attention,
   ItemCounts,
@@ -100,7 +101,8 @@ export interface OperationRuntime {
     ContactLedger &
     PeopleLedger &
     Pick<CareLedger, 'noteDaemon'> &
-    Pick<DeliveryLedger, 'settle'>;
+    Pick<DeliveryLedger, 'settle'> &
+    Pick<IntakeLedger, 'refuse'>;
   reads: Reads;
   /** Requests that people make beside the deliveries. */
   platform: PlatformRequests;

@@ -102,7 +102,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     web.world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 3)));
     await web.daemon.startRun('erp', 'schedule');
     await page.goto(web.url);
-    await page.click('text=Accept this export…');
+    await page.click('text=Look at what is gone');
     await page.getByText('At most 3 records that the export lacks then count as missing.').waitFor();
     await page.getByRole('button', { name: 'Accept this export of erp' }).click();
     await page.locator('.badge', { hasText: 'done' }).waitFor();

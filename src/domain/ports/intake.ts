@@ -321,6 +321,15 @@ export interface StageSummary {
   blocked: number;
 }
 
+/** A held read that a person has refused. */
+export interface RefusedRead {
+  source: string;
+  stream: string;
+  runId: number;
+  at: number;
+  by: string;
+}
+
 /** A read that the guard treats as a broken or outdated export, so that nothing was marked as missing. */
 export interface GuardedRead {
   source: string;

@@ -43,6 +43,7 @@ const ACTIONS = {
   'run.start': 'started a run',
   'run.stop': 'stopped a run',
   'export.accept': 'accepted an export',
+  'export.refuse': 'refused an export',
   'cause.note': 'wrote a note',
   'lookup.set': 'added a value to a lookup table',
   'lookup.remove': 'removed a value from a lookup table',

@@ -14,6 +14,7 @@ import { itemDetail } from './item-detail.ts';
 import { listItemRows } from './item-lists.ts';
 import { listActions, listLookupValues, listQuarantine, listRuns } from './lists.ts';
 import { countPassportsBy, listPassports } from './passport-lists.ts';
+import { goneEffects } from './source-causes.ts';
 import { why } from './why.ts';
 
 /** The dashboard's views, and the function that prepares them. */
@@ -47,6 +48,7 @@ export function createDashboard(
     items: (filter, page) => listItemRows(reads, filter, page),
     itemDetail: (kind, key) => itemDetail(reads, kind, key),
     why: (product) => why(reads, product),
+    goneEffects: (source) => goneEffects(reads, source),
     quarantine: (filter, page) => listQuarantine(reads, filter, page),
     quarantinedRows: (records) => quarantinedRows(reads, records),
     searchQuarantined: (filter) => searchQuarantined(reads, filter),

@@ -83,10 +83,18 @@ function guardStep(
   name: string,
   source: string,
   held: Step['standing'],
-  { message, acceptedAt, isLeft, isOlder }: OpenGuard,
+  { message, acceptedAt, isLeft, isOlder, refusedBy }: OpenGuard,
 ): Step {
   if (acceptedAt !== null) {
     const cure = `A person has accepted this read at ${utc(acceptedAt)}. The next read of the source uses that decision.`;
+    return step(held, `the last read of ${name} looked broken: ${message}`, {
+      cure,
+      command: `dpp-sync sync ${source}`,
+      isGuard: true,
+    });
+  }
+  if (refusedBy !== null) {
+    const cure = `${refusedBy} has refused this read, so what was there stays. The next whole export ends this.`;
     return step(held, `the last read of ${name} looked broken: ${message}`, {
       cure,
       command: `dpp-sync sync ${source}`,

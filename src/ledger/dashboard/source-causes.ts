@@ -3,7 +3,7 @@
 import { adviceOnApi, adviceOnFailedRun, adviceOnGuard } from '../../domain/advice.ts';
 import type { ApiTrouble } from '../../domain/cause.ts';
 import type { GuardedRead } from '../../domain/ports/intake.ts';
-import type { FoundCause } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { FoundCause, GoneEffect } from '../../domain/ports/ledger/dashboard-views.ts';
 import { sentence } from '../../lib/errors.ts';
 import { causeId } from '../items/stuck-groups.ts';
 import { column, perDatabase, statement } from '../store/tx.ts';
@@ -29,7 +29,7 @@ function passportsOfSource(reads: DashboardReads, source: string): number {
 }
 
 /** The failed runs of a source since its last complete run. */
-export interface FailedRuns {
+interface FailedRuns {
   id: string;
   source: string;
   error: string | null;
@@ -95,20 +95,30 @@ export function causesOfRuns(reads: DashboardReads): FoundCause[] {
   });
 }
 
-const HELD_ITEMS = `SELECT 1 AS cause, i.id, i.kind, i.key FROM lost_records l CROSS JOIN items i ON i.record_id = l.record_id
+const GONE_ITEMS = `SELECT 1 AS cause, i.id, i.kind, i.key FROM lost_records l CROSS JOIN items i ON i.record_id = l.record_id
        WHERE l.stream_id = @streamId AND @released = 0
      UNION SELECT 1, i.id, i.kind, i.key FROM released l CROSS JOIN items i ON i.id = l.item_id
-       WHERE l.stream_id = @streamId AND @released = 1
+       WHERE l.stream_id = @streamId AND @released = 1`;
+const HELD_ITEMS = `${GONE_ITEMS}
      UNION SELECT 1, i.id, i.kind, i.key FROM held_creates h CROSS JOIN items i ON i.id = h.item_id WHERE h.stream_id = @streamId`;
-/** The passports of the products that the members are, or that contain them, and that are not public. */
-const NOT_PUBLIC = `SELECT count(*) FROM (
-       SELECT cause, key FROM members WHERE kind IN ('product', 'passport')
+/** The products that the members are, or that contain them. */
+const PRODUCTS = `SELECT cause, key FROM members WHERE kind IN ('product', 'passport')
        UNION SELECT m.cause, f.key FROM members m JOIN refs f ON f.item_id = m.id AND f.role = 'product' WHERE m.kind = 'bom_item'
-       UNION ${PRODUCTS_WITH_PART}) p WHERE NOT ${isPublished('p.key')}`;
+       UNION ${PRODUCTS_WITH_PART}`;
+const NOT_PUBLIC = `SELECT count(*) FROM (${PRODUCTS}) p WHERE NOT ${isPublished('p.key')}`;
 const SQL = {
   stream: column<[string, string], number>('SELECT id FROM streams WHERE source = ? AND name = ?'),
   heldByGuard: column<[{ streamId: number; released: 0 | 1 }], number>(
     `WITH members AS MATERIALIZED (${HELD_ITEMS}) ${NOT_PUBLIC}`,
+  ),
+  products: statement<
+    [{ streamId: number; released: 0 | 1; limit: number }],
+    { key: string; isPublic: 0 | 1; all: number; visible: number }
+  >(
+    `WITH members AS MATERIALIZED (${GONE_ITEMS}),
+     used AS MATERIALIZED (SELECT p.key, iif(${isPublished('p.key')}, 1, 0) AS isPublic FROM (${PRODUCTS}) p)
+     SELECT u.key, u.isPublic, (SELECT count(*) FROM used) AS "all", (SELECT coalesce(sum(isPublic), 0) FROM used) AS visible
+     FROM used u ORDER BY u.isPublic DESC, u.key LIMIT @limit`,
   ),
   due: column<[{ operations: string | null }], number>(
     `SELECT count(*) FROM items i WHERE i.state = 'due'
@@ -161,6 +171,22 @@ function heldByGuard(reads: DashboardReads, id: string, read: GuardedRead): numb
   if (streamId === undefined || missing + released + creates > MEMBERS_MAX) return null;
   const of = JSON.stringify([runId, missing, released, creates]);
   return kept(reads, { id, of }, () => SQL.heldByGuard(reads).get({ streamId, released: released > 0 ? 1 : 0 }) ?? 0);
+}
+
+/** At most this many products are named. */
+const EXAMPLES_MAX = 100;
+
+/** The products that are gone in the held reads of a source, or that use what is gone. An older export has not been read. */
+export function goneEffects(reads: DashboardReads, source: string): GoneEffect[] {
+  return guardedReads(reads, [source]).flatMap(({ stream, missing, released, isOlder }): GoneEffect[] => {
+    const streamId = SQL.stream(reads).get(source, stream);
+    if (streamId === undefined || isOlder) return [];
+    if (missing + released > MEMBERS_MAX) return [{ stream, products: null, public: null, examples: [] }];
+    const asked = { streamId, released: released > 0 ? (1 as const) : (0 as const), limit: EXAMPLES_MAX };
+    const rows = SQL.products(reads).all(asked);
+    const [first] = rows;
+    return [{ stream, products: first?.all ?? 0, public: first?.visible ?? 0, examples: rows.map(({ key }) => key) }];
+  });
 }
 
 /** The causes of what the API does not take, as the process knows it that sends. */

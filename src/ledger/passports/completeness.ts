@@ -58,10 +58,11 @@ const IS_PARTIAL = "(r.state = 'quarantined' AND r.partial = 1)";
 const RECORD_STATE = `CASE WHEN r.missing_since IS NOT NULL THEN NULL WHEN ${IS_PARTIAL} THEN 'mapped' ELSE r.state END AS recordState`;
 
 /** If the guard holds a read of a source, parts of any product may be missing. */
-function guardBlocker(source: string, { message, acceptedAt, isLeft, isOlder }: OpenGuard): string {
+function guardBlocker(source: string, { message, acceptedAt, isLeft, isOlder, refusedBy }: OpenGuard): string {
   const held = `The guard holds the source ${source}, so it is not known whether the product has all its parts: ${message}`;
   if (acceptedAt !== null)
     return `${held} A person has accepted this export. Read the source again: \`dpp-sync sync ${source}\`.`;
+  if (refusedBy !== null) return `${held} ${refusedBy} has refused this export. The next whole export ends this.`;
   return `${held} ${guardAdvice({ source, isLeft: isLeft === 1, isOlder: isOlder === 1 })}`;
 }
 

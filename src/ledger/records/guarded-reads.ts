@@ -40,14 +40,17 @@ export interface OpenGuard {
   isLeft: 0 | 1;
   /** 1 if the export is older than the last one. */
   isOlder: 0 | 1;
+  /** Who has refused the read; null if nobody has. */
+  refusedBy: string | null;
 }
 
-/** The first guarded read of a source, preferably one that no person has accepted. */
-export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g.isLeft, g.isOlder FROM streams s
-  JOIN (SELECT stream_id, message, accepted_at, iif(${IS_LEFT}, 1, 0) AS isLeft, 0 AS isOlder, 0 AS part FROM guarded_reads g
-    UNION ALL SELECT stream_id, message, accepted_at, 0, 0, 1 FROM guarded_items
-    UNION ALL SELECT stream_id, message, accepted_at, 0, 1, 2 FROM older_exports) g ON g.stream_id = s.id
-  WHERE s.source = ? ORDER BY g.accepted_at NULLS FIRST, s.id, g.part LIMIT 1`;
+/** The first guarded read of a source, preferably one that no person has accepted or refused. */
+export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g.isLeft, g.isOlder, f.refused_by AS refusedBy FROM streams s
+  JOIN (SELECT stream_id, run_id, message, accepted_at, iif(${IS_LEFT}, 1, 0) AS isLeft, 0 AS isOlder, 0 AS part FROM guarded_reads g
+    UNION ALL SELECT stream_id, run_id, message, accepted_at, 0, 0, 1 FROM guarded_items
+    UNION ALL SELECT stream_id, run_id, message, accepted_at, 0, 1, 2 FROM older_exports) g ON g.stream_id = s.id
+  LEFT JOIN refused_reads f ON f.run_id = g.run_id AND f.stream_id = g.stream_id
+  WHERE s.source = ? ORDER BY g.accepted_at NULLS FIRST, f.refused_at NULLS FIRST, s.id, g.part LIMIT 1`;
 
 /**
  * The name of a lost record `l`, as people know it: its first item, else its key in a lookup table, else the key of its
@@ -75,8 +78,12 @@ const GONE_MAX = '100';
 /**
  * The reads that the guard holds for missing records, for released items or because of their age, and that no person has
  * accepted. They are of the sources in the JSON list `@sources`. An empty list stands for all sources.
+ *
+ * @param which `asked`: without those that a person has refused
  */
-export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released,
+const heldReads = (
+  which: 'asked' | 'all',
+) => `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released,
     iif(g.holds = 1, (SELECT count(*) FROM held_creates h WHERE h.stream_id = g.stream_id), 0) AS creates, g.message,
     g.isLeft, g.isOlder, iif(g.isOlder = 1, '[]', iif(g.released > 0, (SELECT json_group_array(name) FROM (${releasedNames('g.stream_id', GONE_MAX)}) AS found),
       (SELECT json_group_array(name) FROM (${lostNames('g.stream_id', GONE_MAX)}) AS found))) AS gone
@@ -91,8 +98,15 @@ export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g
     UNION ALL
     SELECT stream_id, run_id, since, missing, read, 0, message, 0, 0, 1 FROM older_exports WHERE accepted_at IS NULL
   ) g JOIN streams s ON s.id = g.stream_id
-  WHERE @sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))
+  WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources)))${
+    which === 'all'
+      ? ''
+      : ' AND NOT EXISTS (SELECT 1 FROM refused_reads f WHERE f.run_id = g.runId AND f.stream_id = g.stream_id)'
+  }
   ORDER BY s.source, s.id, g.isOlder, g.released`;
+
+/** The held reads about which a person has to decide. */
+export const OPEN_GUARDED_READS = heldReads('asked');
 
 export type OpenGuardedRead = Omit<GuardedRead, 'isLeft' | 'isOlder' | 'gone'> & {
   isLeft: 0 | 1;
@@ -125,6 +139,12 @@ const SQL = {
     'DELETE FROM guarded_reads WHERE stream_id = ? AND (accepted_at IS NULL OR ? = 0)',
   ),
   open: statement<[{ sources: string }], OpenGuardedRead>(OPEN_GUARDED_READS),
+  held: statement<[{ sources: string }], OpenGuardedRead>(heldReads('all')),
+  refuse: statement<[{ source: string; stream: string; runId: number; now: number; by: string }]>(
+    `INSERT INTO refused_reads (run_id, stream_id, refused_at, refused_by)
+     SELECT @runId, id, @now, @by FROM streams WHERE source = @source AND name = @stream
+     ON CONFLICT (run_id, stream_id) DO NOTHING`,
+  ),
   accept: ['guarded_reads', 'guarded_items', 'older_exports'].map((table) =>
     statement<[{ sources: string; now: number }]>(
       `UPDATE ${table} SET accepted_at = @now WHERE accepted_at IS NULL
@@ -199,10 +219,23 @@ export function acceptGuarded(tx: Tx, { sources }: { sources: readonly string[] 
   // An empty list stands for all sources in the query, but for no source here.
   if (sources.length === 0) return { sources, reads: [] };
   const listed = JSON.stringify(sources);
-  const reads = SQL.open(tx).all({ sources: listed }).map(guardedReadOf);
+  // A person may accept what was refused before.
+  const reads = SQL.held(tx).all({ sources: listed }).map(guardedReadOf);
   acceptMissingOfOlder(tx, listed);
   for (const accept of SQL.accept) accept(tx).run({ sources: listed, now: tx.clock.now() });
   return { sources, reads };
+}
+
+/**
+ * Refuses the reads of a source that the guard holds: what its streams had stays, and nobody is asked about these reads any more.
+ * Returns these reads.
+ */
+export function refuseGuarded(tx: Tx, { source, by }: { source: string; by: string }): GuardedRead[] {
+  const reads = SQL.open(tx)
+    .all({ sources: JSON.stringify([source]) })
+    .map(guardedReadOf);
+  for (const { stream, runId } of reads) SQL.refuse(tx).run({ source, stream, runId, by, now: tx.clock.now() });
+  return reads;
 }
 
 /**

@@ -2,7 +2,7 @@
 // guard holds.
 import { adviceOnIssue } from '../../domain/advice.ts';
 import type { ForeignCode, Issue, Place } from '../../domain/issue.ts';
-import type { GuardedRead } from '../../domain/ports/intake.ts';
+import type { GuardedRead, RefusedRead } from '../../domain/ports/intake.ts';
 import type { RowInQuarantine } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { Duplicates, QuarantinedRecord, RunView, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
@@ -77,6 +77,15 @@ const GUARDED = statement<[Listed], OpenGuardedRead>(OPEN_GUARDED_READS);
 /** Streams whose last complete read the guard took for broken, and that no person has accepted. */
 export function guardedReads(reads: Db, sources?: readonly string[]): GuardedRead[] {
   return GUARDED(reads).all(listed(sources)).map(guardedReadOf);
+}
+
+const REFUSED = statement<[string], RefusedRead>(
+  `SELECT s.source, s.name AS stream, f.run_id AS runId, f.refused_at AS at, f.refused_by AS by
+   FROM refused_reads f JOIN streams s ON s.id = f.stream_id WHERE s.source = ? ORDER BY f.run_id DESC, s.id LIMIT 100`,
+);
+
+export function refusedReads(reads: Db, source: string): RefusedRead[] {
+  return REFUSED(reads).all(source);
 }
 
 /** A record in quarantine as it is stored. */

@@ -32,6 +32,7 @@ import {
   lastRuns,
   quarantined,
   quarantinedCount,
+  refusedReads,
   runsOf,
 } from './source-views.ts';
 import {
@@ -87,6 +88,7 @@ export function createViews(reads: ViewReads, totals?: () => ItemTotals): Ledger
     unmappedSources: () => STREAMS.unmapped(reads).all(),
     productsInQuarantine: () => STREAMS.unmade(reads).get() ?? 0,
     guardedReads: (sources) => guardedReads(reads, sources),
+    refusedReads: (source) => refusedReads(reads, source),
     quarantinedCount: (sources) => quarantinedCount(reads, sources),
     quarantined: (request) => quarantined(reads, request),
     quarantinedRow(name) {

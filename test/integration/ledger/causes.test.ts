@@ -70,8 +70,8 @@ describe('an export that the guard holds as a cause', () => {
   it('an export that the guard holds is a cause with its figures, its cure, and the passports of what is gone', async () => {
     await stageRows(fixture.ledger, ALL);
     await half();
-    const { causes, cause: causeOf } = views({ ...RULES, partSources: [] });
-    const [cause] = causes({ type: 'guard' });
+    const of = views({ ...RULES, partSources: [] });
+    const [cause] = of.causes({ type: 'guard' });
     expect(cause).toMatchObject({
       source: 'erp',
       stream: 'default',
@@ -83,7 +83,7 @@ describe('an export that the guard holds as a cause', () => {
     });
     expect(cause?.meaning).toContain('3 of 4 records with items are missing from this export');
     expect(cause?.cure).toContain('accept it');
-    expect(causeOf(cause?.id ?? '')).toEqual(cause);
+    expect(of.cause(cause?.id ?? '')).toEqual(cause);
   });
 
   it('an export of a source of parts that the guard holds holds the passports of all products', async () => {
@@ -91,6 +91,57 @@ describe('an export that the guard holds as a cause', () => {
     await half();
     const [cause] = views().causes({ type: 'guard' });
     expect(cause?.passportsHeld).toBe(4);
+  });
+});
+
+describe('an export that a person refuses', () => {
+  const ALL = {
+    a: items(product('a')),
+    b: items(product('b'), bomItem('L', 'a', 'M'), material('M')),
+    c: items(product('c')),
+  };
+  const rowA = row('a', { version: JSON.stringify(ALL.a) });
+  const half = () => pullRows(fixture.ledger, { rows: [rowA] });
+  const asked = () => fixture.ledger.views.guardedReads(['erp']).length;
+  const plain = () => views({ ...RULES, partSources: [] });
+
+  it('a refused export asks nobody any more, keeps what was there, and the guard decides again about the next export', async () => {
+    await stageRows(fixture.ledger, ALL);
+    const { runId } = await half();
+    expect([asked(), plain().causes({ type: 'guard' }).length]).toEqual([1, 1]);
+    const refused = await fixture.ledger.refuse({ source: 'erp', by: 'anna' });
+    expect(refused).toMatchObject([{ source: 'erp', stream: 'default', runId, missing: 2 }]);
+    expect([asked(), plain().causes({ type: 'guard' }).length]).toEqual([0, 0]);
+    expect(fixture.ledger.views.standing({ sources: ['erp'], watched: ['erp'] }).guarded).toEqual([]);
+    const at = fixture.clock.now();
+    expect(fixture.ledger.views.refusedReads('erp')).toEqual([
+      { source: 'erp', stream: 'default', runId, at, by: 'anna' },
+    ]);
+    expect(plain().items({ state: 'missing' }, { limit: 9 }).rows).toEqual([]);
+    expect(await fixture.ledger.refuse({ source: 'erp', by: 'ben' })).toEqual([]);
+    await half();
+    expect(asked()).toBe(1);
+  });
+
+  it('a refused export can still be accepted, and the next read then uses that decision', async () => {
+    await stageRows(fixture.ledger, ALL);
+    await half();
+    await fixture.ledger.refuse({ source: 'erp', by: 'anna' });
+    expect((await fixture.ledger.accept({ sources: ['erp'] })).reads).toHaveLength(1);
+    expect((await half()).guarded).toBeNull();
+  });
+
+  it('the effects of an export that the guard holds are the products that are gone or use what is gone', async () => {
+    await stageRows(fixture.ledger, ALL);
+    await deliverAll(fixture.ledger);
+    await fixture.ledger.evaluatePassports({ afterKey: null, limit: 100 });
+    await deliverAll(fixture.ledger);
+    await half();
+    const [effect] = plain().goneEffects('erp');
+    expect(effect).toEqual({ stream: 'default', products: 3, public: 3, examples: ['a', 'b', 'c'] });
+    await fixture.ledger.askForPassports({ products: ['a'], status: 'unpublished' });
+    await deliverAll(fixture.ledger);
+    expect(plain().goneEffects('erp')).toMatchObject([{ products: 3, public: 2, examples: ['b', 'c', 'a'] }]);
   });
 });
 

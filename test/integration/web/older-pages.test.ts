@@ -52,7 +52,7 @@ describe('settling from a page that is older than the state', () => {
     const page = (await web.get(`/attention/${id}`)).text;
     await exported(['B-1;Alt;20;DE', 'B-2;Uralt;20;DE']);
     expect((await item('B-2'))?.state).toBe('rejected');
-    const { to } = await web.press(page, { action: `/attention/${id}/settle`, with: 'Ignore: 1 item' });
+    const { to } = await web.press(page, { action: `/attention/${id}/settle`, with: 'Leave it: 1 item' });
     const task = await web.taskPage(to);
     expect(task).toContain('1 item of 1 settled.');
     expect(task).toContain(
@@ -145,16 +145,36 @@ describe('accepting an export from a page that is older than the state', () => {
     ).toBe(3);
   });
 
+  it('an export that the guard holds is refused only from a page that has shown it, and the pages say who has refused it', async () => {
+    await started(rows(10));
+    await exported(rows(7));
+    const page = (await web.get('/runs/accept?source=erp')).text;
+    expect(page).toContain('Products that are gone, or use what is gone: default (3)');
+    await exported(rows(2));
+    const older = await web.press(page, { action: '/runs/refuse' });
+    expect([older.to, await heldRows()]).toEqual(['/runs/accept?source=erp', [8]]);
+    const run = await lastRun();
+    await web.press((await web.get(older.to)).text, { action: '/runs/refuse' });
+    expect([await heldRows(), await lastRun()]).toEqual([[], run]);
+    for (const path of ['/runs/accept?source=erp', `/runs/${run}`]) {
+      expect((await web.get(path)).text).toMatch(/has refused the export of erp\/default/);
+    }
+    const { rows: log } = await served.daemon.runtime.reads.actions({ limit: 1 });
+    expect(log).toMatchObject([{ action: 'export.refuse', detail: { source: 'erp' } }]);
+    await exported(rows(2));
+    expect(await heldRows()).toEqual([8]);
+  });
+
   it('the page of a run offers to accept its export only while the guard holds the export of this run', async () => {
     await started(rows(10));
     await exported(rows(7));
     expect(await heldRows()).toEqual([3]);
     const first = await lastRun();
-    expect((await web.get(`/runs/${first}`)).text).toContain('Accept this export');
+    expect((await web.get(`/runs/${first}`)).text).toContain('Look at what is gone');
     await exported(rows(2));
     expect(await heldRows()).toEqual([8]);
-    expect((await web.get(`/runs/${first}`)).text).not.toContain('Accept this export');
-    expect((await web.get(`/runs/${await lastRun()}`)).text).toContain('Accept this export');
+    expect((await web.get(`/runs/${first}`)).text).not.toContain('Look at what is gone');
+    expect((await web.get(`/runs/${await lastRun()}`)).text).toContain('Look at what is gone');
   });
 });
 

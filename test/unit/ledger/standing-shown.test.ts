@@ -95,7 +95,8 @@ describe('how a ledger stands', () => {
       causeCount: 0,
       stuck: [],
     });
-    expect(markup).toContain('The guard holds erp/boms: 9 of 10 are &lt;missing&gt;.');
+    expect(markup).toContain('The export of erp/boms has only ');
+    expect(markup).toContain('9 of 10 are &lt;missing&gt;.');
     expect(markup).toContain('href="/runs/accept?source=erp"');
     expect(markup).toContain('7 products</a> are not created. The list was &lt;refused&gt;.');
     expect(markup).not.toContain('materials</a> are not created');

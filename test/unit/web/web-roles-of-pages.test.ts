@@ -54,7 +54,8 @@ describe('what a page offers', () => {
 
   it('a page offers to stop a run that is running, and nothing for a source that the config does not have', () => {
     const changedItems = { count: 2, atLeast: false };
-    const view = { run: RUN, changedItems, isHeld: true, isConfigured: true, operates: true, csrf: 'c', now: 9000 };
+    const held = { isHeld: true, refused: [], isConfigured: true };
+    const view = { run: RUN, changedItems, ...held, operates: true, csrf: 'c', now: 9000 };
     expect(runPage({ ...view, isRunning: true }).markup).toContain('action="/runs/stop"');
     const over = runPage({ ...view, isRunning: false }).markup;
     expect(over).toContain('href="/runs/accept?source=erp"');

@@ -151,6 +151,16 @@ export interface Cause extends Advice {
   otherValues: number;
 }
 
+/** The products that are gone in a read that the guard holds, or that use what is gone. */
+export interface GoneEffect {
+  stream: string;
+  /** How many products these are, and how many of their passports are public; null if so much is gone that they are not counted. */
+  products: number | null;
+  public: number | null;
+  /** The keys of the first of them, those with public passports first. */
+  examples: string[];
+}
+
 /** A cause before the notes of people are added. */
 export type FoundCause = Omit<Cause, 'note'>;
 
@@ -286,6 +296,8 @@ export interface DashboardViews {
   cause(id: string, api?: readonly ApiTrouble[]): Cause | null;
   /** The members of a cause, all or those with one value. An export that the guard holds, and the API, have none. */
   causeMembers(id: string, page: ListPage & { value?: string | undefined }): Listed<CauseMember>;
+  /** What the held reads of a source are about, for each of them. */
+  goneEffects(source: string): GoneEffect[];
   passports(filter: PassportFilter, page: ListPage): Listed<PassportRow>;
   passportCounts(filter: PassportFilter): Partial<Record<PassportState, number>>;
   /** What was done in the hours that begin in this span. */

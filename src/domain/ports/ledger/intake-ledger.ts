@@ -3,6 +3,7 @@ import type { StreamIdentity } from '../../record.ts';
 import type {
   Accepted,
   EndedStream,
+  GuardedRead,
   HeldStream,
   IdentifiedRecords,
   ItemRecords,
@@ -79,6 +80,11 @@ export interface IntakeLedger {
    * no more records, has no fewer rows, and makes no fewer items.
    */
   accept(request: { sources: readonly string[] }): Promise<Accepted>;
+  /**
+   * Refuses the guarded reads of a source for a person: what its streams had stays, and nobody is asked about these reads any
+   * more. The guard decides again about the next read. Returns the refused reads.
+   */
+  refuse(request: { source: string; by: string }): Promise<GuardedRead[]>;
   /**
    * Stores the lookup tables of sources by the sources' ids, with the present rows of their files. Tables that a source
    * does not have any more are removed; with `isAll` also the tables of all sources that are not named. Records that

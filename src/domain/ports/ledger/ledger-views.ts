@@ -14,7 +14,7 @@ import type { MissingCounts, MissingGroup } from '../../missing-items.ts';
 import type { PassportDesire, PassportStatus } from '../../passport.ts';
 import type { StreamIdentity } from '../../record.ts';
 import { PASSPORTS } from '../../words/states.ts';
-import type { GuardedRead, RunResult, RunTrigger } from '../intake.ts';
+import type { GuardedRead, RefusedRead, RunResult, RunTrigger } from '../intake.ts';
 import type { DaemonNotes } from './care-ledger.ts';
 import type { AdoptedChanges, Suspended } from './contact-ledger.ts';
 
@@ -338,6 +338,8 @@ export interface LedgerViews {
   /** How many items of each source are in a state that needs a person. Passports are not counted. */
   stuckCounts(): { source: string; state: StuckState; count: number }[];
   emptyStreams(): EmptyStream[];
+  /** The reads of a source that people have refused, the newest first. */
+  refusedReads(source: string): RefusedRead[];
   /** Sources that have records which are not mapped yet: they wait to be mapped, or for the end of their run. */
   unmappedSources(): string[];
   /** How many products are known only from rows in quarantine, so that the ledger does not have them. */

@@ -89,7 +89,7 @@ export function shortened(text: string, max: number): string {
 }
 
 /** The source and stream of a cause: `erp/products`. An empty text for a cause that is about no source. */
-export function placeText({ source, stream }: Cause): string {
+function placeText({ source, stream }: Cause): string {
   if (source === null) return '';
   return stream === null || stream === 'default' ? source : `${source}/${stream}`;
 }

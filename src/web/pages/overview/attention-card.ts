@@ -52,11 +52,11 @@ function causeRow(cause: Cause): Html {
 
 function guardNotes({ standing, operates }: AttentionView): Html[] {
   return standing.guarded.map((read) => {
-    const { title, cure } = adviceOnGuard(read);
+    const { title, meaning, cure } = adviceOnGuard(read);
     const decide = operates
       ? html`<a class="button" href="${acceptPath(read.source)}">Look at what is gone, and decide…</a>`
       : html`<span class="quiet">An operator decides about it.</span>`;
-    return html`<div class="note bad"><p>${title} ${withCode(cure)}</p><p>${decide}</p></div>`;
+    return html`<div class="note bad"><p>${title} ${withCode(cure)}</p><p class="quiet">${withCode(meaning ?? '')}</p><p>${decide}</p></div>`;
   });
 }
 

@@ -1,12 +1,12 @@
 import { runWarnings } from '../../../domain/attention-words.ts';
-import type { GuardedRead } from '../../../domain/ports/intake.ts';
+import type { GuardedRead, RefusedRead } from '../../../domain/ports/intake.ts';
 import type { AdoptedChanges } from '../../../domain/ports/ledger/contact-ledger.ts';
-import type { Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { GoneEffect, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, dataTable, filterForm, keyValues, pageHead, pager, SHOWN, shownMark } from '../../parts.ts';
 import { counted, durationOf, formatCount, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
-import { acceptPath, attentionPath, itemsPath, runPath, runsPath } from '../links.ts';
+import { acceptPath, attentionPath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
 
 export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'interrupted', 'running'] as const;
 
@@ -106,6 +106,8 @@ interface RunPageView {
   changedItems: Listed<unknown>['total'];
   /** True if the guard holds the export of this run at present, so that the export can be accepted. */
   isHeld: boolean;
+  /** The streams of this run whose exports people have refused. */
+  refused: readonly RefusedRead[];
   /** False for a source that the config does not have any more. */
   isConfigured: boolean;
   operates: boolean;
@@ -130,6 +132,7 @@ ${card(null, [
   ...run.streams.flatMap(({ stream, guarded }) =>
     guarded === null ? [] : [html`<p class="bad">The guard held ${stream}: ${guarded}</p>`],
   ),
+  ...view.refused.map(refusedText),
   ...runWarnings(run.streams).map((text) => html`<p class="warn">${text}</p>`),
   ...run.streams.flatMap(({ stream, missedByChanges }) =>
     missedByChanges === null || missedByChanges === 0
@@ -140,6 +143,10 @@ ${card(null, [
   ),
 ])}
 ${card('What it read', [accounts(run), changed(view)])}</div>`;
+}
+
+function refusedText({ source, stream, by, at }: RefusedRead): Html {
+  return html`<p>${by} has refused the export of ${source}/${stream}, ${timeOf(at)}: what was there stays. The guard decides again about the next export.</p>`;
 }
 
 function accounts(run: RunView): Html {
@@ -162,7 +169,9 @@ function changed({ run, changedItems: { count, atLeast } }: RunPageView): Html {
 function actions({ run, isRunning, isHeld, isConfigured, operates, csrf }: RunPageView): Html[] {
   if (!operates || !isConfigured) return [];
   const { source } = run;
-  const accept = isHeld ? [html`<a class="button" href="${acceptPath(source)}">Accept this export…</a>`] : [];
+  const accept = isHeld
+    ? [html`<a class="button" href="${acceptPath(source)}">Look at what is gone, and decide…</a>`]
+    : [];
   if (isRunning) return [stopForm({ source, run: run.id }, csrf)];
   return [...accept, confirmForm({ csrf }, { action: '/runs/start', fields: { source }, button: `Run ${source} now` })];
 }
@@ -218,6 +227,10 @@ export interface AcceptView {
   source: string;
   guarded: readonly GuardedRead[];
   adopted: readonly AdoptedChanges[];
+  /** The products that use what is gone, for each held read. */
+  effects: readonly GoneEffect[];
+  /** The exports of the source that people have refused, the newest first. */
+  refused: readonly RefusedRead[];
   onMissing: 'flag' | 'ignore' | 'unpublish';
   csrf: string;
 }
@@ -230,9 +243,10 @@ const AFTERWARDS: Record<AcceptView['onMissing'], string> = {
 
 /** The page that explains the effect of accepting an export before a person confirms it. */
 export function acceptPage(view: AcceptView): Html {
-  const { source, guarded, adopted, onMissing, csrf } = view;
+  const { source, guarded, adopted, effects, refused, onMissing, csrf } = view;
   if (guarded.length === 0 && adopted.length === 0) {
-    return html`${pageHead(`Accept the export of ${source}`)}${card(null, html`<p>Nothing of ${source} waits for a decision.</p><p><a href="/runs">Runs</a></p>`)}`;
+    const [last] = refused;
+    return html`${pageHead(`Accept the export of ${source}`)}${card(null, [html`<p>Nothing of ${source} waits for a decision.</p>`, last === undefined ? null : refusedText(last), html`<p><a href="/runs">Runs</a></p>`])}`;
   }
   const missing = guarded.reduce((sum, read) => sum + read.missing, 0);
   const released = guarded.reduce((sum, read) => sum + read.released, 0);
@@ -245,7 +259,7 @@ export function acceptPage(view: AcceptView): Html {
   );
   const changes = adopted.reduce((sum, { items }) => sum + items, 0);
   return html`${pageHead(`Accept the export of ${source}`)}
-${guarded.length === 0 ? null : card('What the guard holds', [held(guarded), ...guarded.map(goneList)])}
+${guarded.length === 0 ? null : card('What the guard holds', [held(guarded), ...guarded.map(goneList), ...effects.map(effectText)])}
 ${adopted.length === 0 ? null : card('Changes of items that were found at the platform', adoptedTable(adopted))}
 ${card('What will happen', [
   html`<ul>
@@ -260,11 +274,40 @@ ${changes === 0 ? null : html`<li>${counted(changes, 'item')} that ${changes ===
     {
       action: '/runs/accept',
       fields: { source, [SHOWN]: waitingMark(view) },
-      button: `Accept this export of ${source}`,
+      button: `The rows are really gone: accept this export of ${source}`,
       tone: 'grave',
     },
   ),
-])}`;
+])}${guarded.length === 0 ? null : refuseCard(view)}`;
+}
+
+function refuseCard(view: AcceptView): Html {
+  const { source, csrf } = view;
+  return card('Or refuse it', [
+    html`<p>What the export lacks stays as it was, and nobody is asked about this export any more. The guard decides again about the next export of ${source}.</p>`,
+    confirmForm(
+      { csrf },
+      {
+        action: '/runs/refuse',
+        fields: { source, [SHOWN]: waitingMark(view) },
+        button: `Refuse this export of ${source}`,
+        tone: 'plain',
+      },
+    ),
+  ]);
+}
+
+/** How many products use what is gone, how many of their passports everybody can see, and the first of these products. */
+function effectText({ stream, products, public: visible, examples }: GoneEffect): Html {
+  if (products === null || visible === null) {
+    return html`<p>${stream}: so much is gone that the products that use it are not counted.</p>`;
+  }
+  if (products === 0) return html`<p>${stream}: no product uses what is gone.</p>`;
+  const links = examples.map((key) => html`<li><a href="${itemPath('product', key)}">${key}</a></li>`);
+  const more = products - examples.length;
+  return html`<h3>Products that are gone, or use what is gone: ${stream} (${formatCount(products)})</h3>
+<p>The passports of ${formatCount(visible)} of them are public.</p>
+<ul>${links}${more <= 0 ? null : html`<li>and ${formatCount(more)} more</li>`}</ul>`;
 }
 
 /**

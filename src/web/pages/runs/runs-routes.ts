@@ -1,5 +1,5 @@
 import type { RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { stopRun, syncSources } from '../../../operations/runs.ts';
+import { refuseGuarded, stopRun, syncSources } from '../../../operations/runs.ts';
 import { SHOWN } from '../../parts.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
 import {
@@ -60,6 +60,7 @@ export function runsRoutes(context: PageContext): Route[] {
       changedItems,
       isRunning: run.endedAt === null && context.running().includes(run.source),
       isHeld: (await runtime.reads.guardedReads([run.source])).some(({ runId }) => runId === run.id),
+      refused: (await reads.refusedReads(run.source)).filter(({ runId }) => runId === run.id),
       isConfigured: configured(run.source) !== null,
       operates: person.role === 'operator',
       csrf,
@@ -78,6 +79,8 @@ export function runsRoutes(context: PageContext): Route[] {
     const body = acceptPage({
       source,
       ...(await waiting(source)),
+      effects: await reads.goneEffects(source),
+      refused: await reads.refusedReads(source),
       onMissing: configured(source)?.onMissing ?? 'flag',
       csrf: request.csrf,
     });
@@ -111,6 +114,23 @@ export function runsRoutes(context: PageContext): Route[] {
     return { type: 'redirect', to: acceptPath(source), notice: { text, tone: 'warn' } };
   }
 
+  async function refuseShown(request: WebRequest): Promise<WebAnswer> {
+    const source = sourceOf(request);
+    if (request.form.get(SHOWN) !== waitingMark(await waiting(source))) {
+      const text = 'What waits for your decision has changed since the page was loaded, so nothing was refused.';
+      return { type: 'redirect', to: acceptPath(source), notice: { text, tone: 'warn' } };
+    }
+    const reads = await runtime.ledger.refuse({ source, by: request.person.name });
+    const notice: Notice =
+      reads.length === 0
+        ? { text: `No export of ${source} waits for a decision, so nothing was refused.`, tone: 'warn' }
+        : {
+            text: `The export of ${source} is refused: what was there stays. The guard decides again about the next export.`,
+            tone: 'good',
+          };
+    return { type: 'redirect', to: acceptPath(source), notice };
+  }
+
   async function stop(request: WebRequest): Promise<WebAnswer> {
     const source = sourceOf(request);
     const run = numberOf(request.form, 'run');
@@ -131,6 +151,7 @@ export function runsRoutes(context: PageContext): Route[] {
     form('/runs/start', syncSources, (request) => start(request, { accept: false }), { action: 'run.start' }),
     form('/runs/stop', stopRun, stop),
     form('/runs/accept', syncSources, acceptShown, { action: 'export.accept' }),
+    form('/runs/refuse', refuseGuarded, refuseShown),
   ];
 }
 
