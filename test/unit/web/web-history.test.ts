@@ -101,6 +101,8 @@ describe('the picture of the passports', () => {
     const { markup } = passportsChart(days, { today: TODAY, shown: 90 });
     const [picture = ''] = markup.split('<figcaption');
     expect(bars(picture)).toBe(3);
+    const places = Array.from(picture.matchAll(/<rect [^>]*x="([\d.]+)%"/g), ([, x]) => Number(x));
+    expect(places).toEqual([96.67, 96.67, 98.89]);
     expect(text(markup)).toContain('90 days in UTC, at most 4 passports. 88 days without a count are empty.');
     expect(text(markup)).toMatch(/2026-03-01 4 0 2026-02-27 3 1$/);
   });
