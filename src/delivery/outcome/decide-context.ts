@@ -80,10 +80,12 @@ export function readBackDelayMs(cause: UnconfirmedCause, attempted: Attempted): 
 
 /**
  * The wait after a lost answer before the write is sent again. I3: if keys are not honoured, the write that follows may be sent
- * as soon as the repetition is answered. The lost request must not be able to land after that.
+ * as soon as the repetition is answered. The lost request must not be able to land after that. Where keys are honoured, the same
+ * holds for the last attempt: no repetition follows it, and a list that is read earlier would not prove that it is lost.
  */
 export function resendDelayMs(cause: UnconfirmedCause, attempted: Attempted): number {
-  const { profile } = attempted;
-  const settlingMs = profile.idempotency === 'honoured' ? 0 : settlingDelayMs(cause, profile);
+  const { profile, attempts } = attempted;
+  const isRepeated = profile.idempotency === 'honoured' && attempts + 1 < profile.retry.attemptsMax;
+  const settlingMs = isRepeated ? 0 : settlingDelayMs(cause, profile);
   return Math.max(backoffMs(attempted), settlingMs, 1);
 }

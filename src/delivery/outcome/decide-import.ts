@@ -13,7 +13,7 @@ import type { ClaimedDelivery, ClaimedRequest, Decision } from '../../domain/por
 import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson, type JsonValue } from '../../lib/json.ts';
 import { boundedWaitMs, decide } from './decide.ts';
-import { backoffMs, readBackDelayMs, reasonOf, resendDelayMs, WEIGHED_BY_ROW } from './decide-context.ts';
+import { backoffMs, readBackDelayMs, reasonOf, resendDelayMs, settlingDelayMs, WEIGHED_BY_ROW } from './decide-context.ts';
 
 const PROOF: Reason = {
   code: 'change_proof',
@@ -135,9 +135,10 @@ function split(detail: OutcomeDetail, { members }: Request, { now }: ImportConte
  * so that the import ends.
  */
 function decideBusy(detail: OutcomeDetail, { members, sends }: Request, context: ImportContext): ImportDecision {
-  const nextLookAt = context.now + Math.max(backoffMs({ attempts: sends, ...context }), 1);
-  const reason = reasonOf('in_flight', detail);
   const spend = sends > context.profile.retry.attemptsMax;
+  const settlingMs = spend ? settlingDelayMs('timeout', context.profile) : 1;
+  const nextLookAt = context.now + Math.max(backoffMs({ attempts: sends, ...context }), settlingMs);
+  const reason = reasonOf('in_flight', detail);
   return { ...each(members, () => ({ kind: 'unconfirmed', nextLookAt, spend, reason })), keep: true };
 }
 

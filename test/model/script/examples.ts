@@ -40,6 +40,26 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
     },
   },
   {
+    mode: 'honoured',
+    why: 'A list that is read before the last attempt of a create has settled does not show that the create is lost.',
+    script: {
+      setup: {
+        ...SETUP,
+        chance: 1_880_637_954,
+        halting: true,
+        full: false,
+        trust: 'honoured',
+        creates: 'untried',
+        recheckBlockedMs: 15_000,
+      },
+      steps: [
+        { do: 'fill', to: 'a' },
+        { do: 'pull' },
+        { do: 'outage', outage: { of: 'writes', ways: ['refused', 'unanswered', 'reset before'], ms: 8182 } },
+      ],
+    },
+  },
+  {
     mode: 'ignored',
     why: 'An item that was dropped and comes back is not sent under a key that was refused before.',
     script: {

@@ -172,6 +172,23 @@ describe('an answer to an import', () => {
     expect(kinds({ kind: 'in_flight', detail }, { count: 1 })).toEqual(['unconfirmed']);
   });
 
+  it(
+    'an import in work that uses up attempts settles before a list is read for its members',
+    covers('answer-lost', 'I3'),
+    () => {
+      const waitMs = (sends: number): number => {
+        const request = { members: members(4), sends };
+        const [decision] = decideImport({ kind: 'in_flight', detail }, request, { ...context, random: 0 }).decisions;
+        return decision?.kind === 'unconfirmed' && decision.nextLookAt !== null
+          ? decision.nextLookAt - 1000
+          : Number.NaN;
+      };
+      const { retry, settlingDelayMs } = Profile.parse({});
+      expect(waitMs(retry.attemptsMax + 1)).toBeGreaterThanOrEqual(settlingDelayMs.timeout);
+      expect(waitMs(1)).toBeLessThan(settlingDelayMs.timeout);
+    },
+  );
+
   it('an answer to an import that is lost keeps the import once, and splits it the next time', () => {
     const lost: Outcome = { kind: 'ambiguous', cause: 'reset', detail };
     expect(decided(lost)).toMatchObject({ keep: true, groupMax: null });

@@ -205,6 +205,20 @@ describe('the decision on an attempt', () => {
     expect(decide(lost, context)).toMatchObject({ kind: 'unconfirmed', nextLookAt: NOW + 3_600_000, spend: true });
   });
 
+  it('the last attempt settles before a list is read, where keys are honoured too', covers('answer-lost', 'I3'), () => {
+    const lost: Outcome = { kind: 'ambiguous', cause: 'timeout', retryAfterMs: null, ...detail(null) };
+    const honoured = Profile.parse({ idempotency: 'honoured' });
+    const waitMs = (attempts: number, operation: Operation): number => {
+      const decision = decide(lost, { ...context, operation, profile: honoured, attempts, random: 0 });
+      return decision.kind === 'unconfirmed' && decision.nextLookAt !== null ? decision.nextLookAt - NOW : Number.NaN;
+    };
+    const last = honoured.retry.attemptsMax - 1;
+    const { timeout } = honoured.settlingDelayMs;
+    const operations = ['product.create', 'material.update', 'bom_item.create', 'passport.publish'] as const;
+    expect(operations.map((operation) => waitMs(last - 1, operation))).toEqual([1, 1, 1, 1]);
+    expect(operations.map((operation) => waitMs(last, operation))).toEqual([timeout, timeout, timeout, timeout]);
+  });
+
   it('a delivery gets back an attempt that failed in an outage, and is parked only by its own limit', () => {
     const reason: Reason = { code: 'reset', message: 'Lost.' };
     const spent = { ...context, attempts: 8, dueAt: 0, refund: false };
