@@ -13,7 +13,14 @@ import type { ClaimedDelivery, ClaimedRequest, Decision } from '../../domain/por
 import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson, type JsonValue } from '../../lib/json.ts';
 import { boundedWaitMs, decide } from './decide.ts';
-import { backoffMs, readBackDelayMs, reasonOf, resendDelayMs, settlingDelayMs, WEIGHED_BY_ROW } from './decide-context.ts';
+import {
+  backoffMs,
+  readBackDelayMs,
+  reasonOf,
+  resendDelayMs,
+  settlingDelayMs,
+  WEIGHED_BY_ROW,
+} from './decide-context.ts';
 
 const PROOF: Reason = {
   code: 'change_proof',
