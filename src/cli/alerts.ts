@@ -67,7 +67,7 @@ async function list(context: CommandContext): Promise<number> {
   return context.withViews(config, async (opened) => {
     const runtime = opened ?? { config, reads: null, alerts: null };
     const result = await listAlerts.run({}, { runtime, clock });
-    return answered(output, { operation: listAlerts, asked: {}, result }, alertLines(result, output));
+    return answered(output, { operation: listAlerts, result }, alertLines(result, output));
   });
 }
 
@@ -118,7 +118,7 @@ async function mute(id: string, forMs: number | null, context: CommandContext): 
   const result = await context.withAdmin(config, 'alerts', (admin) => admin.run(muteAlert, asked));
   const { mutedUntil } = result;
   const name = printable(id);
-  return answered(output, { operation: muteAlert, asked, result }, [
+  return answered(output, { operation: muteAlert, result }, [
     mutedUntil === null
       ? `Notices of ${name} are sent again.`
       : `No notices of ${name} are sent until ${formatTime(mutedUntil)}.`,

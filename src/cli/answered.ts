@@ -1,14 +1,16 @@
 import { answerOf, type Operation } from '../operations/operation.ts';
 import type { Output } from './text/output.ts';
 
+type Answers<Result> = Pick<Operation<unknown, Result>, 'document' | 'exitCode' | 'result'>;
+
 /** Prints the answer of an operation: its document with `--json`, and otherwise these lines. Returns the exit code. */
-export function answered<Asked, Result>(
+export function answered<Result>(
   output: Output,
-  { operation, asked, result }: { operation: Operation<Asked, Result>; asked: Asked; result: Result },
+  { operation, result }: { operation: Answers<Result>; result: Result },
   lines: readonly string[],
 ): number {
-  const exitCode = operation.exitCode?.(result, asked) ?? 0;
-  if (output.json) output.document(documentOf(answerOf(operation, result, asked)));
+  const exitCode = operation.exitCode?.(result) ?? 0;
+  if (output.json) output.document(documentOf(answerOf(operation, result)));
   output.print(...lines);
   return exitCode;
 }

@@ -58,9 +58,9 @@ async function runOperation(operation: AnyOperation, flags: object, context: Com
   function show(result: unknown): number {
     if (result === null) throw fault('item.unknown', operation.absent?.(asked) ?? 'There is no such entry.');
     const lines = operation.say?.(result, asked).map(printable) ?? [];
-    const isFailure = ![0, 4].includes(operation.exitCode?.(result, asked) ?? 0);
+    const isFailure = ![0, 4].includes(operation.exitCode?.(result) ?? 0);
     if (isFailure && !output.json) for (const line of lines) output.error(line);
-    return answered(output, { operation, asked, result }, isFailure ? [] : lines);
+    return answered(output, { operation, result }, isFailure ? [] : lines);
   }
 }
 

@@ -111,7 +111,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   const lines = sentenceLines(replaySentences(replayed, synced === null));
   const exitCode = answered(
     output,
-    { operation: replayRecords, asked: request, result: { replayed, synced } },
+    { operation: replayRecords, result: { replayed, synced } },
     synced === null ? lines : output.quiet ? [] : [...lines, ''],
   );
   if (synced !== null) showReport(context, config, synced);
@@ -131,7 +131,7 @@ async function replayForm(
   const lines = formLines(form, dryRun);
   const exitCode = answered(
     output,
-    { operation: replayInPresentForm, asked: request, result: { form, synced } },
+    { operation: replayInPresentForm, result: { form, synced } },
     synced === null ? lines : output.quiet ? [] : [...lines, ''],
   );
   if (synced !== null) showReport(context, config, synced);

@@ -134,7 +134,7 @@ async function settleNamed(
   const { output } = context;
   return context.withAdmin(config, 'settle', async (admin) => {
     const result = await admin.run(settle, request);
-    return answered(output, { operation: settle, asked: request, result }, namedLines(result, admin));
+    return answered(output, { operation: settle, result }, namedLines(result, admin));
   });
 }
 
@@ -175,7 +175,7 @@ async function settleAll(
     const asked = { ...selection, dryRun: false };
     const result = await admin.run(settleSelected, asked);
     const lines = sentenceLines(selectedSentences(result, admin.daemon));
-    return answered(output, { operation: settleSelected, asked, result }, lines);
+    return answered(output, { operation: settleSelected, result }, lines);
   });
 }
 
@@ -196,7 +196,7 @@ async function settleBom(request: SettlePartsRequest, context: CommandContext): 
   return context.withAdmin(config, 'settle', async (admin) => {
     const answer = await admin.run(settleParts, request);
     const creates = admin.daemon ? 'The daemon creates them.' : 'The next sync creates them.';
-    return answered(output, { operation: settleParts, asked: request, result: answer }, [
+    return answered(output, { operation: settleParts, result: answer }, [
       ...sentenceLines(partsSentences(answer)),
       request.present ? 'They count as delivered.' : creates,
     ]);

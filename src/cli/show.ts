@@ -41,7 +41,7 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
     const asked = { kind, key: await findPastedItem(key, opened.reads, [kind]) };
     const result = await showItem.run(asked, { runtime: opened, clock });
     if (result === null) throw await unknownItem(kind, key, opened.reads);
-    return answered(output, { operation: showItem, asked, result }, itemLines(result, output));
+    return answered(output, { operation: showItem, result }, itemLines(result, output));
   });
 }
 

@@ -61,7 +61,7 @@ async function status(context: CommandContext): Promise<number> {
       ),
     ));
   const lines = output.json ? [] : statusLines(found, config, { now: clock.now(), output });
-  return answered(output, { operation: showStatus, asked: {}, result: found }, lines);
+  return answered(output, { operation: showStatus, result: found }, lines);
 }
 
 function waitLine(wait: ApiWait, now: number): string {

@@ -34,7 +34,7 @@ async function answerWhy(sku: string, context: CommandContext): Promise<number> 
   return context.withViews(config, async (opened) => {
     const found = opened && (await whyOf(sku, opened.reads));
     if (found === null) throw await unknownItem('product', sku, opened?.reads ?? null);
-    return answered(output, { operation: why, asked: { product: sku }, result: found }, whyLines(found, output.paint));
+    return answered(output, { operation: why, result: found }, whyLines(found, output.paint));
   });
 }
 

@@ -36,6 +36,8 @@ import { askForPassports, evaluatePassports, replayPassports, unpublishedPasspor
 import {
   beginAction,
   endAction,
+  keepTask,
+  keptTasks,
   noteCause,
   passwords,
   removeLookupValue,
@@ -83,6 +85,7 @@ export const READS = {
   contactSteps,
   isFreshlyListed,
   valuesByHand,
+  keptTasks,
   passwords,
 };
 
@@ -143,6 +146,7 @@ export const WRITES = {
   noteDaemon: writeDaemonNote,
   beginAction,
   endAction,
+  keepTask,
   noteCause,
   setLookupValue,
   removeLookupValue,

@@ -461,6 +461,18 @@ CREATE TABLE actions (
   outcome TEXT                        -- one sentence
 ) STRICT;
 
+-- Work that a person has started on the dashboard or by the admin API, with its result: the newest tasks alone.
+CREATE TABLE tasks (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,                 -- of the operation
+  title TEXT NOT NULL,
+  who TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,                   -- null while the task runs, or where its process has ended before it
+  outcome TEXT,                       -- JSON
+  version TEXT NOT NULL               -- of dpp-sync, because another version may give the result another form
+) STRICT, WITHOUT ROWID;
+
 -- Notes of people on causes of what is stuck. A cause has no row of its own: its id follows from what is stuck.
 CREATE TABLE cause_notes (
   cause TEXT PRIMARY KEY,

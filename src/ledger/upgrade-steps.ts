@@ -54,8 +54,8 @@ function noteHeldMaterials(db: Sqlite): void {
 }
 
 /**
- * Adds the passwords that users have chosen themselves, the exports that people have refused, what was done in each hour, and the
- * passports by state on each day.
+ * Adds the passwords that users have chosen themselves, the exports that people have refused, the tasks that they have started,
+ * what was done in each hour, and the passports by state on each day.
  */
 function addDecisionsAndActivity(db: Sqlite): void {
   db.exec(`
@@ -86,5 +86,15 @@ function addDecisionsAndActivity(db: Sqlite): void {
       refused_at INTEGER NOT NULL,
       refused_by TEXT NOT NULL,
       CONSTRAINT refused_reads_key PRIMARY KEY (run_id, stream_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE tasks (
+      id TEXT PRIMARY KEY,
+      name TEXT NOT NULL,
+      title TEXT NOT NULL,
+      who TEXT NOT NULL,
+      started_at INTEGER NOT NULL,
+      ended_at INTEGER,
+      outcome TEXT,
+      version TEXT NOT NULL
     ) STRICT, WITHOUT ROWID`);
 }

@@ -32,9 +32,9 @@ export interface Operation<Asked, Result, Context = OperationContext> {
   /** The document of the result. */
   result: z.ZodType<Result>;
   /** The document of the result, which `--json` prints and the API answers. Without this function it follows from `result`. */
-  document?(result: Result, asked: Asked): object;
+  document?(result: Result): object;
   /** The exit code of the command that runs the operation. Without this function no command runs it alone, and its document has no `ok`. */
-  exitCode?(result: Result, asked: Asked): number;
+  exitCode?(result: Result): number;
   /**
    * The result in lines for people, for an operation that is a command of its own. Its flags are the members of the request.
    * If the lines need the width or the colours of a terminal, the command has a file in `cli/` that makes them.
@@ -73,12 +73,11 @@ export function defineOperation<
 }
 
 /** The document with which commands and the admin API answer. */
-export function answerOf<Asked, Result>(
-  operation: Pick<Operation<Asked, Result>, 'document' | 'exitCode' | 'result'>,
+export function answerOf<Result>(
+  operation: Pick<Operation<unknown, Result>, 'document' | 'exitCode' | 'result'>,
   result: Result,
-  asked: Asked,
 ): unknown {
-  const answer = operation.document?.(result, asked) ?? documentOf(operation.result, result);
-  const exitCode = operation.exitCode?.(result, asked);
+  const answer = operation.document?.(result) ?? documentOf(operation.result, result);
+  const exitCode = operation.exitCode?.(result);
   return exitCode === undefined ? answer : { ok: exitCode === 0, ...(answer as object) };
 }

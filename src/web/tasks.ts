@@ -4,12 +4,13 @@ import { type WorkProgress, watchWork } from '../admin/work-progress.ts';
 import { operationContext } from '../daemon/operation-context.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
-import type { PeopleLedger } from '../domain/ports/ledger/care-ledger.ts';
+import type { PeopleLedger, StoredTask } from '../domain/ports/ledger/care-ledger.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
+import { parseJsonOrNull } from '../ledger/store/tx.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { answerOf, type Operation } from '../operations/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { failureOf } from '../operations/outcome-fault.ts';
 import type { DaemonView } from '../operations/runtime.ts';
 import { takeAction } from './audited.ts';
@@ -34,8 +35,6 @@ export interface Task {
     | { ok: true; result: unknown }
     | { ok: false; code: string; message: string; suggestion: string | null }
     | null;
-  /** The document of a result, which the admin API answers. */
-  document(result: unknown): unknown;
 }
 
 /** How many tasks run at once, and how many ended tasks are kept (I9). */
@@ -47,6 +46,8 @@ const KEPT_MAX = 200;
  */
 const RESULT_CHARS_MAX = 8 * 1024 * 1024;
 
+/** A longer result is not in the ledger, so a restart forgets it (I9). */
+const STORED_CHARS_MAX = 262_144;
 /** How many characters of a result the audit log keeps. */
 const OUTCOME_CHARS_MAX = 500;
 
@@ -63,8 +64,11 @@ export interface TasksOptions {
   people: PeopleLedger;
   clock: Clock;
   log: Logger;
+  version: string;
   /** Asks the API again if it refuses the key, because a person may have corrected this before. */
   askRefused: () => Promise<void>;
+  /** The tasks of former daemons, the oldest first. */
+  stored: readonly StoredTask[];
   /** The result of a task in sentences; null if there are none. */
   describe: (task: Task) => string | null;
   /** Called when a task has begun, has made progress or has ended. */
@@ -81,13 +85,26 @@ const CLOSED = fault('daemon.stopped', 'The daemon was stopped before the work w
 export type Tasks = ReturnType<typeof createTasks>;
 
 /**
- * The tasks of one daemon. They are in memory, so a restart forgets them. The audit log keeps an entry for each task.
+ * The tasks of a daemon and of those before it. The ledger has each task from before it begins, so a restart forgets none. The
+ * audit log keeps an entry for each task.
  */
 export function createTasks(options: TasksOptions) {
-  const { runtime, daemon, people, clock, log, askRefused, describe, onChange = () => undefined } = options;
+  const {
+    runtime,
+    daemon,
+    people,
+    clock,
+    log,
+    version,
+    stored,
+    askRefused,
+    describe,
+    onChange = () => undefined,
+  } = options;
   // A map remembers the order in which its members came.
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, Kept>(stored.map((task) => [task.id, restored(task, version)]));
   let closed = false;
+  forget();
 
   const running = () => [...kept.values()].filter(({ task }) => task.endedAt === null);
 
@@ -117,14 +134,28 @@ export function createTasks(options: TasksOptions) {
     const { task } = one;
     task.outcome = outcome;
     task.endedAt = clock.now();
+    const ended = storedForm(task);
     one.resultChars = outcome.ok ? (JSON.stringify(outcome.result) ?? '').length : 0;
     forget();
     onChange();
     try {
       await people.endAction(actionId, outcome.ok ? doneText(task) : `Failed: ${outcome.message}`);
+      await people.keepTask(ended);
     } catch (error) {
       log.warn({ err: error, task: task.name }, 'The end of a task could not be written to the audit log.');
     }
+  }
+
+  /** A task as the ledger keeps it: without secrets, and without a result that is too long. */
+  function storedForm({ id, name, title, who, startedAt, endedAt, outcome }: Task): StoredTask {
+    const text = outcome === null ? null : JSON.stringify(outcome, (_, value: unknown) => scrubbed(value));
+    const isLong = text !== null && text.length > STORED_CHARS_MAX;
+    const short = isLong ? JSON.stringify({ ok: true, result: null }) : text;
+    return { id, name, title: runtime.secrets.scrub(title), who, startedAt, endedAt, outcome: short, version };
+  }
+
+  function scrubbed(value: unknown): unknown {
+    return typeof value === 'string' ? runtime.secrets.scrubValue(value) : value;
   }
 
   /** The result of a successful task, with its counts. */
@@ -166,8 +197,8 @@ export function createTasks(options: TasksOptions) {
         endedAt: null,
         progress: null,
         outcome: null,
-        document: (result) => answerOf(operation, result as Result, parsed.data),
       };
+      await people.keepTask(storedForm(task));
       const abort = new AbortController();
       const one: Kept = { task, abort, ended: Promise.resolve(), resultChars: 0 };
       kept.set(id, one);
@@ -215,5 +246,18 @@ export function createTasks(options: TasksOptions) {
       for (const { abort } of running()) abort.abort(CLOSED);
       await Promise.all([...kept.values()].map(({ ended }) => ended));
     },
+  };
+}
+
+/** A task of a former daemon, which has ended. A result of another version may have another form, so it is left out. */
+function restored({ outcome, version: madeBy, ...task }: StoredTask, version: string): Kept {
+  const found = parseJsonOrNull<Task['outcome']>(outcome);
+  const ended = found?.ok === true && madeBy !== version ? { ...found, result: null } : found;
+  const shown = { ...task, progress: null, outcome: ended };
+  return {
+    task: shown,
+    abort: new AbortController(),
+    ended: Promise.resolve(),
+    resultChars: ended?.ok === true ? (outcome ?? '').length : 0,
   };
 }

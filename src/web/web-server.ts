@@ -64,6 +64,8 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     people,
     clock,
     log,
+    version: context.version,
+    stored: await people.keptTasks(),
     askRefused: () => context.askRefused(),
     describe: outcomeLine,
     onChange: () => hub.notify(),

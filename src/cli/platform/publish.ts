@@ -97,7 +97,7 @@ async function change(
   const result = await runShown(context, config, asked, request);
   const { outcomes, synced } = result;
   const lines = outcomes.flatMap((outcome) => outcomeLines(outcome, { status, failure: synced.fault }, context));
-  const exitCode = answered(output, { operation: asked.operation, asked: request, result }, lines);
+  const exitCode = answered(output, { operation: asked.operation, result }, lines);
   if (synced.fault !== null) for (const line of failureLines(synced.fault)) output.error(line);
   return exitCode;
 }
@@ -112,7 +112,7 @@ async function publishAll(skus: string[], { yes = false, wait }: Options, contex
     const result = await shown(context, admin, publishComplete, request);
     const { done } = result;
     const lines = allLines(result, context);
-    const exitCode = answered(output, { operation: publishComplete, asked: request, result }, lines);
+    const exitCode = answered(output, { operation: publishComplete, result }, lines);
     const failure = done?.synced.fault ?? null;
     if (failure !== null && done !== null && done.leftCount > 0) {
       for (const line of failureLines(failure)) output.error(line);

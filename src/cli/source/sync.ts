@@ -49,7 +49,7 @@ export function addSyncCommand(program: Command, run: RunAction): void {
         assertSelected(sources, accept);
         const asked = { sources, accept, waitMs: wait * 1000 };
         const synced = await runShown(context, config, { command: 'sync', operation: syncSources }, asked);
-        const exitCode = answered(context.output, { operation: syncSources, asked, result: synced }, []);
+        const exitCode = answered(context.output, { operation: syncSources, result: synced }, []);
         showReport(context, config, synced);
         return exitCode;
       }),

@@ -1,6 +1,6 @@
-// Stores notes, values of lookup tables, passwords, and the audit log.
+// Stores tasks, notes, values of lookup tables, passwords, and the audit log.
 
-import type { OwnPassword, PeopleLedger, ValueByHand } from '../../domain/ports/ledger/care-ledger.ts';
+import type { OwnPassword, PeopleLedger, StoredTask, ValueByHand } from '../../domain/ports/ledger/care-ledger.ts';
 import { changeByHand } from '../records/lookups.ts';
 import { type Reads, statement, type Tx } from '../store/tx.ts';
 
@@ -12,8 +12,13 @@ type SetLookupValue = Parameters<PeopleLedger['setLookupValue']>[0];
  * The outcome of an action that its process did not finish. Its writes are in the ledger and are delivered without a
  * further action.
  */
-const LEFT =
-  'The process ended before this action was complete. dpp-sync continues the part that was stored. Look at what is left, and start the action again.';
+const LEFT = {
+  message: 'The process ended before this action was complete.',
+  suggestion: 'dpp-sync continues the part that was stored. Look at what is left, and start the action again.',
+};
+
+/** How many tasks are kept (I9). */
+const TASKS_MAX = 200;
 
 const SQL = {
   begin: statement<[{ at: number; who: string; via: string; action: string; detail: string }]>(
@@ -21,6 +26,18 @@ const SQL = {
   ),
   end: statement<[number, string, number]>('UPDATE actions SET ended_at = ?, outcome = ? WHERE id = ?'),
   endLeft: statement<[number, string]>('UPDATE actions SET ended_at = ?, outcome = ? WHERE outcome IS NULL'),
+  keepTask: statement<[StoredTask]>(
+    `INSERT INTO tasks (id, name, title, who, started_at, ended_at, outcome, version)
+     VALUES (@id, @name, @title, @who, @startedAt, @endedAt, @outcome, @version)
+     ON CONFLICT (id) DO UPDATE SET ended_at = @endedAt, outcome = @outcome`,
+  ),
+  dropTasks: statement<[]>(
+    `DELETE FROM tasks WHERE id NOT IN (SELECT id FROM tasks ORDER BY started_at DESC, id LIMIT ${TASKS_MAX})`,
+  ),
+  tasks: statement<[], StoredTask>(
+    `SELECT id, name, title, who, started_at AS "startedAt", ended_at AS "endedAt", outcome, version FROM tasks ORDER BY started_at, id`,
+  ),
+  endLeftTasks: statement<[number, string]>('UPDATE tasks SET ended_at = ?, outcome = ? WHERE ended_at IS NULL'),
   note: statement<[NoteCause & { cause: string; at: number }]>(
     `INSERT INTO cause_notes (cause, text, owner, noted_by, noted_at) VALUES (@cause, @text, @owner, @by, @at)
      ON CONFLICT (cause) DO UPDATE SET text = @text, owner = @owner, noted_by = @by, noted_at = @at`,
@@ -44,9 +61,19 @@ export function beginAction(tx: Tx, { detail, ...action }: BeginAction): number 
   return Number(begun.lastInsertRowid);
 }
 
-/** Ends the actions of a process that was killed. */
+/** Ends the actions and tasks of a process that was killed. */
 export function endLeftActions(tx: Tx): void {
-  SQL.endLeft(tx).run(tx.clock.now(), LEFT);
+  SQL.endLeft(tx).run(tx.clock.now(), `${LEFT.message} ${LEFT.suggestion}`);
+  SQL.endLeftTasks(tx).run(tx.clock.now(), JSON.stringify({ ok: false, code: 'daemon.stopped', ...LEFT }));
+}
+
+export function keepTask(tx: Tx, task: StoredTask): void {
+  SQL.keepTask(tx).run(task);
+  SQL.dropTasks(tx).run();
+}
+
+export function keptTasks(reads: Reads): StoredTask[] {
+  return SQL.tasks(reads).all();
 }
 
 export function endAction(tx: Tx, id: number, outcome: string): void {

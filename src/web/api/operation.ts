@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { PlatformRequests } from '../../delivery/platform-requests.ts';
 import { TaskDocument } from '../../operations/documents.ts';
-import type { AnyOperation, Tag } from '../../operations/operation.ts';
+import { OPERATIONS } from '../../operations/list.ts';
+import { type AnyOperation, answerOf, type Tag } from '../../operations/operation.ts';
 import { forOperation, type PageContext, type Person, type Role, type WebAnswer } from '../server/route.ts';
 import type { Task } from '../tasks.ts';
 import { notFound } from '../web-fault.ts';
@@ -86,7 +87,7 @@ export function apiOperation(operation: AnyOperation): ApiOperation {
       const asked = Object.assign({}, params, query, body);
       const value = await operation.run(asked, forOperation(context, { person, abort }));
       if (value === null && operation.absent !== undefined) throw notFound(operation.absent(asked));
-      const exitCode = operation.exitCode?.(value, asked);
+      const exitCode = operation.exitCode?.(value);
       return { value: exitCode === undefined ? value : { ok: exitCode === 0, ...(value as object) } };
     },
   };
@@ -109,8 +110,11 @@ export function describedAs(
 export function shown(task: Task): z.output<typeof TaskDocument> {
   const { id, name, title, who, startedAt, endedAt, progress, outcome: ended } = task;
   // The result of an old task is dropped.
+  const operation = OPERATIONS.find((one) => one.name === name);
   const outcome =
-    ended?.ok === true && ended.result !== null ? { ...ended, result: task.document(ended.result) } : ended;
+    ended?.ok === true && ended.result !== null && operation !== undefined
+      ? { ...ended, result: answerOf(operation, ended.result) }
+      : ended;
   return { id, name, title, who, startedAt, endedAt, progress: progress === null ? null : { ...progress }, outcome };
 }
 

@@ -143,7 +143,7 @@ describe('an operation answers with the same document', () => {
 
   async function viaSocket(operation: AnyOperation, asked: object): Promise<unknown> {
     try {
-      return answerOf(operation, await socket.run(operation, asked), asked);
+      return answerOf(operation, await socket.run(operation, asked));
     } catch (error) {
       if (error instanceof Fault) return failureOf(error);
       throw error;

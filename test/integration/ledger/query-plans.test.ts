@@ -81,6 +81,7 @@ describe('the statements of the ledger', () => {
     ['AS kind, count(*) AS n FROM items WHERE kind', 'for totals, in an index of the kinds'],
     ['INDEXED BY passports_by_standing', 'for totals of passports, in an index of passports'],
     ['count(*) AS n FROM items WHERE source IN', 'for totals of some sources'],
+    ['iif(NOT EXISTS (SELECT 1 FROM guarded_reads', 'up to the first record that an export without rows has left'],
     ['SELECT count(*) AS present FROM records', 'for a picture, in the smallest index'],
     ['INDEXED BY items_by_time WHERE i.source = s.source', 'to the last entry of a source, which max() finds at once'],
     ['END AS state, count(*) AS count FROM items p LEFT JOIN items q', 'for totals of passports'],

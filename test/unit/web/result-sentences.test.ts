@@ -25,7 +25,8 @@ it.each([true, false])('a command and a page say the same about a replay, with d
   expect(sentences.length).toBeGreaterThan(5);
   const lines = sentenceLines(sentences).filter((line) => !line.startsWith('  '));
   // A dry run has no sync after it, and the page of any other replay goes on with its sync.
-  const synced = { fault: null, runs: [], left: 0, requests: { sent: 7 }, attention: { stuck: [] } };
+  const nothing = { items: {}, passports: {}, quarantined: 0, guarded: [], failedRuns: [], suspended: [], refused: [] };
+  const synced = { ...nothing, fault: null, runs: [], left: 0, requests: { sent: 7 }, attention: { stuck: [] } };
   const page = shownOnPage('replay', { replayed, synced: dryRun ? null : synced });
   expect(page.startsWith(lines.join(' '))).toBe(true);
 });

@@ -104,6 +104,22 @@ export interface ValueByHand {
   value: string;
 }
 
+/** Work that a person has started on the dashboard or by the admin API. */
+export interface StoredTask {
+  id: string;
+  /** The name of the operation. */
+  name: string;
+  title: string;
+  who: string;
+  startedAt: number;
+  /** Null while the task runs. */
+  endedAt: number | null;
+  /** The outcome as JSON; null while the task runs. */
+  outcome: string | null;
+  /** The version of dpp-sync that made the outcome. */
+  version: string;
+}
+
 /** The password that a user of the dashboard has chosen. */
 export interface OwnPassword {
   /** The name of the user. */
@@ -115,8 +131,8 @@ export interface OwnPassword {
 }
 
 /**
- * Stores what people enter besides replays and manual resolutions: the audit log, notes, values of lookup tables, and
- * passwords. Each method is one whole transaction.
+ * Stores what people enter besides replays and manual resolutions: the audit log, tasks, notes, values of lookup tables,
+ * and passwords. Each method is one whole transaction.
  */
 export interface PeopleLedger {
   /** Writes an entry of the audit log before the action begins, and returns its id. */
@@ -128,6 +144,10 @@ export interface PeopleLedger {
   }): Promise<number>;
   /** Writes the result of the action, in one sentence. */
   endAction(id: number, outcome: string): Promise<void>;
+  /** Stores a task, in place of what was stored of it. Of older tasks only the newest are kept. */
+  keepTask(task: StoredTask): Promise<void>;
+  /** The kept tasks, the oldest first. A task whose process has ended before it has failed. */
+  keptTasks(): Promise<StoredTask[]>;
   /** Replaces the note on a cause; an empty text and an empty owner remove it. */
   noteCause(cause: string, note: { text: string; owner: string; by: string }): Promise<void>;
   /**

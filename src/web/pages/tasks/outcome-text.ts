@@ -2,6 +2,7 @@
 
 import type { BackupFile } from '../../../domain/ports/ledger/care-ledger.ts';
 import type { PartsAnswer } from '../../../domain/ports/ledger/contact-ledger.ts';
+import { exitCodeOf } from '../../../observe/standing.ts';
 import type { CauseReplayed, CauseSettled } from '../../../operations/causes.ts';
 import type { PassportsOfSelection } from '../../../operations/passports.ts';
 import type { Retried, RetriedDelivery } from '../../../operations/queues.ts';
@@ -13,7 +14,7 @@ import type { CorrectionResult } from '../../../pipeline/store-page.ts';
 import { type Html, html, plainText } from '../../html.ts';
 import { counted, formatCount, stateName } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
-import { attentionPath, causePath, itemPath, itemsPath, runPath } from '../links.ts';
+import { attentionPath, causePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
 import type { SettingsChecked } from '../settings/check-settings.ts';
 
 type Sentences = readonly (Html | null)[];
@@ -49,9 +50,41 @@ const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } =
   'change-passports': passportsText,
 };
 
+/** True for a result that leaves something to a person, by the name of the operation. */
+const LEAVES_SOMETHING: { [Name in keyof Results]?: (result: Results[Name]) => boolean } = {
+  'replay-cause': ({ dryRun, left }) => !dryRun && left > 0,
+  replay: ({ synced }) => synced !== null && exitCodeOf(synced) !== 0,
+  'settle-cause': ({ failedCount, later }) => failedCount + later > 0,
+  'settle-selected': ({ left }) => left > 0,
+  'correct-rows': ({ quarantined, leftOut, result }) => quarantined + leftOut > 0 || result !== 'complete',
+  'retry-deliveries': ({ stillStuck }) => stillStuck > 0,
+  'check-settings': ({ streams, queue, api }) =>
+    queue.problem !== null || api.problem !== null || streams.some(({ problem }) => problem !== null),
+  sync: (synced) => exitCodeOf(synced) !== 0,
+  'change-passports': ({ leftCount, later }) => leftCount + later > 0,
+};
+
+/** How a task has ended: `failed` also for a run of a source that has failed, `ended` where the result is not kept any more. */
+export function endOf({
+  name,
+  outcome,
+}: Pick<Task, 'name' | 'outcome'>): 'running' | 'done' | 'left' | 'failed' | 'ended' {
+  if (outcome === null) return 'running';
+  if (!outcome.ok) return 'failed';
+  if (outcome.result === null) return 'ended';
+  if (!hasText(name)) return 'done';
+  const { fault = null, failedRuns = [] } = name === 'sync' ? (outcome.result as Partial<Synced>) : {};
+  if (fault !== null || failedRuns.length > 0) return 'failed';
+  const leaves = LEAVES_SOMETHING[name] as ((result: unknown) => boolean) | undefined;
+  return leaves?.(outcome.result) === true ? 'left' : 'done';
+}
+
 /** The result of a task that has ended well; null for an operation without sentences. */
 export function outcomeText({ name, outcome }: Pick<Task, 'name' | 'outcome'>): Html | null {
-  if (outcome?.ok !== true || outcome.result === null || !hasText(name)) return null;
+  if (outcome?.ok !== true || !hasText(name)) return null;
+  if (outcome.result === null) {
+    return html`<p class="quiet">The result is not kept any more. The <a href="/audit">audit log</a> has a line about it.</p>`;
+  }
   // The result of a task has the type of the operation with its name.
   const text = TEXTS[name] as (result: unknown) => Sentences;
   return html`${text(outcome.result)}`;
@@ -113,7 +146,8 @@ export function paragraphs(sentences: readonly Sentence[]): Sentences {
 
 function syncedText(synced: Synced | null): Sentences {
   if (synced === null) return [];
-  const { fault, runs, left, requests, attention } = synced;
+  const { fault, runs, left, requests, attention, failedRuns } = synced;
+  const needs = exitCodeOf({ ...synced, fault: null });
   const reads = runs.map(
     ({ source, stream, read, changed, unchanged, quarantined, excluded, guarded }) =>
       html`<li>${source}/${stream}: ${counted(read, 'row')} read, ${formatCount(unchanged)} unchanged, ${formatCount(changed)} changed, ${formatCount(quarantined)} quarantined, ${formatCount(excluded)} excluded.${guarded === null ? null : html` <span class="warn">${guarded}</span>`}</li>`,
@@ -124,7 +158,14 @@ function syncedText(synced: Synced | null): Sentences {
   );
   return [
     reads.length === 0 ? null : html`<ul>${reads}</ul>`,
-    html`<p>${counted(requests.sent, 'request')} ${requests.sent === 1 ? 'was' : 'were'} sent to the platform.${left === 0 ? ' Nothing is left to be sent.' : ` ${counted(left, 'write')} ${left === 1 ? 'is' : 'are'} still to be sent.`}</p>`,
+    html`<p>${counted(requests.sent, 'request')} ${requests.sent === 1 ? 'was' : 'were'} sent to the platform.${left > 0 ? ` ${counted(left, 'write')} ${left === 1 ? 'is' : 'are'} still to be sent.` : needs === 0 ? ' Nothing is left to be sent.' : null}</p>`,
+    ...failedRuns.map(
+      ({ source, error }) =>
+        html`<p class="bad">The run of <a href="${runsPath({ source })}">${source}</a> has failed: ${error}</p>`,
+    ),
+    needs === 0 || stuck.length > 0
+      ? null
+      : html`<p class="warn">Something is left that dpp-sync does not do by itself, or not yet: <a href="${attentionPath()}">what needs a person</a>.</p>`,
     fault === null ? null : html`<p class="bad">${fault.message} ${fault.suggestion}</p>`,
     stuck.length === 0
       ? null

@@ -4,16 +4,14 @@ import { get, type PageContext, post, type Route, type WebAnswer, type WebReques
 import { durationOf, formatCount, timeOf } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
 import { notFound, WebFault } from '../../web-fault.ts';
-import { outcomeText } from './outcome-text.ts';
+import { endOf, outcomeText } from './outcome-text.ts';
 
 /** The routes for work that people have started: the list, one task with its progress, and stopping a task. */
 export function taskRoutes({ tasks, clock }: PageContext): Route[] {
   function taskOf({ params }: WebRequest): Task {
     const task = tasks.get(params['id'] ?? '');
     if (task === null) {
-      throw notFound(
-        'There is no task with this number. A restart of the daemon deletes the list of tasks; the audit log keeps them.',
-      );
+      throw notFound('There is no task with this number. The newest 200 tasks are kept; the audit log has older ones.');
     }
     return task;
   }
@@ -64,9 +62,17 @@ function mayStop(task: Task, { person }: WebRequest): boolean {
   return person.role === 'operator' || (person.role === 'editor' && person.name === task.who);
 }
 
-function standingOf({ outcome }: Task): Html {
-  if (outcome === null) return html`<span class="badge idle">running</span>`;
-  return outcome.ok ? html`<span class="badge good">done</span>` : html`<span class="badge bad">failed</span>`;
+const BADGES = {
+  running: { tone: 'idle', text: 'running' },
+  done: { tone: 'good', text: 'done' },
+  left: { tone: 'warn', text: 'done, something is left' },
+  failed: { tone: 'bad', text: 'failed' },
+  ended: { tone: 'idle', text: 'ended' },
+};
+
+function standingOf(task: Task): Html {
+  const { tone, text } = BADGES[endOf(task)];
+  return html`<span class="badge ${tone}">${text}</span>`;
 }
 
 /** The progress in percent, because sources use different units: bytes of a file, or pages. */
