@@ -148,7 +148,8 @@ export type FilterField =
     };
 
 /**
- * A form that filters the list below it. The filter is only in the address, so a person can link to a filtered list.
+ * A form that filters the list below it. The filter is only in the address, so a person can link to a filtered list. The script of the
+ * pages applies a choice at once; the button is for texts, and for browsers without the script.
  */
 export function filterForm(options: { action: string; fields: readonly FilterField[] }): Html {
   const { action, fields } = options;
@@ -156,7 +157,7 @@ export function filterForm(options: { action: string; fields: readonly FilterFie
     const id = `filter-${field.name}`;
     return html`<div class="field"><label for="${id}">${field.label}</label>${control(field, id)}</div>`;
   });
-  return html`<form class="filter" method="get" action="${action}" role="search">${controls}<button type="submit">Show</button></form>`;
+  return html`<form class="filter" method="get" action="${action}" role="search" aria-label="The list below">${controls}<button type="submit">Show</button></form>`;
 }
 
 function control(field: FilterField, id: string): Html {

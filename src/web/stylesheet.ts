@@ -18,7 +18,7 @@ fieldset.actions { border: 1px solid var(--line); border-radius: 8px; padding: .
 .selection input, .selection a { scroll-margin-bottom: 10rem; }
 fieldset.actions legend { font-weight: 600; padding: 0 .3rem; } fieldset.actions label { font-weight: 400; }
 .counts > span { margin-right: 1rem; white-space: nowrap; }
-.pick { white-space: nowrap; } .pick input { margin-right: .5rem; }
+.pick { white-space: nowrap; } .pick input { margin-right: .5rem; } .all { display: none; } .scripted .all { display: inline-block; }
 .answer { font-size: 1.05rem; font-weight: 600; margin: 0 0 .75rem; }
 .steps, .timeline { list-style: none; margin: .75rem 0 0; padding: 0; }
 .steps > li { display: grid; grid-template-columns: 8rem 1fr; gap: .25rem 1rem; padding: .45rem 0; border-top: 1px solid var(--line); }
@@ -113,7 +113,7 @@ body.lost main > :not(#lost) { opacity: .65; }
 .top nav a:hover { background: var(--idle-ground); }
 .top nav a[aria-current] { background: var(--idle-ground); font-weight: 600; box-shadow: inset 0 -2px 0 var(--accent); }
 .who { margin-left: auto; display: flex; align-items: center; gap: .9rem; }
-.who form { margin: 0; }
+.who form, .find { margin: 0; } .find { margin-left: auto; } .find input { width: 12rem; } .find + .who { margin-left: 0; }
 
 main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
 .head { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem 1.5rem; margin-bottom: 1.1rem; }
@@ -199,7 +199,7 @@ table.rows td { min-width: 4.5rem; max-width: 22rem; overflow-wrap: anywhere; } 
 table.rows tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.issues ul, ul.plain { margin: 0; padding-left: 1rem; } tr.issues ul { max-width: min(60rem, 68vw); }
 
 @media (max-width: 40rem) {
-  .top { padding: .4rem .9rem; }
+  .top { padding: .4rem .9rem; } .find input { width: 9rem; }
   .top nav { order: 3; width: 100%; overflow-x: auto; }
   .top nav ul { flex-wrap: nowrap; }
   main { padding: 1.1rem .9rem 3rem; }

@@ -223,6 +223,21 @@ export const BROWSER_SCRIPT = `'use strict';
     if (beyond > 0) nav.scrollLeft += beyond;
   }
 
+  const boxesOf = (table) => [...table.querySelectorAll('tbody input[type="checkbox"]')];
+
+  // A choice of a filter is applied at once. The box in the head of a column selects all rows of the page.
+  document.addEventListener('change', ({ target }) => {
+    if (target.matches('form.filter select')) target.form.requestSubmit();
+    const table = target.matches('input[type="checkbox"]') ? target.closest('table') : null;
+    const all = table === null ? null : table.querySelector('thead input.all');
+    if (all === null) return;
+    if (target === all) for (const box of boxesOf(table)) box.checked = all.checked;
+    const checked = boxesOf(table).filter((box) => box.checked).length;
+    all.checked = checked > 0 && checked === boxesOf(table).length;
+    all.indeterminate = checked > 0 && !all.checked;
+  });
+
+  document.documentElement.classList.add('scripted');
   writeTimes(document);
   showPresentPage();
   renewWhenPossible();

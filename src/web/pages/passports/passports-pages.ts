@@ -97,9 +97,12 @@ function selection({ listed, query, csrf }: PassportsView, list: Html): Html {
 <span class="quiet">The next page shows what will happen. Nothing is sent before.</span></fieldset></form>`;
 }
 
+/** Selects all rows of the page. It needs the script, so the style sheet hides it without. */
+const ALL_ROWS = html`<input type="checkbox" class="all" aria-label="Select all passports of this page" />`;
+
 function table({ listed, query, operates, template }: PassportsView): Html {
   const columns = [
-    { name: 'product' },
+    { name: operates ? html`<span class="pick">${ALL_ROWS} product</span>` : 'product' },
     { name: 'name' },
     { name: 'state' },
     { name: 'why not published' },
