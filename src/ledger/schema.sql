@@ -463,15 +463,17 @@ CREATE TABLE actions (
 
 -- Work that a person has started on the dashboard or by the admin API, with its result: the newest tasks alone.
 CREATE TABLE tasks (
-  id TEXT PRIMARY KEY,
+  number INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of their start, whatever the clock says
+  id TEXT NOT NULL,
   name TEXT NOT NULL,                 -- of the operation
   title TEXT NOT NULL,
   who TEXT NOT NULL,
   started_at INTEGER NOT NULL,
   ended_at INTEGER,                   -- null while the task runs, or where its process has ended before it
   outcome TEXT,                       -- JSON
-  version TEXT NOT NULL               -- of dpp-sync, because another version may give the result another form
-) STRICT, WITHOUT ROWID;
+  version TEXT NOT NULL,              -- of dpp-sync, because another version may give the result another form
+  CONSTRAINT tasks_id UNIQUE (id)
+) STRICT;
 
 -- Notes of people on causes of what is stuck. A cause has no row of its own: its id follows from what is stuck.
 CREATE TABLE cause_notes (

@@ -88,13 +88,15 @@ function addDecisionsAndActivity(db: Sqlite): void {
       CONSTRAINT refused_reads_key PRIMARY KEY (run_id, stream_id)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE tasks (
-      id TEXT PRIMARY KEY,
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      id TEXT NOT NULL,
       name TEXT NOT NULL,
       title TEXT NOT NULL,
       who TEXT NOT NULL,
       started_at INTEGER NOT NULL,
       ended_at INTEGER,
       outcome TEXT,
-      version TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID`);
+      version TEXT NOT NULL,
+      CONSTRAINT tasks_id UNIQUE (id)
+    ) STRICT`);
 }

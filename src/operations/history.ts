@@ -53,7 +53,11 @@ const Document = z.strictObject({
     .describe(
       'The last 90 days in UTC. A day on which nothing was counted is absent. The last day has the figures of now.',
     ),
-  runDays: z.array(Runs).describe('The runs of the last 28 days, by source and by the day in UTC on which they began.'),
+  runDays: z
+    .array(Runs)
+    .describe(
+      'The runs of the last 28 days, by source and by the day in UTC on which they began. The ledger keeps the last 400 runs of a source, so the first day of a source that runs often may not be whole.',
+    ),
   funnel: z.strictObject({
     rows: Count.describe('Rows that the sources have.'),
     quarantined: Count.describe('Those of them that are in quarantine.'),

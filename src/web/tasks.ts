@@ -138,9 +138,17 @@ export function createTasks(options: TasksOptions) {
     one.resultChars = outcome.ok ? (JSON.stringify(outcome.result) ?? '').length : 0;
     forget();
     onChange();
+    await endEntry(task, actionId, outcome.ok ? doneText(task) : `Failed: ${outcome.message}`);
     try {
-      await people.endAction(actionId, outcome.ok ? doneText(task) : `Failed: ${outcome.message}`);
       await people.keepTask(ended);
+    } catch (error) {
+      log.warn({ err: error, task: task.name }, 'The end of a task could not be stored.');
+    }
+  }
+
+  async function endEntry(task: Task, actionId: number, outcome: string): Promise<void> {
+    try {
+      await people.endAction(actionId, outcome);
     } catch (error) {
       log.warn({ err: error, task: task.name }, 'The end of a task could not be written to the audit log.');
     }
@@ -198,10 +206,17 @@ export function createTasks(options: TasksOptions) {
         progress: null,
         outcome: null,
       };
-      await people.keepTask(storedForm(task));
       const abort = new AbortController();
       const one: Kept = { task, abort, ended: Promise.resolve(), resultChars: 0 };
       kept.set(id, one);
+      try {
+        await people.keepTask(storedForm(task));
+        abort.signal.throwIfAborted();
+      } catch (error) {
+        kept.delete(id);
+        await endEntry(task, actionId, `Failed: ${failure(error, operation.name, abort.signal).message}`);
+        throw error;
+      }
       log.info({ command: operation.name, task: id, who }, `${operation.name} is started by ${who}.`);
 
       const work = async () => {

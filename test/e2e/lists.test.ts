@@ -16,6 +16,7 @@ describe.skipIf(!runsBrowser)(`the lists of the dashboard${browserNote}`, () => 
     await web.daemon.startRun('erp', 'schedule');
     const { reads } = web.daemon.runtime;
     await vi.waitUntil(async () => (await reads.passportCounts({})).initialized === 4, { timeout: WAIT_MS });
+    await web.logIn();
   });
   afterAll(() => web.remove());
 
@@ -36,7 +37,7 @@ describe.skipIf(!runsBrowser)(`the lists of the dashboard${browserNote}`, () => 
     expect(await checked()).toBe(await rows.count());
     await rows.first().uncheck();
     expect(await all.isChecked()).toBe(false);
-    expect(await all.evaluate<boolean>('(box) => box.indeterminate')).toBe(true);
+    expect(await page.evaluate('document.querySelector("thead input.all").indeterminate')).toBe(true);
     await all.check();
     await all.uncheck();
     expect(await checked()).toBe(0);

@@ -32,10 +32,11 @@ const SQL = {
      ON CONFLICT (id) DO UPDATE SET ended_at = @endedAt, outcome = @outcome`,
   ),
   dropTasks: statement<[]>(
-    `DELETE FROM tasks WHERE id NOT IN (SELECT id FROM tasks ORDER BY started_at DESC, id LIMIT ${TASKS_MAX})`,
+    `DELETE FROM tasks WHERE ended_at IS NOT NULL
+       AND number NOT IN (SELECT number FROM tasks ORDER BY number DESC LIMIT ${TASKS_MAX})`,
   ),
   tasks: statement<[], StoredTask>(
-    `SELECT id, name, title, who, started_at AS "startedAt", ended_at AS "endedAt", outcome, version FROM tasks ORDER BY started_at, id`,
+    `SELECT id, name, title, who, started_at AS "startedAt", ended_at AS "endedAt", outcome, version FROM tasks ORDER BY number`,
   ),
   endLeftTasks: statement<[number, string]>('UPDATE tasks SET ended_at = ?, outcome = ? WHERE ended_at IS NULL'),
   note: statement<[NoteCause & { cause: string; at: number }]>(

@@ -46,6 +46,25 @@ describe('the audit log', () => {
   });
 });
 
+describe('the tasks of people', () => {
+  const fixture = useLedger();
+
+  it('the newest 200 tasks are kept in the order of their start, whatever the clock says, and each that still runs', async () => {
+    const { ledger } = fixture;
+    const task = { name: 'sync', title: 'Run of erp', who: 'anna', outcome: '{"ok":true,"result":null}', version: '1' };
+    const running = { ...task, id: 'running', startedAt: 5, endedAt: null, outcome: null };
+    await ledger.keepTask(running);
+    // The clock was set back: each task begins before the one that came earlier.
+    for (let at = 1; at <= 205; at += 1) {
+      await ledger.keepTask({ ...task, id: `t${at}`, startedAt: 1000 - at, endedAt: 2000 });
+    }
+    const kept = await ledger.keptTasks();
+    expect(kept.map(({ id }) => id)).toEqual(['running', ...Array.from({ length: 200 }, (_, at) => `t${at + 6}`)]);
+    await ledger.keepTask({ ...running, endedAt: 3000, outcome: '{"ok":true,"result":null}' });
+    expect((await ledger.keptTasks())[0]?.id).toBe('t6');
+  });
+});
+
 describe('the pruning of the ledger', () => {
   const fixture = useLedger();
 

@@ -58,7 +58,7 @@ export function runsChart(days: readonly Day[], { today, shown }: { today: numbe
   const letters = RESULTS.filter((result) => result !== 'complete').map(
     (result) => html`<span class="sample"><b>${LETTERS[result]}</b> ${stateName(result)}</span>`,
   );
-  const caption = html`${counted(shown, 'day')} in UTC, by the day on which a run began. A day shows the worst of its runs, and at most ${counted(most, 'row')} changed.
+  const caption = html`${counted(shown, 'day')} in UTC, by the day on which a run began. A day shows the worst of its runs, and at most ${counted(most, 'row')} changed. Of each source the last 400 runs are kept, so a source that runs often has fewer days here, and the first of them may not be whole.
 <span class="samples">${letters}</span> ${legend(SHADES.map(({ name, look }) => ({ name, look })))}`;
   return html`${picture({ height: end + 14, name: 'Results of the sources on each day. The table below has them as words.', body: [...rows, ...marks], caption })}${figuresBehind(
     table(days),
