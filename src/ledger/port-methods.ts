@@ -35,6 +35,7 @@ import { acceptMissing } from './items/missing.ts';
 import { askForPassports, evaluatePassports, replayPassports, unpublishedPassports } from './passports/passports.ts';
 import {
   beginAction,
+  dropPasswords,
   endAction,
   keepTask,
   keptTasks,
@@ -151,6 +152,7 @@ export const WRITES = {
   setLookupValue,
   removeLookupValue,
   setPassword,
+  dropPasswords,
   storeActivity,
   prune: pruneHistory,
 };

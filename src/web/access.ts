@@ -35,6 +35,8 @@ export interface OwnPasswords {
   stored: readonly OwnPassword[];
   /** Resolves when the password is stored. */
   store: (password: OwnPassword) => Promise<void>;
+  /** Deletes these passwords. Resolves when they are gone. */
+  drop: (passwords: readonly OwnPassword[]) => Promise<void>;
 }
 
 /** How many passwords are compared at once. Each comparison takes 32 MiB (I9). */
@@ -58,7 +60,8 @@ export type Access = ReturnType<typeof createAccess>;
  * compared at once.
  *
  * A user may replace the password of the config by a password of the user's own. It counts while the config has the hash
- * that it replaced, so an administrator resets it by a new hash in the config.
+ * that it replaced, so an administrator resets it by a new hash in the config. It is deleted then, so that it does not
+ * count again if the former hash returns.
  *
  * A person whom a trusted proxy names is that user, whatever cookie or token the request has besides.
  */
@@ -78,12 +81,12 @@ export function createAccess(credentials: Credentials, clock: Clock, passwords: 
   /** A hash that is compared for unknown names, so that the answer takes as long as for a known name. */
   let nobody: Promise<string> | null = null;
   const own = new Map(passwords.stored.map((one) => [one.name, one]));
+  const replaces = (chosen: OwnPassword, { name, password }: User) =>
+    chosen.name === name && password !== null && chosen.replaces === replacedBy(password);
   /** The hash with which a user logs in now. */
-  function hashOf({ name, password }: User): string | null {
-    const chosen = own.get(name);
-    return chosen !== undefined && password !== null && chosen.replaces === replacedBy(password)
-      ? chosen.hash
-      : password;
+  function hashOf(user: User): string | null {
+    const chosen = own.get(user.name);
+    return chosen !== undefined && replaces(chosen, user) ? chosen.hash : user.password;
   }
   const credentialOf = (user: User) => userCredential(user, hashOf(user));
   let { token, users } = credentials;
@@ -136,6 +139,13 @@ export function createAccess(credentials: Credentials, clock: Clock, passwords: 
     const [oldest] = known;
     if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
     return { ok: true, user };
+  }
+
+  /** Deletes the chosen passwords of which the config no longer has the hash that they replaced. */
+  async function dropEnded(): Promise<void> {
+    const ended = [...own.values()].filter((chosen) => !users.some((user) => replaces(chosen, user)));
+    for (const { name } of ended) own.delete(name);
+    if (ended.length > 0) await passwords.drop(ended);
   }
 
   /** Ends the sessions whose token, user or password has changed. */
@@ -210,17 +220,24 @@ export function createAccess(credentials: Credentials, clock: Clock, passwords: 
       own.set(name, changed);
       session.credential = credentialOf(compared.user);
       endOldSessions();
+      // The config may have changed while the password was stored.
+      await dropEnded();
       return { ok: true };
     },
     logout({ headers }: Visitor) {
       const session = sessionOf(headers);
       if (session !== null) sessions.close(session);
     },
-    /** Uses other credentials from now on. Ends sessions whose token or user has changed. */
-    renew(renewed: Credentials) {
+    dropEnded,
+    /**
+     * Uses other credentials from now on. Ends sessions whose token or user has changed. Resolves when the chosen
+     * passwords that have ended are deleted.
+     */
+    async renew(renewed: Credentials): Promise<void> {
       ({ token, users } = renewed);
       expected = digest(token ?? '');
       endOldSessions();
+      await dropEnded();
     },
     /** Aborted when the visitor's session ends; null for a visitor without one. */
     signal({ headers, named }: Visitor): AbortSignal | null {

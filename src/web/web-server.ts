@@ -56,6 +56,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   const wrongTokens = createWrongTokens({ clock, log });
   const people = runtime.ledger;
   const access = createAccess(credentials, clock, await ownPasswords(people, runtime.secrets));
+  await access.dropEnded();
   const { reads } = runtime;
   const hub = createLiveHub({ bus: runtime.bus });
   const tasks = createTasks({
@@ -128,8 +129,9 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
       credentials = await credentialsOf(renewed);
       isMeantHost = createHostCheck(renewed);
       visitorOf = createProxies(renewed, log);
-      access.renew(credentials);
+      const renewing = access.renew(credentials);
       hub.disconnect();
+      await renewing;
     },
     async close() {
       hub.close();
@@ -165,6 +167,7 @@ async function ownPasswords(people: PeopleLedger, secrets: SecretStore): Promise
       secrets.add(password.hash);
       await people.setPassword(password);
     },
+    drop: (passwords) => people.dropPasswords(passwords),
   };
 }
 

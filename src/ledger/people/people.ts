@@ -54,6 +54,7 @@ const SQL = {
     `INSERT INTO passwords (name, hash, replaces, set_at) VALUES (@name, @hash, @replaces, @at)
      ON CONFLICT (name) DO UPDATE SET hash = @hash, replaces = @replaces, set_at = @at`,
   ),
+  dropPassword: statement<[string, string]>('DELETE FROM passwords WHERE name = ? AND hash = ?'),
   passwords: statement<[], OwnPassword>('SELECT name, hash, replaces FROM passwords ORDER BY name'),
 };
 
@@ -101,6 +102,10 @@ export function removeLookupValue(tx: Tx, lookup: string, key: string): { record
 
 export function setPassword(tx: Tx, password: OwnPassword): void {
   SQL.setPassword(tx).run({ ...password, at: tx.clock.now() });
+}
+
+export function dropPasswords(tx: Tx, dropped: readonly OwnPassword[]): void {
+  for (const { name, hash } of dropped) SQL.dropPassword(tx).run(name, hash);
 }
 
 export function passwords(reads: Reads): OwnPassword[] {

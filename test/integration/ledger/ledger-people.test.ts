@@ -3,6 +3,7 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../../src/domain/mapping.ts';
+import type { OwnPassword } from '../../../src/domain/ports/ledger/care-ledger.ts';
 import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
@@ -110,6 +111,16 @@ describe('the password of a user', () => {
     backUpLedger({ file, to, force: false, now: clock.now(), onStep: () => undefined });
     expect(rowsOf(to, 'SELECT name, hash, replaces FROM passwords')).toEqual(now);
     expect(verifyLedger(to, () => undefined)?.findings).toEqual([]);
+  });
+
+  it('the password of a user is deleted unless the user has replaced it since', async () => {
+    const { ledger } = fixture;
+    const own = (name: string): OwnPassword => ({ name, hash: `$scrypt$${name}`, replaces: 'r1' });
+    const [anna, ben] = [own('anna'), own('ben')];
+    const later = { ...ben, hash: '$scrypt$later' };
+    for (const password of [anna, later]) await ledger.setPassword(password);
+    await ledger.dropPasswords([anna, ben]);
+    expect(await ledger.passwords()).toEqual([later]);
   });
 });
 

@@ -13,7 +13,11 @@ import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 const TOKEN = 'web-token-0123456789';
 
 it('a stream of changes that was cut off leaves nothing with its session', async () => {
-  const access = createAccess({ token: TOKEN, users: [] }, systemClock, { stored: [], store: async () => undefined });
+  const access = createAccess({ token: TOKEN, users: [] }, systemClock, {
+    stored: [],
+    store: async () => undefined,
+    drop: async () => undefined,
+  });
   const login = await access.login({ headers: {}, ip: '127.0.0.1', named: null }, { name: '', secret: TOKEN });
   const visitor: Visitor = {
     headers: { cookie: login.ok ? `dpp_sync_session=${login.session}` : '' },

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { openWeb } from '../../../src/web/web-server.ts';
 import { type GuardedWeb, openGuardedWeb, PASSWORDS } from '../../support/browser/guarded-web.ts';
+import { quickHash } from '../../support/browser/quick-hash.ts';
 import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
@@ -332,6 +334,27 @@ describe('a reload of the config', () => {
     const again = await visitWeb(web.url, { name: 'the-operator', password: PASSWORDS.operator });
     expect((await again.get('/audit')).status).toBe(403);
     expect((await askWeb(web.url, '/healthz', { headers: { host: 'new.example' } })).status).toBe(200);
+    await web.remove();
+  });
+
+  it('a password that a user has chosen does not return with a config of before its end, nor at a start', async () => {
+    const web = await openGuardedWeb();
+    const { config, ledger } = web.daemon.runtime;
+    if (config.web === null) throw new Error('There is no web section.');
+    const chosen = 'seven wooden chairs';
+    const fields = { present_password: PASSWORDS.viewer, new_password: chosen, repeated_password: chosen };
+    expect((await web.people.viewer.post('/account', fields)).status).toBe(303);
+    await web.server.renew(config.web);
+    await visitWeb(web.url, { name: 'the-viewer', password: chosen });
+    await web.server.renew({ ...config.web, users: config.web.users.filter(({ name }) => name !== 'the-viewer') });
+    expect(await ledger.passwords()).toEqual([]);
+    await web.server.renew(config.web);
+    await expect(visitWeb(web.url, { name: 'the-viewer', password: chosen })).rejects.toThrow('401');
+    await visitWeb(web.url, { name: 'the-viewer', password: PASSWORDS.viewer });
+    await ledger.setPassword({ name: 'the-viewer', hash: quickHash(chosen), replaces: 'a former hash' });
+    const restarted = await openWeb(web.context, config.web);
+    expect(await ledger.passwords()).toEqual([]);
+    await restarted.close();
     await web.remove();
   });
 });

@@ -14,6 +14,8 @@ export const PASSWORDS = {
 export interface GuardedWeb extends ServedWorld {
   served: readonly ServedRoute[];
   server: DashboardServer;
+  /** With which the server was opened. */
+  context: Parameters<typeof openWeb>[0];
   people: Record<keyof typeof PASSWORDS, WebVisitor>;
 }
 
@@ -27,20 +29,20 @@ export async function openGuardedWeb(
     password: quickHash(password),
   }));
   const world = await createWorld({ config: { web: { port: 0, token: WEB_TOKEN, users }, sources }, files });
-  let server: DashboardServer | null = null;
+  let server: Pick<GuardedWeb, 'server' | 'context'> | null = null;
   const started = await startDaemon(world, {
     openWeb: async (context, web) => {
-      server = await openWeb(context, web);
-      return server;
+      server = { server: await openWeb(context, web), context };
+      return server.server;
     },
   });
   const visit = (role: keyof typeof PASSWORDS) =>
     visitWeb(started.url, { name: `the-${role}`, password: PASSWORDS[role] });
   const people = { viewer: await visit('viewer'), editor: await visit('editor'), operator: await visit('operator') };
   // The compiler does not see that the function above was called.
-  const opened = server as DashboardServer | null;
+  const opened = server as Pick<GuardedWeb, 'server' | 'context'> | null;
   if (opened === null) throw new Error('The daemon has opened no web server.');
-  return { ...started, server: opened, served: opened.served, people };
+  return { ...started, ...opened, served: opened.server.served, people };
 }
 
 /** The path of a route with its parameters filled in. */

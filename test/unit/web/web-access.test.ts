@@ -17,7 +17,7 @@ const HOUR = 3_600_000;
 const byToken = (secret: string) => ({ name: '', secret });
 const visitor = (headers = {}, ip = '10.0.0.1', named: string | null = null) => ({ headers, ip, named });
 type Access = ReturnType<typeof createAccess>;
-const NONE: OwnPasswords = { stored: [], store: async () => undefined };
+const NONE: OwnPasswords = { stored: [], store: async () => undefined, drop: async () => undefined };
 const accessOf = (credentials: Credentials, clock: Clock = createManualClock(), own = NONE) =>
   createAccess(credentials, clock, own);
 
@@ -142,14 +142,14 @@ describe('users', () => {
     const access = accessOf(withUsers());
     const mine = await cookieFrom(access, anna);
     const tokens = await cookieFrom(access);
-    access.renew(withUsers());
+    await access.renew(withUsers());
     expect([knows(access, mine), knows(access, tokens)]).toEqual([true, true]);
-    access.renew({ ...withUsers(), token: 'another-token-of-length' });
+    await access.renew({ ...withUsers(), token: 'another-token-of-length' });
     expect([knows(access, mine), knows(access, tokens)]).toEqual([true, false]);
-    access.renew(withUsers('viewer'));
+    await access.renew(withUsers('viewer'));
     expect(knows(access, mine)).toBe(false);
     const again = await cookieFrom(access, anna);
-    access.renew(CREDENTIALS);
+    await access.renew(CREDENTIALS);
     expect(knows(access, again)).toBe(false);
     expect((await access.login(visitor(), anna)).ok).toBe(false);
   });
@@ -208,7 +208,12 @@ describe('a password that a user has chosen', () => {
   /** A ledger in memory. */
   function ledger() {
     const stored: OwnPassword[] = [];
-    return { stored, store: async (one: OwnPassword) => void stored.push(one) };
+    return {
+      stored,
+      store: async (one: OwnPassword) => void stored.push(one),
+      drop: async (ended: readonly OwnPassword[]) =>
+        void stored.splice(0, stored.length, ...stored.filter((one) => !ended.includes(one))),
+    };
   }
   const by = (secret: string) => ({ name: 'anna', secret });
   const logsIn = async (access: Access, secret: string) => (await access.login(visitor(), by(secret))).ok;
@@ -220,7 +225,7 @@ describe('a password that a user has chosen', () => {
     const cookie = await cookieFrom(access, by(OLD));
     expect(await access.changePassword(visitor({ cookie }), changed)).toEqual({ ok: true });
     expect([await logsIn(access, OLD), await logsIn(access, CHOSEN)]).toEqual([false, true]);
-    access.renew(config());
+    await access.renew(config());
     expect([await logsIn(access, OLD), await logsIn(access, CHOSEN)]).toEqual([false, true]);
     expect(own.stored).toHaveLength(1);
     expect(own.stored[0]?.replaces).not.toContain('scrypt');
@@ -233,10 +238,49 @@ describe('a password that a user has chosen', () => {
     const access = accessOf(config(), createManualClock(), own);
     const cookie = await cookieFrom(access, by(OLD));
     await access.changePassword(visitor({ cookie }), changed);
-    access.renew(config(quickHash('a reset by the administrator')));
+    await access.renew(config(quickHash('a reset by the administrator')));
     expect(knows(access, cookie)).toBe(false);
     expect([await logsIn(access, CHOSEN), await logsIn(access, 'a reset by the administrator')]).toEqual([false, true]);
-    access.renew({ token: TOKEN, users: [] });
+    await access.renew({ token: TOKEN, users: [] });
+    expect(await logsIn(access, CHOSEN)).toBe(false);
+  });
+
+  it.each([
+    ['another hash', config(quickHash('a reset by the administrator'))],
+    ['no hash', { token: TOKEN, users: [{ name: 'anna', password: null, role: 'editor' as const }] }],
+    ['no user', { token: TOKEN, users: [] }],
+  ])('a password that a user has chosen does not count again after a config with %s for it', async (_, between) => {
+    const own = ledger();
+    const access = accessOf(config(), createManualClock(), own);
+    await access.changePassword(visitor({ cookie: await cookieFrom(access, by(OLD)) }), changed);
+    await access.renew(between);
+    expect(own.stored).toEqual([]);
+    await access.renew(config());
+    expect([await logsIn(access, OLD), await logsIn(access, CHOSEN)]).toEqual([true, false]);
+  });
+
+  it('a password that a user has chosen does not count again after a start with another config', async () => {
+    const own = ledger();
+    const access = accessOf(config(), createManualClock(), own);
+    await access.changePassword(visitor({ cookie: await cookieFrom(access, by(OLD)) }), changed);
+    await accessOf(config(), createManualClock(), own).dropEnded();
+    expect(own.stored).toHaveLength(1);
+    await accessOf(config(quickHash('a reset by the administrator')), createManualClock(), own).dropEnded();
+    expect(own.stored).toEqual([]);
+  });
+
+  it('a password that is stored while the config changes is deleted', async () => {
+    const own = ledger();
+    const access = accessOf(config(), createManualClock(), {
+      ...own,
+      async store(password) {
+        await own.store(password);
+        await access.renew(config(quickHash('a reset by the administrator')));
+      },
+    });
+    await access.changePassword(visitor({ cookie: await cookieFrom(access, by(OLD)) }), changed);
+    expect(own.stored).toEqual([]);
+    await access.renew(config());
     expect(await logsIn(access, CHOSEN)).toBe(false);
   });
 
@@ -248,7 +292,7 @@ describe('a password that a user has chosen', () => {
     await access.changePassword(visitor({ cookie: mine }), changed);
     expect([knows(access, mine), knows(access, other), knows(access, tokens)]).toEqual([true, false, true]);
     expect(stream?.aborted).toBe(true);
-    access.renew(config());
+    await access.renew(config());
     expect(knows(access, mine)).toBe(true);
   });
 
@@ -256,6 +300,7 @@ describe('a password that a user has chosen', () => {
     const access = accessOf(config(), createManualClock(), {
       stored: [],
       store: () => Promise.reject(new Error('The disk is full.')),
+      drop: async () => undefined,
     });
     const cookie = await cookieFrom(access, by(OLD));
     const change = (as: string, present: string) =>
@@ -330,13 +375,13 @@ describe('a person whom a proxy names', () => {
     }
   });
 
-  it('a person whom a proxy names loses the stream of an open page when the role changes', () => {
+  it('a person whom a proxy names loses the stream of an open page when the role changes', async () => {
     const access = accessOf({ token: TOKEN, users });
     access.recognise(named('anna'));
     const stream = access.signal(named('anna'));
-    access.renew({ token: TOKEN, users });
+    await access.renew({ token: TOKEN, users });
     expect(stream?.aborted).toBe(false);
-    access.renew({ token: TOKEN, users: [{ name: 'anna', password: null, role: 'viewer' }] });
+    await access.renew({ token: TOKEN, users: [{ name: 'anna', password: null, role: 'viewer' }] });
     expect(stream?.aborted).toBe(true);
     expect(access.recognise(named('anna'))).toMatchObject({ person: { role: 'viewer' } });
   });

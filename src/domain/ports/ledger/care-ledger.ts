@@ -162,6 +162,8 @@ export interface PeopleLedger {
   removeLookupValue(lookup: string, key: string): Promise<{ records: number }>;
   /** Stores the password of a user, in place of an earlier one. */
   setPassword(password: OwnPassword): Promise<void>;
-  /** The passwords of all users, those that the config no longer has included. */
+  /** Deletes these passwords. One that its user has replaced since stays. */
+  dropPasswords(passwords: readonly OwnPassword[]): Promise<void>;
+  /** The passwords of all users. */
   passwords(): Promise<OwnPassword[]>;
 }
