@@ -45,6 +45,8 @@ CREATE TABLE streams (
   identity TEXT,                      -- JSON: the key columns of the rows, or their content; null until a run stores it
   read_as_of INTEGER,                 -- the time of the newest file of the last snapshot; null if it is not known
   read_files TEXT,                    -- JSON: for each file of the last snapshot the newest time at which it was modified
+  -- Not null from a complete read without rows until the next row: 1 if that read took records away and nobody had accepted this, else 0
+  emptied INTEGER,
   CONSTRAINT streams_unique UNIQUE (source, name)
 ) STRICT;
 

@@ -55,7 +55,7 @@ function noteHeldMaterials(db: Sqlite): void {
 
 /**
  * Adds the passwords that users have chosen themselves, the exports that people have refused, the tasks that they have started,
- * what was done in each hour, and the passports by state on each day.
+ * what was done in each hour, the passports by state on each day, and which streams have lost all rows.
  */
 function addDecisionsAndActivity(db: Sqlite): void {
   db.exec(`
@@ -98,5 +98,6 @@ function addDecisionsAndActivity(db: Sqlite): void {
       outcome TEXT,
       version TEXT NOT NULL,
       CONSTRAINT tasks_id UNIQUE (id)
-    ) STRICT`);
+    ) STRICT;
+    ALTER TABLE streams ADD COLUMN emptied INTEGER`);
 }

@@ -44,10 +44,11 @@ const SQL = {
   countMissing: statement<[number, string | null, number | null, number, number]>(
     'UPDATE run_streams SET missing = ?, guarded = ?, missed_by_changes = ? WHERE run_id = ? AND stream_id = ?',
   ),
-  completeRead: statement<[number, number, number, number]>(
-    `UPDATE streams SET complete_read = ?, flags_missing = ?, snapshot_at = (SELECT started_at FROM runs WHERE id = ?)
-     WHERE id = ?`,
+  completeRead: statement<[{ streamId: number; runId: number; read: number; flags: 0 | 1; emptied: 0 | 1 | null }]>(
+    `UPDATE streams SET complete_read = @read, flags_missing = @flags, emptied = @emptied,
+       snapshot_at = (SELECT started_at FROM runs WHERE id = @runId) WHERE id = @streamId`,
   ),
+  isAccepted: column<[number], number>('SELECT 1 FROM guarded_reads WHERE stream_id = ? AND accepted_at IS NOT NULL'),
   setTimes: statement<[number, string, number]>('UPDATE streams SET read_as_of = ?, read_files = ? WHERE id = ?'),
   setCursor: statement<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
   requeueContenders: statement<[string]>(
@@ -147,13 +148,16 @@ export function endStream(
       before: row.completeRead,
       isHeld: forItems !== null,
     };
+    // The guard forgets what a person has accepted once the accepted read has come.
+    const emptied = read > 0 ? null : present > 0 && SQL.isAccepted(tx).get(row.id) === undefined ? 1 : 0;
     const forRecords = checkRead(tx, row.id, { runId, ...figures, guard });
     guarded = [forRecords, forItems].filter((message) => message !== null).join(' ') || null;
     // Even if the guard holds this read, the rows in `spare` count as missing now. Otherwise a row that was removed or
     // corrected would be shown as repeated or quarantined for as long as the guard holds the read.
     markMissing(tx, [...dropped, ...repeated, ...(guarded === null ? gone : spare)], { flagItems });
     endGoneDeliveries(tx, source);
-    if (guarded === null) SQL.completeRead(tx).run(read, flagItems ? 1 : 0, runId, row.id);
+    const flags = flagItems ? 1 : 0;
+    if (guarded === null) SQL.completeRead(tx).run({ streamId: row.id, runId, read, flags, emptied });
     SQL.countMissing(tx).run(missing, guarded, missedByChanges ?? null, runId, row.id);
   }
   if (seen && refused === null && end.times !== undefined) {

@@ -45,6 +45,7 @@ interface RecordsTo {
 
 const SQL = {
   isRunning: column<[number], number>('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL'),
+  hasRows: statement<[number]>('UPDATE streams SET emptied = NULL WHERE id = ?'),
   setCursor: statement<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
   movePlaces: statement<[string]>(
     `UPDATE records SET place = m.value ->> 1 FROM json_each(?) m WHERE records.id = CAST(m.value ->> 0 AS INTEGER)
@@ -156,6 +157,7 @@ export function stagePage(tx: Tx, page: PageToStage): StoredPage {
 
   countCreates(tx, tally.creates);
   const read = records.length + uncounted;
+  if (changed > 0 && stream.emptied !== null) SQL.hasRows(tx).run(stream.id);
   countRows(tx, [{ runId, streamId: stream.id, read, unchanged: read - changed, ...states }]);
   // I1: the cursor moves only with its page.
   if (cursor !== undefined) SQL.setCursor(tx).run(JSON.stringify(cursor), stream.id);

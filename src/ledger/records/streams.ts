@@ -19,12 +19,14 @@ export interface StreamRow {
   asOf: number | null;
   /** What identifies the rows, as JSON; see `StreamIdentity`. */
   identity: string | null;
+  /** Not null if the stream has no records since a complete read without rows. */
+  emptied: 0 | 1 | null;
 }
 
 const SQL = {
   byName: statement<[string, string], StreamRow>(
     `SELECT id, cursor, mapping_revision AS revision, complete_read AS completeRead, snapshot_at AS snapshotAt,
-       read_as_of AS asOf, identity FROM streams WHERE source = ? AND name = ?`,
+       read_as_of AS asOf, identity, emptied FROM streams WHERE source = ? AND name = ?`,
   ),
   // Counted in two indexes, without reading the records.
   present: column<[{ streamId: number }], number>(

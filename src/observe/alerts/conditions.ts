@@ -98,7 +98,7 @@ const DELIVERIES_LEAST = 50;
 function areFailing({ delivered, failed, isWhole }: DeliveryCounts, limit: number | null): boolean | null {
   if (limit === null) return false;
   const all = delivered + failed;
-  if (failed === 0 && isWhole) return false;
+  if (failed === 0 && delivered > 0 && isWhole) return false;
   if (all < DELIVERIES_LEAST) return null;
   if (failed / all > limit) return true;
   return failed / all <= limit / 2 ? false : null;

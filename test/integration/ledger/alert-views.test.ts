@@ -28,6 +28,29 @@ it('a stream without rows is new after a read with rows, and known until a read 
   expect(empty()).toEqual([]);
 });
 
+it('a stream without rows is new also after runs that found nothing new, and while they find nothing new again', async () => {
+  const nothingNew = async function* () {
+    yield { rows: [], nothingNew: true as const };
+  };
+  await world.pull({ pages: rows(3) });
+  await world.pull({ pages: nothingNew });
+  await world.pull({ pages: rows(0) });
+  expect(empty()).toEqual([{ source: 'erp', stream: 'default', isNew: true }]);
+  await world.pull({ pages: nothingNew });
+  expect(empty()).toEqual([{ source: 'erp', stream: 'default', isNew: true }]);
+});
+
+it('a stream without rows is not reported any more once a read that is not complete brings rows', async () => {
+  await world.pull({ pages: rows(3) });
+  await world.pull({ pages: rows(0) });
+  const broken = async function* () {
+    yield { rows: [sourceRow({ id: 'P-1' })] };
+    throw new Error('The connection was lost.');
+  };
+  await world.pull({ pages: broken }).catch(() => undefined);
+  expect(empty()).toEqual([]);
+});
+
 it('a stream without rows is not reported where the guard holds the read, nor where a person has accepted it', async () => {
   await world.pull({ pages: rows(30) });
   await world.pull({ pages: rows(0), guard: STRICT });

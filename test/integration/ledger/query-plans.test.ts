@@ -81,7 +81,6 @@ describe('the statements of the ledger', () => {
     ['AS kind, count(*) AS n FROM items WHERE kind', 'for totals, in an index of the kinds'],
     ['INDEXED BY passports_by_standing', 'for totals of passports, in an index of passports'],
     ['count(*) AS n FROM items WHERE source IN', 'for totals of some sources'],
-    ['iif(NOT EXISTS (SELECT 1 FROM guarded_reads', 'up to the first record that an export without rows has left'],
     ['SELECT count(*) AS present FROM records', 'for a picture, in the smallest index'],
     ['INDEXED BY items_by_time WHERE i.source = s.source', 'to the last entry of a source, which max() finds at once'],
     ['END AS state, count(*) AS count FROM items p LEFT JOIN items q', 'for totals of passports'],
@@ -137,6 +136,18 @@ describe('the statements of the ledger', () => {
     const indexes = planOf(statementWith('GROUP BY +i.kind, +i.state')).flatMap((step) => /SCAN i .*/.exec(step) ?? []);
     expect(indexes).toEqual(['waiting', 'sending', 'stuck'].map((name) => `SCAN i USING INDEX items_${name}`));
     expect(planOf(statementWith('SELECT i.operation, count(*) AS n'))[0]).toBe('SCAN i USING INDEX items_due');
+  });
+
+  it('what alerts ask every ten seconds is read from an index alone, or of the few streams', () => {
+    expect(planOf(statementWith("i.state <> 'in_doubt' AND i.kind <> 'passport' GROUP BY"))[0]).toBe(
+      'SCAN i USING COVERING INDEX items_by_reason',
+    );
+    const empty = planOf(statementWith('s.emptied AS isNew')).filter((step) => /^(SCAN|SEARCH)/.test(step));
+    expect(empty).toEqual([
+      'SCAN s',
+      expect.stringContaining('SEARCH a USING PRIMARY KEY (run_id=? AND stream_id=?)'),
+      expect.stringContaining('SEARCH r USING INDEX runs_by_source (source=?)'),
+    ]);
   });
 
   it('the ledger finds what may be replayed by the indexes of stuck, ignored and quarantined entries', () => {

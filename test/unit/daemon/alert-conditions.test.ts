@@ -26,7 +26,7 @@ const WELL: AlertFacts = {
   failedRuns: [],
   guarded: [],
   empty: [],
-  deliveries: { delivered: 0, failed: 0, isWhole: true },
+  deliveries: { delivered: 1, failed: 0, isWhole: true },
   refusal: null,
   apiDownSince: null,
   backup: { lastAt: NOW - HOUR, error: null },
@@ -180,6 +180,7 @@ describe('an alert that keeps its state', () => {
     ['a share between the limit and half of it', { delivered: 80, failed: 20, isWhole: true }, ['deliveries_failing']],
     ['half of the limit', { delivered: 350, failed: 50, isWhole: true }, []],
     ['an hour without a failure', { delivered: 3, failed: 0, isWhole: true }, []],
+    ['an hour without a delivery', { delivered: 0, failed: 0, isWhole: true }, ['deliveries_failing']],
     ['a process that has just begun', { delivered: 3, failed: 0, isWhole: false }, ['deliveries_failing']],
   ])('an alert about failing deliveries with %s', (_, deliveries, expected) => {
     expect(undecided({ deliveries })).toEqual(expected);

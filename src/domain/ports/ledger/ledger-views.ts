@@ -288,7 +288,7 @@ export type StuckState = 'rejected' | 'parked' | 'blocked';
 export interface EmptyStream {
   source: string;
   stream: string;
-  /** True if the complete run before gave rows, and neither the guard nor a person has decided about the loss. */
+  /** True if this read took records away, and no person has accepted their loss. */
   isNew: boolean;
 }
 
