@@ -1,14 +1,18 @@
 // What alerts have to know of the ledger. They ask every ten seconds, so each read uses an index.
 
 import type { EmptyStream, StuckState } from '../../domain/ports/ledger/ledger-views.ts';
-import { NEEDS_PERSON } from '../items/stuck-groups.ts';
 import { statement } from '../store/tx.ts';
 import type { Db } from './view-reads.ts';
 
 const SQL = {
+  // Each part repeats one of the conditions of the index, and no other column than those of the index.
   stuck: statement<[], { source: string; state: StuckState; count: number }>(
-    `SELECT i.source, i.state, count(*) AS count FROM items i INDEXED BY items_by_reason
-     WHERE ${NEEDS_PERSON} AND i.state <> 'in_doubt' AND i.kind <> 'passport' GROUP BY +i.source, +i.state`,
+    `SELECT source, state, count(*) AS count FROM (${["i.state IN ('blocked', 'rejected')", "i.state = 'parked'"]
+      .map(
+        (state) => `SELECT i.source, i.state FROM items i INDEXED BY items_by_reason
+          WHERE ${state} AND i.kind <> 'passport'`,
+      )
+      .join(' UNION ALL ')}) AS found GROUP BY source, state`,
   ),
   // A stream that the last complete run did not have is no longer in the config.
   empty: statement<[], { source: string; stream: string; isNew: 0 | 1 }>(

@@ -139,14 +139,16 @@ describe('the statements of the ledger', () => {
   });
 
   it('what alerts ask every ten seconds is read from an index alone, or of the few streams', () => {
-    expect(planOf(statementWith("i.state <> 'in_doubt' AND i.kind <> 'passport' GROUP BY"))[0]).toBe(
-      'SCAN i USING COVERING INDEX items_by_reason',
-    );
+    const stuck = planOf(statementWith("WHERE i.state = 'parked' AND i.kind <> 'passport'"));
+    expect(stuck.filter((step) => / i\b/.test(step))).toEqual([
+      'SEARCH i USING COVERING INDEX items_by_reason (state=?)',
+      'SEARCH i USING COVERING INDEX items_by_reason (state=?)',
+    ]);
     const empty = planOf(statementWith('s.emptied AS isNew')).filter((step) => /^(SCAN|SEARCH)/.test(step));
     expect(empty).toEqual([
       'SCAN s',
-      expect.stringContaining('SEARCH a USING PRIMARY KEY (run_id=? AND stream_id=?)'),
-      expect.stringContaining('SEARCH r USING INDEX runs_by_source (source=?)'),
+      'SEARCH a EXISTS USING PRIMARY KEY (run_id=? AND stream_id=?)',
+      expect.stringMatching(/^SEARCH r USING INDEX runs_by_source \(source=\?/),
     ]);
   });
 
