@@ -154,7 +154,10 @@ export function adviceOnGuard(read: GuardedRead): Advice {
   return {
     title,
     meaning: sentence(message),
-    cure: [...steps.slice(-2).map(({ text }) => `${text}.`), 'Or refuse it, and what was there stays.'].join(' '),
+    cure: [
+      ...steps.slice(-2).map(({ text }) => `${text}.`),
+      ...(isLeft ? [] : ['Or refuse it, and what was there stays.']),
+    ].join(' '),
     command: first?.command ?? null,
   };
 }

@@ -128,7 +128,9 @@ CREATE TABLE guarded_reads (
   read INTEGER NOT NULL,              -- how many rows the export has
   message TEXT NOT NULL,
   accepted_at INTEGER,                -- when a person accepted these figures
-  holds_creates INTEGER NOT NULL DEFAULT 0 -- 1 if most of what the stream had is gone, so that its new items are held too
+  holds_creates INTEGER NOT NULL DEFAULT 0, -- 1 if most of what the stream had is gone, so that its new items are held too
+  refused_at INTEGER,                 -- when a person refused the read: nobody is asked about it again until more is missing
+  refused_by TEXT
 ) STRICT;
 
 -- Exports that the guard holds before their first row, because they are older than the last one: one row for each stream, until another
@@ -141,18 +143,10 @@ CREATE TABLE older_exports (
   missing INTEGER NOT NULL,           -- how many stored records it lacks
   read INTEGER NOT NULL,              -- how many rows it has
   message TEXT NOT NULL,
-  accepted_at INTEGER                 -- when a person accepted the export
+  accepted_at INTEGER,                -- when a person accepted the export
+  refused_at INTEGER,                 -- when a person refused the export: nobody is asked about the same export again
+  refused_by TEXT
 ) STRICT;
-
--- Reads that the guard holds and a person has refused: what the stream had stays, and nobody is asked about this read any more. The
--- next read is another run, so the guard decides again.
-CREATE TABLE refused_reads (
-  run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-  stream_id INTEGER NOT NULL REFERENCES streams (id),
-  refused_at INTEGER NOT NULL,
-  refused_by TEXT NOT NULL,
-  CONSTRAINT refused_reads_key PRIMARY KEY (run_id, stream_id)
-) STRICT, WITHOUT ROWID;
 
 -- Each record that counts as lost in a held read. The rows of a stream are replaced when the guard decides again.
 CREATE TABLE lost_records (
@@ -334,7 +328,9 @@ CREATE TABLE guarded_items (
   released INTEGER NOT NULL,          -- how many items are released
   message TEXT NOT NULL,
   accepted_at INTEGER,                -- when a person accepted this number
-  holds_creates INTEGER NOT NULL DEFAULT 0 -- as in guarded_reads
+  holds_creates INTEGER NOT NULL DEFAULT 0, -- as in guarded_reads
+  refused_at INTEGER,                 -- when a person refused the read: nobody is asked about it again until more items are released
+  refused_by TEXT
 ) STRICT;
 
 -- New items that are not sent before the guard has decided about their stream. A row goes when the create is sent after all, and

@@ -54,8 +54,8 @@ function noteHeldMaterials(db: Sqlite): void {
 }
 
 /**
- * Adds the passwords that users have chosen themselves, the exports that people have refused, the tasks that they have started,
- * what was done in each hour, the passports by state on each day, and which streams have lost all rows.
+ * Adds the passwords that users have chosen themselves, the tasks that they have started, what was done in each hour, the passports by
+ * state on each day, which streams have lost all rows, and who has refused an export that the guard holds.
  */
 function addDecisionsAndActivity(db: Sqlite): void {
   db.exec(`
@@ -80,13 +80,6 @@ function addDecisionsAndActivity(db: Sqlite): void {
       count INTEGER NOT NULL,
       CONSTRAINT passport_days_key PRIMARY KEY (day, state)
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE refused_reads (
-      run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-      stream_id INTEGER NOT NULL REFERENCES streams (id),
-      refused_at INTEGER NOT NULL,
-      refused_by TEXT NOT NULL,
-      CONSTRAINT refused_reads_key PRIMARY KEY (run_id, stream_id)
-    ) STRICT, WITHOUT ROWID;
     CREATE TABLE tasks (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       id TEXT NOT NULL,
@@ -100,4 +93,7 @@ function addDecisionsAndActivity(db: Sqlite): void {
       CONSTRAINT tasks_id UNIQUE (id)
     ) STRICT;
     ALTER TABLE streams ADD COLUMN emptied INTEGER`);
+  for (const table of ['guarded_reads', 'older_exports', 'guarded_items']) {
+    db.exec(`ALTER TABLE ${table} ADD COLUMN refused_at INTEGER; ALTER TABLE ${table} ADD COLUMN refused_by TEXT`);
+  }
 }

@@ -109,7 +109,7 @@ export const refuseGuarded = defineOperation({
   tag: 'work',
   role: 'operator',
   summary:
-    'Refuses the export of a source that the guard holds. What is there stays, and the guard decides again about the next export.',
+    'Refuses the export of a source that the guard holds. What is there stays, and nobody is asked again until an export lacks more.',
   at: 'POST /sources/:source/refuse',
   action: 'export.refuse',
   request: z.strictObject({ source: z.string().describe('The id of the source.') }),
@@ -139,11 +139,11 @@ export const refuseGuarded = defineOperation({
   say: ({ source, refused }) =>
     refused.map(
       ({ stream }) =>
-        `Refused the export of ${source}/${stream}: what was there stays. The guard decides again about the next export.`,
+        `Refused the export of ${source}/${stream}: what was there stays. Nobody is asked again until an export lacks more.`,
     ),
   help: `
 Examples:
-  $ dpp-sync refuse erp                  keeps what the last whole export of erp had, and asks nobody about the held one any more`,
+  $ dpp-sync refuse erp                  keeps what the last whole export of erp had, and asks nobody again until an export lacks more`,
 });
 
 export const stopRun = defineOperation({

@@ -20,8 +20,8 @@ import {
   KEYS_COMPARED,
   KEYS_NAMED,
   limitWords,
-  releasedNames,
-} from './guarded-reads.ts';
+} from './guard-limits.ts';
+import { keptRefusal, releasedNames } from './guarded-reads.ts';
 
 /** The released items of one kind, and those that the records of the stream make. */
 interface KindFigures {
@@ -79,7 +79,8 @@ const SQL = {
     `INSERT INTO guarded_items (stream_id, run_id, since, released, message, holds_creates)
      VALUES (@streamId, @runId, @now, @released, @message, @holdsCreates)
      ON CONFLICT (stream_id) DO UPDATE SET run_id = @runId, released = @released, message = @message,
-       holds_creates = @holdsCreates, accepted_at = NULL`,
+       holds_creates = @holdsCreates, accepted_at = NULL,
+       ${keptRefusal('guarded_items', 'excluded.released <= guarded_items.released')}`,
   ),
   releasedKeys: column<[number, string, number], string>(
     `SELECT i.key FROM released l CROSS JOIN items i ON i.id = l.item_id

@@ -1,8 +1,8 @@
 // The reads that the guard takes for broken exports: because of missing records, or because they are older than the last one.
 
-import { equalForm } from '../../domain/key-forms.ts';
 import type { Accepted, GuardedRead, MissingGuard, OlderExport } from '../../domain/ports/intake.ts';
 import { column, parseJson, statement, type Tx } from '../store/tx.ts';
+import { exceeds, goneSentence, isMost, KEYS_NAMED, limitWords, percent } from './guard-limits.ts';
 
 /** The figures of a complete read. */
 interface CompleteRead {
@@ -45,12 +45,12 @@ export interface OpenGuard {
 }
 
 /** The first guarded read of a source, preferably one that no person has accepted or refused. */
-export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g.isLeft, g.isOlder, f.refused_by AS refusedBy FROM streams s
-  JOIN (SELECT stream_id, run_id, message, accepted_at, iif(${IS_LEFT}, 1, 0) AS isLeft, 0 AS isOlder, 0 AS part FROM guarded_reads g
-    UNION ALL SELECT stream_id, run_id, message, accepted_at, 0, 0, 1 FROM guarded_items
-    UNION ALL SELECT stream_id, run_id, message, accepted_at, 0, 1, 2 FROM older_exports) g ON g.stream_id = s.id
-  LEFT JOIN refused_reads f ON f.run_id = g.run_id AND f.stream_id = g.stream_id
-  WHERE s.source = ? ORDER BY g.accepted_at NULLS FIRST, f.refused_at NULLS FIRST, s.id, g.part LIMIT 1`;
+export const GUARD_OF_SOURCE = `SELECT g.message, g.accepted_at AS acceptedAt, g.isLeft, g.isOlder, g.refused_by AS refusedBy FROM streams s
+  JOIN (SELECT stream_id, message, accepted_at, refused_at, refused_by, iif(${IS_LEFT}, 1, 0) AS isLeft, 0 AS isOlder, 0 AS part
+      FROM guarded_reads g
+    UNION ALL SELECT stream_id, message, accepted_at, refused_at, refused_by, 0, 0, 1 FROM guarded_items
+    UNION ALL SELECT stream_id, message, accepted_at, refused_at, refused_by, 0, 1, 2 FROM older_exports) g ON g.stream_id = s.id
+  WHERE s.source = ? ORDER BY g.accepted_at NULLS FIRST, g.refused_at NULLS FIRST, s.id, g.part LIMIT 1`;
 
 /**
  * The name of a lost record `l`, as people know it: its first item, else its key in a lookup table, else the key of its
@@ -72,6 +72,20 @@ export function releasedNames(streamId: string, limit: string): string {
     WHERE l.stream_id = ${streamId} ORDER BY l.item_id LIMIT ${limit}`;
 }
 
+/** SQL condition on a read `g` that the guard holds: true if a person has to decide about it, or has refused it. */
+const isHeld = (which: 'asked' | 'refused') =>
+  `g.accepted_at IS NULL AND g.refused_at IS ${which === 'asked' ? 'NULL' : 'NOT NULL'}`;
+
+/**
+ * SQL: sets what remains of a refusal when the guard holds a stream again. A person who has refused an export is not asked about one
+ * that lacks no more.
+ */
+export const keptRefusal = (table: string, isCovered: string) =>
+  `refused_at = iif(${isCovered}, ${table}.refused_at, NULL), refused_by = iif(${isCovered}, ${table}.refused_by, NULL)`;
+
+/** SQL: the streams of the source `@source`. */
+const STREAMS = '(SELECT id FROM streams WHERE source = @source)';
+
 /** Of each read, at most this many of the records or items that are gone are named. */
 const GONE_MAX = '100';
 
@@ -79,10 +93,10 @@ const GONE_MAX = '100';
  * The reads that the guard holds for missing records, for released items or because of their age, and that no person has
  * accepted. They are of the sources in the JSON list `@sources`. An empty list stands for all sources.
  *
- * @param which `asked`: without those that a person has refused
+ * @param which `asked`: those about which a person has to decide; `refused`: those that a person has refused
  */
 const heldReads = (
-  which: 'asked' | 'all',
+  which: 'asked' | 'refused',
 ) => `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released,
     iif(g.holds = 1, (SELECT count(*) FROM held_creates h WHERE h.stream_id = g.stream_id), 0) AS creates, g.message,
     g.isLeft, g.isOlder, iif(g.isOlder = 1, '[]', iif(g.released > 0, (SELECT json_group_array(name) FROM (${releasedNames('g.stream_id', GONE_MAX)}) AS found),
@@ -90,19 +104,15 @@ const heldReads = (
   FROM (
     SELECT stream_id, run_id AS runId, since, missing, read, 0 AS released, message, holds_creates AS holds,
       iif(${IS_LEFT}, 1, 0) AS isLeft, 0 AS isOlder FROM guarded_reads g
-      WHERE accepted_at IS NULL
+      WHERE ${isHeld(which)}
     UNION ALL
     SELECT g.stream_id, g.run_id, g.since, coalesce(a.missing, 0), coalesce(a.read, 0), g.released, g.message, g.holds_creates, 0, 0
       FROM guarded_items g LEFT JOIN run_streams a ON a.run_id = g.run_id AND a.stream_id = g.stream_id
-      WHERE g.accepted_at IS NULL
+      WHERE ${isHeld(which)}
     UNION ALL
-    SELECT stream_id, run_id, since, missing, read, 0, message, 0, 0, 1 FROM older_exports WHERE accepted_at IS NULL
+    SELECT stream_id, run_id, since, missing, read, 0, message, 0, 0, 1 FROM older_exports g WHERE ${isHeld(which)}
   ) g JOIN streams s ON s.id = g.stream_id
-  WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources)))${
-    which === 'all'
-      ? ''
-      : ' AND NOT EXISTS (SELECT 1 FROM refused_reads f WHERE f.run_id = g.runId AND f.stream_id = g.stream_id)'
-  }
+  WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources)))
   ORDER BY s.source, s.id, g.isOlder, g.released`;
 
 /** The held reads about which a person has to decide. */
@@ -124,6 +134,26 @@ interface GuardRow extends Pick<GuardedRead, 'runId' | 'missing' | 'read' | 'mes
   now: number;
 }
 
+const TABLES = ['guarded_reads', 'guarded_items', 'older_exports'] as const;
+
+/** Accepts what the guard holds of the source: what older exports lack, and then the reads themselves. */
+const acceptIn = (which: 'asked' | 'refused') => [
+  // What the older export lacks is accepted with it, also if the guard holds another export of the stream.
+  statement<[{ source: string; now: number }]>(
+    `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message, accepted_at)
+     SELECT stream_id, run_id, since, missing, read, message, @now FROM older_exports g
+     WHERE ${isHeld(which)} AND missing > 0 AND stream_id IN ${STREAMS}
+     ON CONFLICT (stream_id) DO UPDATE SET missing = max(guarded_reads.missing, excluded.missing), read = min(guarded_reads.read, excluded.read),
+       accepted_at = @now, refused_at = NULL, refused_by = NULL`,
+  ),
+  ...TABLES.map((table) =>
+    statement<[{ source: string; now: number }]>(
+      `UPDATE ${table} AS g SET accepted_at = @now, refused_at = NULL, refused_by = NULL
+       WHERE ${isHeld(which)} AND stream_id IN ${STREAMS}`,
+    ),
+  ),
+];
+
 const SQL = {
   accepted: column<[{ streamId: number; missing: number; read: number }], number>(
     `SELECT 1 FROM guarded_reads WHERE stream_id = @streamId AND accepted_at IS NOT NULL
@@ -133,41 +163,34 @@ const SQL = {
     `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message, holds_creates)
      VALUES (@streamId, @runId, @now, @missing, @read, @message, @holdsCreates)
      ON CONFLICT (stream_id) DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message,
-       holds_creates = @holdsCreates, accepted_at = NULL`,
+       holds_creates = @holdsCreates, accepted_at = NULL,
+       ${keptRefusal('guarded_reads', 'excluded.missing <= guarded_reads.missing AND excluded.read >= guarded_reads.read')}`,
   ),
   release: statement<[number, 0 | 1]>(
     'DELETE FROM guarded_reads WHERE stream_id = ? AND (accepted_at IS NULL OR ? = 0)',
   ),
   open: statement<[{ sources: string }], OpenGuardedRead>(OPEN_GUARDED_READS),
-  held: statement<[{ sources: string }], OpenGuardedRead>(heldReads('all')),
-  refuse: statement<[{ source: string; stream: string; runId: number; now: number; by: string }]>(
-    `INSERT INTO refused_reads (run_id, stream_id, refused_at, refused_by)
-     SELECT @runId, id, @now, @by FROM streams WHERE source = @source AND name = @stream
-     ON CONFLICT (run_id, stream_id) DO NOTHING`,
-  ),
-  accept: ['guarded_reads', 'guarded_items', 'older_exports'].map((table) =>
-    statement<[{ sources: string; now: number }]>(
-      `UPDATE ${table} SET accepted_at = @now WHERE accepted_at IS NULL
-       AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))`,
+  refused: statement<[{ sources: string }], OpenGuardedRead>(heldReads('refused')),
+  refuse: TABLES.map((table) =>
+    statement<[{ source: string; now: number; by: string }]>(
+      `UPDATE ${table} AS g SET refused_at = @now, refused_by = @by WHERE ${isHeld('asked')} AND stream_id IN ${STREAMS}${
+        table === 'guarded_reads' ? ` AND NOT ${IS_LEFT}` : ''
+      }`,
     ),
   ),
+  accept: { asked: acceptIn('asked'), refused: acceptIn('refused') },
   hold: statement<[OlderExport & { streamId: number; runId: number; now: number }]>(
     `INSERT INTO older_exports (stream_id, run_id, since, as_of, missing, read, message)
      VALUES (@streamId, @runId, @now, @asOf, @missing, @read, @message)
      ON CONFLICT (stream_id) DO UPDATE SET run_id = @runId, as_of = @asOf, missing = @missing, read = @read, message = @message,
-       accepted_at = NULL`,
+       accepted_at = NULL, ${keptRefusal(
+         'older_exports',
+         'coalesce(excluded.as_of, -1) = coalesce(older_exports.as_of, -1) AND excluded.missing <= older_exports.missing AND excluded.read >= older_exports.read',
+       )}`,
   ),
   forget: statement<[number]>('DELETE FROM older_exports WHERE stream_id = ?'),
   acceptedExport: statement<[number], { asOf: number | null }>(
     'SELECT as_of AS asOf FROM older_exports WHERE stream_id = ? AND accepted_at IS NOT NULL',
-  ),
-  // What the older export lacks is accepted with it, also if the guard holds another export of the stream.
-  acceptMissing: statement<[{ sources: string; now: number }]>(
-    `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message, accepted_at)
-     SELECT stream_id, run_id, since, missing, read, message, @now FROM older_exports
-     WHERE accepted_at IS NULL AND missing > 0
-       AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))
-     ON CONFLICT (stream_id) DO UPDATE SET missing = max(guarded_reads.missing, excluded.missing), read = min(guarded_reads.read, excluded.read), accepted_at = @now`,
   ),
   remove: statement<[number]>('DELETE FROM lost_records WHERE stream_id = ?'),
   add: statement<[number, string]>(
@@ -212,29 +235,30 @@ export function checkRead(
 }
 
 /**
- * Accepts the missing records, the released items and the older exports that the guard holds of these sources. Returns
- * these reads.
+ * Accepts the missing records, the released items and the older exports that the guard holds of these sources. What a person has
+ * refused before is accepted where nothing else of the source waits for a decision. Returns these reads.
  */
 export function acceptGuarded(tx: Tx, { sources }: { sources: readonly string[] }): Accepted {
-  // An empty list stands for all sources in the query, but for no source here.
-  if (sources.length === 0) return { sources, reads: [] };
-  const listed = JSON.stringify(sources);
-  // A person may accept what was refused before.
-  const reads = SQL.held(tx).all({ sources: listed }).map(guardedReadOf);
-  acceptMissingOfOlder(tx, listed);
-  for (const accept of SQL.accept) accept(tx).run({ sources: listed, now: tx.clock.now() });
+  const reads = sources.flatMap((source) => {
+    const asked = SQL.open(tx).all({ sources: JSON.stringify([source]) });
+    const held = asked.length > 0 ? asked : SQL.refused(tx).all({ sources: JSON.stringify([source]) });
+    const accept = SQL.accept[asked.length > 0 ? 'asked' : 'refused'];
+    for (const step of accept) step(tx).run({ source, now: tx.clock.now() });
+    return held.map(guardedReadOf);
+  });
   return { sources, reads };
 }
 
 /**
- * Refuses the reads of a source that the guard holds: what its streams had stays, and nobody is asked about these reads any more.
- * Returns these reads.
+ * Refuses the reads of a source that the guard holds: what its streams had stays, and nobody is asked about them until more is missing.
+ * A stream that the config no longer has gives no export that could be refused. Returns the refused reads.
  */
 export function refuseGuarded(tx: Tx, { source, by }: { source: string; by: string }): GuardedRead[] {
   const reads = SQL.open(tx)
     .all({ sources: JSON.stringify([source]) })
-    .map(guardedReadOf);
-  for (const { stream, runId } of reads) SQL.refuse(tx).run({ source, stream, runId, by, now: tx.clock.now() });
+    .map(guardedReadOf)
+    .filter(({ isLeft }) => !isLeft);
+  for (const refuse of SQL.refuse) refuse(tx).run({ source, by, now: tx.clock.now() });
   return reads;
 }
 
@@ -270,82 +294,6 @@ function guardAgainst(read: CompleteRead): string | null {
   return null;
 }
 
-// The limits of the guard, for missing records and for released items in the same way.
-
-/** How much of what a stream had is gone. */
-interface Loss {
-  lost: number;
-  /** How much the stream had before, without what is new. */
-  known: number;
-}
-
-/** True if more is lost than the guard allows: the share or the number. */
-export function exceeds({ lost, known }: Loss, guard: Pick<MissingGuard, 'maxMissing' | 'maxMissingCount'>): boolean {
-  if (lost === 0) return false;
-  return lost > guard.maxMissingCount || (known === 0 ? 0 : lost / known) > guard.maxMissing;
-}
-
-/**
- * Up to how many have to be counted to know whether `lost` of them exceed the share; -1 if all have to be counted.
- */
-export function countEnough(lost: number, { maxMissing, maxMissingCount }: MissingGuard): number {
-  if (maxMissing === 0 || lost > maxMissingCount) return -1;
-  // Whether most are gone has to be known too.
-  return Math.max(Math.ceil(lost / maxMissing), 2 * lost) + 1;
-}
-
-/**
- * True if most of what a stream had is gone: at least half. What is new is then most likely the same under another key, so
- * nothing new of the stream is created before a person has decided.
- */
-export function isMost({ lost, known }: Loss): boolean {
-  return lost > 0 && 2 * lost >= known;
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 1000) / 10} %`;
-}
-
-/** The share that is lost, and what the guard allows. */
-export function limitWords(
-  { lost, known }: Loss,
-  { maxMissing, maxMissingCount }: Pick<MissingGuard, 'maxMissing' | 'maxMissingCount'>,
-): string {
-  const isShare = known > 0 && lost / known > maxMissing;
-  return `${percent(known === 0 ? 1 : lost / known)}, allowed are ${isShare ? percent(maxMissing) : maxMissingCount}`;
-}
-
-/** At most this many of the records or items that are gone are named in a message. */
-export const KEYS_NAMED = 5;
-const NAME_MAX = 60;
-
-/** A sentence that names the first ones of all that are gone, and the command that lists them all if they are more. */
-export function goneSentence(first: readonly string[], all: number): string {
-  if (first.length === 0) return '';
-  const names = first.map((name) => (name.length <= NAME_MAX ? name : `${name.slice(0, NAME_MAX)}…`)).join(', ');
-  if (all <= first.length) return ` Missing: ${names}.`;
-  return ` Missing: ${names} and ${all - first.length} more. To list them: \`dpp-sync items --state held\`.`;
-}
-
-/** At most this many keys of each side are compared, because it takes time. */
-export const KEYS_COMPARED = 2_000;
-
-/** Keys that vanished and keys that are new, as far as they are compared. */
-interface KeySample {
-  former: readonly string[];
-  fresh: readonly string[];
-  /** True if these are all keys. */
-  isAll: boolean;
-}
-
-/** A sentence about the change of form that makes former keys equal to new ones; empty if there is none. */
-export function formSentence({ former, fresh, isAll }: KeySample): string {
-  const form = equalForm(former, fresh);
-  if (form === null) return '';
-  const of = isAll ? `${former.length}` : `the first ${former.length}`;
-  return ` Without ${form.words}, ${form.equal} of ${of} former keys are equal to new ones: the form of the keys has most likely changed.`;
-}
-
 // Exports that the guard holds before their first row, because they are older than the last one that was read.
 
 /** Stores that the guard holds an older export. What it holds of the export before stays held. */
@@ -362,11 +310,6 @@ function forgetOlderExport(tx: Tx, streamId: number): void {
 /** The time of the older export of a stream that a person has accepted; undefined if there is none. */
 export function acceptedOlderExport(tx: Tx, streamId: number): { asOf: number | null } | undefined {
   return SQL.acceptedExport(tx).get(streamId);
-}
-
-/** Accepts the records that older exports of the sources in a JSON list lack. Call it before the exports are accepted. */
-function acceptMissingOfOlder(tx: Tx, sources: string): void {
-  SQL.acceptMissing(tx).run({ sources, now: tx.clock.now() });
 }
 
 // The records that a read lacks while the guard holds it.

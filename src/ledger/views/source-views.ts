@@ -80,8 +80,11 @@ export function guardedReads(reads: Db, sources?: readonly string[]): GuardedRea
 }
 
 const REFUSED = statement<[string], RefusedRead>(
-  `SELECT s.source, s.name AS stream, f.run_id AS runId, f.refused_at AS at, f.refused_by AS by
-   FROM refused_reads f JOIN streams s ON s.id = f.stream_id WHERE s.source = ? ORDER BY f.run_id DESC, s.id LIMIT 100`,
+  `SELECT s.source, s.name AS stream, f.runId, f.at, f.by FROM streams s
+   JOIN (SELECT stream_id, run_id AS runId, refused_at AS at, refused_by AS by FROM guarded_reads WHERE refused_at IS NOT NULL
+     UNION SELECT stream_id, run_id, refused_at, refused_by FROM guarded_items WHERE refused_at IS NOT NULL
+     UNION SELECT stream_id, run_id, refused_at, refused_by FROM older_exports WHERE refused_at IS NOT NULL) f ON f.stream_id = s.id
+   WHERE s.source = ? ORDER BY f.runId DESC, s.id`,
 );
 
 export function refusedReads(reads: Db, source: string): RefusedRead[] {

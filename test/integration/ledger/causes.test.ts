@@ -1,5 +1,6 @@
 // What the list of causes has besides rows in quarantine and refused writes.
 
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { ApiTrouble } from '../../../src/domain/cause.ts';
 import type { Item } from '../../../src/domain/item.ts';
@@ -7,10 +8,11 @@ import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { DashboardViews } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
+import { createBitmap } from '../../../src/lib/collections.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { FORMS, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
-import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
+import { mapRows, pullRows, row, stageRows } from '../../support/ledger/records.ts';
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto', sources: ['erp'] } as const;
 const fixture = useLedger({ rules: RULES });
@@ -24,6 +26,14 @@ function views(rules: Parameters<typeof createDashboard>[1] = RULES): DashboardV
   const made = createDashboard(db, rules, FORMS, fixture.clock).views;
   if (rules === RULES) opened = { of: fixture.file, views: made };
   return made;
+}
+
+const HALF = { maxMissing: 0.5, maxMissingCount: Number.POSITIVE_INFINITY, maxDrop: 0.5 };
+
+function fromOutside(sql: string): void {
+  const db = new Database(fixture.file);
+  db.exec(sql);
+  db.close();
 }
 
 const START = { source: 'erp', trigger: 'cli', streams: ['default'], mappingRevision: 'r1' } as const;
@@ -105,7 +115,7 @@ describe('an export that a person refuses', () => {
   const asked = () => fixture.ledger.views.guardedReads(['erp']).length;
   const plain = () => views({ ...RULES, partSources: [] });
 
-  it('a refused export asks nobody any more, keeps what was there, and the guard decides again about the next export', async () => {
+  it('a refused export keeps what was there, and asks nobody again until an export lacks more', async () => {
     await stageRows(fixture.ledger, ALL);
     const { runId } = await half();
     expect([asked(), plain().causes({ type: 'guard' }).length]).toEqual([1, 1]);
@@ -119,8 +129,73 @@ describe('an export that a person refuses', () => {
     ]);
     expect(plain().items({ state: 'missing' }, { limit: 9 }).rows).toEqual([]);
     expect(await fixture.ledger.refuse({ source: 'erp', by: 'ben' })).toEqual([]);
+    const next = await half();
+    expect([asked(), fixture.ledger.views.refusedReads('erp').map(({ runId: of }) => of)]).toEqual([0, [next.runId]]);
+    await pullRows(fixture.ledger, { rows: [row('new')] });
+    expect([asked(), fixture.ledger.views.refusedReads('erp')]).toEqual([1, []]);
+  });
+
+  it('an export is refused, and stays refused, although its run was deleted', async () => {
+    await stageRows(fixture.ledger, ALL);
     await half();
+    fromOutside('DELETE FROM runs');
+    await fixture.ledger.refuse({ source: 'erp', by: 'anna' });
+    expect([asked(), fixture.ledger.views.refusedReads('erp').length]).toEqual([0, 1]);
+    await half();
+    fromOutside('DELETE FROM runs');
+    expect([asked(), fixture.ledger.views.refusedReads('erp').length]).toEqual([0, 1]);
+  });
+
+  it('an older export that a person has refused asks nobody again, and another older one does', async () => {
+    await stageRows(fixture.ledger, ALL);
+    const older = async (asOf: number) => {
+      const { runId } = await fixture.ledger.startRun({ ...START, streams: ['default'] });
+      const held = { message: 'It is older.', asOf, missing: 1, read: 2 };
+      const read = { runId, source: 'erp', stream: 'default', seen: null, read: 0, flagItems: true };
+      await fixture.ledger.endStream({ ...read, held, creates: 'keep', guard: HALF });
+      await fixture.ledger.endRun({ runId, result: 'complete' });
+    };
+    await older(1000);
+    await fixture.ledger.refuse({ source: 'erp', by: 'anna' });
+    await older(1000);
+    expect(asked()).toBe(0);
+    await older(900);
     expect(asked()).toBe(1);
+  });
+
+  it('a stream that the config no longer has cannot be refused, and nobody is advised to', async () => {
+    await stageRows(fixture.ledger, ALL);
+    const { runId } = await fixture.ledger.startRun({ ...START, streams: ['other'] });
+    const leftStreams = { guard: { ...HALF, maxMissing: 0 }, flagItems: true };
+    await fixture.ledger.endRun({ runId, result: 'complete', leftStreams });
+    expect(fixture.ledger.views.guardedReads(['erp'])).toMatchObject([{ isLeft: true }]);
+    expect(await fixture.ledger.refuse({ source: 'erp', by: 'anna' })).toEqual([]);
+    expect(asked()).toBe(1);
+    expect(plain().causes({ type: 'guard' })[0]?.cure).not.toContain('refuse');
+  });
+
+  it('an acceptance leaves what was refused before, while another export of the source waits for a decision', async () => {
+    const streams = ['default', 'other'];
+    const read = async (rows: Record<string, string[]>) => {
+      const { runId } = await fixture.ledger.startRun({ ...START, streams });
+      for (const stream of streams) {
+        const seen = createBitmap();
+        const records = (rows[stream] ?? []).map((id) => row(id));
+        const of = { runId, source: 'erp', stream };
+        await fixture.ledger.stagePage({ ...of, records, seen, deferMapping: false, uncounted: 0 });
+        const end = { ...of, seen, read: records.length, creates: 'decide', flagItems: true, guard: HALF } as const;
+        await fixture.ledger.endStream(end);
+      }
+      await fixture.ledger.endRun({ runId, result: 'complete' });
+      await mapRows(fixture.ledger, ({ id }) => items(product(String(id))));
+    };
+    await read({ default: ['a', 'b', 'c'], other: ['x', 'y', 'z'] });
+    await read({ default: ['a'], other: ['x', 'y', 'z'] });
+    await fixture.ledger.refuse({ source: 'erp', by: 'anna' });
+    await read({ default: ['a'], other: ['x'] });
+    const { reads } = await fixture.ledger.accept({ sources: ['erp'] });
+    expect(reads.map(({ stream }) => stream)).toEqual(['other']);
+    expect(fixture.ledger.views.refusedReads('erp')).toMatchObject([{ stream: 'default', by: 'anna' }]);
   });
 
   it('a refused export can still be accepted, and the next read then uses that decision', async () => {
@@ -128,6 +203,7 @@ describe('an export that a person refuses', () => {
     await half();
     await fixture.ledger.refuse({ source: 'erp', by: 'anna' });
     expect((await fixture.ledger.accept({ sources: ['erp'] })).reads).toHaveLength(1);
+    expect(fixture.ledger.views.refusedReads('erp')).toEqual([]);
     expect((await half()).guarded).toBeNull();
   });
 

@@ -46,6 +46,22 @@ function changed(ledger: SqliteLedger, keys: readonly string[], options: Partial
 const excludeAll = (ledger: SqliteLedger) => mapRows(ledger, () => ({ status: 'excluded' }));
 
 describe('a released item', () => {
+  it('a person who has refused released items is not asked again until more are released', async () => {
+    const { ledger } = fixture;
+    await given();
+    const excludeFirst = async (count: number) => {
+      const off = Object.fromEntries(names(count).map((key) => [key, { status: 'excluded' as const }]));
+      await stageRows(ledger, { ...made(names(10)), ...off });
+    };
+    await excludeFirst(4);
+    expect(held()).toEqual([4]);
+    expect(await ledger.refuse({ source: 'erp', by: 'anna' })).toMatchObject([{ released: 4 }]);
+    await excludeFirst(4);
+    expect(held()).toEqual([]);
+    await excludeFirst(6);
+    expect(held()).toEqual([6]);
+  });
+
   it('a released item is decided about when the last record is mapped, however many batches that takes', async () => {
     const { ledger } = fixture;
     await given();

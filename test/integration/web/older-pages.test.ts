@@ -162,7 +162,9 @@ describe('accepting an export from a page that is older than the state', () => {
     const { rows: log } = await served.daemon.runtime.reads.actions({ limit: 1 });
     expect(log).toMatchObject([{ action: 'export.refuse', detail: { source: 'erp' } }]);
     await exported(rows(2));
-    expect(await heldRows()).toEqual([8]);
+    expect(await heldRows()).toEqual([]);
+    await exported(rows(1));
+    expect(await heldRows()).toEqual([9]);
   });
 
   it('the page of a run offers to accept its export only while the guard holds the export of this run', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { columnsOf } from '../../../src/cli/init/columns.ts';
 import { sourcesText, todoOf, yamlLine, yamlValue } from '../../../src/cli/init/write-config.ts';
-import { exceeds } from '../../../src/ledger/records/guarded-reads.ts';
+import { exceeds } from '../../../src/ledger/records/guard-limits.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { partsOf, proposed, rowsOf, textOf } from './proposed.ts';
 

@@ -81,8 +81,8 @@ export interface IntakeLedger {
    */
   accept(request: { sources: readonly string[] }): Promise<Accepted>;
   /**
-   * Refuses the guarded reads of a source for a person: what its streams had stays, and nobody is asked about these reads any
-   * more. The guard decides again about the next read. Returns the refused reads.
+   * Refuses the guarded reads of a source for a person: what its streams had stays, and nobody is asked again until a read
+   * misses more. Streams that the config no longer has cannot be refused. Returns the refused reads.
    */
   refuse(request: { source: string; by: string }): Promise<GuardedRead[]>;
   /**

@@ -146,7 +146,7 @@ ${card('What it read', [accounts(run), changed(view)])}</div>`;
 }
 
 function refusedText({ source, stream, by, at }: RefusedRead): Html {
-  return html`<p>${by} has refused the export of ${source}/${stream}, ${timeOf(at)}: what was there stays. The guard decides again about the next export.</p>`;
+  return html`<p>${by} has refused the export of ${source}/${stream}, ${timeOf(at)}: what was there stays. Nobody is asked again until an export lacks more.</p>`;
 }
 
 function accounts(run: RunView): Html {
@@ -278,13 +278,13 @@ ${changes === 0 ? null : html`<li>${counted(changes, 'item')} that ${changes ===
       tone: 'grave',
     },
   ),
-])}${guarded.length === 0 ? null : refuseCard(view)}`;
+])}${guarded.every(({ isLeft }) => isLeft) ? null : refuseCard(view)}`;
 }
 
 function refuseCard(view: AcceptView): Html {
   const { source, csrf } = view;
   return card('Or refuse it', [
-    html`<p>What the export lacks stays as it was, and nobody is asked about this export any more. The guard decides again about the next export of ${source}.</p>`,
+    html`<p>What the export lacks stays as it was, and nobody is asked again until an export of ${source} lacks more.</p>`,
     confirmForm(
       { csrf },
       {

@@ -125,7 +125,7 @@ export function runsRoutes(context: PageContext): Route[] {
       reads.length === 0
         ? { text: `No export of ${source} waits for a decision, so nothing was refused.`, tone: 'warn' }
         : {
-            text: `The export of ${source} is refused: what was there stays. The guard decides again about the next export.`,
+            text: `The export of ${source} is refused: what was there stays. Nobody is asked again until an export lacks more.`,
             tone: 'good',
           };
     return { type: 'redirect', to: acceptPath(source), notice };
