@@ -1,6 +1,7 @@
 // What is stuck, grouped by cause, and what a person can do about a whole cause.
 
 import { z } from 'zod';
+import { fittingFor } from '../domain/advice.ts';
 import { CAUSE_TYPES, type CauseType } from '../domain/cause.ts';
 import { RESOLUTIONS, type Resolution } from '../domain/delivery/delivery.ts';
 import { fault } from '../domain/faults.ts';
@@ -130,6 +131,9 @@ export const settleCause: Operation<SettleCauseAsked, CauseSettled> = {
   async run({ cause: id, resolution, item, until }, context) {
     const cause = await context.runtime.reads.cause(id);
     if (cause === null) throw nothingStuck();
+    if (fittingFor(cause).settling === 'never') {
+      throw fault('usage', `A person cannot settle this cause by hand: ${cause.title}`, { suggestion: cause.cure });
+    }
     const meant: Member[] = [];
     let later = 0;
     for await (const { item: member } of membersOf(id, context)) {

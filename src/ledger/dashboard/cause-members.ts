@@ -42,7 +42,7 @@ type StoredRecord = Pick<QuarantineRow, 'id' | 'key' | 'place' | 'raw' | 'issues
 
 const MEMBERS = {
   records: statement<[Pick<RecordGroup, 'streamId' | 'code' | 'field'> & Bounds], StoredRecord>(
-    `SELECT r.id, r.key, r.place, r.raw, r.issues FROM records r INDEXED BY records_by_issue
+    `SELECT r.id, r.key, r.place, r.raw, CASE WHEN json_valid(r.issues) THEN r.issues END AS issues FROM records r INDEXED BY records_by_issue
      WHERE ${IS_QUARANTINED} AND r.stream_id = @streamId AND ${FIRST_CODE} IS @code AND ${FIRST_FIELD} IS @field
        AND (@value IS NULL OR ${FIRST_VALUE} = @value) AND r.id > @after ORDER BY r.id LIMIT @limit`,
   ),

@@ -28,7 +28,7 @@ interface FirstItem extends Omit<Delivered, 'reason'> {
 
 const CAUSES = {
   issues: statement<[string], { id: number; issues: string | null }>(
-    'SELECT r.id, r.issues FROM json_each(?) e CROSS JOIN records r ON r.id = e.value',
+    'SELECT r.id, CASE WHEN json_valid(r.issues) THEN r.issues END AS issues FROM json_each(?) e CROSS JOIN records r ON r.id = e.value',
   ),
   // The row of the product says which fields the mapping gives to the passport.
   items: statement<[string], FirstItem>(

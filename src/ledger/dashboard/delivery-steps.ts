@@ -13,7 +13,7 @@ import { readApiWait } from '../store/meta.ts';
 import { statement } from '../store/tx.ts';
 import { guardedReads } from '../views/source-views.ts';
 import { accessRefusal, reasonFor, refusals } from '../views/undelivered-views.ts';
-import type { ViewReads } from '../views/view-reads.ts';
+import type { DashboardReads } from './catalog.ts';
 
 /** A step, with the clause from which the answer is made: `its BOM item 10 is rejected: the quantity is missing`. */
 export interface Step extends WhyStep {
@@ -63,11 +63,11 @@ export function utc(at: number): string {
 }
 
 /** The reads of one answer. A fact about the platform is read once for all items of the answer. */
-export interface AnswerReads extends ViewReads {
+export interface AnswerReads extends DashboardReads {
   once<Fact>(name: string, read: () => Fact): Fact;
 }
 
-export function answerReads(reads: ViewReads): AnswerReads {
+export function answerReads(reads: DashboardReads): AnswerReads {
   const facts = new Map<string, unknown>();
   return {
     ...reads,

@@ -46,7 +46,7 @@ export const PRODUCTS_WITH_PART = `SELECT m.cause, f.key FROM members m CROSS JO
 const OF_GROUP = `${IS_QUARANTINED} AND r.stream_id = CAST(e.value ->> '$.streamId' AS INTEGER) AND ${FIRST_CODE} IS e.value ->> '$.code'
          AND ${FIRST_FIELD} IS e.value ->> '$.field'`;
 /** SQL expression: the value of the first issue of a record `r`, as text. */
-export const FIRST_VALUE = "CAST(r.issues ->> '$[0].value' AS TEXT)";
+export const FIRST_VALUE = "CASE WHEN json_valid(r.issues) THEN CAST(r.issues ->> '$[0].value' AS TEXT) END";
 
 interface Held {
   id: string;

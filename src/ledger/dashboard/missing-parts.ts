@@ -3,7 +3,7 @@
 
 import { adviceOnMissingParts, type MissingKind } from '../../domain/advice.ts';
 import type { Reason } from '../../domain/delivery/stored-reason.ts';
-import type { SubjectKind } from '../../domain/item.ts';
+import type { ItemKind } from '../../domain/item.ts';
 import type { CauseMember, FoundCause } from '../../domain/ports/ledger/dashboard-views.ts';
 import { causeId, IS_QUARANTINED } from '../items/stuck-groups.ts';
 import { changeCountOf } from '../store/database.ts';
@@ -38,11 +38,14 @@ const isGiven = (kind: string, key: string) =>
      AND ((t.record_id IS NOT NULL AND t.missing_since IS NULL) OR nullif(t.remote_id, 'null') IS NOT NULL))`;
 const SQL = {
   count: column<[], number>("SELECT count(*) FROM items WHERE state = 'waiting'"),
-  // While a source is read or mapped, the rows that make the missing items may still come.
-  readBefore: column<[], number | null>(
-    `SELECT min(r.started_at) FROM (SELECT source, max(id) AS id FROM runs WHERE cause <> 'upload' GROUP BY source) l
-     JOIN runs r ON r.id = l.id WHERE r.ended_at IS NULL OR EXISTS (SELECT 1 FROM streams s JOIN records w ON w.stream_id = s.id
-       AND w.state = 'pending' WHERE s.source = r.source)`,
+  // While a source of the config is read or mapped, and before it was read for the first time, the rows that make the missing items
+  // may still come.
+  readBefore: column<[string], number | null>(
+    `SELECT min(CASE WHEN NOT EXISTS (SELECT 1 FROM runs c WHERE c.source = e.value AND c.result = 'complete' AND c.cause <> 'upload')
+         AND NOT EXISTS (SELECT 1 FROM streams s WHERE s.source = e.value AND s.complete_read IS NOT NULL) THEN 0
+       WHEN r.ended_at IS NULL OR EXISTS (SELECT 1 FROM streams s JOIN records w ON w.stream_id = s.id AND w.state = 'pending'
+         WHERE s.source = e.value) THEN r.started_at END)
+     FROM json_each(?) e LEFT JOIN runs r ON r.id = (SELECT max(l.id) FROM runs l WHERE l.source = e.value AND l.cause <> 'upload')`,
   ),
   waiting: statement<[{ before: number | null; limit: number }], Waiting>(
     `SELECT w.id, w.source, CASE WHEN f.either = 1 THEN 'part' ELSE f.kind END AS kind, f.key AS missing,
@@ -63,29 +66,39 @@ const SQL = {
   ),
 };
 
-const keptWaiting = perDatabase(() => ({ version: null as number | null, until: 0, waiting: [] as Waiting[] }));
+const keptWaiting = perDatabase(() => ({
+  version: null as number | null,
+  sources: '',
+  until: 0,
+  waiting: [] as Waiting[],
+}));
+
+type Reads = Pick<DashboardReads, 'db' | 'passportRules' | 'now'>;
 
 /** The items that wait for missing ones, each for the first of them, in the order of their ids. */
-function waitingItems(reads: DashboardReads): Waiting[] {
+function waitingItems(reads: Reads): Waiting[] {
   const kept = keptWaiting(reads);
   const version = changeCountOf(reads.db);
-  if (kept.version === version || reads.now() < kept.until) return kept.waiting;
+  const sources = JSON.stringify(reads.passportRules.sources);
+  if (kept.sources === sources && (kept.version === version || reads.now() < kept.until)) return kept.waiting;
   const count = SQL.count(reads).get() ?? 0;
-  const before = count === 0 ? null : (SQL.readBefore(reads).get() ?? null);
+  const before = count === 0 ? null : (SQL.readBefore(reads).get(sources) ?? null);
   const found = count === 0 ? [] : SQL.waiting(reads).all({ before, limit: LOOKED_AT_MAX });
   const waiting = found.filter(({ id }, at) => found[at - 1]?.id !== id);
-  Object.assign(kept, { version, waiting, until: count > FEW ? reads.now() + KEPT_MS : 0 });
+  Object.assign(kept, { version, sources, waiting, until: count > FEW ? reads.now() + KEPT_MS : 0 });
   return waiting;
 }
 
 const idOf = ({ source, kind }: Pick<Waiting, 'source' | 'kind'>) => causeId('part', source, kind);
 
-/** The id of the cause of an item that waits for one that no row gives. */
+/** The id of the cause of an item that waits for one that no row gives; null if there is no such cause now. */
 export function causeOfMissing(
+  reads: Reads,
   source: string,
-  { kind, either }: { kind: SubjectKind; either?: boolean | undefined },
-): string {
-  return causeId('part', source, either === true ? 'part' : kind);
+  { kind, either }: { kind: ItemKind; either?: boolean | undefined },
+): string | null {
+  const id = idOf({ source, kind: either === true ? 'part' : kind });
+  return waitingItems(reads).some((one) => idOf(one) === id) ? id : null;
 }
 
 export function causesOfMissingParts(reads: DashboardReads): FoundCause[] {

@@ -266,7 +266,7 @@ function unknownSteps(reads: AnswerReads, { kind, key, either }: RefStanding, { 
   const [row] = rowsNaming(reads, key);
   const from = record === null ? '' : `, and ${record.source}/${record.stream}, ${formatPlace(record.place)} names it`;
   const none = `the ${what} ${key} is in no file${from}`;
-  const cause = source === null ? null : causeOfMissing(source, { kind, either });
+  const cause = source === null ? null : causeOfMissing(reads, source, { kind, either });
   if (row === undefined) {
     const cure = 'Add the missing row to its source, or correct the row that names it.';
     return [step('stop', none, { cure, cause, ...about(kind, key) })];

@@ -18,6 +18,7 @@ import { column } from '../store/tx.ts';
 import { itemOf, rowsNaming, type StoredItem } from '../views/item-views.ts';
 import { passportOf } from '../views/passport-views.ts';
 import { inOneMoment, type ViewReads } from '../views/view-reads.ts';
+import type { DashboardReads } from './catalog.ts';
 import {
   type AnswerReads,
   about,
@@ -53,7 +54,7 @@ const SQL = {
 };
 
 /** Explains the passport of the product with this key or natural key; null if nothing has this name. */
-export function why(reads: ViewReads, name: string): Why | null {
+export function why(reads: DashboardReads, name: string): Why | null {
   return inOneMoment(reads, () => {
     const product = itemOf(reads, 'product', name);
     const passport = product === null ? null : passportOf(reads, product.key);

@@ -10,7 +10,7 @@ import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.t
 import { openDatabaseReadOnly } from '../../../src/ledger/upgrade/open.ts';
 import { createBitmap } from '../../../src/lib/collections.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
-import { bomItem, items, material, product } from '../../support/ledger/items.ts';
+import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
 import { FORMS, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
 import { mapRows, pullRows, row, stageRows } from '../../support/ledger/records.ts';
 
@@ -54,6 +54,19 @@ const quarantined = (value: string | undefined, blocked: string): MapResult => (
     },
   ],
   blockedProducts: [blocked],
+});
+
+it('a row in quarantine whose reasons cannot be read is a cause without values, and the others have theirs', async () => {
+  await stageRows(fixture.ledger, { 1: quarantined('Oz', '1'), 2: quarantined('Oz', '2') });
+  fromOutside("UPDATE records SET issues = '{' WHERE key = '1'");
+  const values = views()
+    .causes({})
+    .map((cause) => cause.values);
+  expect(values.toSorted((a, b) => a.length - b.length)).toEqual([[], [{ value: 'Oz', count: 1 }]]);
+  const members = views()
+    .causes({})
+    .flatMap(({ id }) => views().causeMembers(id, { limit: 9 }).rows);
+  expect(members.map(({ record }) => record?.issues.length ?? -1).toSorted((a, b) => a - b)).toEqual([0, 1]);
 });
 
 describe('a failed run as a cause', () => {
@@ -187,7 +200,7 @@ describe('an export that a person refuses', () => {
         await fixture.ledger.endStream(end);
       }
       await fixture.ledger.endRun({ runId, result: 'complete' });
-      await mapRows(fixture.ledger, ({ id }) => items(product(String(id))));
+      await mapRows(fixture.ledger, ({ id }) => items(product(text(id))));
     };
     await read({ default: ['a', 'b', 'c'], other: ['x', 'y', 'z'] });
     await read({ default: ['a'], other: ['x', 'y', 'z'] });
@@ -286,19 +299,41 @@ describe('an item that no row gives as a cause', () => {
   });
 
   it('a part is not missing while a source is still being read, unless it was missing before', async () => {
+    const both = views({ ...RULES, sources: ['erp', 'plm'] });
+    const first = await fixture.ledger.startRun({ ...START, source: 'plm', streams: ['default'] });
+    await fixture.ledger.endRun({ runId: first.runId, result: 'complete' });
     const before = items(product('1'), bomItem('L1', '1', 'M-1'));
     await stageRows(fixture.ledger, { 1: before });
     fixture.clock.advance(1000);
     const { runId } = await fixture.ledger.startRun({ ...START, source: 'plm', streams: ['default'] });
     fixture.clock.advance(1000);
     await stageRows(fixture.ledger, { 1: before, 2: items(bomItem('L2', '1', 'M-2')) });
-    const values = () =>
-      views()
-        .causes({ type: 'part' })
-        .flatMap((cause) => cause.values.map(({ value }) => value));
+    const values = () => both.causes({ type: 'part' }).flatMap((cause) => cause.values.map(({ value }) => value));
     expect(values()).toEqual(['M-1']);
     await fixture.ledger.endRun({ runId, result: 'complete' });
     expect(values()).toEqual(['M-1', 'M-2']);
+  });
+
+  it('a run of a source that the config no longer has hides no missing part', async () => {
+    await fixture.ledger.startRun({ ...START, source: 'old', streams: ['default'] });
+    fixture.clock.advance(1000);
+    await stageRows(fixture.ledger, { 1: items(product('1'), bomItem('L1', '1', 'M-1')) });
+    expect(views().causes({ type: 'part' })).toHaveLength(1);
+  });
+
+  it('no part is missing before every source of the config was read, and no step leads to a cause that there is not', async () => {
+    const both = views({ ...RULES, sources: ['erp', 'plm'] });
+    await stageRows(fixture.ledger, { 1: items(product('1'), bomItem('L1', '1', 'M-1')) });
+    const told = () => [
+      both.causes({ type: 'part' }).length,
+      (both.why('1')?.steps ?? []).filter(({ cause }) => cause !== null && cause !== undefined).length,
+    ];
+    expect(told()).toEqual([0, 0]);
+    for (const [result, expected] of [['failed', 0] as const, ['complete', 1] as const]) {
+      const { runId } = await fixture.ledger.startRun({ ...START, source: 'plm', streams: ['default'] });
+      await fixture.ledger.endRun({ runId, result });
+      expect(told()).toEqual([expected, expected]);
+    }
   });
 });
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { operationContext } from '../../../src/daemon/operation-context.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { replayCause } from '../../../src/operations/causes.ts';
+import { replayCause, settleCause } from '../../../src/operations/causes.ts';
 import type { OperationContext } from '../../../src/operations/runtime.ts';
 import { PRODUCTS } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -30,6 +30,12 @@ async function withQuarantine(): Promise<{ context: OperationContext; cause: str
 }
 
 const request = (cause: string, dryRun: boolean) => ({ cause, dryRun, waitMs: 10_000 });
+
+it('a cause whose members no person can settle is not settled', async () => {
+  const { context, cause } = await withQuarantine();
+  const asked = { cause, resolution: 'delivered', item: null, until: null } as const;
+  await expect(settleCause.run(asked, context)).rejects.toThrow('A person cannot settle this cause by hand');
+});
 
 describe('a replay by cause', () => {
   it('a replay by cause says how many would pass with a fixed lookup file, and changes nothing', async () => {

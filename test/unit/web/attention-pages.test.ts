@@ -178,6 +178,18 @@ describe('a cause', () => {
     }
   });
 
+  it('the page of parts that are in no file offers to settle nothing', () => {
+    const item = { kind: 'bom_item', key: 'L1', naturalKey: null, name: null, revision: 1, since: null } as const;
+    const page = (type: Cause['type'], code: string) => {
+      const reason = { code: 'unknown', message: 'Its material M is in no file.' } as const;
+      const member: CauseMember = { record: null, run: null, item: { ...item, state: 'waiting', reason } };
+      const members = { ...VIEW.members, rows: [member] };
+      return causePage({ ...VIEW, members, cause: { ...CAUSE, type, code } }, REQUEST).markup;
+    };
+    expect(page('blocked', 'gate')).toContain('Settle L1');
+    expect(page('part', 'part.missing')).not.toMatch(/Settle|settle/);
+  });
+
   it('the page of an export that the guard holds leads operators to the decision, and has no list of members', () => {
     const cause = { ...CAUSE, type: 'guard' as const, code: 'guard.held', count: 250 };
     const { markup } = causePage({ ...VIEW, cause }, REQUEST);

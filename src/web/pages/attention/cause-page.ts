@@ -51,7 +51,8 @@ export function causePage(view: CauseView, request: { csrf: string }): Html {
   const { cause, members, mayEdit, mayDecide, query } = view;
   const { meaning, type, cure, command } = cause;
   const path = causePath(cause.id);
-  const controls = (item: NonNullable<CauseMember['item']>) => (mayDecide ? settleForm(cause, request, item) : null);
+  const maySettle = mayDecide && fittingFor(cause).settling !== 'never';
+  const controls = (item: NonNullable<CauseMember['item']>) => (maySettle ? settleForm(cause, request, item) : null);
   return html`${pageHead(titleText(cause), { actions: stateBadge(CAUSE_TYPES[type].badge) })}
 <p class="lead">${effectLine(cause)} ${meaning === null ? null : withCode(meaning)} ${withCode(cure)}${commandLine(command)}</p>
 <div class="columns four">${decisionCard(view)}${replayCard(view, request)}${mayEdit ? lookupCard(view, request) : null}${fileCard(view, request)}${settleCard(view, request)}${noteCard(view, request)}</div>
