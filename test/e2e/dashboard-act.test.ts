@@ -156,7 +156,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await page.waitForURL(/\/tasks\//);
     await expect.poll(() => web.daemon.runtime.reads.guardedReads(), SOON).toHaveLength(1);
     await page.goto(`${web.url}/runs/accept?source=erp`);
-    await page.locator('main form button').last().click();
+    await page.getByRole('button', { name: 'accept this export of erp' }).click();
     await expect.poll(() => web.daemon.runtime.reads.guardedReads(), SOON).toEqual([]);
     await expect
       .poll(

@@ -69,7 +69,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     await page.getByRole('heading', { name: 'Why is this not published?' }).waitFor();
     const answer = await page.locator('.answer').textContent();
     expect(answer).toContain('P-6');
-    await page.locator('.steps').getByText('No usable row gives the product or material M-404, to which').waitFor();
+    await page.locator('.steps').getByText('M-404 is in no file').waitFor();
     expect(await page.locator('main').textContent()).not.toContain('undefined');
   });
 

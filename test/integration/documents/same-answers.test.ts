@@ -58,6 +58,7 @@ const CASES: Record<string, readonly Case[]> = {
     { command: 'alerts mute api_down', asked: { id: 'api_down', forMs: 8 * 3_600_000 } },
     { command: 'alerts mute quarantine/erp', asked: { id: 'quarantine/erp', forMs: 8 * 3_600_000 } },
   ],
+  refuse: [{ command: 'refuse erp', asked: { source: 'erp' } }],
   status: [{ command: 'status', asked: {} }],
   'list-alerts': [{ command: 'alerts list', asked: {} }],
   'show-item': [
@@ -159,7 +160,10 @@ describe('an operation answers with the same document', () => {
   }
 
   async function viaApi({ kind, name, at }: AnyOperation, asked: JsonObject): Promise<unknown> {
-    if (kind !== 'work') return (await ask(`/api/v1${addressOf(at ?? '', asked)}`)).json();
+    if (kind !== 'work') {
+      const [method = ''] = (at ?? '').split(' ');
+      return (await ask(`/api/v1${addressOf(at ?? '', asked)}`, { method })).json();
+    }
     const body = JSON.stringify(asked);
     const headers = { 'content-type': 'application/json' };
     const started = await ask(`/api/v1/operations/${name}`, { method: 'POST', headers, body });

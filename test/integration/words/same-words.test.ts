@@ -114,11 +114,14 @@ async function printed<Document>(...args: string[]): Promise<Document> {
   return JSON.parse(stdout) as Document;
 }
 
+/** An issue that names no field is about a value. */
+const titleOf = (title: string | undefined) => title?.replace(/^FIELD\b/, 'The value');
+
 /** The words for a case, with the values of its item in place of the words that stand for them. */
 function expected({ key, words: { title, meaning, cure, command } }: Case): Advice {
   const fill = (text: string) => text.replaceAll('KEY', key).replaceAll('SKU', `S${key}`).replaceAll('SOURCE', 'erp');
   return {
-    title,
+    title: titleOf(title) ?? '',
     meaning: meaning ?? null,
     cure: cure.replaceAll(/`dpp-sync [^`]*`/g, fill),
     command: command === undefined ? null : fill(command),
@@ -146,7 +149,7 @@ describe('the words for a cause', () => {
     expect(page).toContain(inPage);
     if (own !== undefined) expect(page).toContain(`\`${own}\``);
     if (meaning !== undefined) expect(page).toContain(meaning);
-    expect(page).toContain(`**${words.title.replace(/\.$/, '')}.**`);
+    expect(page).toContain(`**${titleOf(words.title)?.replace(/\.$/, '')}.**`);
   });
 
   it('the words for an issue are exact: its own cure is shown in place of the one for its code', async () => {
@@ -159,7 +162,11 @@ describe('the words for a cause', () => {
     const cure = 'Did you mean "SKU"?';
     const { item } = await printed<{ item: { advice: Advice } }>('show', 'product', first?.key ?? '');
     const [cause] = (await read<Cause[]>('/causes')).filter(({ code }) => code === first?.code);
-    expect(item.advice).toMatchObject({ title: first?.words.title, meaning: first?.words.meaning ?? null, cure });
-    expect(cause).toMatchObject({ title: first?.words.title, meaning: first?.words.meaning ?? null, cure });
+    expect(item.advice).toMatchObject({
+      title: titleOf(first?.words.title),
+      meaning: first?.words.meaning ?? null,
+      cure,
+    });
+    expect(cause).toMatchObject({ title: titleOf(first?.words.title), meaning: first?.words.meaning ?? null, cure });
   });
 });

@@ -140,12 +140,12 @@ describe('a guard that held a run', () => {
           },
         ]);
       await expect.poll(() => fetched('/metrics')).toContain('dpp_sync_guard_held{source="erp",stream="products"} 1');
-      expect(await fetched('/')).toContain('erp/products: 3 of 6 records with items are missing');
+      expect(await fetched('/')).toContain('The export of erp/products has only 3 rows and lacks 3.');
 
       world.write('products.csv', products(6));
       await runSource(daemon, 'erp');
       await expect.poll(() => fetched('/metrics')).toContain('dpp_sync_guard_held{source="erp",stream="products"} 0');
-      expect(await fetched('/')).not.toContain('records are missing');
+      expect(await fetched('/')).not.toContain('The export of erp/products has only');
     } finally {
       await daemon.stop();
     }
