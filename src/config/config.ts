@@ -122,7 +122,7 @@ const Web = z
       .regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'the name of a header of letters, digits and dashes')
       .optional()
       .describe(
-        'The header in which a proxy that has logged a person in sends the name of the person, such as `X-Forwarded-User` or `Remote-User`. The name has to be one of `users`, which says the role. The header is believed only from `trustedProxies`, which is required with it: whoever can send requests from these addresses can be each of the users.',
+        'The header in which a proxy that has logged a person in sends the name of the person, such as `X-Forwarded-User` or `Remote-User`. The name has to be one of `users`, which says the role. The header is believed only from `trustedProxies`, which is required with it, because everybody who can send requests from these addresses can be each of the users.',
       ),
     token: Secret.min(16, 'at least 16 characters')
       .optional()

@@ -388,7 +388,7 @@ export const TaskDocument = z.strictObject({
     .nullable(),
   outcome: z
     .union([
-      z.strictObject({ ok: z.literal(true), result: z.union([Synced.extend(Result.shape), Result, z.unknown()]) }),
+      z.strictObject({ ok: z.literal(true), result: z.union([Synced.extend(Result.shape), z.unknown()]) }),
       z.strictObject({
         ok: z.literal(false),
         code: z.string(),

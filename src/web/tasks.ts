@@ -18,16 +18,7 @@ import { takeAction } from './audited.ts';
 // Work that a person has started from a page or by the admin API, and that may take longer than a request. There is one
 // store of tasks for both: pages show a task, and the admin API returns it as an operation.
 
-export interface Task {
-  /** A random id in lower-case hexadecimal. */
-  id: string;
-  /** The name of the operation. */
-  name: string;
-  /** A description of the task for people: `Replay of 9 records.` */
-  title: string;
-  who: string;
-  startedAt: number;
-  endedAt: number | null;
+export interface Task extends Omit<StoredTask, 'outcome' | 'version'> {
   /** Null before the first progress. */
   progress: WorkProgress | null;
   /** The end of the task; null while it runs. `result` is the result of the operation. */

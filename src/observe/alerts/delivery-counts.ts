@@ -19,7 +19,7 @@ export function createDeliveryCounts(clock: Pick<Clock, 'ticks'>) {
   const spans = new Map<number, { delivered: number; failed: number }>();
   const present = (): number => Math.floor(clock.ticks() / CELL_MS);
 
-  function forgetOld(): void {
+  function dropOutdated(): void {
     for (const span of spans.keys()) if (span <= present() - HOUR_MS / CELL_MS) spans.delete(span);
   }
 
@@ -30,13 +30,13 @@ export function createDeliveryCounts(clock: Pick<Clock, 'ticks'>) {
       const { state } = event;
       const isFailed = state === 'rejected' || state === 'blocked' || state === 'parked';
       if (!isFailed && state !== 'delivered') return;
-      forgetOld();
+      dropOutdated();
       const counts = spans.get(present()) ?? { delivered: 0, failed: 0 };
       counts[isFailed ? 'failed' : 'delivered'] += 1;
       spans.set(present(), counts);
     },
     ofLastHour(): DeliveryCounts {
-      forgetOld();
+      dropOutdated();
       const sum = { delivered: 0, failed: 0, isWhole: clock.ticks() - startedAt >= HOUR_MS };
       for (const { delivered, failed } of spans.values()) {
         sum.delivered += delivered;

@@ -106,9 +106,11 @@ export interface ValueByHand {
 
 /** Work that a person has started on the dashboard or by the admin API. */
 export interface StoredTask {
+  /** A random id in lower-case hexadecimal. */
   id: string;
   /** The name of the operation. */
   name: string;
+  /** A description of the task for people: `Replay of 9 records.` */
   title: string;
   who: string;
   startedAt: number;
