@@ -55,7 +55,7 @@ export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedg
     encodeImport: target.encodeImport.bind(target),
     report,
   });
-  const readBy = { file: config.ledger, ledgerId: opened.id, forms, passportRules: () => rules };
+  const readBy = { file: config.ledger, ledgerId: opened.id, forms, passportRules: () => rules, clock };
   const reader = options.readsApart ? createLedgerReader(readBy) : null;
   // Counts have a separate reader, because counting a million items takes long and a page must not wait for it.
   const counter = createLedgerReader({ ...readBy, warms: false });

@@ -245,7 +245,10 @@ function connect(
     config,
     ledger,
     ledgerId: ledger.id,
-    reads: readsWithTroubles(reads, () => apiTroubles(api, clock)),
+    reads: {
+      ...readsWithTroubles(reads, () => apiTroubles(api, clock)),
+      activity: async (span) => activity.upToNow(await reads.activity(span), span),
+    },
     counting,
     voided,
     target,

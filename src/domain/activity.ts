@@ -28,11 +28,11 @@ export interface ActivityHour extends ActivityCounts {
   latencies: LatenciesByOperation;
 }
 
-/** What the ledger has counted. */
+/** What was counted. */
 export interface Activity {
   /** When the counting began; null if nothing was stored yet. */
   since: number | null;
-  /** When the counts were stored last; null if nothing was stored yet. */
+  /** The time up to which everything was counted; null if nothing was stored yet. A process counts up to now. */
   storedAt: number | null;
   /** The hours in which something happened, the oldest first. */
   hours: ActivityHour[];

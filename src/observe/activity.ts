@@ -2,6 +2,7 @@
 // last minute. In memory there are only the counts that are not stored yet, and those of the last minutes.
 
 import {
+  type Activity,
   type ActivityHour,
   addActivity,
   addLatencies,
@@ -64,6 +65,8 @@ export function createActivity({ ledger, countPassports, clock, log }: ActivityO
   const startedAt = clock.now();
   const rowsRead = createRowsRead();
   let unsaved = new Map<number, ActivityHour>();
+  /** The counts that are being stored, and since when. */
+  let saving: { hours: ReadonlyMap<number, ActivityHour>; at: number } | null = null;
   let storedAt = clock.ticks();
   let storing: Promise<void> | null = null;
   let failed = false;
@@ -90,6 +93,7 @@ export function createActivity({ ledger, countPassports, clock, log }: ActivityO
       const passports = await countPassports();
       // Counts that came meanwhile are in `taken` too.
       unsaved = new Map();
+      saving = { hours: taken, at: clock.now() };
       await ledger.storeActivity({ since: startedAt, hours: [...taken.values()], passports });
       failed = false;
     } catch (error) {
@@ -97,6 +101,8 @@ export function createActivity({ ledger, countPassports, clock, log }: ActivityO
       const reason = messageOf(error);
       if (!failed) log.warn({ error: reason }, `The counts of the activity could not be stored: ${reason}`);
       failed = true;
+    } finally {
+      saving = null;
     }
   }
 
@@ -142,8 +148,24 @@ export function createActivity({ ledger, countPassports, clock, log }: ActivityO
       if (unsaved.size > 0) await store();
     },
 
-    /** True if all that was counted is in the ledger. */
-    isStored: (): boolean => unsaved.size === 0 && storing === null,
+    /** Adds to what the ledger has counted what is not stored yet. */
+    upToNow(stored: Activity, { from, to }: { from: number; to: number }): Activity {
+      const hours = new Map(stored.hours.map((counted) => [counted.hour, structuredClone(counted)]));
+      // The ledger has these counts already if it has stored something since.
+      const lacks = ({ at }: { at: number }) => stored.storedAt === null || stored.storedAt < at;
+      const unstored = saving !== null && lacks(saving) ? [saving.hours, unsaved] : [unsaved];
+      for (const counted of unstored.flatMap((counts) => [...counts.values()])) {
+        if (counted.hour < from || counted.hour > to) continue;
+        const sum = hours.get(counted.hour) ?? nothingIn(counted.hour);
+        addActivity(sum, counted);
+        hours.set(counted.hour, sum);
+      }
+      return {
+        since: Math.min(stored.since ?? startedAt, startedAt),
+        storedAt: clock.now(),
+        hours: [...hours.values()].sort((a, b) => a.hour - b.hour),
+      };
+    },
 
     /** The latencies of the last minutes. */
     latencies(): LatenciesByOperation {

@@ -96,7 +96,7 @@ export const showHistory = defineOperation({
     const running = daemon?.running() ?? [];
     return {
       since,
-      asOf: daemon?.activity.isStored() === true ? now : storedAt,
+      asOf: storedAt,
       hours: hours.map(hourOf),
       latency: daemon === null ? null : compareLatency(daemon.activity.latencies(), hours, now),
       passportDays: [

@@ -162,8 +162,6 @@ export interface DaemonView {
     requestsPerSecond(): number;
     /** The latencies of the last minutes. */
     latencies(): LatenciesByOperation;
-    /** True if all that was counted is in the ledger. */
-    isStored(): boolean;
   };
   /** Requests a second that the API allows, as far as it is known. */
   learntRate(): number | null;

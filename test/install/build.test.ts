@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createLedgerReader } from '../../src/ledger/reader/ledger-reader.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { buildInto } from '../support/cli/build.ts';
 import { FORMS, NO_PASSPORTS, openLedger } from '../support/ledger/ledger.ts';
 
@@ -90,6 +91,7 @@ describe('the build', () => {
       ledgerId: ledger.id,
       forms: FORMS,
       passportRules: () => NO_PASSPORTS,
+      clock: systemClock,
       thread,
     });
     expect(await reader.reads.run(1)).toBeNull();

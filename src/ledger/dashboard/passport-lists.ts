@@ -339,11 +339,11 @@ export function countPassports(reads: DashboardReads, source?: string): Passport
   const name = JSON.stringify([source ?? null, wanted]);
   const version = changeCountOf(reads.db);
   const before = kept.get(name);
-  const began = reads.now();
-  if (before !== undefined && (before.version === version || began < before.until)) return before.counts;
+  const now = reads.now();
+  if (before !== undefined && (before.version === version || now < before.until)) return before.counts;
+  const began = performance.now();
   const counts = inOneMoment(reads, () => countNow(reads, source, wanted));
-  const ended = reads.now();
-  kept.set(name, { version, until: ended + KEPT_TIMES * (ended - began), counts });
+  kept.set(name, { version, until: now + KEPT_TIMES * (performance.now() - began), counts });
   return counts;
 }
 

@@ -9,6 +9,7 @@ import type { WireForms } from '../../domain/delivery/wire-form.ts';
 import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Questions, Reads } from '../../domain/ports/ledger/reads.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import { readsBy } from '../reads.ts';
 
@@ -32,6 +33,8 @@ export interface LedgerReader {
 
 export interface LedgerReaderOptions extends Omit<ReaderData, 'warms'> {
   passportRules: () => PassportRules;
+  /** Says how old an answer is that the thread has kept. */
+  clock: Pick<Clock, 'ticks'>;
   /** False if nobody asks the thread for lists. */
   warms?: boolean;
   /** For tests. */
@@ -40,14 +43,21 @@ export interface LedgerReaderOptions extends Omit<ReaderData, 'warms'> {
   thread?: URL;
 }
 
-interface Asking extends Omit<Question, 'passportRules'> {
+interface Asking extends Omit<Question, 'passportRules' | 'ticks'> {
   settle(answer: Answer): void;
   fail(reason: Error): void;
 }
 
 /** Starts the thread at the first question. */
 export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
-  const { answerWithinMs = ANSWER_WITHIN_MS, thread = threadFile(), passportRules, warms = true, ...rest } = options;
+  const {
+    answerWithinMs = ANSWER_WITHIN_MS,
+    thread = threadFile(),
+    passportRules,
+    clock,
+    warms = true,
+    ...rest
+  } = options;
   const data: ReaderData = { ...rest, warms };
   /** In the order in which they were asked. */
   const waiting = new Map<number, Asking>();
@@ -88,7 +98,8 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
       waiting.delete(id);
       withThread.set(id, next);
       worker ??= start();
-      worker.postMessage({ id, question, args, passportRules: passportRules() } satisfies Question);
+      const asked: Question = { id, question, args, passportRules: passportRules(), ticks: clock.ticks() };
+      worker.postMessage(asked);
     }
     // A thread without a question must not prevent the end of the process.
     if (withThread.size > 0) worker?.ref();
@@ -219,6 +230,8 @@ export interface Question {
   args: unknown[];
   /** The rules at the time of the question, because a reload of the config may change them. */
   passportRules: PassportRules;
+  /** When it was sent, by the clock that is never set back. */
+  ticks: number;
 }
 
 /** Asks the thread to close the ledger and to end, after the questions before it. */

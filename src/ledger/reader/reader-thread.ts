@@ -25,6 +25,8 @@ const { file, ledgerId, forms, warms } = workerData as ReaderData;
 
 /** The rules of the last question. The views read them at each use. */
 let rules: PassportRules | null = null;
+/** When the last question was sent. */
+let askedAt = 0;
 
 interface Opened {
   /** Answers a question. All its data is of one moment. */
@@ -49,7 +51,7 @@ function open(passportRules: PassportRules): Opened {
     throw lostFault('was replaced by another ledger');
   }
   const reads: ViewReads = { db, passportRules, wireForms: forms };
-  const dashboard = createDashboard(db, passportRules, forms);
+  const dashboard = createDashboard(db, passportRules, forms, { ticks: () => askedAt });
   const views = createViews(reads, dashboard.totals);
   return {
     ask: (question, args) => answerOf(question in views ? views : dashboard.views, question, args, reads),
@@ -76,7 +78,8 @@ function lostFault(change: string): Error {
   });
 }
 
-function answer({ id, question, args, passportRules }: Question): Answer {
+function answer({ id, question, args, passportRules, ticks }: Question): Answer {
+  askedAt = ticks;
   try {
     return { id, ok: true, value: ledger(passportRules).ask(question, args) };
   } catch (error) {

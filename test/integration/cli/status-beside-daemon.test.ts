@@ -45,7 +45,7 @@ function daemonWith(check: () => Promise<HealthReport>): DaemonView {
     log: createRecordingLog(),
     startedAt: 0,
     health: { check },
-    activity: { requestsPerSecond: () => 0, latencies: () => ({}), isStored: () => true },
+    activity: { requestsPerSecond: () => 0, latencies: () => ({}) },
     learntRate: () => null,
     stages: async () => runtime.engine.stages(0),
     nextRun: () => null,

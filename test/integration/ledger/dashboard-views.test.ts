@@ -450,6 +450,8 @@ describe('the list of passports', () => {
     await deliverAll(ledger);
     await ledger.evaluatePassports({ afterKey: null, limit: 100 });
     const agree = () => {
+      // Counts are kept for a while.
+      fixture.clock.advance(60_000);
       expect(views().passportCounts({})).toEqual(ledger.views.standing({ sources: [], watched: [] }).passports);
       // The first counts are read before any list. Later counts come from the catalog in memory.
       const { items: found, passports } = ledger.views.standing({ sources: ['erp'], watched: ['erp'] });

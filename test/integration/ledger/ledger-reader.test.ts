@@ -8,6 +8,7 @@ import {
   type LedgerReader,
   type LedgerReaderOptions,
 } from '../../../src/ledger/reader/ledger-reader.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { items, product } from '../../support/ledger/items.ts';
 import { FORMS, NO_PASSPORTS, openLedger, useLedger } from '../../support/ledger/ledger.ts';
 import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
@@ -28,6 +29,7 @@ function read(options: Partial<LedgerReaderOptions> = {}): LedgerReader {
     ledgerId: fixture.ledger.id,
     forms: FORMS,
     passportRules: () => NO_PASSPORTS,
+    clock: systemClock,
     ...options,
   });
   readers.push(reader);

@@ -5,6 +5,7 @@ import { wireFormsOf } from '../../../src/api/encode.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { createLedgerReader } from '../../../src/ledger/reader/ledger-reader.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
 
 const RULES: PassportRules = {
   isConfigured: true,
@@ -22,6 +23,7 @@ const reader = createLedgerReader({
   ledgerId,
   forms: wireFormsOf(Profile.parse({})),
   passportRules: () => RULES,
+  clock: systemClock,
 });
 const outcome = await reader.reads.run(1).catch((error: unknown) => String(error));
 process.stdout.write(JSON.stringify(outcome));

@@ -1,5 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type ActivityHour, addLatency, compareLatency, HOUR_MS, medianLatency } from '../../../src/domain/activity.ts';
+import {
+  type Activity,
+  type ActivityHour,
+  addLatency,
+  compareLatency,
+  HOUR_MS,
+  medianLatency,
+  nothingIn,
+} from '../../../src/domain/activity.ts';
 import type { CountedActivity } from '../../../src/domain/ports/ledger/care-ledger.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
 import { createActivity } from '../../../src/observe/activity.ts';
@@ -65,11 +73,10 @@ describe('the activity of a process', () => {
     activity.observe(page(250));
     activity.look();
     expect(stored).toEqual([]);
-    expect(activity.isStored()).toBe(false);
 
     clock.advance(MINUTE_MS);
     activity.look();
-    await vi.waitUntil(() => activity.isStored());
+    await vi.waitUntil(() => stored.length > 0);
     const [{ hours, passports }] = stored as [CountedActivity];
     expect(hours).toEqual([expect.objectContaining({ requests: 2, refused: 1, delivered: 1, failed: 1, rows: 250 })]);
     expect(hours[0]?.hour).toBe(Date.UTC(2026, 0, 1));
@@ -78,6 +85,45 @@ describe('the activity of a process', () => {
     activity.observe(request());
     await activity.end();
     expect(stored[1]?.hours).toEqual([expect.objectContaining({ requests: 1, rows: 0 })]);
+  });
+
+  it('adds to what the ledger has what is not stored yet, and counts nothing twice while it is being stored', async () => {
+    const clock = createManualClock();
+    let isStoring = false;
+    let isStored: () => void = () => undefined;
+    const storing = new Promise<void>((resolve) => {
+      isStored = resolve;
+    });
+    const activity = createActivity({
+      ledger: {
+        storeActivity() {
+          isStoring = true;
+          return storing;
+        },
+      },
+      countPassports: async () => ({}),
+      clock,
+      log: { warn: vi.fn<() => void>() },
+    });
+    const hour = clock.now();
+    const span = { from: hour, to: hour };
+    const counted = { since: null, storedAt: null, hours: [] };
+    const requests = (of: Activity) => of.hours.map((one) => one.requests);
+    activity.observe(request());
+    expect(activity.upToNow(counted, span)).toMatchObject({ since: hour, storedAt: hour, hours: [{ requests: 1 }] });
+    expect(activity.upToNow(counted, { from: hour + 1, to: hour + 1 }).hours).toEqual([]);
+
+    clock.advance(MINUTE_MS);
+    activity.look();
+    await vi.waitUntil(() => isStoring);
+    activity.observe(request());
+    const had: ActivityHour = { ...nothingIn(hour), requests: 5 };
+    expect(requests(activity.upToNow({ since: 0, storedAt: hour, hours: [had] }, span))).toEqual([7]);
+    const has = { since: 0, storedAt: clock.now(), hours: [{ ...had, requests: 6 }] };
+    expect(requests(activity.upToNow(has, span))).toEqual([7]);
+    expect(had.requests).toBe(5);
+    isStored();
+    await activity.end();
   });
 
   it('counts the rows of the next run of a source from its beginning', async () => {
