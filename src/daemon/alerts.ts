@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { processEnvironment } from '../config/environment.ts';
 import { accessWord } from '../domain/delivery/operation.ts';
-import type { ChannelTest } from '../domain/ports/alerts.ts';
+import type { ChannelTest, KeptAlert } from '../domain/ports/alerts.ts';
 import type { DaemonNotes } from '../domain/ports/ledger/care-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { type Channel, createChannels } from '../observe/alerts/channels.ts';
-import { type AlertFacts, BACKUPS } from '../observe/alerts/conditions.ts';
+import { type AlertFacts, BACKUPS, sourcesOfStuck } from '../observe/alerts/conditions.ts';
 import { createAlerts, type RunningAlerts, testChannels } from '../observe/alerts/create-alerts.ts';
 import { createDeliveryCounts } from '../observe/alerts/delivery-counts.ts';
 import type { DaemonCare } from './care.ts';
@@ -44,7 +44,7 @@ export function createDaemonAlerts({ runtime, care, note, clock, log }: DaemonAl
     keep: (kept) => ledger.noteDaemon('alerts', kept),
     rules: () => runtime.config.alerts.rules,
     channels: channelsNow,
-    facts: (watchedSince) => factsOf({ runtime, care, clock, deliveries }, watchedSince),
+    facts: (watchedSince, firing) => factsOf({ runtime, care, clock, deliveries }, watchedSince, firing),
     watched: () => [
       ...runtime.config.sources.filter(({ schedule }) => schedule !== null).map(({ id }) => id),
       ...(care.backups.configured ? [BACKUPS] : []),
@@ -71,6 +71,7 @@ async function factsOf(
     deliveries,
   }: Pick<DaemonAlertsOptions, 'runtime' | 'care' | 'clock'> & { deliveries: ReturnType<typeof createDeliveryCounts> },
   watchedSince: AlertFacts['watchedSince'],
+  firing: readonly KeptAlert[],
 ): Promise<AlertFacts> {
   const { reads, api, config } = runtime;
   const { backups } = care;
@@ -78,7 +79,8 @@ async function factsOf(
   const runs = await reads.sourceRuns(ids);
   // The sources whose rows wait are read before and after the counts, because a mapping may begin or end meanwhile.
   const unmapped = await reads.unmappedSources();
-  const stuck = Map.groupBy(await reads.stuckCounts(), ({ source }) => source);
+  const { counts, sending } = await reads.stuckItems(sourcesOfStuck(firing));
+  const stuck = Map.groupBy(counts, ({ source }) => source);
   const empty = await reads.emptyStreams();
   const counted = await Promise.all(
     config.sources.map(async ({ id: source, schedule }, at) => ({
@@ -86,6 +88,7 @@ async function factsOf(
       scheduled: schedule !== null,
       quarantined: await reads.quarantinedCount([source]),
       stuck: Object.fromEntries((stuck.get(source) ?? []).map(({ state, count }) => [state, count])),
+      isSending: sending.includes(source),
       isMapping: unmapped.includes(source),
       completeAt: runs[at]?.completeAt ?? null,
     })),

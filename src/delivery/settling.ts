@@ -308,12 +308,14 @@ function settledEvents(
 ): ProgressEvent[] {
   const status = 'detail' in outcome ? outcome.detail.status : null;
   return request.members.flatMap(({ kind, key, revision, operation }, index): ProgressEvent[] => {
-    const decision = settled[index]?.instead ?? settlements[index]?.decision;
-    if (decision === undefined || settled[index]?.applied === false) return [];
+    const { instead, applied = true, failedAgain = false } = settled[index] ?? {};
+    const decision = instead ?? settlements[index]?.decision;
+    if (decision === undefined || !applied) return [];
     const state = DECISION_STATES[decision.kind];
     const reason = 'reason' in decision ? decision.reason : null;
     // All members share one request, so its duration is counted once.
     const ownLatencyMs = index === 0 ? latencyMs : null;
-    return [{ type: 'settled', kind, key, revision, times, operation, state, status, latencyMs: ownLatencyMs, reason }];
+    const verdict = { state, status, latencyMs: ownLatencyMs, reason, failedAgain };
+    return [{ type: 'settled', kind, key, revision, times, operation, ...verdict }];
   });
 }

@@ -10,7 +10,10 @@ export interface ActivityCounts {
   /** Requests that the API refused because they came too fast (429). */
   refused: number;
   delivered: number;
-  /** Writes that the API rejected or blocked, or that were given up. */
+  /**
+   * Writes that the API rejected or blocked, or that were given up. A write that was sent again and failed for the same
+   * reason is not counted again.
+   */
   failed: number;
   /** Rows that were read from sources. */
   rows: number;

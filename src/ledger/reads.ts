@@ -19,7 +19,7 @@ const OF_LEDGER: Record<keyof LedgerViews, true> = {
   lastRuns: true,
   run: true,
   guardedReads: true,
-  stuckCounts: true,
+  stuckItems: true,
   emptyStreams: true,
   refusedReads: true,
   unmappedSources: true,

@@ -17,7 +17,7 @@ import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
-import { createRowsRead } from './event-bus.ts';
+import { createRowsRead, hasFailed } from './event-bus.ts';
 
 const MINUTE_MS = 60_000;
 /** The present latency is that of so many minutes. */
@@ -123,8 +123,7 @@ export function createActivity({ ledger, countPassports, clock, log }: ActivityO
           presentHour().delivered += 1;
           minutes.at(minuteNow()).delivered += 1;
         }
-        if (event.state === 'rejected' || event.state === 'blocked' || event.state === 'parked')
-          presentHour().failed += 1;
+        if (hasFailed(event)) presentHour().failed += 1;
       } else if (event.type === 'page') {
         const rows = rowsRead.of(event);
         if (rows > 0) presentHour().rows += rows;

@@ -62,6 +62,11 @@ export function createRequestCounts(): { counts: RequestCounts; observe: (event:
   };
 }
 
+/** True if a delivery failed: it was rejected, blocked or given up, and not only once more for the same reason. */
+export function hasFailed({ state, failedAgain }: ProgressEvent & { type: 'settled' }): boolean {
+  return (state === 'rejected' || state === 'blocked' || state === 'parked') && !failedAgain;
+}
+
 /** Computes how many rows each page of a run has read, because an event reports the sum of the stream. */
 export function createRowsRead() {
   const readBefore = new Map<string, Map<string, number>>();

@@ -6,7 +6,7 @@ import { ALERT_CONDITIONS } from '../domain/ports/alerts.ts';
 import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { QUEUE_NAMES, type QueueCounts } from '../domain/ports/queues.ts';
-import { createRowsRead } from './event-bus.ts';
+import { createRowsRead, hasFailed } from './event-bus.ts';
 import { API_STANDINGS } from './health.ts';
 import type { Figures, Standing } from './standing.ts';
 
@@ -202,12 +202,14 @@ function createEventMetrics({ counter, histogram }: Instruments) {
   const requests = counter('requests_total');
   const throttled = counter('api_throttled_total');
   const settled = counter('deliveries_settled_total');
+  const failed = counter('deliveries_failed_total');
   const duration = histogram('request_duration_seconds');
   const records = counter('records_total');
   const runs = counter('runs_total');
   for (const operation of OPERATIONS) {
     for (const outcome of OUTCOMES) requests.inc({ operation, outcome }, 0);
     for (const state of SETTLED) settled.inc({ operation, state }, 0);
+    failed.inc({ operation }, 0);
     duration.zero({ operation });
   }
   const rowsRead = createRowsRead();
@@ -229,6 +231,7 @@ function createEventMetrics({ counter, histogram }: Instruments) {
         runs.inc({ source: event.source, result: event.result });
       } else if (event.type === 'settled') {
         settled.inc({ operation: event.operation, state: event.state });
+        if (hasFailed(event)) failed.inc({ operation: event.operation });
         if (event.latencyMs !== null) duration.observe({ operation: event.operation }, event.latencyMs / 1000);
       }
     },
@@ -302,6 +305,10 @@ export const METRICS = {
     'operation',
     'state',
   ]),
+  deliveries_failed_total: counter(
+    'Deliveries that were rejected, blocked or given up. One that was sent again and failed for the same reason is not counted again.',
+    ['operation'],
+  ),
   api_state: gauge('1 for the present state of the API as dpp-sync knows it, 0 for other states.', ['state']),
   api_scope_refused: gauge('1 for a scope that the API refuses to the key, 0 for other scopes.', ['scope']),
   api_wait_until_timestamp_seconds: gauge(

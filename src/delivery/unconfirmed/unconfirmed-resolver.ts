@@ -133,6 +133,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions) {
       status: null,
       latencyMs: null,
       reason,
+      failedAgain: stored?.failedAgain === true,
     });
   }
 

@@ -273,4 +273,6 @@ export interface Settled extends DeliveryName {
   applied: boolean;
   /** The decision that was stored instead, because another item already has the remote id. */
   instead?: Decision;
+  /** True if the last revision was the same write and failed for the same reason, so that nothing is new. */
+  failedAgain?: true;
 }

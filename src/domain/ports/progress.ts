@@ -42,6 +42,8 @@ export type ProgressEvent =
       /** Null after a read-back, or if another delivery of the same request has reported it. */
       latencyMs: number | null;
       reason: Reason | null;
+      /** True for a write that was sent again and failed for the same reason, so that nothing is new. */
+      failedAgain: boolean;
     }
   | {
       type: 'request';

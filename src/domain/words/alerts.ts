@@ -102,7 +102,8 @@ export const ALERTS = {
     setting: 'failedDeliveries',
     about: null,
     subjects: ['Many deliveries fail', 'Deliveries succeed again'],
-    title: 'Of 50 deliveries or more within an hour, a larger share than this was rejected, blocked or given up.',
+    title:
+      'Of 50 deliveries or more within an hour, a larger share than this was rejected, blocked or given up. One that fails again for the same reason does not count.',
     cure: 'See the reasons.',
     command: 'dpp-sync status',
   },

@@ -39,14 +39,14 @@ const SQL = {
     `SELECT id, revision, kind FROM items
      WHERE state = 'blocked' AND due_at > 0 AND due_at <= ? ORDER BY due_at, id LIMIT ?`,
   ),
-  // Finds a revision if the one before this superseded one had the same content and was refused as well.
+  // Finds a revision if the one before this superseded one had the same content and was refused for the same reason.
   repeats: statement<[string], { id: number; revision: number }>(
     `SELECT h.item_id AS id, h.revision FROM json_each(?) l
      CROSS JOIN history h ON h.item_id = ${numberIn('l', 0)} AND h.revision = ${numberIn('l', 1)}
      JOIN history p ON p.item_id = h.item_id AND p.revision =
        (SELECT max(revision) FROM history WHERE item_id = h.item_id AND revision < h.revision)
      WHERE h.state = 'superseded' AND p.state = 'superseded' AND p.operation = h.operation
-       AND p.desired_hash = h.desired_hash AND ${reasonHas('p', 'asked_again')}`,
+       AND p.desired_hash = h.desired_hash AND p.reason ->> '$.shape' = h.reason ->> '$.shape' AND ${reasonHas('p', 'asked_again')}`,
   ),
   forgetEvents: statement<[string]>(
     `DELETE FROM events WHERE id IN (SELECT e.id FROM json_each(?) l
@@ -115,7 +115,7 @@ export function recheckBlocked(tx: Tx, { limit }: { limit: number }): { staged: 
   return { staged: staged.size, more: rows.length === limit };
 }
 
-/** I9: if a business rule refuses for years, only the first and the last refusal are kept. */
+/** I9: if a business rule refuses for years, only the first and the last refusal for a reason are kept. */
 function forgetRepeats(tx: Tx, refused: readonly BlockedRow[]): void {
   if (refused.length === 0) return;
   const repeats = SQL.repeats(tx).all(JSON.stringify(refused.map(({ id, revision }) => [id, revision])));

@@ -22,6 +22,7 @@ import {
   SELECT_SETTLE_ROWS,
   type SettleRow,
 } from './delivery-row.ts';
+import { failedAgainAmong } from './failed-again.ts';
 import { importMembers } from './imports.ts';
 import { idsTakenByOthers, resolveIdConflicts } from './remote-ids.ts';
 
@@ -41,6 +42,7 @@ interface Member<D extends Decision = Decision> {
 
 type Delivered = Extract<Decision, { kind: 'delivered' }>;
 type Ignored = Extract<Decision, { kind: 'ignored' }>;
+type Failed = Extract<Decision, { kind: 'blocked' | 'rejected' | 'parked' }>;
 type OpenDecision = Exclude<Decision, Delivered | Ignored>;
 
 /** How many deliveries each item has released. */
@@ -137,8 +139,9 @@ function importsOf(members: readonly Member[]): Map<number, Member[]> {
 function settleMembers(tx: Tx, members: readonly Member[]): Map<Settlement, Settled> {
   const taken = idsTakenByOthers(tx, givenIds(members.filter(isDelivered)));
   const free = members.filter(({ row }) => !taken.has(row.id));
+  const again = failedAgainAmong(tx, free.filter(isFailed));
   const released = settleDecided(tx, free);
-  const settled = new Map(free.map((member) => [member.settlement, settledOf(member, released)]));
+  const settled = new Map(free.map((member) => [member.settlement, settledOf(member, released, again)]));
   // Two items have got the same id. A conflict has to see how each one before it that concerns the same items was resolved.
   let conflicts = members.filter(isDelivered).filter(({ row }) => taken.has(row.id));
   while (conflicts.length > 0) {
@@ -170,8 +173,9 @@ function settleConflicts(tx: Tx, members: readonly Member<Delivered>[]): Map<Set
   );
 }
 
-function settledOf({ row: { id, revision } }: Member, released: Released): Settled {
-  return { id, revision, released: released.get(id) ?? 0, applied: true };
+function settledOf({ row: { id, revision } }: Member, released: Released, failedAgain?: ReadonlySet<number>): Settled {
+  const settled = { id, revision, released: released.get(id) ?? 0, applied: true };
+  return failedAgain?.has(id) === true ? { ...settled, failedAgain: true } : settled;
 }
 
 /** Stores decisions. No item gets the id of another one. */
@@ -309,6 +313,7 @@ function provesAbsence(decision: OpenDecision): boolean {
 
 const isDelivered = (member: Member): member is Member<Delivered> => member.decision.kind === 'delivered';
 const isIgnored = (member: Member): member is Member<Ignored> => member.decision.kind === 'ignored';
+const isFailed = (member: Member): member is Member<Failed> => ENDS.has(member.decision.kind);
 const isOpenDecision = (member: Member): member is Member<OpenDecision> => !isDelivered(member) && !isIgnored(member);
 
 function rowsOf(members: readonly Member[]): DeliveryRow[] {

@@ -1,8 +1,8 @@
 // What alerts have to know of the ledger. They ask every ten seconds, so each read uses an index.
 
-import type { EmptyStream, StuckState } from '../../domain/ports/ledger/ledger-views.ts';
-import { statement } from '../store/tx.ts';
-import type { Db } from './view-reads.ts';
+import type { EmptyStream, StuckItems, StuckState } from '../../domain/ports/ledger/ledger-views.ts';
+import { column, statement } from '../store/tx.ts';
+import { type Db, inOneMoment } from './view-reads.ts';
 
 const SQL = {
   // Each part repeats one of the conditions of the index, and no other column than those of the index.
@@ -14,6 +14,16 @@ const SQL = {
       )
       .join(' UNION ALL ')}) AS found GROUP BY source, state`,
   ),
+  // Each part repeats the condition of an index.
+  sending: column<[string], string>(
+    `SELECT s.value FROM json_each(?) s WHERE ${[
+      "i.state = 'due'",
+      "i.state = 'sending'",
+      "i.state IN ('due', 'in_doubt') AND i.due_at > 0",
+    ]
+      .map((state) => `EXISTS (SELECT 1 FROM items i WHERE ${state} AND i.kind <> 'passport' AND +i.source = s.value)`)
+      .join(' OR ')}`,
+  ),
   // A stream that the last complete run did not have is no longer in the config.
   empty: statement<[], { source: string; stream: string; isNew: 0 | 1 }>(
     `SELECT s.source, s.name AS stream, s.emptied AS isNew FROM streams s WHERE s.emptied IS NOT NULL
@@ -23,8 +33,11 @@ const SQL = {
   ),
 };
 
-export function stuckCounts(reads: Db): { source: string; state: StuckState; count: number }[] {
-  return SQL.stuck(reads).all();
+export function stuckItems(reads: Db, sources: readonly string[]): StuckItems {
+  return inOneMoment(reads, () => ({
+    counts: SQL.stuck(reads).all(),
+    sending: sources.length === 0 ? [] : SQL.sending(reads).all(JSON.stringify(sources)),
+  }));
 }
 
 export function emptyStreams(reads: Db): EmptyStream[] {

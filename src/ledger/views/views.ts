@@ -21,7 +21,7 @@ import { HAS_UNMAPPED } from '../records/streams.ts';
 import { sqliteVersion, versionOf } from '../store/database.ts';
 import { readApiWait, readDaemonNote } from '../store/meta.ts';
 import { column, parseJson, parseJsonOrNull, statement } from '../store/tx.ts';
-import { emptyStreams, stuckCounts } from './alert-views.ts';
+import { emptyStreams, stuckItems } from './alert-views.ts';
 import { type ItemTotals, itemCounts, passportCounts } from './counts.ts';
 import { itemOf, itemsInOtherForm, listItems, rowsNaming, type StoredItem } from './item-views.ts';
 import { passportBlockers, passportOf, passportsOf } from './passport-views.ts';
@@ -83,7 +83,7 @@ export function createViews(reads: ViewReads, totals?: () => ItemTotals): Ledger
     run: (id) => runsOf(reads, [id])[0] ?? null,
     streamIdentity: (source, stream) =>
       parseJsonOrNull<StreamIdentity>(STREAMS.identity(reads).get(source, stream) ?? null),
-    stuckCounts: () => stuckCounts(reads),
+    stuckItems: (sources) => stuckItems(reads, sources),
     emptyStreams: () => emptyStreams(reads),
     unmappedSources: () => STREAMS.unmapped(reads).all(),
     productsInQuarantine: () => STREAMS.unmade(reads).get() ?? 0,

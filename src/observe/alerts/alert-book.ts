@@ -165,6 +165,7 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>) {
         .sort((a, b) => Number(b.firing) - Number(a.firing) || b.since - a.since || (a.id < b.id ? -1 : 1))
         .map((alert) => viewOf(alert, channels, now));
     },
+    firing: (): KeptAlert[] => [...alerts.values()].filter(({ firing }) => firing),
     kept: (): KeptAlert[] => [...alerts.values()].map((alert) => structuredClone(alert)),
   };
 }

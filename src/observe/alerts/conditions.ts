@@ -24,6 +24,11 @@ export interface AlertFacts {
     quarantined: number;
     /** How many items are in a state that needs a person. A state without items may be left out. */
     stuck: Partial<Record<StuckState, number>>;
+    /**
+     * Whether items are due, being sent or looked up, so that items that are sent again may only seem to have left their
+     * state. It is asked only for sources of which an alert about such a count fires.
+     */
+    isSending: boolean;
     /** Whether rows wait for their mapping. The counts do not have them, so they may only seem to have fallen. */
     isMapping: boolean;
     /** The end of the last complete run; null before the first one. */
@@ -69,11 +74,20 @@ export function holdingOf(facts: AlertFacts, rules: AlertRules): Holding[] {
 export function undecidedOf({ sources, empty, deliveries }: AlertFacts, rules: AlertRules): ReadonlySet<string> {
   const counted = COUNTED.filter((condition) => limitOf(condition, rules) !== null);
   const mapping = sources.filter(({ isMapping }) => isMapping);
+  const stuck = counted.filter((condition) => condition !== 'quarantine');
+  const sending = sources.filter(({ isSending }) => isSending);
   return new Set([
+    ...sending.flatMap(({ source }) => stuck.map((condition) => idOf(condition, { source }))),
     ...mapping.flatMap(({ source }) => counted.map((condition) => idOf(condition, { source }))),
     ...(rules.exportEmpty ? empty.map((stream) => idOf('export_empty', stream)) : []),
     ...(areFailing(deliveries, rules.failedDeliveries) === null ? ['deliveries_failing'] : []),
   ]);
+}
+
+/** The sources of the alerts that count stuck items. */
+export function sourcesOfStuck(alerts: readonly { condition: AlertCondition; source: string | null }[]): string[] {
+  const ofStuck = alerts.filter(({ condition }) => STUCK.some((state) => state === condition));
+  return [...new Set(ofStuck.flatMap(({ source }) => source ?? []))];
 }
 
 const STUCK: readonly StuckState[] = ['rejected', 'parked', 'blocked'];

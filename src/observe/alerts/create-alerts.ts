@@ -1,5 +1,5 @@
 import { fault } from '../../domain/faults.ts';
-import type { AlertNote, AlertRules, Alerts, ChannelTest, Notice } from '../../domain/ports/alerts.ts';
+import type { AlertNote, AlertRules, Alerts, ChannelTest, KeptAlert, Notice } from '../../domain/ports/alerts.ts';
 import { ALERTS } from '../../domain/words/alerts.ts';
 import { type Clock, createWake } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
@@ -15,7 +15,8 @@ interface AlertsOptions {
   /** The rules. They are read at each check, because a reload may replace them. */
   rules: () => AlertRules;
   channels: () => readonly Channel[];
-  facts: (watchedSince: Readonly<Record<string, number>>) => Promise<AlertFacts>;
+  /** @param firing the alerts that fire at present */
+  facts: (watchedSince: Readonly<Record<string, number>>, firing: readonly KeptAlert[]) => Promise<AlertFacts>;
   /** The sources and, under an empty name, the backups that are watched now. */
   watched: () => readonly string[];
   host: string;
@@ -75,7 +76,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
   async function look(): Promise<void> {
     const now = clock.now();
     watch(now);
-    const found = await facts(watchedSince);
+    const found = await facts(watchedSince, book.firing());
     const { fired, resolved } = book.update(holdingOf(found, rules()), ids(), now, undecidedOf(found, rules()));
     if (channels().length === 0) return;
     for (const { id, message } of fired) log.warn({ alert: id }, `Alert: ${scrub(message)}`);

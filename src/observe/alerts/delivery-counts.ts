@@ -1,10 +1,11 @@
 import type { ProgressEvent } from '../../domain/ports/progress.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { hasFailed } from '../event-bus.ts';
 
 /** What has become of the deliveries of the last hour. */
 export interface DeliveryCounts {
   delivered: number;
-  /** Those that were rejected, blocked or given up. */
+  /** Those that were rejected, blocked or given up, without those that had failed before for the same reason. */
   failed: number;
   /** False in the first hour of the process: deliveries of an earlier process are not counted. */
   isWhole: boolean;
@@ -27,9 +28,8 @@ export function createDeliveryCounts(clock: Pick<Clock, 'ticks'>) {
     /** Subscribe it to an event bus. */
     observe(event: ProgressEvent) {
       if (event.type !== 'settled') return;
-      const { state } = event;
-      const isFailed = state === 'rejected' || state === 'blocked' || state === 'parked';
-      if (!isFailed && state !== 'delivered') return;
+      const isFailed = hasFailed(event);
+      if (!isFailed && event.state !== 'delivered') return;
       dropOutdated();
       const counts = spans.get(present()) ?? { delivered: 0, failed: 0 };
       counts[isFailed ? 'failed' : 'delivered'] += 1;

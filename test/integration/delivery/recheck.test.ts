@@ -20,8 +20,8 @@ describe('what a business rule has blocked', () => {
   async function block(recheckAt: number | undefined, reason = GATE) {
     const claimed = await claimDue(fixture.ledger);
     const decision = { kind: 'blocked' as const, reason, ...(recheckAt === undefined ? {} : { recheckAt }) };
-    await settleOne(fixture.ledger, { id: claimed.id, decision });
-    return claimed;
+    const settled = await settleOne(fixture.ledger, { id: claimed.id, decision });
+    return { ...claimed, failedAgain: settled.failedAgain === true };
   }
   const recheck = () => fixture.ledger.recheckBlocked({ limit: 100 });
   const inAnHour = () => fixture.clock.now() + HOURS;
@@ -50,6 +50,24 @@ describe('what a business rule has blocked', () => {
     fixture.clock.advance(1000 * HOURS);
     await fixture.reopen({ recheckBlockedMs: 0 });
     expect([await recheck(), state()]).toEqual([{ staged: 0, more: false }, 'blocked']);
+  });
+
+  it('a write that is blocked again for the same reason has failed again, and another reason or another content is a new failure', async () => {
+    const failedAgain: boolean[] = [];
+    const blockAgain = async (message: string) => {
+      failedAgain.push((await block(inAnHour(), { ...GATE, message })).failedAgain);
+      fixture.clock.advance(HOURS);
+      await recheck();
+    };
+    for (let round = 0; round < 4; round += 1) await blockAgain(`The review of "${round}" is missing.`);
+    expect(failedAgain.splice(0)).toEqual([false, true, true, true]);
+    await blockAgain('The country is missing.');
+    await blockAgain('The country is missing.');
+    expect(failedAgain.splice(0)).toEqual([false, true]);
+    await pullAndMap(fixture.ledger, [row('P1', { name: 'new' })], ({ id }) => items(product(text(id), 'new')));
+    await blockAgain('The country is missing.');
+    await blockAgain('The country is missing.');
+    expect(failedAgain).toEqual([false, true]);
   });
 
   it(

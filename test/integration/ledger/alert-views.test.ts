@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { claimDue, settleOne } from '../../support/ledger/deliveries.ts';
 import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../../support/worlds/page-world.ts';
 
 let world: PageWorld;
@@ -68,7 +69,22 @@ it('the items of each source that need a person are counted by their state', asy
   const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 1 });
   const reason = { code: 'internal' as const, message: 'It failed.' };
   const { id, revision } = due ?? { id: 0, revision: 0 };
-  expect(world.ledger.views.stuckCounts()).toEqual([]);
+  const stuck = () => world.ledger.views.stuckItems([]).counts;
+  expect(stuck()).toEqual([]);
   await world.ledger.deadLetter({ deliveryId: id, revision, reason, isOneOfMany: false });
-  expect(world.ledger.views.stuckCounts()).toEqual([{ source: 'erp', state: 'rejected', count: 1 }]);
+  expect(stuck()).toEqual([{ source: 'erp', state: 'rejected', count: 1 }]);
+});
+
+it('a source is sending while an item of it is due, being sent or looked up', async () => {
+  await world.pull({ pages: rows(1) });
+  await world.pull({ source: 'pim', pages: [] });
+  const sending = () => world.ledger.views.stuckItems(['erp', 'pim']).sending;
+  expect(sending()).toEqual(['erp']);
+  const { id } = await claimDue(world.ledger);
+  expect(sending()).toEqual(['erp']);
+  const reason = { code: 'timeout' as const, message: 'No answer.' };
+  await settleOne(world.ledger, { id, decision: { kind: 'unconfirmed', reason, nextLookAt: 1e15, spend: true } });
+  expect(sending()).toEqual(['erp']);
+  await settleOne(world.ledger, { id, decision: { kind: 'unconfirmed', reason, nextLookAt: null, spend: true } });
+  expect(sending()).toEqual([]);
 });

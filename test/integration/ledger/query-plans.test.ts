@@ -144,6 +144,11 @@ describe('the statements of the ledger', () => {
       'SEARCH i USING COVERING INDEX items_by_reason (state=?)',
       'SEARCH i USING COVERING INDEX items_by_reason (state=?)',
     ]);
+    // This is asked only of sources of which an alert fires, and the first row that is found is enough.
+    const sending = planOf(statementWith("i.state = 'due' AND i.kind <> 'passport' AND +i.source = s.value"));
+    expect(sending.filter((step) => / i\b/.test(step))).toEqual(
+      ['due', 'sending', 'scheduled'].map((name) => expect.stringContaining(`i USING INDEX items_${name}`)),
+    );
     const empty = planOf(statementWith('s.emptied AS isNew')).filter((step) => /^(SCAN|SEARCH)/.test(step));
     expect(empty).toEqual([
       'SCAN s',

@@ -94,7 +94,7 @@ function askLedger(views: LedgerViews): void {
   views.item('product', '1');
   views.passportsOf(['1']);
   views.passportBlockers();
-  views.stuckCounts();
+  views.stuckItems(['erp']);
   views.emptyStreams();
   views.quarantinedRow('2');
 }

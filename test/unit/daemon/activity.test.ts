@@ -32,6 +32,7 @@ const settled = (state: 'delivered' | 'rejected' | 'due'): ProgressEvent => ({
   status: 201,
   latencyMs: 5,
   reason: null,
+  failedAgain: false,
 });
 const page = (read: number): ProgressEvent => ({
   type: 'page',

@@ -19,7 +19,7 @@ const RULES: AlertRules = {
   backupOldMs: 48 * HOUR,
   configRefused: true,
 };
-const QUIET = { stuck: {}, isMapping: false };
+const QUIET = { stuck: {}, isSending: false, isMapping: false };
 const WELL: AlertFacts = {
   now: NOW,
   sources: [{ source: 'erp', scheduled: true, quarantined: 0, ...QUIET, completeAt: NOW - HOUR }],
@@ -81,8 +81,8 @@ describe('the conditions of alerts', () => {
               source: 'erp',
               scheduled: true,
               quarantined: 0,
+              ...QUIET,
               stuck: { [state]: 3 },
-              isMapping: false,
               completeAt: NOW,
             },
           ],
@@ -157,7 +157,7 @@ describe('an alert that keeps its state', () => {
   ];
 
   it('an alert keeps its state that a count decides, while rows of its source wait for their mapping', () => {
-    const mapping = { source: 'erp', scheduled: true, quarantined: 0, stuck: {}, isMapping: true, completeAt: NOW };
+    const mapping = { source: 'erp', scheduled: true, quarantined: 0, ...QUIET, isMapping: true, completeAt: NOW };
     const others = { ...mapping, source: 'pim', isMapping: false };
     expect(undecided({ sources: [mapping, others] })).toEqual([
       'quarantine/erp',
@@ -168,6 +168,13 @@ describe('an alert that keeps its state', () => {
     expect(undecided({ sources: [mapping] }, { quarantineAbove: null, parkedAbove: null, blockedAbove: null })).toEqual(
       ['rejected/erp'],
     );
+  });
+
+  it('an alert about stuck items keeps its state while items of its source are sent, because they may be stuck again', () => {
+    const sending = { source: 'erp', scheduled: true, quarantined: 0, ...QUIET, isSending: true, completeAt: NOW };
+    const others = { ...sending, source: 'pim', isSending: false };
+    expect(undecided({ sources: [sending, others] })).toEqual(['rejected/erp', 'parked/erp', 'blocked/erp']);
+    expect(undecided({ sources: [sending] }, { rejectedAbove: null, blockedAbove: null })).toEqual(['parked/erp']);
   });
 
   it('an alert about an export without rows keeps its state while the stream has none', () => {

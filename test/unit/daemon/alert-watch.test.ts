@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import type { AlertNote } from '../../../src/domain/ports/alerts.ts';
-import type { AlertFacts } from '../../../src/observe/alerts/conditions.ts';
+import { type AlertFacts, sourcesOfStuck } from '../../../src/observe/alerts/conditions.ts';
 import { createAlerts } from '../../../src/observe/alerts/create-alerts.ts';
 import { createManualClock } from '../../support/time/manual-clock.ts';
 import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const DAY = 86_400_000;
+const QUIET = { stuck: {}, isSending: false, isMapping: false };
 
 it('alerts count a source as watched since now at the latest, also after the clock was set back by a year', async () => {
   const clock = createManualClock();
@@ -51,7 +52,7 @@ it('alerts about the quarantine are not over while rows wait for a changed mappi
       },
     ],
     facts: async (watchedSince) => {
-      const sources = [{ source: 'erp', scheduled: false, quarantined, stuck: {}, isMapping, completeAt: null }];
+      const sources = [{ source: 'erp', scheduled: false, quarantined, ...QUIET, isMapping, completeAt: null }];
       return { ...FACTS, sources, now: clock.now(), watchedSince };
     },
     watched: () => [],
@@ -76,6 +77,41 @@ it('alerts about the quarantine are not over while rows wait for a changed mappi
   await alerts.stop();
 });
 
+it('alerts about blocked items are not over while they are sent again, and it is asked only for sources of such an alert', async () => {
+  const clock = createManualClock();
+  const fixed = { source: 'erp', scheduled: false, quarantined: 0, isMapping: false, completeAt: null };
+  const asked: string[][] = [];
+  let blocked = 150;
+  const alerts = createAlerts({
+    note: null,
+    keep: async () => undefined,
+    rules: () => ({ ...RULES, quarantineAbove: null, blockedAbove: 100 }),
+    channels: () => [],
+    facts: async (watchedSince, firing) => {
+      asked.push(sourcesOfStuck(firing));
+      const isSending = asked.at(-1)?.includes('erp') === true && blocked === 50;
+      const sources = [{ ...fixed, stuck: { blocked }, isSending }];
+      return { ...FACTS, sources, now: clock.now(), watchedSince };
+    },
+    watched: () => [],
+    host: 'host',
+    scrub: (text) => text,
+    clock,
+    log: createRecordingLog(),
+  });
+  async function look(now: number): Promise<boolean | undefined> {
+    blocked = now;
+    clock.advance(10_000);
+    await clock.sleepers(1);
+    return alerts.list()[0]?.firing;
+  }
+  alerts.start();
+  await clock.sleepers(1);
+  expect([await look(50), await look(150), await look(100), await look(100)]).toEqual([true, true, false, false]);
+  expect(asked).toEqual([[], ['erp'], ['erp'], ['erp'], []]);
+  await alerts.stop();
+});
+
 const RULES = {
   runFailed: true,
   guardHeld: true,
@@ -93,7 +129,7 @@ const RULES = {
 };
 
 const FACTS: Omit<AlertFacts, 'now' | 'watchedSince'> = {
-  sources: [{ source: 'erp', scheduled: true, quarantined: 0, stuck: {}, isMapping: false, completeAt: null }],
+  sources: [{ source: 'erp', scheduled: true, quarantined: 0, ...QUIET, completeAt: null }],
   failedRuns: [],
   guarded: [],
   empty: [],

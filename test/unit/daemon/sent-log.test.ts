@@ -23,6 +23,7 @@ function createWard() {
         status: null,
         latencyMs: null,
         reason: null,
+        failedAgain: false,
       });
     }
   };

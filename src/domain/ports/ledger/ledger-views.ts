@@ -284,6 +284,13 @@ export interface ContactAttention {
 /** A state that needs a person, other than unconfirmed. */
 export type StuckState = 'rejected' | 'parked' | 'blocked';
 
+/** The items that are in a state that needs a person, without passports. All of it is of one moment. */
+export interface StuckItems {
+  counts: { source: string; state: StuckState; count: number }[];
+  /** Of the sources that were asked about, those of which items are due, being sent or looked up. */
+  sending: string[];
+}
+
 /** A stream whose last complete read gave no rows, and that has no records. */
 export interface EmptyStream {
   source: string;
@@ -335,8 +342,8 @@ export interface LedgerViews {
   run(id: number): RunView | null;
   /** Streams of these sources whose last complete read the guard took for broken, and that no person has accepted. */
   guardedReads(sources?: readonly string[]): GuardedRead[];
-  /** How many items of each source are in a state that needs a person. Passports are not counted. */
-  stuckCounts(): { source: string; state: StuckState; count: number }[];
+  /** @param sources the sources for which it is asked whether items are being sent */
+  stuckItems(sources: readonly string[]): StuckItems;
   emptyStreams(): EmptyStream[];
   /** The reads of a source that people have refused, the newest first. */
   refusedReads(source: string): RefusedRead[];
