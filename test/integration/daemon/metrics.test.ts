@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { ALERT_CONDITIONS } from '../../../src/domain/ports/alerts.ts';
 import { METRICS } from '../../../src/observe/metrics.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
@@ -27,6 +28,13 @@ function seriesOf(text: string): Series[] {
       value,
     }),
   );
+}
+
+function rulesOfPrometheus(): { expr: string; labels: { condition?: string } }[] {
+  const { groups } = parse(readFileSync(`${CONFIG}/prometheus/alerts.yaml`, 'utf8')) as {
+    groups: { rules: ReturnType<typeof rulesOfPrometheus> }[];
+  };
+  return groups.flatMap(({ rules }) => rules);
 }
 
 /** Every metric that an expression of PromQL names. */
@@ -115,15 +123,12 @@ describe('the metrics of a daemon', () => {
 
   it('each rule and each panel asks for metrics that exist', async () => {
     const names = new Set(seriesOf(await scrape()).map(({ name }) => name));
-    const rules = parse(readFileSync(`${CONFIG}/prometheus/alerts.yaml`, 'utf8')) as {
-      groups: { rules: { expr: string }[] }[];
-    };
     const dashboard = JSON.parse(readFileSync(`${CONFIG}/grafana/dpp-sync.json`, 'utf8')) as {
       panels: { targets?: { expr: string }[] }[];
       templating: { list: { definition?: string }[] };
     };
     const expressions = [
-      ...rules.groups.flatMap((group) => group.rules.map(({ expr }) => expr)),
+      ...rulesOfPrometheus().map(({ expr }) => expr),
       ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
       ...dashboard.templating.list.flatMap(({ definition = '' }) => definition),
     ];
@@ -138,6 +143,11 @@ describe('the metrics of a daemon', () => {
       'api_scope_refused',
       'api_wait_until_timestamp_seconds',
     ]);
+  });
+
+  it('each condition of the alerts of a daemon has a rule for Prometheus, and no rule names another condition', () => {
+    const named = rulesOfPrometheus().flatMap(({ labels: { condition } }) => condition ?? []);
+    expect([...new Set(named)].sort()).toEqual([...ALERT_CONDITIONS].sort());
   });
 
   describePromtool('and promtool', () => {
