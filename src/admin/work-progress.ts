@@ -1,11 +1,12 @@
+import { leftToSend } from '../daemon/left-to-send.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import type { DeliveryState } from '../domain/delivery/delivery.ts';
 import type { ApiWait } from '../domain/delivery/outcome.ts';
 import type { Reason } from '../domain/delivery/stored-reason.ts';
 import type { ContactList } from '../domain/ports/ledger/contact-ledger.ts';
-import type { OpenDeliveries } from '../domain/ports/ledger/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
+import { soonSent } from '../observe/standing.ts';
 
 /**
  * The progress of a process. Each progress replaces the one before, so a client may miss any progress except the last.
@@ -17,10 +18,14 @@ export interface WorkProgress {
   lists: { list: ContactList; read: number; done: boolean }[];
   /** Deliveries that have ended since the watch began. */
   settled: number;
-  /** Deliveries that are left to be sent. */
+  /** Writes that are left to be sent, also those that are not staged yet. */
   left: number;
   /** Deliveries that wait for other items. */
   waiting: number;
+  /** Deliveries that were sent and have no answer yet. */
+  unconfirmed: number;
+  /** Passports that are wanted and wait for a complete product. */
+  incomplete: number;
   /** Why the API refuses writes. */
   paused: Reason | null;
   /** Set while the API gives no usable answers. With `writesAlone` only writes fail, and reads are answered. */
@@ -31,6 +36,9 @@ export interface WorkProgress {
 
 /** How often the progress is reported. */
 const EVERY_MS = 200;
+/** The least and the longest pause between two counts of what is left. */
+const COUNT_PAUSE_MS = { min: 250, max: 5000 };
+const NOTHING = { left: 0, waiting: 0, unconfirmed: 0, incomplete: 0 };
 const SETTLED: ReadonlySet<DeliveryState> = new Set(['delivered', 'blocked', 'rejected', 'parked']);
 
 /**
@@ -41,7 +49,7 @@ export function watchWork(
   { runtime, clock }: { runtime: Runtime; clock: Clock },
   onProgress: (progress: WorkProgress) => void,
 ): { stop: () => Promise<void> } {
-  const { reads, bus, api } = runtime;
+  const { bus, api } = runtime;
   const streams = new Map<string, WorkProgress['streams'][number]>();
   const lists = new Map<ContactList, WorkProgress['lists'][number]>();
   const authorization = api.authorization();
@@ -49,8 +57,9 @@ export function watchWork(
   let outage = api.unreachableSince() === null ? null : { writesAlone: api.failsAtWrites() !== null };
   let apiWait = api.longWait();
   let settled = 0;
-  let open: OpenDeliveries = { left: 0, waiting: 0 };
+  let open: Pick<WorkProgress, 'left' | 'waiting' | 'unconfirmed' | 'incomplete'> = NOTHING;
   let countAt = 0;
+  let soonest = 0;
 
   function observe(event: ProgressEvent): void {
     switch (event.type) {
@@ -65,6 +74,8 @@ export function watchWork(
       case 'settled':
         if (!SETTLED.has(event.state)) break;
         settled += 1;
+        // More may have been staged since the last count, so that only a new count can say that nothing is left.
+        if (open.left === 1) countAt = Math.min(countAt, soonest);
         open = { ...open, left: Math.max(0, open.left - 1) };
         break;
       case 'paused':
@@ -91,8 +102,8 @@ export function watchWork(
   }
 
   /**
-   * Counts the deliveries that are left. Counting takes long while many are left, so it may take at most a hundredth of
-   * the time.
+   * Counts what is left. Counting takes long while much is left, so it takes about a hundredth of the time, and the counts are
+   * at most some seconds old.
    */
   async function count(): Promise<void> {
     const now = clock.ticks();
@@ -100,11 +111,16 @@ export function watchWork(
     countAt = Number.POSITIVE_INFINITY;
     const begin = performance.now();
     try {
-      open = await reads.openDeliveries();
+      const left = await leftToSend(runtime);
+      const { waiting, unconfirmed, incomplete } = left;
+      open = { left: soonSent(left), waiting, unconfirmed, incomplete };
     } catch {
       // If the ledger cannot be read, the work itself fails and reports the error. The last count is kept.
     }
-    countAt = now + Math.max(250, (performance.now() - begin) * 100);
+    const lasted = performance.now() - begin;
+    const { min, max } = COUNT_PAUSE_MS;
+    soonest = now + Math.max(min, 4 * lasted);
+    countAt = now + Math.min(max, Math.max(min, lasted * 100));
   }
 
   function give(): void {

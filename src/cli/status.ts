@@ -104,6 +104,7 @@ function statusLines(found: Found, config: LedgerConfig, { now, output }: { now:
     '',
     queueLine(found.queue),
     ...deliveriesLines(found.deliveries),
+    ...leftLines(found.left),
     ...(freeBytes !== null && freeBytes < LITTLE_ROOM_BYTES ? [roomLine(freeBytes)] : []),
     ...part(careLines(found, config.backups !== null)),
     ...(apiWait === null ? [] : ['', waitLine(apiWait, now)]),
@@ -139,6 +140,20 @@ const LITTLE_ROOM_BYTES = 64 * 1024 * 1024;
 function roomLine(freeBytes: number): string {
   const left = freeBytes < FULL_BYTES ? 'is full' : `has ${formatBytes(freeBytes)} left`;
   return `Ledger: its disk ${left}. While the disk is full, nothing is read or sent. When the disk has room again, the work continues automatically.`;
+}
+
+/** What is still to be sent, with what is not staged yet. */
+function leftLines({ soon, waiting, incomplete, unconfirmed, seconds }: Found['left']): string[] {
+  const parts = [
+    ...(waiting === 0 ? [] : [`${formatCount(waiting)} ${waiting === 1 ? 'waits' : 'wait'} for other items`]),
+    ...(incomplete === 0
+      ? []
+      : [`${plural(incomplete, 'passport')} ${incomplete === 1 ? 'waits' : 'wait'} for a complete product`]),
+    ...(unconfirmed === 0 ? [] : [`${formatCount(unconfirmed)} sent, no answer yet`]),
+  ];
+  if (soon === 0 && parts.length === 0) return [];
+  const lasts = seconds === null || soon === 0 ? '' : `, about ${formatDuration(seconds * 1000)}`;
+  return [`Left to send: ${[`${formatCount(soon)}${lasts}`, ...parts].join('; ')}`];
 }
 
 function underWayLine(count: number): string {

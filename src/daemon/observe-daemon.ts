@@ -10,10 +10,14 @@ import type { Logger } from '../lib/logging/logging.ts';
 import type { RunningAlerts } from '../observe/alerts/create-alerts.ts';
 import { type ApiStanding, createHealth } from '../observe/health.ts';
 import { createMetrics } from '../observe/metrics.ts';
-import { type Figures, type Standing, type Surroundings, standingAsked } from '../observe/standing.ts';
+import { type Figures, type LeftToSend, type Standing, type Surroundings, standingAsked } from '../observe/standing.ts';
 import type { DaemonCare } from './care.ts';
+import { leftToSend } from './left-to-send.ts';
 import type { Runtime } from './runtime.ts';
 import { warnOfGuard } from './sources/announced-pull.ts';
+
+/** How long the counts of what is left to send are kept at least. */
+const LEFT_KEPT_MS = 500;
 
 /** Observes a daemon from now on: reads its state and its past work on request, and receives the events of its engine. */
 export function observeDaemon(options: {
@@ -29,7 +33,12 @@ export function observeDaemon(options: {
   const { runtime, care, alerts, nextRun, isStopping, version, clock, log } = options;
   const { activity, bus, ledger, queues } = runtime;
   const state = createCurrentState({ runtime, nextRun, clock });
-  const metrics = createMetrics({ version, figures: createFigures({ runtime, state, care, alerts, clock, log }) });
+  // Counting takes long with a large ledger.
+  const left = keptAnswer(() => leftToSend(runtime), LEFT_KEPT_MS, clock);
+  const metrics = createMetrics({
+    version,
+    figures: createFigures({ runtime, state, left, care, alerts, clock, log }),
+  });
   const health = createHealth({
     touchLedger: () => ledger.touch(),
     ledgerLost: () => runtime.ledgerLost() !== null,
@@ -55,7 +64,11 @@ export function observeDaemon(options: {
     activity,
     nextRun,
     learntRate: () => runtime.api.learntRate(),
-    stages: async () => runtime.engine.stages((await runtime.reads.openDeliveries()).left),
+    stages: async () => {
+      const { due, sending } = await runtime.reads.openDeliveries();
+      return runtime.engine.stages(due + sending);
+    },
+    left: async () => (await left()).value,
     ledgerLost: () => runtime.ledgerLost(),
     /** The sources that are being pulled at the moment. */
     running: () => runtime.pulling(),
@@ -91,6 +104,7 @@ const COUNT_WITHIN_MS = 4000;
 interface FiguresOptions {
   runtime: Runtime;
   state: ReturnType<typeof createCurrentState>;
+  left: () => Promise<{ value: LeftToSend }>;
   care: DaemonCare;
   alerts: RunningAlerts;
   clock: Clock;
@@ -101,11 +115,12 @@ interface FiguresOptions {
  * Reads the values that only the metrics show. Counts of the ledger are kept for a time, so that frequent requests do
  * not repeat the work.
  */
-function createFigures({ runtime, state, care, alerts, clock, log }: FiguresOptions): () => Promise<Figures> {
+function createFigures({ runtime, state, left, care, alerts, clock, log }: FiguresOptions): () => Promise<Figures> {
   const { counting, api } = runtime;
   const counted = keptAnswer(() => counting.sourceCounts(clock.now()), COUNTS_KEPT_MS, clock);
   const counts = inTime(async () => (await counted()).value, { clock, log });
   const standing = inTime(() => state.standing(), { clock, log });
+  const leftCounted = inTime(async () => (await left()).value, { clock, log });
   let loadedAt = clock.now();
   care.onReload(() => {
     loadedAt = clock.now();
@@ -120,6 +135,7 @@ function createFigures({ runtime, state, care, alerts, clock, log }: FiguresOpti
       standing: await standing(),
       ...(await state.surroundings()),
       counts: await counts(),
+      left: await leftCounted(),
       running: runtime.pulling(),
       learntRate: api.learntRate(),
       ledgerBytes: { database: bytesOf(ledger), log: bytesOf(`${ledger}-wal`) },

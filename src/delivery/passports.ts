@@ -13,6 +13,7 @@ export function createPassports(options: { ledger: Pick<PassportLedger, 'evaluat
   let evaluatedAt = now();
   let pauses = 0;
   let running: Promise<number> | null = null;
+  let requested = 0;
 
   async function evaluateAll(): Promise<number> {
     isDirty = false;
@@ -46,6 +47,12 @@ export function createPassports(options: { ledger: Pick<PassportLedger, 'evaluat
 
   return {
     evaluate: evaluate,
+    /** How many publications people have asked for that the ledger does not have yet. */
+    requested: () => requested,
+    /** Changes the number of these publications: call it before a long request, and as its parts are stored. */
+    addRequested(count: number) {
+      requested += count;
+    },
     /**
      * Marks the passports as dirty, so that they are evaluated. Call it when a delivery was settled, records were mapped,
      * or a run has ended.

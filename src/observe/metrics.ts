@@ -132,6 +132,7 @@ function createSourceGauges(gauge: MakeGauge): (figures: Figures) => void {
 /** The gauges that belong to no source: the API, the queues, backups and the config. */
 function createProcessGauges(gauge: MakeGauge): (figures: Figures) => void {
   const queueJobs = gauge('queue_jobs');
+  const leftToSend = gauge('left_to_send');
   const api = gauge('api_state');
   const apiWait = gauge('api_wait_until_timestamp_seconds');
   const refused = gauge('api_scope_refused');
@@ -141,6 +142,8 @@ function createProcessGauges(gauge: MakeGauge): (figures: Figures) => void {
   const configRefused = gauge('config_refused');
   return (figures) => {
     showQueues(queueJobs, figures);
+    leftToSend.reset();
+    for (const [state, count] of Object.entries({ ...figures.left })) leftToSend.set({ state }, count);
     for (const state of API_STANDINGS) api.set({ state }, figures.api === state ? 1 : 0);
     const wait = figures.apiWait;
     apiWait.set(secondsOf(wait === null ? null : (wait.until ?? wait.askAgainAt), Number.NaN));
@@ -319,6 +322,10 @@ export const METRICS = {
   api_learnt_rate_per_second: gauge(
     'The highest number of requests a second that dpp-sync sends. NaN while no limit is known.',
     [],
+  ),
+  left_to_send: gauge(
+    'What is still to be sent: writes that are `due` or `sending`, publications that are `following` an initialisation or `requested` and not stored yet, deliveries that are `waiting` for other items or `unconfirmed`, and passports whose product is `incomplete`. Absent while the ledger cannot be read.',
+    ['state'],
   ),
   queue_jobs: gauge('Jobs in the queues. Absent while the queue cannot be reached.', ['queue', 'state']),
   ledger_bytes: gauge('Size of the files of the ledger: the database and its log.', ['file']),

@@ -4,6 +4,7 @@ import type { AlertCondition } from '../domain/ports/alerts.ts';
 import type {
   ItemState,
   LedgerStanding,
+  OpenDeliveries,
   SourceCounts,
   SourceRuns,
   StandingAsked,
@@ -29,6 +30,36 @@ export interface Standing extends LedgerStanding, Surroundings {
   sources: (Pick<SourceRuns, 'source' | 'lastRun' | 'completeAt'> & { nextRunAt: number | null })[];
 }
 
+/** Everything that is still to be sent, as far as it is known: also what is not staged yet. */
+export interface LeftToSend extends OpenDeliveries {
+  /** Publications that people have asked for and that the ledger does not have yet. */
+  requested: number;
+}
+
+/** How many writes are sent next, without a person and without other items. */
+export function soonSent({ due, sending, following, requested }: LeftToSend): number {
+  return due + sending + following + requested;
+}
+
+/** What may keep deliveries from being sent. */
+export interface Sending {
+  /** Deliveries per second that have ended lately. */
+  perSecond: number;
+  api: ApiStanding;
+  queue: 'ok' | 'unreachable';
+  /** Null while the queue is out of reach. */
+  pausedQueues: readonly QueueName[] | null;
+}
+
+/** In how many whole seconds, at the present speed, all is sent that waits for nothing. Null while nothing is sent. */
+export function secondsLeft(left: LeftToSend, { perSecond, api, queue, pausedQueues }: Sending): number | null {
+  // The answers of unconfirmed writes are looked up with requests, too.
+  const count = soonSent(left) + left.unconfirmed;
+  if (count === 0) return 0;
+  const isSending = (api === 'ok' || api === 'denied_scope') && queue === 'ok' && pausedQueues?.length === 0;
+  return isSending && perSecond > 0 ? Math.ceil(count / perSecond) : null;
+}
+
 /** The values that are read each time Prometheus reads the metrics. Times are in milliseconds since the epoch. */
 export interface Figures extends Surroundings {
   now: number;
@@ -38,6 +69,8 @@ export interface Figures extends Surroundings {
   streams: readonly { source: string; stream: string }[];
   /** Null while the ledger cannot be read. */
   counts: SourceCounts | null;
+  /** Null while the ledger cannot be read. */
+  left: LeftToSend | null;
   /** Sources that are being pulled. */
   running: readonly string[];
   /** Requests a second that are sent at most; null while no limit is known. */

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import type { PassportAnswer } from '../domain/passport.ts';
 import type { PassportFilter } from '../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 import { cameLater } from './causes.ts';
 import { listOf, PassportCounts, PassportRow, page, Source, worked } from './documents.ts';
 import { defineOperation, type Operation } from './operation.ts';
-import { type PassportOutcome, passportsLeft, settlePassports } from './publish.ts';
+import { type PassportOutcome, passportsLeft, requestPassports, settlePassports } from './publish.ts';
 import type { LookContext, OperationContext, Synced } from './runtime.ts';
 
 export interface PassportsSelected {
@@ -39,7 +38,7 @@ export interface PassportsOfSelection {
 
 /** At most this many passports are listed by name (I9). */
 const LISTED_MAX = 200;
-/** How many products are handled in one transaction. */
+/** How many products are read at once. */
 const PAGE = 250;
 
 /** Publishes or withdraws the passports of products that are named, or of all that a filter selects. */
@@ -62,15 +61,9 @@ export const changeSelected: Operation<PassportsSelected, PassportsOfSelection> 
   }),
   result: worked(),
   async run({ status, products, filter, until, waitMs }, context) {
-    const { runtime, abort } = context;
-    const answers: PassportAnswer[] = [];
-    let later = 0;
-    for await (const page of pagesOf({ products, filter, until }, context)) {
-      abort.throwIfAborted();
-      later += page.later;
-      answers.push(...(await runtime.ledger.askForPassports({ products: page.products, status })));
-      runtime.engine.wake();
-    }
+    const { selected, later } = await selectedBy({ products, filter, until }, context);
+    const answers = await requestPassports(selected, status, context);
+    context.abort.throwIfAborted();
     const synced = await settlePassports(answers, waitMs, context);
     const { left, leftCount } = await passportsLeft(answers, LISTED_MAX, context, (acknowledged) =>
       isAsWanted(status, acknowledged),
@@ -86,31 +79,26 @@ function isAsWanted(status: PassportsSelected['status'], acknowledged: string | 
   return status === 'published' ? acknowledged === 'published' : acknowledged !== 'published';
 }
 
-/**
- * The keys of the selected products, page by page, with the number of products that are left. The position for the next
- * page stays correct while their states change.
- */
-async function* pagesOf(
+/** The keys of the selected products, and the number of products that are left. */
+async function selectedBy(
   { products, filter, until }: Pick<PassportsSelected, 'products' | 'filter' | 'until'>,
-  { runtime, clock }: OperationContext,
-): AsyncGenerator<{ products: string[]; later: number }> {
-  if (products !== null) {
-    const asked = [...new Set(products)];
-    for (let at = 0; at < asked.length; at += PAGE) yield { products: asked.slice(at, at + PAGE), later: 0 };
-    return;
-  }
-  // A passport that was asked for changes its state, and may come again under the new one.
-  const found = new Set<string>();
+  { runtime, clock, abort }: OperationContext,
+): Promise<{ selected: string[]; later: number }> {
+  if (products !== null) return { selected: [...new Set(products)], later: 0 };
+  // A passport that changes its state meanwhile may come again under the new one.
+  const found = new Map<string, boolean>();
   let after: string | undefined;
   do {
+    abort.throwIfAborted();
     const { rows, next } = await runtime.reads.passports(filter, { after, limit: PAGE });
-    const fresh = rows.filter(({ product }) => !found.has(product));
-    for (const { product } of fresh) found.add(product);
     const now = clock.now();
-    const seen = fresh.filter(({ since }) => !cameLater(since, { until, now }));
-    if (fresh.length > 0) yield { products: seen.map(({ product }) => product), later: fresh.length - seen.length };
+    for (const { product, since } of rows) {
+      if (!found.has(product)) found.set(product, cameLater(since, { until, now }));
+    }
     after = next ?? undefined;
   } while (after !== undefined);
+  const selected = [...found].flatMap(([product, isLater]) => (isLater ? [] : product));
+  return { selected, later: found.size - selected.length };
 }
 
 export const listPassports = defineOperation({

@@ -89,7 +89,7 @@ export interface PublishedComplete {
 
 /** At most this many are listed by name (I9). */
 const LISTED_MAX = 1000;
-/** How many products are checked in one transaction. */
+/** How many products are read or requested in one transaction. */
 const PAGE = 250;
 
 /** Publishes the passports of all products that are complete and not published. */
@@ -124,27 +124,53 @@ export const publishComplete: Operation<PublishCompleteAsked, PublishedComplete>
   },
 };
 
-/** Reads all products page by page, and requests the passports of the complete ones, except in a dry run. */
+/** Reads all products page by page, and then requests the passports of the complete ones, except in a dry run. */
 async function ask(
   dryRun: boolean,
-  { runtime, abort }: OperationContext,
+  context: OperationContext,
 ): Promise<{ found: Unpublished; answers: PassportAnswer[] }> {
+  const { runtime, abort } = context;
   const found: Unpublished = { complete: 0, incomplete: 0, withdrawn: 0, firstIncomplete: [] };
-  const answers: PassportAnswer[] = [];
+  const complete: string[] = [];
   let afterKey: string | null = null;
   do {
     const page = await runtime.ledger.unpublishedPassports({ afterKey, limit: PAGE });
+    complete.push(...page.complete);
     found.complete += page.complete.length;
     found.incomplete += page.incomplete.length;
     found.withdrawn += page.withdrawn;
     found.firstIncomplete.push(...page.incomplete.slice(0, LISTED_MAX - found.firstIncomplete.length));
-    if (!dryRun && page.complete.length > 0) {
-      answers.push(...(await runtime.ledger.askForPassports({ products: page.complete, status: 'published' })));
-    }
     afterKey = page.lastKey;
     await setImmediate();
   } while (afterKey !== null && !abort.aborted);
-  return { found, answers };
+  return { found, answers: dryRun ? [] : await requestPassports(complete, 'published', context) };
+}
+
+/**
+ * Requests that passports are published or withdrawn, page by page, until an abort. What the ledger does not have yet counts as left
+ * to be sent.
+ */
+export async function requestPassports(
+  products: readonly string[],
+  status: 'published' | 'unpublished',
+  { runtime, abort }: OperationContext,
+): Promise<PassportAnswer[]> {
+  const answers: PassportAnswer[] = [];
+  runtime.passports.addRequested(products.length);
+  let asked = 0;
+  try {
+    while (asked < products.length && !abort.aborted) {
+      const page = products.slice(asked, asked + PAGE);
+      answers.push(...(await runtime.ledger.askForPassports({ products: page, status })));
+      runtime.passports.addRequested(-page.length);
+      asked += page.length;
+      runtime.engine.wake();
+      await setImmediate();
+    }
+  } finally {
+    runtime.passports.addRequested(asked - products.length);
+  }
+  return answers;
 }
 
 /**
@@ -157,12 +183,12 @@ async function changePassports(
   status: 'published' | 'unpublished',
   context: OperationContext,
 ): Promise<PassportsChanged> {
-  const { reads, ledger } = context.runtime;
+  const { reads } = context.runtime;
   const asked = [...new Set(await Promise.all(products.map((product) => findPastedItem(product, reads, ['product']))))];
   const known = await reads.passportsOf(asked);
   const unknown = asked.find((product) => !known.has(product));
   if (unknown !== undefined) throw await unknownItem('product', unknown, reads);
-  const answers = await ledger.askForPassports({ products: asked, status });
+  const answers = await requestPassports(asked, status, context);
   const synced = await settlePassports(answers, waitMs, context);
   return { outcomes: await outcomesOf(answers, context), synced };
 }
@@ -173,7 +199,6 @@ export function settlePassports(
   waitMs: number,
   context: OperationContext,
 ): Promise<Synced> {
-  context.runtime.engine.wake();
   const passportsOf = answers.flatMap(({ key }) => (key === null ? [] : [key]));
   return syncIn(context, { sources: [], waitMs, pull: false }, { passportsOf });
 }

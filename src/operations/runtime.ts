@@ -30,6 +30,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { RequestCounts } from '../observe/event-bus.ts';
 import type { HealthReport } from '../observe/health.ts';
+import type { LeftToSend } from '../observe/standing.ts';
 import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
 import type { CorrectionResult } from '../pipeline/store-page.ts';
 import type { Failure } from './outcome-fault.ts';
@@ -110,7 +111,7 @@ export interface OperationRuntime {
   api: { learntRate(): number | null };
   queues: { setPaused(queue: QueueName, paused: boolean): Promise<void> };
   engine: { wake(): void };
-  passports: { markDirty(): void };
+  passports: { markDirty(): void; addRequested(count: number): void };
   /** The work that only a daemon does; null in the process of another command. */
   care: Care | null;
   /** Null in a process that is not a daemon. */
@@ -160,6 +161,7 @@ export interface DaemonView {
   health: { check(): Promise<HealthReport> };
   activity: {
     requestsPerSecond(): number;
+    deliveredPerSecond(): number;
     /** The latencies of the last minutes. */
     latencies(): LatenciesByOperation;
   };
@@ -167,6 +169,8 @@ export interface DaemonView {
   learntRate(): number | null;
   /** The deliveries by stage. */
   stages(): Promise<StageCounts>;
+  /** What is still to be sent. The counts may be some seconds old. */
+  left(): Promise<LeftToSend>;
   nextRun(source: string): number | null;
   /** Why the daemon may not write to its ledger any more and has to end; null while it may. */
   ledgerLost(): Fault | null;

@@ -74,6 +74,23 @@ export const Stages = z.strictObject({
   inFlightSince: Time.nullable().describe('Since when the first delivery is in flight; null if none is.'),
 });
 
+const LeftDocument = z.strictObject({
+  soon: Count.describe('Writes that wait for nothing: `due`, `sending`, `following` and `requested` together.'),
+  due: Count,
+  sending: Count,
+  following: Count.describe('Publications that follow once the passport is initialised.'),
+  requested: Count.describe('Publications that were asked for and that the ledger does not have yet.'),
+  waiting: Count.describe('Deliveries that wait for other items.'),
+  incomplete: Count.describe('Passports that are wanted and wait for a complete product.'),
+  unconfirmed: Count.describe('Deliveries that were sent and have no answer yet.'),
+  seconds: z
+    .number()
+    .nullable()
+    .describe(
+      'In how many seconds the writes of `soon` and `unconfirmed` are done, at the present speed. Null without a daemon, and while nothing is sent: the API is away, a queue is paused.',
+    ),
+});
+
 export const Status = z.strictObject({
   ledger: z.strictObject({
     file: z.string(),
@@ -144,6 +161,7 @@ export const Status = z.strictObject({
     health: z.string().nullable().describe('`ok` or `unreachable`; null without a daemon.'),
   }),
   deliveries: Stages.nullable().describe('Null without a daemon.'),
+  left: LeftDocument.describe('What is still to be sent, with what is not staged yet.'),
   reload: Reload.nullable().describe('The last reload of the config.'),
   backup: z
     .strictObject({ at: Time, ok: z.boolean(), error: z.string().nullable(), last: BackupFile.nullable() })

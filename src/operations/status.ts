@@ -16,7 +16,7 @@ import {
 import type { Reads } from '../domain/ports/ledger/reads.ts';
 import { freeBytesBeside } from '../ledger/file/file.ts';
 import { Fault } from '../lib/errors.ts';
-import { causesOf, standingAsked } from '../observe/standing.ts';
+import { causesOf, type LeftToSend, secondsLeft, soonSent, standingAsked } from '../observe/standing.ts';
 import { defineOperation } from './operation.ts';
 import { guardWarnings } from './result-documents.ts';
 import type { DaemonView, OperationContext, StatusContext } from './runtime.ts';
@@ -36,7 +36,7 @@ export const showStatus = defineOperation({
     const { config, reads } = runtime;
     const now = clock.now();
     // These parts wait for different things, so the answer takes only as long as the slowest part.
-    const [{ standing, attention, runs, imports, ...ledger }, queue, { health, deliveries, ...process }] =
+    const [{ standing, attention, runs, imports, ...ledger }, queue, { health, deliveries, left, ...process }] =
       await Promise.all([
         reads === null ? NOTHING : readLedger(reads, config),
         queueOf(context),
@@ -44,6 +44,7 @@ export const showStatus = defineOperation({
       ]);
     const lost = daemon?.ledgerLost() ?? null;
     if (lost !== null) throw lost;
+    const open = left ?? (reads === null ? NOTHING_LEFT : { ...(await reads.openDeliveries()), requested: 0 });
     return {
       ledger: {
         file: config.ledger,
@@ -81,6 +82,19 @@ export const showStatus = defineOperation({
       },
       queue: { ...queue, health: health?.queue ?? null },
       deliveries,
+      left: {
+        ...open,
+        soon: soonSent(open),
+        seconds:
+          daemon === null || health === null
+            ? null
+            : secondsLeft(open, {
+                perSecond: daemon.activity.deliveredPerSecond(),
+                api: health.api,
+                queue: health.queue,
+                pausedQueues: queue.paused,
+              }),
+      },
       reload: ledger.reload,
       backup: ledger.backup,
       sources: config.sources.map(({ id: source }) => {
@@ -137,6 +151,16 @@ async function readLedger(reads: Reads, config: StatusContext['runtime']['config
   };
 }
 
+const NOTHING_LEFT: LeftToSend = {
+  due: 0,
+  sending: 0,
+  following: 0,
+  requested: 0,
+  waiting: 0,
+  unconfirmed: 0,
+  incomplete: 0,
+};
+
 /** What is shown before the first sync. */
 const NOTHING: Awaited<ReturnType<typeof readLedger>> = {
   standing: {
@@ -173,7 +197,7 @@ const NOTHING: Awaited<ReturnType<typeof readLedger>> = {
 
 /** What a daemon knows about itself. */
 async function daemonOf(daemon: DaemonView) {
-  const [health, deliveries] = await Promise.all([daemon.health.check(), daemon.stages()]);
+  const [health, deliveries, left] = await Promise.all([daemon.health.check(), daemon.stages(), daemon.left()]);
   return {
     health,
     version: daemon.version,
@@ -181,6 +205,7 @@ async function daemonOf(daemon: DaemonView) {
     running: daemon.running(),
     requestsPerSecond: { now: daemon.activity.requestsPerSecond(), allowed: daemon.learntRate() },
     deliveries,
+    left,
   };
 }
 
@@ -191,6 +216,7 @@ const NO_DAEMON = {
   running: [],
   requestsPerSecond: null,
   deliveries: null,
+  left: null,
 };
 
 async function queueOf(context: StatusContext) {

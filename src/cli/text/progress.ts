@@ -80,8 +80,13 @@ function createBars({ output, clock }: ProgressOptions): Progress {
   };
 }
 
-function sentWords({ settled, left, waiting }: WorkProgress): string {
-  const further = waiting === 0 ? '' : `, ${formatCount(waiting)} waiting for other items`;
+function sentWords({ settled, left, waiting, unconfirmed, incomplete }: WorkProgress): string {
+  const beside: [number, string][] = [
+    [waiting, 'waiting for other items'],
+    [incomplete, 'passports waiting for a complete product'],
+    [unconfirmed, 'without an answer yet'],
+  ];
+  const further = beside.map(([count, what]) => (count === 0 ? '' : `, ${formatCount(count)} ${what}`)).join('');
   return `${formatCount(settled)} sent, ${formatCount(left)} left${further}`;
 }
 
@@ -131,6 +136,8 @@ const NOTHING_YET: WorkProgress = {
   settled: 0,
   left: 0,
   waiting: 0,
+  unconfirmed: 0,
+  incomplete: 0,
   paused: null,
   outage: null,
   apiWait: null,

@@ -8,6 +8,14 @@ import type { ItemState, PassportCounts, PassportState } from '../../domain/port
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../items/item-row.ts';
 import { blockersOfAll, commonBlockers, type EvaluatedProduct } from '../passports/completeness.ts';
+import {
+  countByStanding,
+  type Presence,
+  passportState,
+  STANDING,
+  STANDINGS,
+  standingOf,
+} from '../passports/passport-standing.ts';
 import { changeCountOf } from '../store/database.ts';
 import { column, parseJsonOrNull, perDatabase, statement } from '../store/tx.ts';
 import { inOneMoment } from '../views/view-reads.ts';
@@ -19,71 +27,6 @@ import { passportWait } from './why.ts';
 const BLOCKERS_MAX = 5;
 const BATCH = 500;
 const NONE: ReadonlySet<number> = new Set();
-
-/**
- * SQL expression for a passport in the items table `q`: its state as one number. It repeats the words of the index
- * `passports_by_standing`, because SQLite uses the index only for the same words. The hundreds stand for the
- * acknowledged status, 50 for a person's request, and 20 for a passport that is to be published. The last digit is 1 if
- * the delivery continues without a person, and 2 if it needs a person.
- */
-const STANDING = `CASE q.baseline WHEN '{"status":"published"}' THEN 300 WHEN '{"status":"initialized"}' THEN 200
-    WHEN '{"status":"unpublished"}' THEN 100 ELSE 0 END
-  + iif(q.desired LIKE '{"because":"person"%', 50, 0) + iif(q.desired LIKE '%"status":"published"}', 20, 0)
-  + CASE WHEN q.state IN ('blocked', 'rejected') OR q.state = 'parked' OR (q.state = 'in_doubt' AND q.due_at = 0) THEN 2
-    WHEN q.state IN ('waiting', 'due') OR q.state IN ('sending', 'in_doubt') THEN 1 ELSE 0 END`;
-
-const ACKNOWLEDGED: readonly (PassportStatus | null)[] = [null, 'unpublished', 'initialized', 'published'];
-const BY_PERSON = 50;
-const TO_PUBLISH = 20;
-
-interface Standing {
-  acknowledged: PassportStatus | null;
-  byPerson: boolean;
-  toPublish: boolean;
-  delivery: 'none' | 'moves' | 'stuck';
-}
-
-export function standingOf(number: number): Standing {
-  const rest = number % 100;
-  const byPerson = rest >= BY_PERSON;
-  const below = byPerson ? rest - BY_PERSON : rest;
-  return {
-    acknowledged: ACKNOWLEDGED[Math.floor(number / 100)] ?? null,
-    byPerson,
-    toPublish: below >= TO_PUBLISH,
-    delivery: below % 10 === 2 ? 'stuck' : below % 10 === 1 ? 'moves' : 'none',
-  };
-}
-
-/** All numbers that may be stored. */
-export const STANDINGS: readonly number[] = [0, 100, 200, 300].flatMap((acknowledged) =>
-  [0, BY_PERSON].flatMap((person) =>
-    [0, TO_PUBLISH].flatMap((publish) => [0, 1, 2].map((delivery) => acknowledged + person + publish + delivery)),
-  ),
-);
-
-/** `present` if the source of the passport's product still has the product and a record makes it. */
-type Presence = 'present' | 'gone';
-
-/**
- * The state of a passport, with the rules of `src/ledger/views/passport-views.ts`.
- *
- * @param standing null for a product without a passport
- * @param wanted what the policy wants
- */
-export function passportState(
-  standing: Standing | null,
-  presence: Presence,
-  wanted: PassportStatus | null,
-): PassportState {
-  if (standing === null) return wanted !== null && presence === 'present' ? 'incomplete' : 'none';
-  const { acknowledged, byPerson, toPublish, delivery } = standing;
-  if (delivery === 'stuck') return 'blocked';
-  const isWanted = byPerson ? toPublish : wanted === 'published';
-  if (delivery === 'none' && presence === 'present' && acknowledged !== 'published' && isWanted) return 'incomplete';
-  if (byPerson && !toPublish && acknowledged !== 'published') return 'unpublished';
-  return acknowledged ?? 'none';
-}
 
 // The indexes by which passports are listed. All phases give ids of products.
 
@@ -305,30 +248,8 @@ function withoutPassport(reads: DashboardReads, present: 0 | 1): Phase {
   };
 }
 
-interface StandingCount {
-  standing: number | null;
-  n: number;
-}
-
 /** A count that took 1 ms is used again for this many milliseconds, so that counting takes at most a fiftieth of all time. */
 const KEPT_TIMES = 50;
-
-const OF_SOURCE = (of: string) => `(@source IS NULL OR ${of}.source = @source)`;
-const COUNTS = {
-  passports: statement<[{ source: string | null }], StandingCount>(
-    `SELECT ${STANDING} AS standing, count(*) AS n FROM items q INDEXED BY passports_by_standing
-     WHERE q.kind = 'passport' AND ${OF_SOURCE('q')} GROUP BY 1`,
-  ),
-  // These products are missing or released. They are few, so they are counted without the index.
-  gone: statement<[{ source: string | null }], StandingCount>(
-    `SELECT iif(q.id IS NULL, NULL, ${STANDING}) AS standing, count(*) AS n FROM (
-       SELECT p.key, p.source FROM items p INDEXED BY items_missing
-       WHERE p.kind = 'product' AND p.missing_since IS NOT NULL
-       UNION ALL SELECT p.key, p.source FROM released l CROSS JOIN items p ON p.id = l.item_id
-       WHERE p.kind = 'product' AND p.missing_since IS NULL AND p.record_id IS NULL) gone
-     LEFT JOIN items q ON q.kind = 'passport' AND q.key = gone.key WHERE ${OF_SOURCE('gone')} GROUP BY 1`,
-  ),
-};
 
 const keptCounts = perDatabase(() => new Map<string, { version: number; until: number; counts: PassportCounts }>());
 
@@ -349,16 +270,9 @@ export function countPassports(reads: DashboardReads, source?: string): Passport
 
 function countNow(reads: DashboardReads, source: string | undefined, wanted: PassportStatus | null): PassportCounts {
   const counts: PassportCounts = {};
-  const add = (standing: number | null, presence: Presence, n: number) => {
-    const state = passportState(standing === null ? null : standingOf(standing), presence, wanted);
-    counts[state] = (counts[state] ?? 0) + n;
-  };
-  const query = { source: source ?? null };
-  for (const { standing, n } of COUNTS.passports(reads).all(query)) add(standing, 'present', n);
-  add(null, 'present', countWithoutPassport(reads, source));
-  for (const { standing, n } of COUNTS.gone(reads).all(query)) {
-    add(standing, 'present', -n);
-    add(standing, 'gone', n);
+  for (const { standing, presence, count } of countByStanding(reads, countWithoutPassport(reads, source), source)) {
+    const state = passportState(standing, presence, wanted);
+    counts[state] = (counts[state] ?? 0) + count;
   }
   return Object.fromEntries(Object.entries(counts).filter(([, n]) => n > 0));
 }

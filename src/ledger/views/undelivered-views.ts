@@ -4,6 +4,7 @@ import type { UnprovenWrites } from '../../domain/attention-words.ts';
 import type { Operation } from '../../domain/delivery/operation.ts';
 import { hasTrait, NO_REASON, type Reason, storedReason } from '../../domain/delivery/stored-reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
+import { wantedByPolicy } from '../../domain/passport.ts';
 import type { AdoptedChanges, Suspended } from '../../domain/ports/ledger/contact-ledger.ts';
 import type {
   Deferred,
@@ -16,17 +17,28 @@ import type {
 import { isStuck, reasonHas } from '../items/item-row.ts';
 import { itemState } from '../items/missing.ts';
 import { NEEDS_PERSON as IS_IN_GROUP, SHAPE } from '../items/stuck-groups.ts';
+import { countByStanding, isFollowed, passportState } from '../passports/passport-standing.ts';
 import { column, statement } from '../store/tx.ts';
-import { type Db, type Listed, listed, ofSources } from './view-reads.ts';
+import { type ItemTotals, itemTotals } from './counts.ts';
+import { type Db, type Listed, listed, ofSources, type ViewReads } from './view-reads.ts';
 
 // Each count is one of a partial index.
-const COUNT_OPEN = statement<[], OpenDeliveries>(
-  `SELECT (SELECT count(*) FROM items WHERE state = 'due') + (SELECT count(*) FROM items WHERE state = 'sending') AS "left",
-     (SELECT count(*) FROM items WHERE state = 'waiting') AS waiting`,
+const COUNT_OPEN = statement<[], Pick<OpenDeliveries, 'due' | 'sending' | 'waiting' | 'unconfirmed'>>(
+  `SELECT (SELECT count(*) FROM items WHERE state = 'due') AS due, (SELECT count(*) FROM items WHERE state = 'sending') AS sending,
+     (SELECT count(*) FROM items WHERE state = 'waiting') AS waiting,
+     (SELECT count(*) FROM items i WHERE ${isStuck('i')} AND i.state = 'in_doubt') AS unconfirmed`,
 );
 
-export function openDeliveries(reads: Db): OpenDeliveries {
-  return COUNT_OPEN(reads).get() ?? { left: 0, waiting: 0 };
+export function openDeliveries(reads: ViewReads, totals: () => ItemTotals = () => itemTotals(reads)): OpenDeliveries {
+  const staged = COUNT_OPEN(reads).get() ?? { due: 0, sending: 0, waiting: 0, unconfirmed: 0 };
+  const open = { ...staged, following: 0, incomplete: 0 };
+  const wanted = wantedByPolicy(reads.passportRules);
+  const { product = 0, passport = 0 } = wanted === null ? {} : totals();
+  for (const { standing, presence, count } of countByStanding(reads, product - passport)) {
+    if (isFollowed(standing, wanted)) open.following += count;
+    else if (passportState(standing, presence, wanted) === 'incomplete') open.incomplete += count;
+  }
+  return open;
 }
 
 interface StuckRow extends Omit<StuckDelivery, 'reason'> {

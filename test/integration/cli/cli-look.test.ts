@@ -118,6 +118,7 @@ describe('after a sync', () => {
       ...ofContact,
       'queue',
       'deliveries',
+      'left',
       'reload',
       'backup',
       'sources',

@@ -1,7 +1,10 @@
 import { afterEach, expect, it } from 'vitest';
 import { createLocalAdmin } from '../../../src/admin/local-admin.ts';
 import type { WorkProgress } from '../../../src/admin/work-progress.ts';
+import { leftToSend } from '../../../src/daemon/left-to-send.ts';
+import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import type { LeftToSend } from '../../../src/observe/standing.ts';
 import { publishComplete } from '../../../src/operations/publish.ts';
 import { syncSources } from '../../../src/operations/runs.ts';
 import { quickQueue } from '../../support/servers/quick-queue.ts';
@@ -30,9 +33,22 @@ it('the progress counts passports that are left, and keeps apart what waits for 
   expect(seen.at(-1)).toMatchObject({ settled: expect.any(Number), left: 0, waiting: 1 });
 
   seen.splice(0);
+  const requested: LeftToSend[] = [];
+  const askForPassports: Runtime['ledger']['askForPassports'] = async (request) => {
+    requested.push(await leftToSend(runtime));
+    return runtime.ledger.askForPassports(request);
+  };
+  const watched = createLocalAdmin({
+    runtime: { ...runtime, ledger: { ...runtime.ledger, askForPassports } },
+    clock: systemClock,
+    abort,
+  });
   world.sandbox.faults.add({ kind: 'latency', operation: 'passport.publish', ms: 1000 });
-  const { found } = await admin.run(publishComplete, { dryRun: false, waitMs: 1000 }, { onProgress });
+  const { found } = await watched.run(publishComplete, { dryRun: false, waitMs: 1000 }, { onProgress });
   expect(found.complete).toBe(2);
+  // What is asked for counts as left from before the ledger has it.
+  expect(requested).toEqual([expect.objectContaining({ requested: 2, due: 0, incomplete: 0 })]);
+  expect(await leftToSend(runtime)).toMatchObject({ requested: 0, due: 0, sending: 0 });
   expect(seen).toContainEqual(expect.objectContaining({ left: 2 }));
   expect(seen.at(-1)).toMatchObject({ left: 0 });
   await runtime.close();

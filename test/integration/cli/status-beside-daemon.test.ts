@@ -4,6 +4,7 @@ import { parse, stringify } from 'yaml';
 import { reachDaemon } from '../../../src/admin/channel-client.ts';
 import { openAdminChannel } from '../../../src/admin/channel-server.ts';
 import type { AdminServer } from '../../../src/daemon/daemon-servers.ts';
+import { leftToSend } from '../../../src/daemon/left-to-send.ts';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { scheduleOf } from '../../../src/daemon/schedules/source-pauses.ts';
 import type { Reads } from '../../../src/domain/ports/ledger/reads.ts';
@@ -45,9 +46,10 @@ function daemonWith(check: () => Promise<HealthReport>): DaemonView {
     log: createRecordingLog(),
     startedAt: 0,
     health: { check },
-    activity: { requestsPerSecond: () => 0, latencies: () => ({}) },
+    activity: { requestsPerSecond: () => 0, deliveredPerSecond: () => 0, latencies: () => ({}) },
     learntRate: () => null,
     stages: async () => runtime.engine.stages(0),
+    left: () => leftToSend(runtime),
     nextRun: () => null,
     ledgerLost: () => null,
     running: () => [],

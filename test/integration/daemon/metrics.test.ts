@@ -142,6 +142,7 @@ describe('the metrics of a daemon', () => {
       'last_run_ended_timestamp_seconds',
       'api_scope_refused',
       'api_wait_until_timestamp_seconds',
+      'left_to_send',
     ]);
   });
 

@@ -365,6 +365,20 @@ describe('a passport whose product comes and goes', () => {
   });
 });
 
+it('passports that are wanted count as left to send from the first row on, and the publication after the initialisation too', async () => {
+  const open = () => fixture.ledger.views.openDeliveries();
+  await stageRows(fixture.ledger, ROWS);
+  expect(open()).toMatchObject({ due: 3, waiting: 1, incomplete: 2, following: 0 });
+  await deliverAll(fixture.ledger);
+  expect(open()).toMatchObject({ due: 0, waiting: 0, incomplete: 2, following: 0 });
+  await evaluate();
+  expect(open()).toMatchObject({ due: 2, incomplete: 0, following: 2 });
+  await settle((await claimNext()).id, DONE);
+  expect(open()).toMatchObject({ due: 2, sending: 0, incomplete: 0, following: 1 });
+  for (let sent = 0; sent < 3; sent += 1) await settle((await claimNext()).id, DONE);
+  expect(open()).toEqual({ due: 0, sending: 0, waiting: 0, unconfirmed: 0, following: 0, incomplete: 0 });
+});
+
 it('an initialised passport that is wanted in public is shown as incomplete until it is sent', async () => {
   await fixture.reopen(undefined, { publish: 'manual' });
   await stageRows(fixture.ledger, ROWS);

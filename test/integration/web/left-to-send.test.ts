@@ -40,6 +40,7 @@ it('the overview counts what is left to send as the lists behind the figures do,
   expect(shown).toEqual([
     ['/items?state=due', '2'],
     ['/items?state=waiting', '1'],
+    ['/passports?state=incomplete', '2'],
   ]);
   for (const [href, count] of shown) expect((await web.get(href)).text).toContain(`${count} of ${count}`);
 });

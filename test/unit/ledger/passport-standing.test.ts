@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { passportState, STANDINGS, standingOf } from '../../../src/ledger/dashboard/passport-lists.ts';
+import { passportState, STANDINGS, standingOf } from '../../../src/ledger/passports/passport-standing.ts';
 
 describe('the standing of a passport', () => {
   it('the standing of a passport keeps its acknowledged state where the passport is wanted no further', () => {

@@ -57,6 +57,7 @@ const FIGURES: Figures = {
     missing: [{ source: 'erp', kind: 'product', count: 2 }],
     dueSince: [],
   },
+  left: null,
   running: [],
   learntRate: null,
   ledgerBytes: { database: 0, log: 0 },

@@ -6,6 +6,7 @@ import { answersCard, headline } from '../../../src/web/pages/overview/answers-c
 import { overviewPage } from '../../../src/web/pages/overview/overview-page.ts';
 import type { OverviewView } from '../../../src/web/pages/overview/overview-view.ts';
 
+const NOTHING_LEFT = { due: 0, sending: 0, following: 0, requested: 0, waiting: 0, incomplete: 0, unconfirmed: 0 };
 const NOW = Date.UTC(2026, 2, 1, 6);
 const HOSTILE = '<img src=x onerror=alert(1)>';
 const text = (markup: string): string =>
@@ -94,9 +95,10 @@ const view: OverviewView = {
   inQuarantine: new Map([['erp', 5]]),
   stuck: [],
   causeCount: 12,
-  rate: { now: 4.24, allowed: 50, delivered: 2 },
+  rate: { now: 4.24, allowed: 50 },
   pauses: new Map(),
-  left: { due: 90, sending: 0, waiting: 10, in_doubt: 0 },
+  left: { ...NOTHING_LEFT, due: 90, waiting: 10 },
+  secondsLeft: 45,
   productsInQuarantine: 0,
   down: [],
   refused: 3,
@@ -199,7 +201,7 @@ describe('the answers at the head of the first page', () => {
   it('a good night is green', () => {
     const nothingLeft = { passports: { published: 9 }, missing: {}, missingOutcomes: [] };
     const good = { ...standingWith(nothingLeft), causes: [], causeCount: 0 };
-    expect(said({ ...good, left: { due: 0, sending: 0, waiting: 0, in_doubt: 0 } })).toEqual({
+    expect(said({ ...good, left: NOTHING_LEFT })).toEqual({
       [LAST]:
         'good: 1 of 1 source complete9 rows changed, 3 rows have an error, the last run ended 2026-03-01 05:01 UTC.',
       [DOWN]: 'good: NothingAPI, ledger and queue work.',
@@ -244,8 +246,17 @@ describe('the answers at the head of the first page', () => {
   });
 
   it('what was sent and has no answer is not done', () => {
-    const left = { due: 0, sending: 0, waiting: 0, in_doubt: 859 };
+    const left = { ...NOTHING_LEFT, unconfirmed: 859 };
     expect(said({ left })[DONE]).toBe('warn: Nothing can be sent now859 were sent and have no answer yet.');
+  });
+
+  it('what is asked for and not staged yet is left to send', () => {
+    const left = { ...NOTHING_LEFT, following: 3, requested: 3_264, incomplete: 2 };
+    expect(said({ left })[DONE]).toBe('plain: 3,267 left, about 45 s2 passports wait for a complete product.');
+    expect(said({ left, secondsLeft: null })[DONE]).toMatch(/^plain: 3,267 left2 passports/);
+    expect(text(overviewPage({ ...view, left }).markup)).toContain(
+      'Left to send0, 3 publications after the initialisation and 3,264 publications asked for, about 45 s and 2 passports wait for a complete product',
+    );
   });
 
   it('products that only rows in quarantine have are among the passports that wait, and among all passports', () => {
@@ -290,7 +301,7 @@ describe('the overview', () => {
     const shown = text(markup);
     expect(shown).toContain('Requests now4.2 per second');
     expect(shown).toContain('The API allows50 per second');
-    expect(shown).toContain('Left to send90, about 45 s and 10 that wait for other items');
+    expect(shown).toContain('Left to send90, about 45 s and 10 wait for other items');
   });
 
   it('the overview escapes text from outside', () => {

@@ -318,12 +318,18 @@ export interface RefusedWork {
   reason: Reason;
 }
 
-/** Counts of deliveries that have not ended, those of passports too. */
+/** Counts of deliveries that have not ended, those of passports too, and of passports whose delivery is not staged yet. */
 export interface OpenDeliveries {
-  /** Those that are due or being sent. */
-  left: number;
+  due: number;
+  sending: number;
   /** Those that wait for other items, perhaps for ever. */
   waiting: number;
+  /** Those that were sent and have no answer yet. */
+  unconfirmed: number;
+  /** Publications that follow without a person, once the platform has initialised the passport. */
+  following: number;
+  /** Passports that a person or the config wants, and that have no delivery yet because their product is not complete. */
+  incomplete: number;
 }
 
 /** What the ledger answers to people and programs, each at one moment. */

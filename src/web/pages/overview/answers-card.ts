@@ -1,6 +1,7 @@
 // The answers at the head of the first page: how many passports are public, whether the last runs worked, what needs a person, what
 // is down, and when everything is sent. Each answer has a figure that is red where something is wrong.
 import type { PassportCounts, PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
+import { type LeftToSend, soonSent } from '../../../observe/standing.ts';
 import { type Html, html, joined } from '../../html.ts';
 import { counted, countLink, durationOf, formatCount, timeOf } from '../../shown-values.ts';
 import { attentionPath, itemsPath, passportsPath, runsPath } from '../links.ts';
@@ -135,20 +136,11 @@ function forPeople(view: OverviewView): Answer {
 }
 
 /** When everything that can be sent is sent. */
-function doneWhen({ left, rate, down, pausedQueues, running }: OverviewView): Answer {
+function doneWhen({ left, secondsLeft, down, pausedQueues, running }: OverviewView): Answer {
   const question = 'When is everything sent?';
-  const { due, sending, waiting, in_doubt: unconfirmed } = left;
-  const soon = due + sending;
-  const others = [
-    ...(waiting === 0
-      ? []
-      : [html`<a href="${itemsPath({ state: 'waiting' })}">${formatCount(waiting)}</a> wait for other items`]),
-    ...(unconfirmed === 0
-      ? []
-      : [
-          html`<a href="${itemsPath({ state: 'in_doubt' })}">${formatCount(unconfirmed)}</a> were sent and have no answer yet`,
-        ]),
-  ];
+  if (left === null) return { question, figure: 'Not known', tone: 'warn', detail: html`The ledger cannot be read.` };
+  const soon = soonSent(left);
+  const others = leftBeside(left);
   const detail = others.length === 0 ? null : html`${joined(others)}.`;
   if (soon === 0 && others.length === 0) {
     return {
@@ -166,8 +158,35 @@ function doneWhen({ left, rate, down, pausedQueues, running }: OverviewView): An
       ? 'not while the queue is paused'
       : null;
   if (stops !== null) return { question, figure: html`${link}, ${stops}`, tone: 'warn', detail };
-  const lasts = rate.delivered > 0 ? html`, about ${durationOf((soon / rate.delivered) * 1000)}` : null;
+  const lasts = secondsLeft === null ? null : html`, about ${durationOf(secondsLeft * 1000)}`;
   return { question, figure: html`${link}${lasts}`, tone: 'plain', detail };
+}
+
+/** What is left beside the writes that are sent next. */
+export function leftBeside({ waiting, unconfirmed, incomplete }: LeftToSend): Html[] {
+  const parts = [
+    {
+      count: waiting,
+      path: itemsPath({ state: 'waiting' }),
+      one: 'waits for other items',
+      many: 'wait for other items',
+    },
+    {
+      count: incomplete,
+      path: passportsPath({ state: 'incomplete' }),
+      one: 'passport waits for a complete product',
+      many: 'passports wait for a complete product',
+    },
+    {
+      count: unconfirmed,
+      path: itemsPath({ state: 'in_doubt' }),
+      one: 'was sent and has no answer yet',
+      many: 'were sent and have no answer yet',
+    },
+  ];
+  return parts.flatMap(({ count, path, one, many }) =>
+    count === 0 ? [] : [html`<a href="${path}">${formatCount(count)}</a> ${count === 1 ? one : many}`],
+  );
 }
 
 /**

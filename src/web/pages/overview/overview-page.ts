@@ -9,14 +9,24 @@ import {
 } from '../../../domain/ports/ledger/ledger-views.ts';
 import { PASSPORTS, STATES, STATES_IN_ORDER } from '../../../domain/words/states.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
-import { type Html, html } from '../../html.ts';
-import { countLink, durationOf, formatCount, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
+import { soonSent } from '../../../observe/standing.ts';
+import { type Html, html, joined } from '../../html.ts';
+import {
+  counted,
+  countLink,
+  durationOf,
+  formatCount,
+  KINDS,
+  stateBadge,
+  stateName,
+  timeOf,
+} from '../../shown-values.ts';
 import { latencySentence } from '../history/latency.ts';
 import { attentionPath, historyPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';
 import { RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/runs-pages.ts';
-import { answersCard } from './answers-card.ts';
+import { answersCard, leftBeside } from './answers-card.ts';
 import { attentionCard } from './attention-card.ts';
-import type { LeftState, OverviewView } from './overview-view.ts';
+import type { OverviewView } from './overview-view.ts';
 
 /** The first page: the results of the last runs, and the work for a person. */
 export function overviewPage(view: OverviewView): Html {
@@ -181,21 +191,26 @@ function speed(view: OverviewView): Html {
   <div><dt>Requests now</dt><dd>${formatRate(rate.now)} per second</dd></div>
   <div><dt>The API allows</dt><dd>${allowed}</dd></div>
   <div><dt>Refused with 429, last 24 hours</dt><dd>${refused === null ? 'not known' : html`<a href="${historyPath}">${formatCount(refused)}</a>`}</dd></div>
-  <div><dt>Left to send</dt><dd>${left(view)}</dd></div>
+  <div><dt>Left to send</dt><dd>${leftToSend(view)}</dd></div>
 </dl>`;
 }
 
-/**
- * How many deliveries are left, and how long they take at the present speed. No time can be given for deliveries that wait for
- * other items.
- */
-function left({ left: { due, sending, waiting }, rate }: OverviewView): Html {
-  const soon = due + sending;
-  if (soon + waiting === 0) return html`nothing`;
-  const lasts = soon > 0 && rate.delivered > 0 ? `, about ${durationOf((soon / rate.delivered) * 1000)}` : '';
-  const further = (count: number, state: LeftState, what: string) =>
-    count === 0 ? null : html` <span class="quiet">and ${countLink(count, itemsPath({ state }))} ${what}</span>`;
-  return html`${countLink(due, itemsPath({ state: 'due' }))}${further(sending, 'sending', 'in flight')}${lasts}${further(waiting, 'waiting', 'that wait for other items')}`;
+/** What is left to send, and how long it takes at the present speed. No time can be given for what waits for something. */
+function leftToSend({ left, secondsLeft }: OverviewView): Html {
+  if (left === null) return html`not known`;
+  const soon = soonSent(left);
+  const beside = leftBeside(left);
+  if (soon === 0 && beside.length === 0) return html`nothing`;
+  const { due, sending, following, requested } = left;
+  const parts = [
+    html`${countLink(due, itemsPath({ state: 'due' }))}`,
+    ...(sending === 0 ? [] : [html`${countLink(sending, itemsPath({ state: 'sending' }))} in flight`]),
+    ...(following === 0 ? [] : [html`${counted(following, 'publication')} after the initialisation`]),
+    ...(requested === 0 ? [] : [html`${counted(requested, 'publication')} asked for`]),
+  ];
+  const lasts = secondsLeft === null || soon === 0 ? null : html`, about ${durationOf(secondsLeft * 1000)}`;
+  const further = beside.length === 0 ? null : html` <span class="quiet">and ${joined(beside)}</span>`;
+  return html`${joined(parts)}${lasts}${further}`;
 }
 
 /** Formats a rate: `0`, `4.2`, `120`. */

@@ -1,13 +1,13 @@
 import { operationSentence } from '../../../daemon/faults/refused-scope-fault.ts';
 import { compareLatency, DAY_MS, lastDay } from '../../../domain/activity.ts';
 import { scopeOf } from '../../../domain/delivery/operation.ts';
-import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { HealthReport } from '../../../observe/health.ts';
+import { secondsLeft } from '../../../observe/standing.ts';
 import { SHOWN_DAYS } from '../../../operations/history.ts';
 import { get, type PageContext, type Person, type Route } from '../../server/route.ts';
 import { overviewPage } from './overview-page.ts';
-import { type Down, LEFT_STATES, type LeftState, type OverviewView } from './overview-view.ts';
+import type { Down, OverviewView } from './overview-view.ts';
 
 /** The page shows at most this many causes, those that hold the most passports. */
 const CAUSES_SHOWN = 8;
@@ -37,13 +37,13 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
           log.error({ err: error }, 'The causes of what is stuck could not be read.');
           return null;
         });
-  const [trouble, report, standing, pausedQueues, causes, listed] = await Promise.all([
+  const [trouble, report, standing, pausedQueues, causes, left] = await Promise.all([
     lost === null ? runtime.engine.status().then((status) => status.trouble) : null,
     health.check(),
     context.standing(),
     context.pausedQueues(),
     causesRead,
-    lost === null ? listedLeft(context) : null,
+    lost === null ? context.left() : null,
   ]);
   const troubles: Troubles = {
     trouble: trouble?.message ?? null,
@@ -73,9 +73,17 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     rate: {
       now: activity.requestsPerSecond(),
       allowed: runtime.api.learntRate(),
-      delivered: activity.deliveredPerSecond(),
     },
-    left: leftOf(standing, listed),
+    left,
+    secondsLeft:
+      left === null
+        ? null
+        : secondsLeft(left, {
+            perSecond: activity.deliveredPerSecond(),
+            api: report.api,
+            queue: report.queue,
+            pausedQueues,
+          }),
     ...(await platformOf(context, lost === null)),
     passportsWanted: runtime.config.passports !== null,
     productsInQuarantine: lost === null ? await runtime.reads.productsInQuarantine() : 0,
@@ -165,31 +173,4 @@ function pausesOf({ runtime, care }: PageContext): Map<string, number> {
       return until === null ? [] : [[id, until]];
     }),
   );
-}
-
-/** How many rows the lists of these states have, up to the bound of counting; null if the counts could not be read. */
-async function listedLeft({ reads, log }: PageContext): Promise<Record<LeftState, number | null> | null> {
-  try {
-    const counts = LEFT_STATES.map(async (state) => {
-      const { count, atLeast } = (await reads.items({ state }, { limit: 1 })).total;
-      return [state, atLeast ? null : count] as const;
-    });
-    return Object.fromEntries(await Promise.all(counts)) as Record<LeftState, number | null>;
-  } catch (error) {
-    log.error({ err: error }, 'The items that are still to be sent could not be counted.');
-    return null;
-  }
-}
-
-/**
- * The counts of the lists. For a list that is too long to be counted, the count of the ledger, which does not include
- * passports.
- */
-function leftOf(
-  { items }: OverviewView['standing'],
-  listed: Record<LeftState, number | null> | null,
-): OverviewView['left'] {
-  const inLedger = (state: LeftState) => ITEM_KINDS.reduce((sum, kind) => sum + (items[kind][state] ?? 0), 0);
-  const counts = LEFT_STATES.map((state) => [state, listed?.[state] ?? inLedger(state)]);
-  return Object.fromEntries(counts) as OverviewView['left'];
 }

@@ -5,11 +5,7 @@ import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { StuckDelivery } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { QueueName } from '../../../domain/ports/queues.ts';
 import type { HealthReport } from '../../../observe/health.ts';
-import type { Standing } from '../../../observe/standing.ts';
-
-/** States of deliveries that are still to be sent, or whose result is not known. */
-export const LEFT_STATES = ['due', 'sending', 'waiting', 'in_doubt'] as const;
-export type LeftState = (typeof LEFT_STATES)[number];
+import type { LeftToSend, Standing } from '../../../observe/standing.ts';
 
 /** What is down now, in words. */
 export interface Down {
@@ -56,9 +52,11 @@ export interface OverviewView {
   /** How many causes there are. */
   causeCount: number;
   /** Requests per second: those that were sent, and those that the API allows as far as it is known. */
-  rate: { now: number; allowed: number | null; delivered: number };
-  /** How many items and passports are still to be sent, by the counts of the lists to which the figures link. */
-  left: Record<LeftState, number>;
+  rate: { now: number; allowed: number | null };
+  /** What is still to be sent; null if the ledger cannot be read. */
+  left: LeftToSend | null;
+  /** In how many seconds it is sent; null while nothing is sent. */
+  secondsLeft: number | null;
   /** How many requests the API refused with 429 in the last 24 hours; null if it is not known. */
   refused: number | null;
   /** How long the platform takes to answer; null if nothing is known of the last minutes. */

@@ -158,7 +158,7 @@ function syncedText(synced: Synced | null): Sentences {
   );
   return [
     reads.length === 0 ? null : html`<ul>${reads}</ul>`,
-    html`<p>${counted(requests.sent, 'request')} ${requests.sent === 1 ? 'was' : 'were'} sent to the platform.${left > 0 ? ` ${counted(left, 'write')} ${left === 1 ? 'is' : 'are'} still to be sent.` : needs === 0 ? ' Nothing is left to be sent.' : null}</p>`,
+    html`<p>${counted(requests.sent, 'request')} ${requests.sent === 1 ? 'was' : 'were'} sent to the platform.${left > 0 ? ` ${counted(left, 'write')} ${left === 1 ? 'is' : 'are'} still to be sent.` : needs === 0 && fault === null ? ' Nothing is left to be sent.' : null}</p>`,
     ...failedRuns.map(
       ({ source, error }) =>
         html`<p class="bad">The run of <a href="${runsPath({ source })}">${source}</a> has failed: ${error}</p>`,

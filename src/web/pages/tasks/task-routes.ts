@@ -81,6 +81,11 @@ function shareOf(done: number | null, total: number | null): string {
   return `, ${Math.min(100, Math.floor((100 * done) / total))} %`;
 }
 
+/** A row of figures that are mostly 0 is left out then. */
+function counts(count: number | undefined): string | null {
+  return count === undefined || count === 0 ? null : formatCount(count);
+}
+
 function taskCard(task: Task, now: number): Html {
   const { who, startedAt, endedAt, progress, outcome } = task;
   const failed =
@@ -99,9 +104,11 @@ function taskCard(task: Task, now: number): Html {
       ['Started by', who],
       ['Started', timeOf(startedAt)],
       ['Duration', durationOf((endedAt ?? now) - startedAt)],
-      ['Deliveries that have ended meanwhile', settled],
-      ['Deliveries that are left', open === null ? null : formatCount(open.left)],
+      ['Sent so far', settled],
+      ['Left to send', open === null ? null : formatCount(open.left)],
       ['Deliveries that wait for other items', open === null ? null : formatCount(open.waiting)],
+      ['Passports that wait for a complete product', counts(open?.incomplete)],
+      ['Sent, no answer yet', counts(open?.unconfirmed)],
     ]),
     reads.length === 0 ? null : html`<ul>${reads}</ul>`,
   ]);
