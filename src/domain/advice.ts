@@ -9,7 +9,7 @@ import { hasTrait, isReasonCode, type Reason, type ReasonCode } from './delivery
 import type { Issue } from './issue.ts';
 import type { ItemKind, SubjectKind } from './item.ts';
 import type { GuardedRead } from './ports/intake.ts';
-import { API_TROUBLES, GUARD, GUARD_TITLES, MISSING_PARTS, type Step } from './words/holds.ts';
+import { API_TROUBLES, GUARD, GUARD_TITLES, LOST_ROW, MISSING_PARTS, type Step } from './words/holds.ts';
 import { FIELD, wordsOfIssue } from './words/issues.ts';
 import { REASONS } from './words/reasons.ts';
 import { FAILED_RUN, GONE, kindWord, PASSPORT_WRITES, STATES } from './words/states.ts';
@@ -154,12 +154,15 @@ export function adviceOnGuard(read: GuardedRead): Advice {
   return {
     title,
     meaning: sentence(message),
-    cure: [
-      ...steps.slice(-2).map(({ text }) => `${text}.`),
-      ...(isLeft ? [] : ['Or refuse it, and what was there stays.']),
-    ].join(' '),
+    cure: (isLeft ? steps : steps.slice(1)).map(({ text }) => `${text}.`).join(' '),
     command: first?.command ?? null,
   };
+}
+
+/** What to do about a row that the read lacks which the guard holds. */
+export function cureOfLostRow(source: string, { mayRefuse }: { mayRefuse: boolean }): string {
+  const cure = mayRefuse ? `${LOST_ROW.cure} ${LOST_ROW.refuse}` : LOST_ROW.cure;
+  return cure.replaceAll('SOURCE', () => source);
 }
 
 /** What to do about an API that takes no requests, or refuses some. */

@@ -18,6 +18,11 @@ interface GuardRow {
 
 const LOOK = { text: 'Look at the export', command: 'dpp-sync preview SOURCE' };
 const ACCEPT = 'dpp-sync sync --accept SOURCE';
+/** A stream that the config no longer has gives no export that could be refused. */
+const REFUSE = {
+  text: 'If it is wrong and no better one comes soon, refuse it, and what was there stays',
+  command: 'dpp-sync refuse SOURCE',
+};
 
 /** The reads that the guard holds. */
 export const GUARD = {
@@ -36,6 +41,7 @@ export const GUARD = {
     steps: [
       LOOK,
       { text: 'If it was put back by mistake, bring a newer file', command: 'dpp-sync sync SOURCE' },
+      REFUSE,
       { text: 'If it is right, accept it, and its rows count', command: ACCEPT },
     ],
   },
@@ -44,10 +50,17 @@ export const GUARD = {
     steps: [
       LOOK,
       { text: 'If it is not whole, write it again', command: 'dpp-sync sync SOURCE' },
+      REFUSE,
       { text: 'If it is right, accept it, and what it lacks counts as missing', command: ACCEPT },
     ],
   },
 } as const satisfies Record<string, GuardRow>;
+
+/** A row that the read lacks which the guard holds. `refuse` is said where the read can be refused. */
+export const LOST_ROW = {
+  cure: `If the row should be there, correct the export. If it is gone, accept the read: \`${ACCEPT}\`.`,
+  refuse: `To keep the row as it is, refuse the read: \`${REFUSE.command}\`.`,
+} as const;
 
 /** The title of a read that the guard holds. The words in capitals stand for its values. */
 export const GUARD_TITLES = {

@@ -1,7 +1,7 @@
 // The steps that explain why a product is not at the platform with the content that its sources have: the reads of its
 // sources, its row, the rows that belong to it, and the items that it waits for.
 
-import { adviceOnFailedRun, adviceOnIssue, guardSteps } from '../../domain/advice.ts';
+import { adviceOnFailedRun, adviceOnIssue, cureOfLostRow, guardSteps } from '../../domain/advice.ts';
 import { formatPlace, foundText, type Issue, type Place } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { RefStanding } from '../../domain/ports/ledger/ledger-views.ts';
@@ -157,12 +157,13 @@ export function heldByAnySteps(reads: ViewReads): Step[] {
  *
  * @param what the words for the row, such as `its row`
  */
-export function rowSteps({ passportRules }: ViewReads, row: StoredRow, what: string): Step[] {
+export function rowSteps(reads: ViewReads, row: StoredRow, what: string): Step[] {
   if (row.lost === 0) return readSteps(row, what);
   const clause = `${NOT_READ} ${what}; it was at ${placeOf(row)}`;
-  const cure = `If the row should be there, correct the export. If it is gone, accept the read: \`dpp-sync sync --accept ${row.source}\`.`;
+  const { acceptedAt, isLeft, refusedBy } = SOURCES.guard(reads).get(row.source) ?? {};
+  const cure = cureOfLostRow(row.source, { mayRefuse: acceptedAt === null && refusedBy === null && isLeft === 0 });
   // A passport only waits for the sources of parts.
-  const standing = passportRules.partSources.includes(row.source) ? 'stop' : 'unknown';
+  const standing = reads.passportRules.partSources.includes(row.source) ? 'stop' : 'unknown';
   return [step(standing, clause, { record: row.id, cure, command: `dpp-sync sync ${row.source}` })];
 }
 

@@ -180,6 +180,14 @@ describe('why a passport is not published', () => {
     expect(open()[0]).toMatch(
       /^stop: The guard holds the last read of its source erp: 2 of 3 records .* If it is right, accept .*: `dpp-sync sync --accept erp`\. \[dpp-sync preview erp]$/,
     );
+    const lost = () => open().find((line) => line.includes('does not have its row'));
+    const refusing = 'refuse the read: `dpp-sync refuse erp`.';
+    expect(open()[0]).toContain('refuse it, and what was there stays: `dpp-sync refuse erp`. If it is right');
+    expect(lost()).toContain(refusing);
+    await fixture.ledger.refuse({ source: 'erp', by: 'anna' });
+    expect(open()[0]).toMatch(/ anna has refused this read, so what was there stays\./);
+    expect(lost()).toContain('accept the read: `dpp-sync sync --accept erp`.');
+    expect(lost()).not.toContain(refusing);
     await fixture.ledger.accept({ sources: ['erp'] });
     expect(open()[0]).toMatch(/ A person has accepted this read at .* \[dpp-sync sync erp]$/);
   });

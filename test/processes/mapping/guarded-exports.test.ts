@@ -66,6 +66,7 @@ describe('a guard that held a run', () => {
     for (const { stdout } of [synced, await run('sync', '--quiet')]) {
       expect(stdout).toContain('erp/products: 3 of 6 records with items are missing');
       expect(stdout).toContain(' sync --accept erp');
+      expect(stdout).toContain(' refuse erp\n');
     }
   });
 

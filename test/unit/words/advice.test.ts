@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { adviceOnDelivery, adviceOnIssue } from '../../../src/domain/advice.ts';
+import { adviceOnDelivery, adviceOnIssue, guardSteps } from '../../../src/domain/advice.ts';
 import { isSettleState, mayBeSettled, type Resolution } from '../../../src/domain/delivery/delivery.ts';
 import { mayExplain, REASON_CODES, type Reason } from '../../../src/domain/delivery/stored-reason.ts';
 import type { ForeignCode } from '../../../src/domain/issue.ts';
@@ -112,4 +112,20 @@ describe('the title of a cause', () => {
     const item = { kind: 'passport' as const, key: 'K', naturalKey: null, source: 'erp', state: 'blocked' as const };
     expect(adviceOnDelivery({ ...item, reason }).title).toBe('The passport cannot be published: review is missing.');
   });
+});
+
+describe('the advice about a read that the guard holds', () => {
+  it.each([
+    ['a broken export', {}, true],
+    ['an older export', { isOlder: true }, true],
+    ['a stream that the config no longer has', { isLeft: true }, false],
+  ])(
+    '%s is accepted by the last step, and refused by the step before where it can be refused',
+    (_, read, mayRefuse) => {
+      const commands = guardSteps({ source: 'erp', ...read }).map(({ command }) => command);
+      expect(commands.at(-1)).toBe('dpp-sync sync --accept erp');
+      expect(commands.at(-2) === 'dpp-sync refuse erp').toBe(mayRefuse);
+      expect(commands.filter((command) => /refuse|accept/.test(command))).toHaveLength(mayRefuse ? 2 : 1);
+    },
+  );
 });
