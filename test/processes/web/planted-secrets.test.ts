@@ -7,12 +7,13 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
+import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { hashPassword } from '../../../src/lib/password-hash.ts';
 import { openWeb, type ServedRoute } from '../../../src/web/web-server.ts';
 import { pathOf } from '../../support/browser/guarded-web.ts';
-import { askWeb, visitWeb, type WebVisitor } from '../../support/browser/web-visitor.ts';
+import { askWeb, visitWeb, type WebReply, type WebVisitor } from '../../support/browser/web-visitor.ts';
 import { cli } from '../../support/cli/cli.ts';
 import { installSdk } from '../../support/cli/sdk-package.ts';
 import { WAIT_MS } from '../../support/runner/limits.ts';
@@ -31,7 +32,17 @@ const PLANTED = {
   'the token of a webhook': 'planted-hook-token-9d8c7b',
   'the token of the trace collector': 'planted-collector-3c2b1a',
   'a guessed password': 'planted-guess-of-somebody',
+  'a wrong present password': 'planted-present-2c3d4e5f',
+  'the new password of a user': 'planted wooden chairs',
+  'a new password that was not repeated': 'planted-unlike-1b2c3d4e',
+  'the name that a stranger gives himself': 'planted-stranger-4f5e6d7c',
+  'a name that the config does not have': 'planted-unknown-6a5b4c3d',
+  'a header of the proxy that is no name': 'planted odd header 8b7a6c5d',
 };
+
+/** The header and the address of the proxy that names people. */
+const USER_HEADER = 'x-forwarded-user';
+const PROXY = '127.0.9.1';
 
 /** A careless connector, which writes its password into the log, its messages, the causes of its errors, and a crash. */
 const CONNECTOR = `import { defineConnector, secret, sourceFault, z } from 'dpp-sync/sdk';
@@ -108,6 +119,8 @@ describeRedis('a planted secret', () => {
   let collector: Awaited<ReturnType<typeof startCollector>>;
   let log = '';
   let hash = '';
+  /** The answers to requests with planted names and passwords. */
+  const answers: WebReply[] = [];
 
   beforeAll(async () => {
     collector = await startCollector();
@@ -121,6 +134,8 @@ describeRedis('a planted secret', () => {
           port: 0,
           token: '${file:./web-token}',
           users: [{ name: 'anna', role: 'operator', password: '${file:./anna}' }],
+          userHeader: USER_HEADER,
+          trustedProxies: [PROXY],
         },
         alerts: {
           channels: [
@@ -193,7 +208,40 @@ describeRedis('a planted secret', () => {
         form: { token: PLANTED['a guessed password'], password: PLANTED['a guessed password'] },
       });
     }
+    await nameStrangers();
+    await changePassword();
   });
+
+  /** Sends requests that name people whom nobody knows. Only the page for a name that the config does not have may show it. */
+  async function nameStrangers(): Promise<void> {
+    const ask = (path: string, name: string, from: string) =>
+      askWeb(url, path, { from, headers: { accept: 'text/html', [USER_HEADER]: name } });
+    const unknown = PLANTED['a name that the config does not have'];
+    for (const path of ['/', '/account', '/audit', '/api/v1/status', '/metrics']) {
+      answers.push(await ask(path, PLANTED['the name that a stranger gives himself'], '127.0.7.1'));
+      answers.push(await ask(path, PLANTED['a header of the proxy that is no name'], PROXY));
+      expect((await ask(path, unknown, PROXY)).status).toBe(403);
+    }
+    expect((await ask('/account', 'anna', PROXY)).body).toContain('logs you in as anna');
+  }
+
+  async function changePassword(): Promise<void> {
+    const change = async (present: string, chosen: string, repeated: string) => {
+      const form = { present_password: present, new_password: chosen, repeated_password: repeated };
+      const answer = await person.post('/account', form);
+      answers.push(answer);
+      return answer.status;
+    };
+    const former = PLANTED['the password of a user'];
+    const chosen = PLANTED['the new password of a user'];
+    expect(await change(former, chosen, PLANTED['a new password that was not repeated'])).toBe(400);
+    expect(await change(PLANTED['a wrong present password'], chosen, chosen)).toBe(400);
+    expect(await change(former, chosen, chosen)).toBe(303);
+    const logIn = (password: string) =>
+      askWeb(url, '/login', { form: { name: 'anna', password }, headers: { origin: url } });
+    answers.push(await logIn(former), await logIn(chosen));
+    expect(answers.slice(-2).map(({ status }) => status)).toEqual([401, 303]);
+  }
   afterAll(async () => {
     await daemon.stop();
     await world.remove();
@@ -211,6 +259,29 @@ describeRedis('a planted secret', () => {
   it('a planted secret is in no line of the log, not even of the finest level', () => {
     expect(log.split('\n').length).toBeGreaterThan(10);
     expect(log.split('\n').filter((line) => found(line).length > 0)).toEqual([]);
+  });
+
+  it('a planted name or password is in no answer to the request that has sent it, error pages and refused forms included', () => {
+    expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([303, 400, 401, 403]));
+    for (const { status, headers, body } of answers) {
+      expect([status, found(`${JSON.stringify(headers)} ${body}`)]).toEqual([status, []]);
+    }
+  });
+
+  it('a chosen password is in the ledger and its backups as a hash, and neither hash is in the log or on a page', async () => {
+    const [stored] = await daemon.runtime.ledger.passwords();
+    expect(stored).toMatchObject({ name: 'anna', hash: expect.stringMatching(/^\$scrypt\$/) });
+    const backup = join(world.folder, 'data', 'backup.db');
+    const file = join(world.folder, 'data', 'ledger.db');
+    backUpLedger({ file, to: backup, force: false, now: Date.now(), onStep: () => undefined });
+    const copy = readFileSync(backup).toString('latin1');
+    expect([copy.includes(stored?.hash ?? 'none'), found(copy)]).toEqual([true, []]);
+    expect(copy).not.toContain(hash);
+    const texts = [log, ...answers.map(({ body }) => body)];
+    for (const path of ['/account', '/settings', '/audit']) texts.push((await person.get(path)).body);
+    for (const secret of [hash, stored?.hash ?? '']) {
+      expect(texts.filter((text) => text.includes(secret.slice(20)))).toEqual([]);
+    }
   });
 
   it('a planted secret is in no key and no value of the queue', async () => {
