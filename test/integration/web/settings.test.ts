@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
@@ -54,6 +55,25 @@ describe('the settings', () => {
     expect(text).toMatch(/SQLite<\/dt><dd>3\./);
     expect(text).toContain('Whoever logs in with the token is an operator.');
     expect(text).toContain('The config has no <code>backups</code>');
+  });
+
+  it('the page of the settings shows which proxies are trusted, and with what', async () => {
+    const trusted = { port: 0, token: WEB_TOKEN, trustedProxies: ['127.0.9.1', '10.1.0.0/16'] };
+    const users = [{ name: 'kim@example.com', role: 'editor' }];
+    await started({ web: { ...trusted, userHeader: 'X-Forwarded-Email', users } });
+    const { text } = await web.get('/settings');
+    expect(text).toContain('<dd><code>127.0.9.1</code>, <code>10.1.0.0/16</code></dd>');
+    expect(text).toContain('<dt>Names the person (web.userHeader)</dt><dd><code>X-Forwarded-Email</code></dd>');
+    expect(text).toContain('So every program at these addresses can be each of the users.');
+    expect(text).toMatch(/kim@example\.com[^]*?editor[^]*?>proxy</);
+    const reload = async (proxies: object) => {
+      const config = parse(readFileSync(world.configFile, 'utf8'));
+      world.write('dpp-sync.yaml', stringify({ ...config, web: { port: 0, token: WEB_TOKEN, ...proxies } }));
+      await web.post('/settings/reload');
+      return (await web.get('/settings')).text;
+    };
+    expect(await reload({ trustedProxies: ['10.1.2.3'] })).toContain('They name no person: people log in at the form.');
+    expect(await reload({})).toContain('No proxy is trusted:');
   });
 
   it('the page of the settings checks the sources, the queue and the API on demand', async () => {

@@ -23,6 +23,7 @@ import {
 import { counted, durationOf, timeOf } from '../../shown-values.ts';
 import { badRequest } from '../../web-fault.ts';
 import { checkSettings } from './check-settings.ts';
+import { type PeopleView, peopleCard } from './people-card.ts';
 
 const PATH = '/settings';
 
@@ -53,8 +54,16 @@ export function settingsRoutes(context: PageContext): Route[] {
         nextAt: backups.nextAt(),
       },
       alerts: alerts === null ? null : { channels: alerts.channels(), list: alerts.list() },
-      users: (config.web?.users ?? []).map(({ name, role }) => ({ name, role })),
-      hasToken: config.web?.token !== null,
+      people: {
+        users: (config.web?.users ?? []).map(({ name, role, password }) => ({
+          name,
+          role,
+          hasPassword: password !== null,
+        })),
+        hasToken: config.web?.token !== null,
+        userHeader: config.web?.userHeader ?? null,
+        trustedProxies: config.web?.trustedProxies ?? [],
+      },
       versions: [
         ['dpp-sync', version],
         ['Node', process.version],
@@ -152,8 +161,7 @@ interface SettingsView {
   };
   /** Null if the daemon sends no alerts. */
   alerts: { channels: readonly ChannelView[]; list: readonly AlertView[] } | null;
-  users: readonly { name: string; role: string }[];
-  hasToken: boolean;
+  people: PeopleView;
   versions: readonly (readonly [string, string])[];
   startedAt: number;
   now: number;
@@ -164,7 +172,7 @@ interface SettingsView {
 function settingsPage(view: SettingsView, request: WebRequest): Html {
   const check = confirmForm(request, { action: '/settings/check', button: 'Check sources, queue and API' });
   return html`${pageHead('Settings', { actions: check })}
-<div class="columns">${targetCard(view)}${reloadCard(view, request)}${backupsCard(view, request)}${usersCard(view)}${versionsCard(view)}</div>
+<div class="columns">${targetCard(view)}${reloadCard(view, request)}${backupsCard(view, request)}${peopleCard(view.people)}${versionsCard(view)}</div>
 ${alertsCard(view, request)}${configCard(view)}`;
 }
 
@@ -222,18 +230,6 @@ function backupsCard({ backups }: SettingsView, request: WebRequest): Html {
       empty: 'There is no backup yet.',
     }),
     confirmForm(request, { action: '/settings/backup', button: 'Make a backup now' }),
-  ]);
-}
-
-function usersCard({ users, hasToken }: SettingsView): Html {
-  const rows = users.map(({ name, role }) => [name, role]);
-  const token = hasToken ? html`<p>Whoever logs in with the token is an operator.</p>` : null;
-  return card('Who may log in', [
-    users.length === 0
-      ? html`<p>Only people who have the token. <code>web.users</code> in the config adds people with roles.</p>`
-      : dataTable({ caption: 'Users', columns: [{ name: 'name' }, { name: 'role' }], rows }),
-    token,
-    html`<p><a href="/audit">Audit log: what people have done</a></p>`,
   ]);
 }
 
