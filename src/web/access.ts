@@ -4,6 +4,7 @@ import { isUserName, TOKEN_NAME } from '../domain/web-role.ts';
 import type { Clock } from '../lib/clock.ts';
 import { hashPassword, isPassword } from '../lib/password-hash.ts';
 import { type AttemptLimit, createAttemptLimit } from './limits.ts';
+import type { Draft } from './server/drafts.ts';
 import type { Person, Role, Visitor } from './server/route.ts';
 import { createSessions, type Session, sessionOf } from './sessions.ts';
 
@@ -175,13 +176,17 @@ export function createAccess(credentials: Credentials, clock: Clock, passwords: 
         ? { ok: true, person: { name: TOKEN_NAME, role: 'operator', by: 'token' }, session: null }
         : { ok: false, retryAfterMs: limits.bearer.take(ip) };
     },
-    /** @param given if the name is empty, the secret is the token */
+    /**
+     * @param given if the name is empty, the secret is the token
+     * @param draft a form that waits for the login
+     */
     async login(
       { ip }: Visitor,
       { name, secret }: { name: string; secret: string },
+      draft: Draft | null = null,
     ): Promise<{ ok: true; session: string; person: Person } | Stranger> {
       const opened = (who: string, role: Role, credential: string) => {
-        const session = sessions.open({ name: who, role, credential });
+        const session = sessions.open({ name: who, role, credential }, draft);
         return { ok: true as const, session, person: { name: who, role, by: 'session' as const } };
       };
       if (name === '') {

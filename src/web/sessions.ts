@@ -3,6 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
+import type { Draft } from './server/drafts.ts';
 import type { Notice, Role } from './server/route.ts';
 
 const COOKIE = 'dpp_sync_session';
@@ -47,6 +48,8 @@ export interface Session {
   csrf: string;
   /** The notice that is shown once on the next page. */
   notice: Notice | null;
+  /** What the person had typed into a form that was not carried out. It is shown once, on the page of the form. */
+  draft: Draft | null;
 }
 
 const SESSION_MS = 12 * 3_600_000;
@@ -91,12 +94,12 @@ export function createSessions(clock: Clock) {
     return null;
   }
 
-  function add(key: string, who: Who): Entry {
+  function add(key: string, who: Who, draft: Draft | null = null): Entry {
     const now = clock.ticks();
     for (const [name, { endsAt, idleAt }] of entries) if (endsAt <= now || idleAt <= now) close(name);
     const oldest = entries.keys().next().value;
     if (entries.size >= SESSIONS_MAX && oldest !== undefined) close(oldest);
-    const session = { ...who, csrf: randomBytes(32).toString('base64url'), notice: null };
+    const session = { ...who, csrf: randomBytes(32).toString('base64url'), notice: null, draft };
     const entry = { session, endsAt: now + SESSION_MS, idleAt: now + IDLE_MS, end: new AbortController() };
     entries.set(key, entry);
     return entry;
@@ -109,9 +112,9 @@ export function createSessions(clock: Clock) {
 
   return {
     /** Opens a session and returns its id: 256 random bits. */
-    open(who: Who) {
+    open(who: Who, draft: Draft | null) {
       const id = randomBytes(32).toString('base64url');
-      add(nameOf(id), who);
+      add(nameOf(id), who, draft);
       return id;
     },
     /** Finds a session; null if there is none or its time is over. With `isUse` the idle time of the session begins again. */

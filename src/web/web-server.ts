@@ -12,13 +12,13 @@ import { type Credentials, createAccess, type OwnPasswords } from './access.ts';
 import { addBoard } from './board.ts';
 import { createBoundedServers, createWrongTokens } from './limits.ts';
 import { createLiveHub, liveRoutes } from './live/live-changes.ts';
-import { accountRoutes } from './pages/account/account-routes.ts';
+import { accountRoutes, loginPage } from './pages/account/account-routes.ts';
 import { outcomeLine } from './pages/tasks/outcome-text.ts';
 import { routesOf } from './routes.ts';
 import { addRoutes, BODY_BYTES_MAX } from './server/add-routes.ts';
 import { type Answers, createAnswers } from './server/answers.ts';
 import { createHostCheck, SECURITY_HEADERS } from './server/forged-requests.ts';
-import { addGuard, DEFAULT_ROLE } from './server/guard.ts';
+import { addGuard, DEFAULT_ROLE, LOGIN_OVER } from './server/guard.ts';
 import { createProxies } from './server/proxies.ts';
 import type { Role, Route } from './server/route.ts';
 import { createTasks } from './tasks.ts';
@@ -115,7 +115,14 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     wrongTokens,
     answers,
   });
-  addRoutes(app, routes, { answers, people, log, secrets: runtime.secrets, ledgerLost: () => runtime.ledgerLost() });
+  addRoutes(app, routes, {
+    answers,
+    askToLogIn: (next, draft) => loginPage({ next, draft, problem: LOGIN_OVER, ways: ways(), status: 401 }),
+    people,
+    log,
+    secrets: runtime.secrets,
+    ledgerLost: () => runtime.ledgerLost(),
+  });
   await addBoard(app, { queues: runtime.queues.bullQueues, people, log, secrets: runtime.secrets });
   const url = await listen(app, web, log);
   // The first question starts the reading thread. Between questions the thread then reads what lists need in memory, which takes

@@ -35,10 +35,10 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     await stream;
     await page.locator('#outside').evaluate((element) => element.setAttribute('data-mark', 'kept'));
   }
-  async function renewTo(part: string): Promise<void> {
+  async function renewTo(part: string, shown = 'renewed'): Promise<void> {
     content = `${part}<i>renewed</i>`;
     change();
-    await page.getByText('renewed').waitFor();
+    await page.getByText(shown).waitFor();
     // The mark shows that the page was not loaded again.
     expect(await page.getAttribute('#outside', 'data-mark')).toBe('kept');
   }
@@ -175,6 +175,46 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     await page.keyboard.type('nce');
     expect(await page.inputValue('[name=note]')).toBe('half a sentence');
     expect(await page.$eval('details', (details) => details.open)).toBe(true);
+  });
+
+  it('a live page keeps a form in which a person has typed, whatever comes, goes or changes around it', async () => {
+    const form = (noted: number) =>
+      `<form action="/note"><input type="hidden" name="noted" value="${noted}"><textarea name="note"></textarea></form>`;
+    await show(`<p>one</p><p>two</p>${form(1)}`);
+    await page.fill('[name=note]', 'half a sentence');
+    await renewTo(`<b>second</b>${form(2)}`, 'second');
+    await renewTo(`<p>third</p><div>new</div>${form(3)}`, 'third');
+    await renewTo('<p>fourth, without the form</p>', 'fourth');
+    expect(await page.inputValue('[name=note]')).toBe('half a sentence');
+    // The form is about what the person has seen.
+    expect(await page.inputValue('[name=noted]')).toBe('1');
+    await page.fill('[name=note]', '');
+    await renewTo(`<p>fifth</p>${form(5)}`, 'fifth');
+    expect(await page.inputValue('[name=noted]')).toBe('5');
+  });
+
+  it('a live page whose login is over stays while a person has typed something, and says so', async () => {
+    const at = `${web.url}/over`;
+    let isOver = false;
+    const part = '<form action="/note"><textarea name="note"></textarea></form>';
+    await page.route(at, (route) => {
+      if (isOver) return route.fulfill({ status: 303, headers: { location: '/login' } });
+      const body = pageOf(part).replace('<p ', '<p id="lost" hidden></p><p ');
+      return route.fulfill({ contentType: 'text/html', body });
+    });
+    const stream = page.waitForResponse(`${web.url}/live`);
+    await page.goto(at);
+    await stream;
+    await page.fill('[name=note]', 'half a sentence');
+    isOver = true;
+    change();
+    await expect.poll(() => page.textContent('#lost')).toContain('Your login is over. What you have typed is kept');
+    expect(await page.inputValue('[name=note]')).toBe('half a sentence');
+    await page.fill('[name=note]', '');
+    change();
+    await page.waitForURL(`${web.url}/login**`);
+    await page.unroute(at);
+    await web.logIn();
   });
 
   it('a live page leaves a text alone that is being marked, and renews it afterwards', async () => {

@@ -5,7 +5,9 @@
  * kept counts, or that changes without a report, has the attribute `data-renewable-in`: after this many milliseconds it is
  * loaded once more. A page that has lost the server says so, and since when. All pages also work without the script.
  *
- * Within a live part, an element with the same id or `data-key`, or a checkbox with the same value, counts as the same
+ * A form in which a person has typed something stays as it is. If the login is over meanwhile, the page stays, and says it.
+ *
+ * Within a live part, an element with the same id or `data-key`, a form with the same action, or a checkbox with the same value, counts as the same
  * element as before, so that it stays selected, open or focused.
  */
 export const BROWSER_SCRIPT = `'use strict';
@@ -46,6 +48,7 @@ export const BROWSER_SCRIPT = `'use strict';
     if (node.nodeType !== 1) return '';
     if (node.id !== '') return 'id ' + node.id;
     if (node.dataset && node.dataset.key !== undefined) return 'key ' + node.dataset.key;
+    if (node.nodeName === 'FORM') return 'form ' + node.getAttribute('action');
     const box = node.matches('tr, li') ? node.querySelector('input[type="checkbox"]') : node.matches('input[type="checkbox"]') ? node : null;
     return box === null ? '' : 'box ' + box.name + ' ' + box.value;
   }
@@ -62,12 +65,18 @@ export const BROWSER_SCRIPT = `'use strict';
     }
   }
 
+  const isTyped = (field) => field.value !== field.defaultValue;
+  /** True for a form in which a person has typed something, or that has what the person had typed before a login. */
+  const isEdited = (form) => form.hasAttribute('data-edited') || [...form.querySelectorAll(TEXTS)].some(isTyped);
+  const TEXTS = 'textarea, input:not([type]), input[type="text"], input[type="search"]';
+  const hasEdits = (node) => node.nodeType === 1 && [...(node.matches('form') ? [node] : node.querySelectorAll('form'))].some(isEdited);
+
   function renew(old, fresh) {
     if (old.nodeType !== 1) {
       if (old.data !== fresh.data) old.data = fresh.data;
       return;
     }
-    if (old.isEqualNode(fresh)) return;
+    if (old.isEqualNode(fresh) || (old.nodeName === 'FORM' && isEdited(old))) return;
     renewAttributes(old, fresh);
     let at = old.firstChild;
     for (const wanted of [...fresh.childNodes]) {
@@ -85,7 +94,7 @@ export const BROWSER_SCRIPT = `'use strict';
     }
     while (at !== null) {
       const next = at.nextSibling;
-      at.remove();
+      if (!hasEdits(at)) at.remove();
       at = next;
     }
   }
@@ -120,10 +129,11 @@ export const BROWSER_SCRIPT = `'use strict';
     const begin = performance.now();
     try {
       const answer = await fetch(location.href, { headers: { accept: 'text/html', 'x-live': '1' }, cache: 'no-store' });
-      // The session has ended: the page to log in is shown.
-      if (answer.redirected) location.reload();
-      else if (answer.ok) renewParts(await answer.text());
-      sayTrouble(answer.ok ? null : troubleOf(answer.status));
+      const isLoggedOut = answer.redirected;
+      // The session has ended: the page to log in is shown, unless that would lose what a person has typed.
+      if (isLoggedOut && !hasEdits(document.body)) location.reload();
+      else if (answer.ok && !isLoggedOut) renewParts(await answer.text());
+      sayTrouble(isLoggedOut ? LOGGED_OUT : answer.ok ? null : troubleOf(answer.status));
     } catch {
       // The server cannot be reached now. The next change or the next poll tries again.
       isDirty = true;
@@ -155,6 +165,7 @@ export const BROWSER_SCRIPT = `'use strict';
   }
 
   const LOST = 'dpp-sync does not answer';
+  const LOGGED_OUT = 'Your login is over. What you have typed is kept: send the form, and log in then';
   /** A proxy answers with 502 or 504 if it does not reach dpp-sync. */
   function troubleOf(status) {
     if (status === 502 || status === 504) return LOST;

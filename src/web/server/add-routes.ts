@@ -3,6 +3,7 @@ import type { Fault } from '../../lib/errors.ts';
 import { type AuditParts, audited, outcomeOfStatus } from '../audited.ts';
 import { badRequest, WebFault } from '../web-fault.ts';
 import type { Answers, Visit } from './answers.ts';
+import { type Draft, draftOf } from './drafts.ts';
 import { refuseUnknownFields } from './fields.ts';
 import { isForged, OLD_FORM } from './forged-requests.ts';
 import type { Person, Role, Route, Visitor, WebAnswer, WebRequest } from './route.ts';
@@ -12,6 +13,8 @@ declare module 'fastify' {
     /** Who may send requests to the route. Without it only operators may. */
     role?: Role | 'open';
     fields?: readonly string[] | undefined;
+    /** True for a form that is kept through a login. Its handler then gets requests of strangers, and carries none out. */
+    keepsForm?: boolean;
   }
   interface FastifyRequest {
     /** Set by the guard; null for a stranger. */
@@ -27,11 +30,16 @@ const STRANGER: Person = { name: '', role: 'viewer', by: 'token' };
 
 export interface RouteParts extends AuditParts {
   answers: Answers;
+  /** The page to log in, for a person whose form was not carried out. */
+  askToLogIn(next: string, draft: Draft | null): WebAnswer;
   /** Why the ledger cannot be used any more; null while it can. */
   ledgerLost: () => Fault | null;
 }
 
-/** Serves the routes. The guard has already decided who may send requests to each route. */
+/**
+ * Serves the routes. The guard has already decided who may send requests to each route: a stranger's form comes here only to be kept
+ * through the login.
+ */
 export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts: RouteParts): void {
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     // A larger body is that of a file, which comes in another form.
@@ -39,19 +47,31 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts:
     else done(null, new URLSearchParams(String(body)));
   });
   app.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+
+  /** Answers a form of a page whose login is over. What the person has typed is shown again after the next login. */
+  function notCarriedOut(request: FastifyRequest, reply: FastifyReply, { form }: WebRequest) {
+    const page = parts.answers.pageBefore(request);
+    const draft = draftOf(page, request.url, form);
+    const session = request.visit?.session ?? null;
+    if (request.visit === null) return parts.answers.send(request, reply, null, parts.askToLogIn(page ?? '/', draft));
+    if (session === null || draft === null) throw new WebFault(403, OLD_FORM);
+    session.draft = draft;
+    return parts.answers.send(request, reply, request.visit, { type: 'redirect', to: draft.page });
+  }
+
   for (const route of routes) {
     app.route({
       method: route.method,
       url: route.path,
       bodyLimit: route.bodyBytesMax ?? BODY_BYTES_MAX,
-      config: { role: route.role, fields: route.fields?.names },
+      config: { role: route.role, fields: route.fields?.names, keepsForm: !route.path.startsWith('/api/') },
       handler: async (request, reply) => {
         const lost = route.withoutLedger === true ? null : parts.ledgerLost();
         if (lost !== null) throw lost;
         const asked = await webRequest(request, reply);
         const isOpen = route.method === 'GET' || route.role === 'open';
         const token = request.headers['x-csrf-token'] ?? asked.form.get('csrf');
-        if (!isOpen && isForged(request, token)) throw new WebFault(403, OLD_FORM);
+        if (!isOpen && isForged(request, token)) return notCarriedOut(request, reply, asked);
         if (route.fields !== undefined) refuseUnknownFields(route.method, asked, route.fields);
         const answer = route.method === 'GET' ? await route.handle(asked) : await carriedOut(route, asked, parts);
         return parts.answers.send(request, reply, request.visit, answer);

@@ -8,7 +8,8 @@ import { type Html, html } from '../html.ts';
 import { layout, MENU, type MenuEntry } from '../layout.ts';
 import { pageHead } from '../parts.ts';
 import { type Session, sessionCookie } from '../sessions.ts';
-import { type FaultAnswer } from '../web-fault.ts';
+import type { FaultAnswer } from '../web-fault.ts';
+import { type Draft, withDraft } from './drafts.ts';
 import { ownPath } from './fields.ts';
 import type { Person, Role, Route, WebAnswer } from './route.ts';
 
@@ -45,6 +46,12 @@ export function createAnswers(routes: () => readonly Route[], clock: Pick<Clock,
     return isPage ? ownPath(`${from.pathname}${from.search}`) : null;
   }
 
+  /** The form that waits on this page for the person. */
+  function draftFor({ url, headers }: FastifyRequest, session: Session | null): Draft | null {
+    const draft = session?.draft ?? null;
+    return draft !== null && draft.page === url && headers['x-live'] === undefined ? draft : null;
+  }
+
   function backLink(request: FastifyRequest): Html | null {
     const path = pageBefore(request);
     return path === null || path === '/' || path === request.url
@@ -60,10 +67,16 @@ export function createAnswers(routes: () => readonly Route[], clock: Pick<Clock,
         const notice = session?.notice ?? null;
         // A page that is loaded again for its live parts must not remove the notice, because the notice is shown only
         // once.
-        if (session !== null && request.headers['x-live'] === undefined) session.notice = null;
+        const draft = draftFor(request, session);
+        if (session !== null && request.headers['x-live'] === undefined) {
+          session.notice = null;
+          session.draft = null;
+        }
         const person = visit?.person ?? null;
         const menu = person === null ? [] : menuOf(person);
-        const markup = layout({ title, body, at, menu, person, csrf: session?.csrf ?? '', notice, now: clock.now() });
+        const csrf = session?.csrf ?? '';
+        const page = draft === null ? { body, notice } : withDraft(body, draft);
+        const markup = layout({ title, at, menu, person, csrf, now: clock.now(), ...page });
         return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(markup);
       }
       case 'redirect': {

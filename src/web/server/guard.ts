@@ -4,6 +4,7 @@ import { BOARD_PATH } from '../board.ts';
 import type { BoundedServers, WrongTokens } from '../limits.ts';
 import type { FaultAnswer } from '../web-fault.ts';
 import { type Answers, mayDo, wantsPage } from './answers.ts';
+import { DRAFT_BYTES_MAX } from './drafts.ts';
 import { BOARD_POLICY, isOwnPage, SECURITY_HEADERS } from './forged-requests.ts';
 import type { Role, Visitor } from './route.ts';
 
@@ -18,7 +19,7 @@ export interface Guard {
 
 /**
  * Refuses requests before their bodies are read. The refusal ends the connection, because the rest of the body is not
- * needed.
+ * needed. Only a short form of a person whose login is over is read, so that it is kept through the login.
  */
 export function addGuard(app: FastifyInstance, guard: Guard): void {
   const { access, servers, wrongTokens, answers } = guard;
@@ -79,6 +80,8 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
       return reply.header('connection', 'close').redirect(loginPath(url), 303);
     }
     if (wantsPage(request) && isOwnPage(headers)) {
+      // What the person has typed is read, so that it is kept through the login. The form is not carried out.
+      if (isShortForm(request)) return undefined;
       const link = { path: loginPath(answers.pageBefore(request) ?? '/'), name: 'Log in' };
       return refuse(request, reply, 401, LOGIN_OVER, link);
     }
@@ -91,8 +94,15 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
   }
 }
 
-const LOGIN_OVER =
-  'Your login is over: you have logged out, its time has ended, or the daemon was started again. The form was not carried out. Log in, and send it again.';
+/** True for a form that is short enough to be kept through a login. */
+function isShortForm({ headers, is404, routeOptions }: FastifyRequest): boolean {
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
+  const length = Number(headers['content-length'] ?? Number.NaN);
+  return isForm && length <= DRAFT_BYTES_MAX && !is404 && routeOptions.config.keepsForm === true;
+}
+
+export const LOGIN_OVER =
+  'Your login is over: you have logged out, its time has ended, or the daemon was started again. The form was not carried out. Log in, look at it, and send it again: what you have typed is kept.';
 
 /** The page to log in, which then leads to a page of this server. */
 function loginPath(next: string): string {

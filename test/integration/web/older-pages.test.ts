@@ -2,6 +2,7 @@
 // or is refused.
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { decodeXML } from 'entities/decode';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CauseType } from '../../../src/domain/cause.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
@@ -332,7 +333,7 @@ describe('publishing from a page that is older than the state', () => {
 });
 
 describe('a form of a page that is older than the daemon', () => {
-  it('a form that is sent after a restart does nothing, and leads to the login and back to its page', async () => {
+  it('a form that is sent after a restart does nothing, and leads through the login back to its page', async () => {
     const world = await createAttentionWorld({ rows: ['A-1;Kessel;10;DE'] });
     served = await startDaemon(world);
     const { cookie, csrf } = await visitWeb(served.url, { password: WEB_TOKEN });
@@ -348,9 +349,65 @@ describe('a form of a page that is older than the daemon', () => {
     };
     const after = await send(cookie);
     expect([after.status, after.body]).toEqual([401, expect.stringContaining('Your login is over')]);
-    expect(after.body).toContain('<a href="/login?next=%2Fruns%3Fsource%3Derp">Log in</a>');
-    const again = await send((await visitWeb(url, { password: WEB_TOKEN })).cookie);
-    expect([again.status, again.body]).toEqual([403, expect.stringContaining('older than your login')]);
+    expect(after.body).toContain('name="next" type="hidden" value="/runs?source=erp"');
+    const visitor = await visitWeb(url, { password: WEB_TOKEN });
+    const again = await send(visitor.cookie);
+    expect([again.status, again.headers.location]).toEqual([303, '/runs?source=erp']);
+    expect((await visitor.get('/runs?source=erp')).body).toContain('Your form was not sent');
     expect(await served.daemon.runtime.reads.lastRuns({ limit: 10 })).toHaveLength(1);
+  });
+
+  it('a note that is sent after a restart is in the form again after the login, and is not stored by itself', async () => {
+    const world = await createAttentionWorld({ rows: ['A-1;Kessel;10;XX'] });
+    served = await startDaemon(world);
+    const before = await visitWeb(served.url, { password: WEB_TOKEN });
+    await served.daemon.stop();
+    served = await startDaemon(world);
+    const { url } = served;
+    const { id } = await causeOf('quarantine');
+    const page = `/attention/${id}`;
+    const typed = { owner: 'Ann "A"', text: '\nAsk <b>plm</b> & wait\nfor $1' };
+    const own = { origin: url, accept: 'text/html', host: new URL(url).host };
+    const send = (form: Record<string, string>, headers = {}) =>
+      askWeb(url, `${page}/note`, { form, headers: { ...own, referer: `${url}${page}`, ...headers } });
+
+    const asked = await send({ csrf: before.csrf, noted: '0', ...typed }, { cookie: before.cookie });
+    expect([asked.status, asked.body]).toEqual([401, expect.stringContaining('what you have typed is kept')]);
+    const field = (name: string) =>
+      decodeXML(new RegExp(`name="${name}" type="hidden" value="([^"]*)"`).exec(asked.body)?.[1] ?? '');
+    expect(field('draft')).not.toContain(before.csrf);
+    const hidden = { next: field('next'), draft: field('draft') };
+    const wrong = await askWeb(url, '/login', { form: { ...hidden, token: 'no', name: '' }, headers: own });
+    expect(wrong.body).toContain('name="draft"');
+    const login = await askWeb(url, '/login', { form: { ...hidden, token: WEB_TOKEN, name: '' }, headers: own });
+    expect([login.status, login.headers.location]).toEqual([303, page]);
+    const cookie = (login.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
+    const { body } = await askWeb(url, page, { headers: { ...own, cookie } });
+    expect(body).toContain('It has what you typed');
+    const area = /<textarea [^>]*>\n([^<]*)<\/textarea>/.exec(body)?.[1] ?? '';
+    expect(decodeXML(area)).toBe(typed.text);
+    expect(decodeXML(/name="owner"[^>]* value="([^"]*)"/.exec(body)?.[1] ?? '')).toBe(typed.owner);
+    expect((await causeOf('quarantine')).note).toBeNull();
+
+    const csrf = /name="csrf" value="([\w-]{43})"/.exec(body)?.[1] ?? '';
+    expect((await send({ csrf, noted: '0', ...typed }, { cookie })).status).toBe(303);
+    expect((await causeOf('quarantine')).note).toMatchObject({ owner: typed.owner });
+    // The form is filled in once.
+    expect((await askWeb(url, page, { headers: { ...own, cookie } })).body).not.toContain('It has what you typed');
+  });
+
+  it('a form from another site, a long one and one with passwords are not kept', async () => {
+    served = await startDaemon(await createAttentionWorld({ rows: ['A-1;Kessel;10;DE'] }));
+    const { url } = served;
+    const send = (path: string, form: Record<string, string>, headers: Record<string, string>) =>
+      askWeb(url, path, { form, headers: { accept: 'text/html', referer: `${url}/account`, ...headers } });
+    const own = { origin: url };
+    const foreign = await send('/runs/start', { source: 'erp' }, { origin: 'https://evil.example' });
+    expect(foreign.body).not.toContain('name="draft"');
+    expect((await send('/runs/start', { source: 'x'.repeat(20_000) }, own)).body).not.toContain('name="draft"');
+    const passwords = { present_password: 'one', new_password: 'two', repeated_password: 'two' };
+    const account = await send('/account', passwords, own);
+    expect([account.status, account.body]).toEqual([401, expect.not.stringContaining('name="draft"')]);
+    expect((await send('/runs/start', { source: 'erp' }, own)).body).toContain('name="draft"');
   });
 });

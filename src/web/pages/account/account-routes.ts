@@ -1,6 +1,7 @@
 import type { Access } from '../../access.ts';
 import { type Html, html } from '../../html.ts';
 import type { WrongTokens } from '../../limits.ts';
+import { type Draft, draftIn, draftText } from '../../server/drafts.ts';
 import { ownPath } from '../../server/fields.ts';
 import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
 import { WebFault } from '../../web-fault.ts';
@@ -40,13 +41,13 @@ export function accountRoutes(context: PageContext, parts: AccountParts): Route[
       path: '/login',
       role: 'open',
       withoutLedger: true,
-      bodyBytesMax: 16 * 1024,
       async handle({ form, visitor }) {
         if (visitor.named !== null) throw new WebFault(403, LOGGED_IN_BY_PROXY);
         const next = ownPath(form.get('next'));
+        const draft = draftIn(form.get('draft'), next);
         const name = (form.get('name') ?? '').trim();
         const secret = form.get('password') ?? form.get('token') ?? '';
-        const result = await access.login(visitor, { name, secret });
+        const result = await access.login(visitor, { name, secret }, draft);
         if (result.ok) {
           await audit(result.person.name, 'login');
           return { type: 'redirect', to: next, session: result.session };
@@ -54,9 +55,9 @@ export function accountRoutes(context: PageContext, parts: AccountParts): Route[
         await wrongTokens.note(visitor.ip, result);
         if (result.retryAfterMs === 0) {
           const problem = name === '' ? 'This is not the token.' : 'The name or the password is wrong.';
-          return loginPage({ next, problem, ways: parts.ways(), status: 401 });
+          return loginPage({ next, draft, problem, ways: parts.ways(), status: 401 });
         }
-        return loginPage({ next, ways: parts.ways(), ...tooMany(result) });
+        return loginPage({ next, draft, ways: parts.ways(), ...tooMany(result) });
       },
     },
     {
@@ -79,18 +80,21 @@ const LOGGED_IN_BY_PROXY =
 
 interface LoginPage {
   next: string;
+  /** The form that waits for the login. */
+  draft?: Draft | null;
   problem: string | null;
   ways: { token: boolean; users: boolean };
   status?: number;
   headers?: Record<string, string>;
 }
 
-function loginPage({ next, problem, ways, ...answer }: LoginPage): WebAnswer {
+export function loginPage({ next, draft = null, problem, ways, ...answer }: LoginPage): WebAnswer {
   if (!ways.users && !ways.token) return { type: 'page', title: 'Log in', at: '', body: NO_WAY, ...answer };
   const body = html`<form class="login card" method="post" action="/login">
   <h1>dpp-sync</h1>
   ${ways.users ? userFields(ways.token) : TOKEN_FIELD}
   <input name="next" type="hidden" value="${next}" />
+  ${draft === null ? null : html`<input name="draft" type="hidden" value="${draftText(draft)}" />`}
   <button type="submit">Log in</button>
   ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}
   ${ways.users ? null : html`<p class="quiet">The token is the value of <code>web.token</code> in the config.</p>`}
