@@ -61,6 +61,7 @@ const OF_DASHBOARD: Record<keyof DashboardViews, true> = {
   cause: true,
   causeMembers: true,
   goneEffects: true,
+  goneRows: true,
   passports: true,
   passportCounts: true,
   activity: true,

@@ -6,6 +6,7 @@ import { CELL_CHARACTERS_MAX, cellText } from '../daemon/uploads/plan-correction
 import { type JsonObject, memberOf } from '../lib/json.ts';
 import { defuseFormula } from '../lib/text/safe-text.ts';
 import { columnLettersOf } from '../sdk/spreadsheet.ts';
+import type { WebAnswer } from './server/route.ts';
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -103,6 +104,30 @@ function escapeXml(text: string): string {
   return escapeUTF8(
     text.replace(UNHOLDABLE, (found) => `_x${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`),
   );
+}
+
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
+/**
+ * Rows as a file to download.
+ *
+ * @param about what the file is about. These parts make its name
+ */
+export function tableDownload(
+  about: readonly string[],
+  columns: readonly string[],
+  pages: AsyncIterable<readonly JsonObject[]>,
+  { format, dialect }: { format: 'csv' | 'xlsx'; dialect: CsvDialect },
+): Extract<WebAnswer, { type: 'download' }> {
+  const name = `${about.map(fileNamePart).join('-')}.${format}`;
+  if (format === 'xlsx') return { type: 'download', name, contentType: XLSX, chunks: xlsxFile(columns, pages) };
+  const contentType = `text/csv; charset=${dialect.encoding}; header=present`;
+  return { type: 'download', name, contentType, chunks: csvFile(columns, pages, dialect) };
+}
+
+/** A word of a file's name: letters, digits, `_` and `-`. */
+function fileNamePart(text: string): string {
+  return text.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-').slice(0, 60);
 }
 
 /** The form in which a CSV file is written. */

@@ -10,6 +10,7 @@ import { type ViewReads } from '../views/view-reads.ts';
 import { allTotals, createCatalog, type DashboardReads } from './catalog.ts';
 import { causeMembers } from './cause-members.ts';
 import { findCause, listCauses } from './causes.ts';
+import { goneRows } from './gone-rows.ts';
 import { itemDetail } from './item-detail.ts';
 import { listItemRows } from './item-lists.ts';
 import { listActions, listLookupValues, listQuarantine, listRuns } from './lists.ts';
@@ -49,6 +50,7 @@ export function createDashboard(
     itemDetail: (kind, key) => itemDetail(reads, kind, key),
     why: (product) => why(reads, product),
     goneEffects: (source) => goneEffects(reads, source),
+    goneRows: (asked) => goneRows(reads, asked),
     quarantine: (filter, page) => listQuarantine(reads, filter, page),
     quarantinedRows: (records) => quarantinedRows(reads, records),
     searchQuarantined: (filter) => searchQuarantined(reads, filter),

@@ -102,10 +102,10 @@ const GONE_ITEMS = `SELECT 1 AS cause, i.id, i.kind, i.key FROM lost_records l C
 const HELD_ITEMS = `${GONE_ITEMS}
      UNION SELECT 1, i.id, i.kind, i.key FROM held_creates h CROSS JOIN items i ON i.id = h.item_id WHERE h.stream_id = @streamId`;
 /** The products that the members are, or that contain them. */
-const PRODUCTS = `SELECT cause, key FROM members WHERE kind IN ('product', 'passport')
+export const PRODUCTS_OF_MEMBERS = `SELECT cause, key FROM members WHERE kind IN ('product', 'passport')
        UNION SELECT m.cause, f.key FROM members m JOIN refs f ON f.item_id = m.id AND f.role = 'product' WHERE m.kind = 'bom_item'
        UNION ${PRODUCTS_WITH_PART}`;
-const NOT_PUBLIC = `SELECT count(*) FROM (${PRODUCTS}) p WHERE NOT ${isPublished('p.key')}`;
+const NOT_PUBLIC = `SELECT count(*) FROM (${PRODUCTS_OF_MEMBERS}) p WHERE NOT ${isPublished('p.key')}`;
 const SQL = {
   stream: column<[string, string], number>('SELECT id FROM streams WHERE source = ? AND name = ?'),
   heldByGuard: column<[{ streamId: number; released: 0 | 1 }], number>(
@@ -116,7 +116,7 @@ const SQL = {
     { key: string; isPublic: 0 | 1; all: number; visible: number }
   >(
     `WITH members AS MATERIALIZED (${GONE_ITEMS}),
-     used AS MATERIALIZED (SELECT p.key, iif(${isPublished('p.key')}, 1, 0) AS isPublic FROM (${PRODUCTS}) p)
+     used AS MATERIALIZED (SELECT p.key, iif(${isPublished('p.key')}, 1, 0) AS isPublic FROM (${PRODUCTS_OF_MEMBERS}) p)
      SELECT u.key, u.isPublic, (SELECT count(*) FROM used) AS "all", (SELECT coalesce(sum(isPublic), 0) FROM used) AS visible
      FROM used u ORDER BY u.isPublic DESC, u.key LIMIT @limit`,
   ),
@@ -129,6 +129,11 @@ const SQL = {
        AND (@operations IS NULL OR i.operation IN (SELECT value FROM json_each(@operations)))) ${NOT_PUBLIC}`,
   ),
 };
+
+/** The id of a stream; null if the ledger does not have it. */
+export function streamId(reads: Db, source: string, stream: string): number | null {
+  return SQL.stream(reads).get(source, stream) ?? null;
+}
 
 /** Counts that took long, as long as they are used again. */
 const keptCounts = perDatabase(() => new Map<string, { of: string; held: number; until: number }>());
@@ -164,13 +169,17 @@ export function causesOfGuard(reads: DashboardReads): FoundCause[] {
   });
 }
 
-function heldByGuard(reads: DashboardReads, id: string, read: GuardedRead): number | null {
+function heldByGuard(reads: DashboardReads, cause: string, read: GuardedRead): number | null {
   const { source, stream, missing, released, creates, runId } = read;
   if (reads.passportRules.partSources.includes(source)) return passportsOfSource(reads, source);
-  const streamId = SQL.stream(reads).get(source, stream);
-  if (streamId === undefined || missing + released + creates > MEMBERS_MAX) return null;
+  const id = streamId(reads, source, stream);
+  if (id === null || missing + released + creates > MEMBERS_MAX) return null;
   const of = JSON.stringify([runId, missing, released, creates]);
-  return kept(reads, { id, of }, () => SQL.heldByGuard(reads).get({ streamId, released: released > 0 ? 1 : 0 }) ?? 0);
+  return kept(
+    reads,
+    { id: cause, of },
+    () => SQL.heldByGuard(reads).get({ streamId: id, released: released > 0 ? 1 : 0 }) ?? 0,
+  );
 }
 
 /** At most this many products are named. */
@@ -179,10 +188,10 @@ const EXAMPLES_MAX = 100;
 /** The products that are gone in the held reads of a source, or that use what is gone. An older export has not been read. */
 export function goneEffects(reads: DashboardReads, source: string): GoneEffect[] {
   return guardedReads(reads, [source]).flatMap(({ stream, missing, released, isOlder }): GoneEffect[] => {
-    const streamId = SQL.stream(reads).get(source, stream);
-    if (streamId === undefined || isOlder) return [];
+    const id = streamId(reads, source, stream);
+    if (id === null || isOlder) return [];
     if (missing + released > MEMBERS_MAX) return [{ stream, products: null, public: null, examples: [] }];
-    const asked = { streamId, released: released > 0 ? (1 as const) : (0 as const), limit: EXAMPLES_MAX };
+    const asked = { streamId: id, released: released > 0 ? (1 as const) : (0 as const), limit: EXAMPLES_MAX };
     const rows = SQL.products(reads).all(asked);
     const [first] = rows;
     return [{ stream, products: first?.all ?? 0, public: first?.visible ?? 0, examples: rows.map(({ key }) => key) }];

@@ -20,6 +20,9 @@ export const attentionPath = (filter: Filter = {}): string => withQuery('/attent
 export const historyPath = '/history';
 export const causePath = (id: string): string => `/attention/${encodeURIComponent(id)}`;
 export const acceptPath = (source: string): string => withQuery('/runs/accept', { source });
+/** The file with what is gone in a held read of a stream. */
+export const goneFilePath = (format: 'csv' | 'xlsx', read: { source: string; stream: string; of: string }): string =>
+  withQuery(`/runs/gone.${format}`, read);
 export const runPath = (id: number): string => `/runs/${id}`;
 
 /** The longest key in a path. A longer key is put into the query, because the server limits the parts of a path. */

@@ -36,8 +36,8 @@ export function draftText({ action, fields }: Draft): string {
 /** The draft in such a value; null if there is none. */
 export function draftIn(text: string | null, page: string): Draft | null {
   const path = ownPath(text);
-  const [action = '/', query = ''] = [path.split('?', 1)[0], path.slice(path.indexOf('?') + 1)];
-  return action === '/' ? null : draftOf(page, action, new URLSearchParams(query));
+  const end = path.indexOf('?');
+  return end < 0 ? null : draftOf(page, path.slice(0, end), new URLSearchParams(path.slice(end)));
 }
 
 /**

@@ -228,6 +228,13 @@ describe('an export that a person refuses', () => {
     await half();
     const [effect] = plain().goneEffects('erp');
     expect(effect).toEqual({ stream: 'default', products: 3, public: 3, examples: ['a', 'b', 'c'] });
+    const asked = { source: 'erp', stream: 'default', of: 'lost', limit: 2 } as const;
+    const first = plain().goneRows({ ...asked, afterId: 0 });
+    expect(first.rows).toHaveLength(2);
+    const rest = plain().goneRows({ ...asked, afterId: first.lastId ?? 0 });
+    expect([...first.rows, ...rest.rows].flatMap(({ products }) => products)).toEqual(
+      expect.arrayContaining(['a', 'b', 'c']),
+    );
     await fixture.ledger.askForPassports({ products: ['a'], status: 'unpublished' });
     await deliverAll(fixture.ledger);
     expect(plain().goneEffects('erp')).toMatchObject([{ products: 3, public: 2, examples: ['b', 'c', 'a'] }]);

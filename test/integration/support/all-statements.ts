@@ -123,4 +123,8 @@ function askEverything(views: DashboardViews): void {
   views.history({ passportsFrom: 0, runsFrom: 0, to: 1 });
   views.actions(page);
   views.lookupValues();
+  views.goneEffects('erp');
+  for (const of of ['lost', 'released'] as const) {
+    views.goneRows({ source: 'erp', stream: 'default', of, afterId: 0, limit: 1 });
+  }
 }

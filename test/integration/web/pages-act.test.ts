@@ -130,9 +130,20 @@ describe('what an operator does on a page', () => {
     const shown = await get('/runs/accept?source=erp');
     expect(shown).toContain(`Records that the export lacks: products (${MORE + 4})`);
     expect(shown).toContain('<li>P-3</li>');
-    expect(shown).toContain(
-      `<li>and ${MORE + 4 - 100} more. To list them: <code>dpp-sync items --state held</code></li>`,
+    expect(shown).toContain(`<li>and ${MORE + 4 - 100} more</li>`);
+    const file = 'source=erp&stream=products&of=lost';
+    const [head, ...lines] = (await get(`/runs/gone.csv?${file}`)).trim().split('\r\n');
+    expect(head).toMatch(
+      /SKU.*;dpp-sync: how many products;dpp-sync: how many are public;dpp-sync: products that use it$/,
     );
+    expect(lines).toHaveLength(MORE + 4);
+    expect(lines.find((line) => line.startsWith('P-3;'))).toMatch(/;1;0;P-3$/);
+    expect(lines.find((line) => line.startsWith('Z-0;'))).toMatch(/;1;1;Z-0$/);
+    expect(shown).toContain(`href="/runs/gone.xlsx?${file.replaceAll('&', '&amp;')}"`);
+    expect((await web.bytes(`/runs/gone.xlsx?${file}`)).headers.get('content-disposition')).toContain(
+      'erp-products-gone.xlsx',
+    );
+    expect((await web.get('/runs/gone.csv?source=erp&stream=nothing')).status).toBe(404);
     expect(shown).toContain(`At most ${MORE + 4} records that the export lacks then count as missing.`);
     const accepted = await web.press(shown, { action: '/runs/accept' });
     await web.taskPage(accepted.to);

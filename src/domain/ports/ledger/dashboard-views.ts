@@ -161,6 +161,31 @@ export interface GoneEffect {
   examples: string[];
 }
 
+/** Which of the rows that are gone from a stream are read. */
+export interface GoneRowsAsked {
+  source: string;
+  stream: string;
+  /** The records that the export lacks, or the items that no row makes any more. */
+  of: 'lost' | 'released';
+  afterId: number;
+  limit: number;
+}
+
+export interface GoneRow {
+  /** The fields of the record, or kind and key of the item. */
+  fields: JsonObject;
+  /** The keys of the first products that it makes, or that use it; how many there are, and how many of their passports are public. */
+  products: string[];
+  productCount: number;
+  publicCount: number;
+}
+
+export interface GoneRows {
+  rows: GoneRow[];
+  /** Null after the last page. */
+  lastId: number | null;
+}
+
 /** A cause before the notes of people are added. */
 export type FoundCause = Omit<Cause, 'note'>;
 
@@ -298,6 +323,8 @@ export interface DashboardViews {
   causeMembers(id: string, page: ListPage & { value?: string | undefined }): Listed<CauseMember>;
   /** What the held reads of a source are about, for each of them. */
   goneEffects(source: string): GoneEffect[];
+  /** What is gone in a held read of a stream, page by page. */
+  goneRows(asked: GoneRowsAsked): GoneRows;
   passports(filter: PassportFilter, page: ListPage): Listed<PassportRow>;
   passportCounts(filter: PassportFilter): Partial<Record<PassportState, number>>;
   /** What was done in the hours that begin in this span. */

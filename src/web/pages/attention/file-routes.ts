@@ -25,14 +25,13 @@ import {
   type WebRequest,
 } from '../../server/route.ts';
 import { counted } from '../../shown-values.ts';
-import { csvFile, xlsxFile } from '../../table-files.ts';
+import { tableDownload } from '../../table-files.ts';
 import { badRequest, notFound } from '../../web-fault.ts';
 import { causePath } from '../links.ts';
 import { columnsOf, keysOf, noUploadReason, rowsOf, targetOf } from './causes.ts';
 
 /** The largest file that is accepted. */
 const UPLOAD_BYTES_MAX = 16 * 1024 * 1024;
-const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
 /** The routes for downloading the rows of a cause and for uploading the corrected file. */
 export function fileRoutes({ runtime, reads, tasks, clock, log }: PageContext): Route[] {
@@ -51,14 +50,8 @@ export function fileRoutes({ runtime, reads, tasks, clock, log }: PageContext): 
     const { source, stream } = target;
     const rows = () => rowsOf(cause.id, target, runtime, request.abort);
     const columns = [...(await columnsOf(rows())), REASON_COLUMN];
-    const about = [source.id, stream, cause.code, cause.field].filter((part) => part !== null).map(fileNamePart);
-    const name = `${about.join('-')}.${format}`;
-    if (format === 'xlsx') {
-      return { type: 'download', name, contentType: XLSX, chunks: xlsxFile(columns, rows()) };
-    }
-    const dialect = dialectOf(source, stream);
-    const contentType = `text/csv; charset=${dialect.encoding}; header=present`;
-    return { type: 'download', name, contentType, chunks: csvFile(columns, rows(), dialect) };
+    const about = [source.id, stream, cause.code, cause.field].filter((part) => part !== null);
+    return tableDownload(about, columns, rows(), { format, dialect: dialectOf(source, stream) });
   }
 
   function uploadOf({ params, person }: WebRequest): Upload {
@@ -117,11 +110,6 @@ export function fileRoutes({ runtime, reads, tasks, clock, log }: PageContext): 
     }),
     form('/attention/:id/uploads/:upload', correctRows, confirm, { action: 'rows.store' }),
   ];
-}
-
-/** A word of a file's name: letters, digits, `_` and `-`. */
-function fileNamePart(text: string): string {
-  return text.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-').slice(0, 60);
 }
 
 /** A corrected file that a person has uploaded but not yet confirmed. */

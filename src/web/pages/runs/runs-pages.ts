@@ -6,7 +6,7 @@ import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, dataTable, filterForm, keyValues, pageHead, pager, SHOWN, shownMark } from '../../parts.ts';
 import { counted, durationOf, formatCount, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
-import { acceptPath, attentionPath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
+import { acceptPath, attentionPath, goneFilePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
 
 export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'interrupted', 'running'] as const;
 
@@ -340,14 +340,19 @@ function held(guarded: readonly GuardedRead[]): Html {
   });
 }
 
-/** The names of the records or items that are gone, and how many more there are. */
-function goneList({ stream, missing, released, gone }: GuardedRead): Html | null {
+/** The names of the records or items that are gone, how many more there are, and the files that have all of them. */
+function goneList({ source, stream, missing, released, gone, isLeft }: GuardedRead): Html | null {
   if (gone.length === 0) return null;
   const all = released > 0 ? released : missing;
   const what = released > 0 ? 'Items that no row makes any more' : 'Records that the export lacks';
   const more = all - gone.length;
+  const file = { source, stream, of: released > 0 ? 'released' : 'lost' };
+  // A file has the form of the files of its stream, so a stream that the config no longer has gets none.
+  const files = isLeft
+    ? null
+    : html`<p class="row"><a class="button plain" href="${goneFilePath('xlsx', file)}">Download as XLSX</a> <a class="button plain" href="${goneFilePath('csv', file)}">Download as CSV</a> <span class="quiet">all ${formatCount(all)}, each with the products that use it</span></p>`;
   return html`<h3>${what}: ${stream} (${formatCount(all)})</h3>
-<ul>${gone.map((name) => html`<li>${name}</li>`)}${more <= 0 ? null : html`<li>and ${formatCount(more)} more. To list them: <code>dpp-sync items --state held</code></li>`}</ul>`;
+${files}<ul>${gone.map((name) => html`<li>${name}</li>`)}${more <= 0 ? null : html`<li>and ${formatCount(more)} more</li>`}</ul>`;
 }
 
 function adoptedTable(adopted: readonly AdoptedChanges[]): Html {

@@ -1,4 +1,7 @@
-import type { RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { dialectOf } from '../../../daemon/sources/stream-dialect.ts';
+import type { GoneRows, RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { Reads } from '../../../domain/ports/ledger/reads.ts';
+import type { JsonObject } from '../../../lib/json.ts';
 import { refuseGuarded, stopRun, syncSources } from '../../../operations/runs.ts';
 import { SHOWN } from '../../parts.ts';
 import { filterValue, numberOf } from '../../server/fields.ts';
@@ -12,8 +15,10 @@ import {
   type WebAnswer,
   type WebRequest,
 } from '../../server/route.ts';
+import { tableDownload } from '../../table-files.ts';
 import type { Task } from '../../tasks.ts';
 import { badRequest, notFound } from '../../web-fault.ts';
+import { columnsOf } from '../attention/causes.ts';
 import { acceptPath, runsPath } from '../links.ts';
 import { type AcceptView, acceptPage, RUN_RESULTS, runPage, runsPage, waitingMark } from './runs-pages.ts';
 
@@ -87,6 +92,19 @@ export function runsRoutes(context: PageContext): Route[] {
     return { type: 'page', title: `Accept the export of ${source}`, body, at: '/runs' };
   }
 
+  /** The file with what is gone in a held read, so that a person can look at all of it before accepting the export. */
+  async function goneFile(request: WebRequest, format: 'csv' | 'xlsx'): Promise<WebAnswer> {
+    const source = configured(sourceOf(request));
+    const stream = request.query.get('stream') ?? '';
+    const of = filterValue(request.query, 'of', GONE_FILTER) ?? 'lost';
+    if (source === null || !source.streams.some(({ name }) => name === stream))
+      throw notFound('The config has no stream with this name.');
+    const pages = () => gonePages(reads, { source: source.id, stream, of }, request.abort);
+    const columns = [...(await columnsOf(pages())), ...GONE_COLUMNS];
+    const dialect = dialectOf(source, stream);
+    return tableDownload([source.id, stream, 'gone'], columns, pages(), { format, dialect });
+  }
+
   async function start(request: WebRequest, { accept }: { accept: boolean }): Promise<WebAnswer> {
     const source = sourceOf(request);
     const title = accept ? `Acceptance of the export of ${source}.` : `Run of ${source}.`;
@@ -147,6 +165,8 @@ export function runsRoutes(context: PageContext): Route[] {
   return [
     get('/runs', 'viewer', list, { fields: LIST_FIELDS }),
     get('/runs/accept', 'operator', acceptForm),
+    get('/runs/gone.csv', 'operator', (request) => goneFile(request, 'csv'), { fields: GONE_FIELDS }),
+    get('/runs/gone.xlsx', 'operator', (request) => goneFile(request, 'xlsx'), { fields: GONE_FIELDS }),
     get('/runs/:id', 'viewer', one),
     form('/runs/start', syncSources, (request) => start(request, { accept: false }), { action: 'run.start' }),
     form('/runs/stop', stopRun, stop),
@@ -155,7 +175,34 @@ export function runsRoutes(context: PageContext): Route[] {
   ];
 }
 
+/** The columns of a file with what is gone that its rows do not have. */
+const PRODUCTS_COLUMN = 'dpp-sync: products that use it';
+const COUNT_COLUMN = 'dpp-sync: how many products';
+const PUBLIC_COLUMN = 'dpp-sync: how many are public';
+const GONE_COLUMNS = [COUNT_COLUMN, PUBLIC_COLUMN, PRODUCTS_COLUMN];
+const GONE_PAGE = 200;
+
+async function* gonePages(
+  reads: Reads,
+  asked: { source: string; stream: string; of: 'lost' | 'released' },
+  abort: AbortSignal,
+): AsyncGenerator<JsonObject[]> {
+  let afterId: number | null = 0;
+  while (afterId !== null) {
+    abort.throwIfAborted();
+    const { rows, lastId }: GoneRows = await reads.goneRows({ ...asked, afterId, limit: GONE_PAGE });
+    yield rows.map(({ fields, products, productCount, publicCount }) => {
+      const more = productCount - products.length;
+      const named = `${products.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+      return { ...fields, [COUNT_COLUMN]: productCount, [PUBLIC_COLUMN]: publicCount, [PRODUCTS_COLUMN]: named };
+    });
+    afterId = lastId;
+  }
+}
+
 const ALL = { path: runsPath(), name: 'All runs' };
+const GONE_FILTER = { values: ['lost', 'released'] as const, all: ALL };
+const GONE_FIELDS = { names: ['source', 'stream', 'of'], all: ALL };
 const RESULT_FILTER = { values: RUN_RESULTS, all: ALL };
 const LIST_FIELDS = { names: ['source', 'stream', 'result', 'after'], all: ALL };
 
