@@ -155,12 +155,15 @@ function refusal(message: string): BeforeHookResult {
   return { allow: false, status: 403, message };
 }
 
+/** The tag is built from pieces, as that of the other pages. */
+const SCRIPT = `<${'script'} src="/assets/board.js" defer></${'script'}>`;
+
 /**
- * The board's page without the fonts that it would fetch from another company's server, and with the style sheet of
- * this server added to its own.
+ * The board's page without the fonts that it would fetch from another company's server, and with the style sheet and
+ * the script of this server added to its own.
  */
 function ownPage(markup: string): string {
   return markup
     .replace(/<link[^>]*href="https:[^>]*>/g, '')
-    .replace('</head>', '<link href="/assets/board.css" rel="stylesheet"></head>');
+    .replace('</head>', `<link href="/assets/board.css" rel="stylesheet">${SCRIPT}</head>`);
 }

@@ -1,4 +1,5 @@
 import { apiRoutes } from './api/api-routes.ts';
+import { BOARD_SCRIPT } from './live/board-script.ts';
 import { BROWSER_SCRIPT } from './live/browser-script.ts';
 import { attentionRoutes } from './pages/attention/attention-routes.ts';
 import { auditRoutes } from './pages/audit/audit-routes.ts';
@@ -57,6 +58,7 @@ function systemRoutes(context: PageContext): Route[] {
     get('/metrics', 'viewer', figures, ALWAYS),
     asset('/assets/style.css', 'text/css; charset=utf-8', STYLESHEET),
     asset('/assets/live.js', 'text/javascript; charset=utf-8', BROWSER_SCRIPT),
+    asset('/assets/board.js', 'text/javascript; charset=utf-8', BOARD_SCRIPT),
     asset('/assets/board.css', 'text/css; charset=utf-8', BOARD_STYLESHEET),
   ];
 }

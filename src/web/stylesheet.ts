@@ -222,10 +222,15 @@ ${PAGE_STYLES}
  * removing jobs.
  */
 export const BOARD_STYLESHEET = `
-${['plus', 'trash-2', 'ban', 'chart-no-axes-gantt', 'gauge'].map((icon) => `[role="menuitem"]:has(svg.lucide-${icon})`).join(',\n')},
-${['files', 'pencil', 'trash-2'].map((icon) => `li:has(> button > svg.lucide-${icon}), li:has(> span > button > svg.lucide-${icon})`).join(',\n')} {
+${['plus', 'trash-2', 'ban', 'chart-no-axes-gantt', 'gauge', 'refresh-cw'].map((icon) => `[role="menuitem"]:has(svg.lucide-${icon})`).join(',\n')},
+${['files', 'pencil', 'trash-2'].map((icon) => `li:has(> button > svg.lucide-${icon}), li:has(> span > button > svg.lucide-${icon})`).join(',\n')},
+[role="menu"]:has(svg.lucide-arrow-up-down) [role="menuitem"]:has(svg.lucide-pause, svg.lucide-play), ul[class^="queueActions"] {
   display: none !important;
 }
+/* Texts that are hard to read on their ground. */
+:root:not(.dark-mode) { --hl-meta: #59636e; }
+small, p[class^="description"] { opacity: 1; color: var(--muted-foreground); }
+kbd[class], a[class^="active-"] > span[class^="queueName"], a[class*="flagAlert"] { color: var(--foreground); }
 /* The id of a job is of no use to people. The name of the job is shown below it. */
 a[class^="jobLink"] > span[class^="jobId"] { font-size: 0; }
 a[class^="jobLink"] > span[class^="jobId"]::after { content: "Open this job"; font-size: .8rem; }

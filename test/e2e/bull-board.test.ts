@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest'
 import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
 import { type RedisServer, redisAvailable, startRedis } from '../support/servers/redis.ts';
 import { createProductsWorld, PRODUCTS, REFUSAL, refuseCreates, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { seriousFindings } from './support/axe.ts';
 import { openDashboard, type WatchedDashboard } from './support/watched-page.ts';
 
 const queues = redisAvailable ? (['embedded', 'redis'] as const) : (['embedded'] as const);
@@ -57,7 +58,39 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
       .evaluateAll((found) => found.map((icon) => icon.getAttribute('class') ?? ''));
     expect(icons.join(' ')).toContain('refresh-cw');
     expect(icons.join(' ')).not.toMatch(/trash|pencil|lucide-files/);
+    expect(await page.getByText('Retry all', { exact: true }).filter({ visible: true }).count()).toBe(0);
+    const offered = async () => {
+      const menus = page.getByRole('button', { name: 'More actions' });
+      const names: string[] = [];
+      for (const menu of await menus.all()) {
+        await menu.click();
+        await page.getByRole('menu').waitFor();
+        names.push(...(await page.getByRole('menuitem').filter({ visible: true }).allInnerTexts()));
+        await page.keyboard.press('Escape');
+        await page.getByRole('menu').waitFor({ state: 'detached' });
+      }
+      return new Set(names);
+    };
+    expect(await offered()).toEqual(new Set(['Pause']));
+    await page.goto(`${web.url}/queues/board/`);
+    await page.getByText('2 Jobs').waitFor();
+    expect([...(await offered())].filter((name) => /retry|pause|resume|empty|add/i.test(name))).toEqual(['Pause']);
   });
+
+  it.each(['light', 'dark'] as const)(
+    'the board has no problem of access, and a name on each button: %s',
+    async (colorScheme) => {
+      await page.emulateMedia({ colorScheme });
+      for (const path of ['', 'queue/deliver?status=failed', 'queue/pull?status=completed']) {
+        await page.goto(`${web.url}/queues/board/${path}`);
+        await page.getByRole('button', { name: 'More actions' }).first().waitFor();
+        expect(await seriousFindings(page), path).toEqual([]);
+        await shoot(`board-${colorScheme}-${path === '' ? 'home' : path.slice(6, 10)}`);
+      }
+      await page.emulateMedia({ colorScheme: null });
+      await page.goto(`${web.url}/queues/board/queue/deliver?status=failed`);
+    },
+  );
 
   it('Retry on the board sends the product once the platform accepts it, and the failed job is shown no longer', async () => {
     onTestFailed(() => shoot('retry-failure'));

@@ -10,6 +10,7 @@ const ROLES = ['viewer', 'editor', 'operator'] as const;
 /** All that a stranger may ask for. */
 const OPEN = [
   'GET /assets/board.css',
+  'GET /assets/board.js',
   'GET /assets/live.js',
   'GET /assets/style.css',
   'GET /healthz',
