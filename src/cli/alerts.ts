@@ -39,7 +39,11 @@ export function addAlertsCommands(program: Command, run: RunAction): void {
     .command('mute')
     .description('send no notices of an alert for a time')
     .argument('<alert>', 'its id, as `alerts list` shows it')
-    .addOption(new Option('--for <time>', 'for how long: 30m, 8h, 2d').argParser(period).default(period('8h'), '8h'))
+    .addOption(
+      new Option('--for <time>', 'for how long: `30m`, `8h`, `2d`; at most 90 days')
+        .argParser(period)
+        .default(period('8h'), '8h'),
+    )
     .addHelpText('after', MUTE_EXAMPLES)
     .action((id: string, options: { for: number }) => run((context) => mute(id, options.for, context)));
   alerts

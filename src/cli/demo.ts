@@ -53,8 +53,8 @@ const GATES = { review: { enabled: true, match: 'TWZ-180-*' } };
 export function addDemoCommand(program: Command, run: RunAction): void {
   program
     .command('demo')
-    .option('--serve', 'keep the sandbox, the daemon and the dashboard up afterwards')
-    .option('--dir <folder>', 'the folder to work in', './demo-data')
+    .option('--serve', 'keep the sandbox, the daemon and the dashboard running, and read edited files within a minute')
+    .option('--dir <folder>', 'the folder of the demo', './demo-data')
     .addHelpText('after', EXAMPLES)
     .action((options: DemoOptions) => run((context) => demo(options, context)));
 }

@@ -30,8 +30,8 @@ const SHOWN = 3;
 export function addInitCommand(program: Command, run: RunAction): void {
   program
     .command('init')
-    .option('--from <file>', 'an exported file to recognise')
-    .option('--force', 'replace a config that is there')
+    .option('--from <file>', 'the exported file that is recognised')
+    .option('--force', 'replace an existing config; without this option, the exit code is 2 if there is one')
     .addHelpText('after', EXAMPLES)
     .action((options: InitOptions) =>
       run((context) =>

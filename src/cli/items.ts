@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { LedgerConfig } from '../config/loaded-config.ts';
-import type { SubjectKind } from '../domain/item.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import type { ItemListFilter, ListPage } from '../domain/ports/ledger/dashboard-views.ts';
 import type { ItemState } from '../domain/ports/ledger/ledger-views.ts';
 import type { Reads } from '../domain/ports/ledger/reads.ts';
@@ -44,10 +44,10 @@ export function addItemsCommand(program: Command, run: RunAction): void {
     .addOption(
       new Option(
         '--state <state>',
-        'only items in this state; missing: missing from their source, and nobody has decided; missing_decided: missing, and nothing has to be decided; held: missing from a read that the guard holds; incomplete: products that are not complete, so their passports wait; open: neither delivered nor superseded; attention: a person is needed',
+        'only items in this state; `missing`: missing from their source, and nobody has decided; `missing_decided`: missing, and nothing has to be decided; `held`: missing from a read that the guard holds; `incomplete`: products that are not complete, so their passports wait; `open`: neither delivered nor superseded; `attention`: a person is needed',
       ).choices([...STATES_IN_ORDER, 'missing', 'missing_decided', 'held', 'incomplete', 'open', 'attention']),
     )
-    .option('--kind <kind>', 'product, material, bom_item or passport', subjectKind)
+    .addOption(new Option('--kind <kind>', 'only items of this kind').choices(SUBJECT_KINDS).argParser(subjectKind))
     .option('--source <id>', 'only items of this source')
     .option('--search <text>', 'part of a key, a natural key or a name')
     .option('--limit <n>', 'how many at most', wholeNumber(1))

@@ -36,7 +36,7 @@ export function addLedgerCommands(program: Command, run: RunAction): void {
     .command('backup')
     .description('copy the ledger, also while a daemon works on it')
     .argument('<file>', 'where the backup goes')
-    .option('--force', 'replace a file that is there')
+    .option('--force', 'replace an existing file')
     .addHelpText('after', BACKUP_EXAMPLES)
     .action((file: string, options: { force?: boolean }) => run((context) => backup(file, options, context)));
   ledger

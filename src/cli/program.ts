@@ -21,13 +21,18 @@ const TEXT_WIDTH_MIN = 28;
 const ABOUT =
   'Pulls items from ERP and PIM exports, maps them onto products, materials and BOM items, and keeps a Digital Product Passport platform up to date with them.';
 
-const EXIT_CODES = `
+/** What each exit code means, by its number. */
+export const EXIT_CODES = [
+  'all well',
+  'failed while running, or stopped before it was done',
+  'bad usage or config, or an item that does not exist',
+  'the API, queue, source or ledger cannot be reached, or refuses: everything stays due',
+  'finished, but something needs attention. For the selected sources: items need a person or still wait, records are quarantined, a guard holds an export, or the last run failed',
+];
+
+const AFTER = `
 Exit codes:
-  0  all well
-  1  failed while running, or stopped
-  2  bad usage or config
-  3  the API, queue, source or ledger is out of reach or refuses; everything stays due
-  4  finished, but some items need a person or still wait, records are quarantined, a guard held a run, or the last run of a source failed
+${EXIT_CODES.map((means, code) => `  ${code}  ${means}`).join('\n')}
 
 Start with:
   $ dpp-sync demo                 try dpp-sync, with nothing set up
@@ -62,9 +67,17 @@ export async function createProgram(options: {
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help, also for a command')
     .option('-c, --config <file>', 'the config file', DEFAULT_CONFIG)
-    .option('--json', 'print one JSON document on stdout (JSON lines for lists)')
-    .option('-q, --quiet', 'no progress and no comments')
-    .addOption(new Option('--log-level <level>', 'what is logged to stderr').choices(LOG_LEVELS))
+    .option(
+      '--json',
+      'print one JSON document on stdout; a command that shows a list prints one JSON object on each line',
+    )
+    .option('-q, --quiet', 'print no progress and no comments; `sync` then prints only what needs a person')
+    .addOption(
+      new Option(
+        '--log-level <level>',
+        'what is logged to stderr; the default is `warn`, and `info` for `start`',
+      ).choices(LOG_LEVELS),
+    )
     .configureHelp({
       showGlobalOptions: true,
       minWidthToWrap: TEXT_WIDTH_MIN,
@@ -80,7 +93,7 @@ export async function createProgram(options: {
       outputError: () => {},
     })
     .exitOverride()
-    .addHelpText('after', EXIT_CODES);
+    .addHelpText('after', AFTER);
 
   const [first, second] = program.parseOptions([...argv]).operands;
   const named = first === 'help' ? second : first;

@@ -17,9 +17,9 @@ import {
   statesToReplay,
 } from '../operations/replay.ts';
 import { answered } from './answered.ts';
-import { collect, seconds } from './arguments.ts';
+import { collect } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { showReport, WAIT_SECONDS } from './source/sync.ts';
+import { showReport, WAIT } from './source/sync.ts';
 import { runShown } from './text/progress.ts';
 import { sentenceLines } from './text/style.ts';
 import { countKind } from './text/words.ts';
@@ -64,16 +64,36 @@ export function addReplayCommand(program: Command, run: RunAction): void {
   const parseText = (value: string, before?: string[]): string[] => collect(value, before);
   program
     .command('replay')
-    .addOption(new Option('--state <state>', `${REPLAY_STATES.join(', ')}; may be repeated`).argParser(parseState))
-    .addOption(new Option('--source <id>', 'only records of this source; may be repeated').argParser(parseText))
-    .addOption(new Option('--key <key>', 'only these items or records; may be repeated').argParser(parseText))
-    .option('--form', 'send items again that were sent under other names, or in another form, than the profile has now')
     .addOption(
-      new Option('--kind <kind>', `with --form: only ${ITEM_KINDS.join(', ')}; may be repeated`).argParser(parseKind),
+      new Option(
+        '--state <state>',
+        'only what is in this state; may be repeated. What `settle --ignore` has ended (superseded) is replayed only if --state or --key names it',
+      )
+        .choices(REPLAY_STATES)
+        .argParser(parseState),
     )
-    .option('--dry-run', 'only count the records that would pass, or the items that would be sent')
-    .option('--force', 'send an unconfirmed delivery again; needs --key')
-    .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
+    .addOption(new Option('--source <id>', 'only records of this source; may be repeated').argParser(parseText))
+    .addOption(
+      new Option(
+        '--key <key>',
+        'only the items with this key or natural key, or the records with this key; may be repeated',
+      ).argParser(parseText),
+    )
+    .option(
+      '--form',
+      'send items again, with all fields, that were sent in another form than the profile has now, instead of stuck items',
+    )
+    .addOption(
+      new Option('--kind <kind>', 'with --form: only items of this kind; may be repeated')
+        .choices(ITEM_KINDS)
+        .argParser(parseKind),
+    )
+    .option('--dry-run', 'only say how many records and deliveries would pass now, or how many items --form would send')
+    .option(
+      '--force',
+      'send an unconfirmed delivery again. With this option you confirm that it has not arrived. Needs --key',
+    )
+    .option(...WAIT)
     .addHelpText('after', EXAMPLES)
     .action((options: ReplayOptions) => run((context) => replay(options, context)));
 }

@@ -32,10 +32,7 @@ Examples:
   $ dpp-sync settle TWZ-180-LS --kind passport --rejected      the platform does not have it; nothing is sent for now
   $ dpp-sync settle --state blocked --kind bom_item --ignore   leave all of them at the platform as they are
 
-Look at the platform first: your answer counts as a fact.
-  --delivered  It is not sent again, and the items that waited for it are sent.
-  --rejected   It is not sent until its row changes or you run dpp-sync replay --key KEY.
-  --ignore     The platform keeps what it has until the row changes. No passport waits for the item.`;
+Look at the platform first: your answer counts as a fact.`;
 
 interface SettleOptions {
   delivered?: boolean;
@@ -54,23 +51,39 @@ export function addSettleCommand(program: Command, run: RunAction): void {
   program
     .command('settle')
     .argument('[key...]', 'keys, SKUs or codes; for a passport the key of its product; with --bom products')
-    .option('--delivered', 'the platform has it')
-    .option('--rejected', 'the platform does not have it')
-    .option('--ignore', 'leave the platform as it is, until its row changes; or accept that an item is missing')
+    .option(
+      '--delivered',
+      'the platform has the item or the change, or a person has made the change there. The desired content counts as acknowledged, and what waited for the item becomes due',
+    )
+    .option(
+      '--rejected',
+      'the platform does not have it: the write ends as `rejected`. A change of the row or `replay` sends a new write',
+    )
+    .option(
+      '--ignore',
+      'the platform stays as it is: the write ends as `superseded` until its row changes. Until then it needs no person and blocks no passport. An item that is missing from its source is no longer shown as missing',
+    )
     .addOption(
       new Option(
         '--bom <answer>',
-        'whether the BOM items of products that were at the platform before are there too',
+        'whether the BOM items of the named products are at the platform, for products that were there before; the only other option that may be given is --all',
       ).choices(['present', 'absent']),
     )
-    .option('--all', 'with --bom: answers for all products that wait for an answer')
+    .option('--all', 'with --bom: answer for all products that wait for an answer')
     .option(
       '--id <id>',
-      "with --delivered: the item's id at the platform; if an id is needed and not given, dpp-sync looks it up",
+      'with --delivered and one key: the id of the item at the platform. If an id is needed and not given, dpp-sync looks it up',
     )
-    .addOption(new Option('--kind <kind>', `only ${SUBJECT_KINDS.join(', ')}`).argParser(subjectKind))
     .addOption(
-      new Option('--state <state>', 'all items in this state, instead of keys').choices([...SETTLE_STATES, 'missing']),
+      new Option('--kind <kind>', 'the kind of the items; needed if items of several kinds have the key')
+        .choices(SUBJECT_KINDS)
+        .argParser(subjectKind),
+    )
+    .addOption(
+      new Option(
+        '--state <state>',
+        'all items in this state, in place of keys; says how many there are, and asks before it settles anything',
+      ).choices([...SETTLE_STATES, 'missing']),
     )
     .option('--source <id>', 'with --state: only items of this source')
     .option('--yes', 'with --state: do not ask')

@@ -4,6 +4,7 @@ import { configReference } from '../../src/config/schema/reference.ts';
 import { API_OPERATIONS } from '../../src/web/api/api-routes.ts';
 import { openApiDocument } from '../../src/web/api/openapi.ts';
 import { apiCoverage } from './api-coverage.ts';
+import { cliPage } from './cli-page.ts';
 import { connectorPages } from './connector-pages.ts';
 import { metricsPage } from './metrics-page.ts';
 import { reliabilityMatrix } from './reliability-matrix.ts';
@@ -19,6 +20,7 @@ export function generatedFiles(): Record<string, string> {
     'docs/admin-api.openapi.json': `${JSON.stringify(openApiDocument(API_OPERATIONS, '1'), null, 2)}\n`,
     'docs/api-coverage.md': apiCoverage(),
     'docs/api-coverage-sandbox.md': sandboxCoverage(),
+    'docs/cli.md': cliPage(),
     ...connectorPages(connectors),
     'docs/configuration.md': configReference(connectors),
     'docs/metrics.md': metricsPage(),

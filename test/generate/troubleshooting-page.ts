@@ -8,6 +8,7 @@ import { REASONS } from '../../src/domain/words/reasons.ts';
 import { GONE, STATES, STATES_IN_ORDER, stateWord } from '../../src/domain/words/states.ts';
 import type { Words } from '../../src/domain/words/word.ts';
 import { SANDBOX_FAULTS } from '../../src/sandbox/storage/sandbox-faults.ts';
+import { table } from './markdown-table.ts';
 
 const INTRODUCTION = `<!-- Made from the registries of codes by \`npm run generate\`. The words are in \`src/domain/words\`. -->
 
@@ -71,11 +72,6 @@ file, the line, the column and the value. A mapping module may use codes of its 
 const SHOWN_STATES: readonly DeliveryState[] = DELIVERY_STATES.filter(
   (state) => state !== 'waiting' && state !== 'sending' && state !== 'superseded',
 );
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n');
-}
 
 /** The cells of a code: its meaning, and what to do about it. */
 export function cellsOf({ title, meaning, cure, command, guide }: Words): [string, string] {

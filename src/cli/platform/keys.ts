@@ -36,8 +36,8 @@ export function addKeysCommand(program: Command, run: RunAction): void {
     .command('revoke')
     .description('revoke an API key permanently')
     .argument('<key-id>', "the key's id at the platform, not the key")
-    .option('--token-file <file>', `a file that holds the token; the default is the variable ${TOKEN_VARIABLE}`)
-    .option('--yes', 'do not ask')
+    .option('--token-file <file>', `a file that holds the token; the default is the variable \`${TOKEN_VARIABLE}\``)
+    .option('--yes', 'do not ask; needed if the command does not run in a terminal')
     // The option is declared so that its use can be refused without showing its value.
     .addOption(new Option('--token [value]').hideHelp())
     .addHelpText('after', EXAMPLES)

@@ -32,7 +32,7 @@ export function addPdfCommand(program: Command, run: RunAction): void {
   program
     .command('pdf')
     .argument('<sku>', 'the SKU of the product, or its key')
-    .option('--out <file>', 'the file to write, or - for stdout; the default is passport-SKU.pdf in the working folder')
+    .option('--out <file>', 'the file to write; `-` is stdout. The default is `passport-SKU.pdf` in the working folder')
     .addHelpText('after', EXAMPLES)
     .action((sku: string, options: PdfOptions) => run((context) => pdf(sku, options, context)));
 }

@@ -16,11 +16,10 @@ import {
 } from '../../operations/publish.ts';
 import type { Synced } from '../../operations/runtime.ts';
 import { answered } from '../answered.ts';
-import { seconds } from '../arguments.ts';
 import { confirmed } from '../confirm.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { ASKS_NOTHING, failureLines } from '../errors.ts';
-import { WAIT_SECONDS } from '../source/sync.ts';
+import { WAIT } from '../source/sync.ts';
 import { runShown, shown } from '../text/progress.ts';
 import { formatCount, type Paint, plural, printable } from '../text/style.ts';
 import { PASSPORT_COLOURS } from '../text/words.ts';
@@ -53,15 +52,13 @@ interface Options {
   wait: number;
 }
 
-const WAIT = ['--wait <seconds>', 'how long the API or the queue may be out of reach'] as const;
-
 export function addPublishCommand(program: Command, run: RunAction): void {
   program
     .command('publish')
     .argument('[sku...]', 'products, by SKU or by the key that the mapping gives')
-    .option('--all', 'all products that are complete and not published')
-    .option('--yes', 'with --all: do not ask')
-    .option(...WAIT, seconds, WAIT_SECONDS)
+    .option('--all', 'all products that are complete and not published; shows how many, and asks')
+    .option('--yes', 'with --all: do not ask; needed if the command does not run in a terminal')
+    .option(...WAIT)
     .addHelpText('after', PUBLISH_EXAMPLES)
     .action((skus: string[], options: Options) =>
       run((context) => (options.all === true ? publishAll(skus, options, context) : publish(skus, options, context))),
@@ -72,7 +69,7 @@ export function addUnpublishCommand(program: Command, run: RunAction): void {
   program
     .command('unpublish')
     .argument('<sku...>', 'products, by SKU or by the key that the mapping gives')
-    .option(...WAIT, seconds, WAIT_SECONDS)
+    .option(...WAIT)
     .addHelpText('after', UNPUBLISH_EXAMPLES)
     .action((skus: string[], { wait }: Options) =>
       run((context) => change(skus, { command: 'unpublish', operation: unpublishPassports, wait }, context)),

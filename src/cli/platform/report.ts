@@ -73,10 +73,14 @@ function addReportCreateCommand(report: Command, run: RunAction): void {
   report
     .command('create')
     .description('ask the platform to make a report')
-    .option('--type <type>', 'the member "type" of the request')
+    .option('--type <type>', 'the member `type` of the request')
     .option('--data <json>', 'the request, as a JSON object')
     .option('--data-file <file>', 'a file that has the request')
-    .option('--idempotency-key <key>', 'the key of a request that you repeat; the default is a new key', idempotencyKey)
+    .option(
+      '--idempotency-key <key>',
+      'the key of the request that you repeat; without this option, a new key is made and printed',
+      idempotencyKey,
+    )
     .addHelpText('after', CREATE_EXAMPLES)
     .action((options: CreateOptions) => run((context) => create(options, context)));
 }

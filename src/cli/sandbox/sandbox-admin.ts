@@ -38,7 +38,7 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
   verb('organization', 'make a workspace, or change its plan')
     .argument('<name>')
     .addOption(
-      new Option('--plan <plan>', 'enterprise may use the API, standard gets 402')
+      new Option('--plan <plan>', '`enterprise` may use the API, `standard` gets 402')
         .choices(['enterprise', 'standard'])
         .default('enterprise'),
     )
@@ -49,8 +49,8 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
 
   inOrganization(verb('key', 'make an API key, and print it'))
     .argument('<name>', 'the name of the key')
-    .option('--scopes <names>', 'some of read,write,publish; without this option, all', scopeNames)
-    .option('--expires-in <seconds>', 'when the key stops working; without this option, never', seconds)
+    .option('--scopes <names>', 'some of `read,write,publish`; the default is all three', scopeNames)
+    .option('--expires-in <seconds>', 'when the key stops working; by default it never stops', seconds)
     .addHelpText('after', example('key robot --scopes read,write --expires-in 3600'))
     .action((name: string, options: KeyOptions) => run((context) => key(name, options, context)));
 

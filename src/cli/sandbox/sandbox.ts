@@ -37,11 +37,11 @@ how many requests it got. docs/sandbox.md is its manual.`;
 export function addSandboxCommand(program: Command, run: RunAction): void {
   const sandbox = program
     .command('sandbox')
-    .option('--port <n>', 'the port; 0 takes a free one', wholeNumber(0, 65_535), 4290)
+    .option('--port <n>', 'the port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 4290)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option(
       '--control-port <n>',
-      'serve the control endpoint too, on loopback; 0 takes a free port',
+      'serve the control endpoint too, on 127.0.0.1; 0 takes a free port',
       wholeNumber(0, 65_535),
     )
     .option('--data <file>', 'keep everything in this file; without this option, everything is lost at the end')
@@ -52,30 +52,46 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
       sandboxKey,
     )
     .option('--key-read <key>', 'a value of your choice for the key that may only read', sandboxKey)
-    .option('--rate <n>', 'requests per second that each key may make', wholeNumber(1, 1_000_000))
+    .option('--rate <n>', 'how many requests per second each key may send', wholeNumber(1, 1_000_000))
     .option(
       '--burst <n>',
-      'requests that may come at once after a rest; the default is the rate',
+      'how many requests a key may send at once after a rest; the default is the rate. Needs --rate',
       wholeNumber(1, 1_000_000),
     )
     .addOption(
-      new Option('--idempotency <mode>', 'which writes obey Idempotency-Key; the default is publish-only').choices([
+      new Option('--idempotency <mode>', 'which writes obey `Idempotency-Key`; the default is `publish-only`').choices([
         'publish-only',
         'honoured',
         'ignored',
       ]),
     )
     .addOption(
-      new Option('--ids <kind>', 'the type of ids; the default is numeric').choices(['numeric', 'uuid', 'text']),
+      new Option('--ids <kind>', 'the type of ids; the default is `numeric`').choices(['numeric', 'uuid', 'text']),
     )
-    .option('--gates <names>', 'what publishing asks for: some of product,bom,material,review, or none', gateNames)
-    .option('--review', 'a passport has to be approved before it is published')
+    .option(
+      '--gates <names>',
+      'the gates that a product has to pass before it is published: some of `product,bom,material,review`, or `none`',
+      gateNames,
+    )
+    .option('--review', 'a passport has to be approved before it is published; the other gates stay as they are')
     .option('--settings <file>', 'YAML or JSON with any of the settings')
-    .option('--set <setting=value>', 'one setting by its path; may be repeated', assignment)
-    .option('--fault <rule>', 'what goes wrong: OPERATION:KIND[=NUMBER][,NAME=VALUE…]; may be repeated', faultFlag)
+    .option(
+      '--set <setting=value>',
+      'one setting by its path, such as `paging=cursor`; may be repeated, and takes precedence over the file and the flags',
+      assignment,
+    )
+    .option('--fault <rule>', 'what goes wrong: `OPERATION:KIND[=NUMBER][,NAME=VALUE…]`; may be repeated', faultFlag)
     .option('--faults <file>', 'YAML or JSON with a list of faults')
-    .option('--lies <names>', 'what it answers although it is not so: some of OPERATION:LIE, with commas', lieNames)
-    .option('--seed <n>', 'the seed of each --fault with a probability', wholeNumber(0, 1_000_000_000))
+    .option(
+      '--lies <names>',
+      'what the sandbox answers although it is not so: some of `OPERATION:LIE`, with commas',
+      lieNames,
+    )
+    .option(
+      '--seed <n>',
+      'the seed of each --fault with a `probability`; needs such a fault',
+      wholeNumber(0, 1_000_000_000),
+    )
     .addHelpText('after', EXAMPLES)
     .action((options: SandboxCommandOptions) => run((context) => serve(options, context)))
     .hook('preAction', refuseStrayOptions);

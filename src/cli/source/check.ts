@@ -33,7 +33,7 @@ export function addCheckCommand(program: Command, run: RunAction): void {
     .command('check')
     .option(
       '--openapi <file>',
-      'only compare this OpenAPI document of the platform with the profile, and say what to set',
+      'only compare this OpenAPI document of the platform (3.x, JSON or YAML) with the profile, and say what to set',
     )
     .addHelpText('after', EXAMPLES)
     .action(({ openapi }: { openapi?: string }) =>

@@ -26,7 +26,7 @@ export function addConnectorCommands(program: Command, run: RunAction): void {
     .command('new')
     .description('make a folder with a connector of your own, which passes the conformance kit')
     .argument('<name>', 'its id: lower-case letters, digits and dashes')
-    .option('--dir <folder>', `where it goes (default: ${PREFIX} and the name)`)
+    .option('--dir <folder>', `the folder, which has to be new or empty; the default is \`${PREFIX}\` and the name`)
     .addHelpText('after', EXAMPLES)
     .action((name: string, options: { dir?: string }) => run((context) => makeConnector(name, options, context)));
 }

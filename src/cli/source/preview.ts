@@ -46,12 +46,12 @@ export function addPreviewCommand(program: Command, run: RunAction): void {
   program
     .command('preview')
     .argument('<source>', 'the id of a source')
-    .option('--limit <n>', 'how many records of each stream', wholeNumber(1, 10_000), 10)
+    .option('--limit <n>', 'how many records of each stream are shown', wholeNumber(1, 10_000), 10)
     .option('--stream <name>', 'only this stream')
-    .option('--issues', 'only records with issues')
-    .option('--key <key>', 'only the record with this key')
+    .option('--issues', 'only records that have an issue')
+    .option('--key <key>', 'only the record with this key; the values of several key columns are joined by `/`')
     .option('--item <key>', 'only records that make the item with this key, SKU or code')
-    .option('--no-counts', 'read no further than the records that are shown')
+    .option('--no-counts', 'stop reading after the records that are shown, and count nothing')
     .addHelpText('after', EXAMPLES)
     .action((source: string, options: PreviewOptions) => run((context) => preview(source, options, context)));
 }

@@ -44,8 +44,8 @@ export function addQuarantineCommand(program: Command, run: RunAction): void {
   program
     .command('quarantine')
     .option('--source <id>', 'only records of this source')
-    .option('--out <file>', 'write them as CSV, for the people who own the data')
-    .option('--limit <n>', 'how many to list at most', wholeNumber(1))
+    .option('--out <file>', 'write all of them as CSV, for the people who own the data')
+    .option('--limit <n>', 'how many at most', wholeNumber(1))
     .addHelpText('after', EXAMPLES)
     .action((options: QuarantineOptions) => run((context) => quarantine(options, context)));
 }

@@ -28,17 +28,23 @@ Examples:
 It may be stopped at any time (Ctrl-C finishes work in progress, a second one ends at once) and run again:
 nothing is lost and nothing is sent twice.`;
 
-export const WAIT_SECONDS = 60;
+/** The option of the commands that wait for the API and the queue. */
+export const WAIT = [
+  '--wait <seconds>',
+  'how long the API or the queue may stay unreachable, or ask to wait',
+  seconds,
+  60,
+] as const;
 
 export function addSyncCommand(program: Command, run: RunAction): void {
   program
     .command('sync')
     .argument('[source...]', 'ids of sources; without any id, all sources')
-    .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
+    .option(...WAIT)
     .addOption(
       new Option(
         '--accept <source>',
-        'accept the guarded export of this source, and changes of its adopted items; may be repeated',
+        'accept an export of this source that the guard holds, and the changes of its adopted items, as `status` shows them when the sync begins; may be repeated',
       ).argParser((value: string, before?: string[]) => collect(value, before)),
     )
     .addHelpText('after', EXAMPLES)
