@@ -74,7 +74,8 @@ export function passportState(
   if (standing === null) return wanted !== null && presence === 'present' ? 'incomplete' : 'none';
   const { acknowledged, byPerson, toPublish, delivery } = standing;
   if (delivery === 'stuck') return 'blocked';
-  const isWanted = isToBePublished(standing, wanted);
+  // What the policy wants is missing also where the initialisation was replaced before it was sent.
+  const isWanted = isToBePublished(standing, wanted) || (!byPerson && acknowledged === null && wanted !== null);
   if (delivery === 'none' && presence === 'present' && acknowledged !== 'published' && isWanted) return 'incomplete';
   if (byPerson && !toPublish && acknowledged !== 'published') return 'unpublished';
   return acknowledged ?? 'none';

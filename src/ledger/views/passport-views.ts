@@ -17,11 +17,10 @@ export const PASSPORT_STATE = `CASE
   WHEN ${isOpen('q')} IS NOT TRUE AND p.missing_since IS NULL AND p.record_id IS NOT NULL
     AND coalesce(json_extract(q.baseline, '$.status'), 'none') <> 'published'
     AND CASE json_extract(q.desired, '$.because') WHEN 'person' THEN json_extract(q.desired, '$.status') = 'published'
-        ELSE @wanted = 'published' END THEN 'incomplete'
+        ELSE @wanted = 'published' OR (@wanted IS NOT NULL AND json_extract(q.baseline, '$.status') IS NULL) END THEN 'incomplete'
   WHEN json_extract(q.desired, '$.because') = 'person' AND json_extract(q.desired, '$.status') <> 'published'
     AND coalesce(json_extract(q.baseline, '$.status'), 'none') <> 'published' THEN 'unpublished'
   WHEN json_extract(q.baseline, '$.status') IS NOT NULL THEN json_extract(q.baseline, '$.status')
-  WHEN q.id IS NULL AND @wanted IS NOT NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL THEN 'incomplete'
   ELSE 'none' END`;
 /** All products `p`, each with its passport `q`. */
 export const FROM_PRODUCTS = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;

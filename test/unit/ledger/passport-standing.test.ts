@@ -17,6 +17,13 @@ describe('the standing of a passport', () => {
     expect(passportState(null, 'gone', 'initialized')).toBe('none');
   });
 
+  it('a passport whose initialisation was replaced before it was sent is incomplete, as one that was never staged', () => {
+    expect(passportState(standingOf(0), 'present', 'initialized')).toBe('incomplete');
+    expect(passportState(standingOf(0), 'gone', 'initialized')).toBe('none');
+    expect(passportState(standingOf(0), 'present', null)).toBe('none');
+    expect(passportState(standingOf(1), 'present', 'initialized')).toBe('none');
+  });
+
   it('a passport that a person has withdrawn before it was published is withdrawn, unless its delivery needs a person', () => {
     expect(passportState(standingOf(250), 'present', 'published')).toBe('unpublished');
     expect(passportState(standingOf(250), 'gone', null)).toBe('unpublished');
