@@ -151,15 +151,16 @@ function doneWhen({ left, secondsLeft, down, pausedQueues, running }: OverviewVi
     };
   }
   if (soon === 0) return { question, figure: 'Nothing can be sent now', tone: 'warn', detail };
-  const link = html`<a href="${itemsPath({ state: 'due' })}">${formatCount(soon)} left</a>`;
+  // The figure is the sum of several lists, to which the figures below link.
+  const figure = `${formatCount(soon)} left`;
   const stops = down.some(({ stopsAll }) => stopsAll)
     ? 'nothing is sent while something is down'
     : (pausedQueues ?? []).length > 0
       ? 'not while the queue is paused'
       : null;
-  if (stops !== null) return { question, figure: html`${link}, ${stops}`, tone: 'warn', detail };
+  if (stops !== null) return { question, figure: `${figure}, ${stops}`, tone: 'warn', detail };
   const lasts = secondsLeft === null ? null : html`, about ${durationOf(secondsLeft * 1000)}`;
-  return { question, figure: html`${link}${lasts}`, tone: 'plain', detail };
+  return { question, figure: html`${figure}${lasts}`, tone: 'plain', detail };
 }
 
 /** What is left beside the writes that are sent next. */
