@@ -228,8 +228,8 @@ function createCurrentState(options: { runtime: Runtime; nextRun: (source: strin
         ...(await surroundings()),
         renewableInMs,
         failedRuns: runs.flatMap(({ failed }) => failed ?? []),
-        sources: runs.map(({ source, lastRun, completeAt }) => {
-          return { source, lastRun, completeAt, nextRunAt: nextRun(source) };
+        sources: runs.map(({ source, lastRun, lastEnded, completeAt }) => {
+          return { source, lastRun, lastEnded, completeAt, nextRunAt: nextRun(source) };
         }),
       };
     },

@@ -97,26 +97,23 @@ function createSourceGauges(gauge: MakeGauge): (figures: Figures) => void {
   const guardHeld = gauge('guard_held');
   const lastRecords = gauge('last_run_records');
   const lastResult = gauge('last_run_result');
-  const lastEnded = gauge('last_run_ended_timestamp_seconds');
+  const endedAt = gauge('last_run_ended_timestamp_seconds');
   const lastComplete = gauge('last_complete_run_timestamp_seconds');
   const nextRun = gauge('next_run_timestamp_seconds');
-  /** While a run continues, the counts of the run before it are shown. */
-  const accounts = new Map<string, NonNullable<Standing['sources'][number]['lastRun']>>();
 
-  function showSource({ source, lastRun, completeAt, nextRunAt }: Standing['sources'][number]): void {
+  /** While a run continues, the counts of the run before it are shown. */
+  function showSource({ source, lastEnded, completeAt, nextRunAt }: Standing['sources'][number]): void {
     nextRun.set({ source }, secondsOf(nextRunAt, Number.NaN));
     lastComplete.set({ source }, secondsOf(completeAt, 0));
-    if (lastRun !== null && lastRun.endedAt !== null) accounts.set(source, lastRun);
-    const ended = accounts.get(source);
-    lastEnded.set({ source }, secondsOf(ended?.endedAt ?? null, 0));
-    for (const result of RUN_RESULTS) lastResult.set({ source, result }, ended?.result === result ? 1 : 0);
-    for (const { stream, ...account } of ended?.streams ?? []) {
+    endedAt.set({ source }, secondsOf(lastEnded?.endedAt ?? null, 0));
+    for (const result of RUN_RESULTS) lastResult.set({ source, result }, lastEnded?.result === result ? 1 : 0);
+    for (const { stream, ...account } of lastEnded?.streams ?? []) {
       for (const result of ACCOUNT) lastRecords.set({ source, stream, result }, account[result]);
     }
   }
 
   return (figures) => {
-    for (const one of [running, guardHeld, lastRecords, lastResult, lastEnded, lastComplete, nextRun]) one.reset();
+    for (const one of [running, guardHeld, lastRecords, lastResult, endedAt, lastComplete, nextRun]) one.reset();
     for (const { source, stream } of figures.streams) {
       guardHeld.set({ source, stream }, 0);
       for (const result of ACCOUNT) lastRecords.set({ source, stream, result }, 0);

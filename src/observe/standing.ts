@@ -27,7 +27,7 @@ export interface Surroundings {
 export interface Standing extends LedgerStanding, Surroundings {
   /** In how many milliseconds new counts can be read, because counts are kept for a time. 0 if these counts are new. */
   renewableInMs: number;
-  sources: (Pick<SourceRuns, 'source' | 'lastRun' | 'completeAt'> & { nextRunAt: number | null })[];
+  sources: (Pick<SourceRuns, 'source' | 'lastRun' | 'lastEnded' | 'completeAt'> & { nextRunAt: number | null })[];
 }
 
 /** Everything that is still to be sent, as far as it is known: also what is not staged yet. */

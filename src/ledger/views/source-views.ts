@@ -24,6 +24,10 @@ const RUNS = {
   some: statement<[string], StoredRun>(
     `SELECT ${RUN_COLUMNS} FROM json_each(?) e CROSS JOIN runs r ON r.id = e.value ORDER BY e.key`,
   ),
+  lastEnded: statement<[string], StoredRun>(
+    `SELECT ${RUN_COLUMNS} FROM runs r WHERE r.cause <> 'upload' AND r.source = ? AND r.ended_at IS NOT NULL
+     ORDER BY r.id DESC LIMIT 1`,
+  ),
   completeAt: column<[string], number | null>(
     `SELECT ended_at FROM runs WHERE source = ? AND result = 'complete' AND cause <> 'upload' ORDER BY id DESC LIMIT 1`,
   ),
@@ -32,6 +36,11 @@ const RUNS = {
 /** Runs that read a source, the newest first. Uploads of corrected rows are not among them. */
 export function lastRuns(reads: Db, { source = null, limit }: { source?: string | null; limit: number }): RunView[] {
   return withStreams(reads, RUNS.last(reads).all({ source, limit }));
+}
+
+/** The last run of a source that has ended; null if there is none. */
+export function lastEndedRun(reads: Db, source: string): RunView | null {
+  return withStreams(reads, RUNS.lastEnded(reads).all(source))[0] ?? null;
 }
 
 /** The runs with these ids, in their order. */

@@ -29,6 +29,7 @@ import {
   completeAt,
   duplicates,
   guardedReads,
+  lastEndedRun,
   lastRuns,
   quarantined,
   quarantinedCount,
@@ -198,10 +199,10 @@ function standing(reads: ViewReads, { sources, watched }: StandingAsked, totals?
 /** The runs of these sources. A run that has not ended does not count as failed. */
 function sourceRuns(reads: ViewReads, sources: readonly string[]): SourceRuns[] {
   return sources.map((source) => {
-    const runs = lastRuns(reads, { source, limit: 2 });
-    const ended = runs.find(({ endedAt }) => endedAt !== null);
-    const failed = ended?.result === 'failed' ? { source, error: ended.error ?? 'No reason was kept.' } : null;
-    return { source, lastRun: runs[0] ?? null, completeAt: completeAt(reads, source), failed };
+    const [lastRun = null] = lastRuns(reads, { source, limit: 1 });
+    const lastEnded = lastEndedRun(reads, source);
+    const failed = lastEnded?.result === 'failed' ? { source, error: lastEnded.error ?? 'No reason was kept.' } : null;
+    return { source, lastRun, lastEnded, completeAt: completeAt(reads, source), failed };
   });
 }
 

@@ -79,7 +79,7 @@ const view: OverviewView = {
     api: 'ok',
     apiWait: null,
     refusedScopes: [],
-    sources: [{ source: 'erp', lastRun: run, completeAt: run.endedAt, nextRunAt: NOW + 3_600_000 }],
+    sources: [{ source: 'erp', lastRun: run, lastEnded: run, completeAt: run.endedAt, nextRunAt: NOW + 3_600_000 }],
   },
   running: [],
   pausedQueues: [],

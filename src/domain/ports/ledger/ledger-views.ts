@@ -265,6 +265,8 @@ export interface LedgerStanding {
 export interface SourceRuns {
   source: string;
   lastRun: RunView | null;
+  /** The last run that has ended; the same as `lastRun` while no run is under way. */
+  lastEnded: RunView | null;
   /** When the last complete run ended; null if there was none. */
   completeAt: number | null;
   /** Set if the last run that has ended has failed. */
