@@ -315,7 +315,7 @@ function settledEvents(
     const reason = 'reason' in decision ? decision.reason : null;
     // All members share one request, so its duration is counted once.
     const ownLatencyMs = index === 0 ? latencyMs : null;
-    const verdict = { state, status, latencyMs: ownLatencyMs, reason, failedAgain };
-    return [{ type: 'settled', kind, key, revision, times, operation, ...verdict }];
+    const decided = { state, status, latencyMs: ownLatencyMs, reason, failedAgain };
+    return [{ type: 'settled', kind, key, revision, times, operation, ...decided }];
   });
 }

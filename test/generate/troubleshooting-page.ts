@@ -55,7 +55,8 @@ const REASONS_TEXT = `## Reasons of deliveries
 
 A delivery has a reason unless it is delivered. The second column has the states in which a delivery can have the reason.
 A delivery that is \`due\` needs no person.
-\`in_doubt\` means unconfirmed: the request was sent, and nothing has confirmed that it arrived. A delivery that is \`blocked\`,
+\`in_doubt\` means unconfirmed: the request was sent, and nothing has confirmed that it arrived. Pages and commands name it *sent,
+no answer yet*, \`parked\` *given up* and \`superseded\` *left as it is*. A delivery that is \`blocked\`,
 \`rejected\` or \`parked\` waits for a change or for a person.`;
 
 const ITEM_STATES = `## States of items

@@ -83,7 +83,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     lines.push(
       paint(
         'yellow',
-        `${plural(quarantined, 'record is', 'records are')} quarantined: ${quarantined === 1 ? 'it is' : 'they are'} stored, and nothing of ${quarantined === 1 ? 'it' : 'them'} is sent.`,
+        `${plural(quarantined, 'row has', 'rows have')} an error and ${quarantined === 1 ? 'was' : 'were'} not sent. ${quarantined === 1 ? 'It is' : 'They are'} kept in quarantine.`,
       ),
       '  Which and why: dpp-sync quarantine',
       '  As a file for the people who own the data: dpp-sync quarantine --out quarantine.csv',

@@ -52,7 +52,7 @@ export function passportLines(passports: PassportCounts, style: TableStyle): str
   const used = PASSPORT_STATES.filter((state) => (passports[state] ?? 0) > 0);
   if (used.every((state) => state === 'none')) return [];
   const row = ['passport', ...used.map((state) => countCell(passports[state] ?? 0, PASSPORT_COLOURS[state]))];
-  const titles = used.map((title) => ({ title, align: 'right' as const }));
+  const titles = used.map((state) => ({ title: stateWord(state), align: 'right' as const }));
   return formatTable([{ title: '' }, ...titles], [row], style);
 }
 
@@ -62,7 +62,7 @@ export function unpublishedLines({ initialized = 0, none = 0 }: PassportCounts, 
     `To publish if ${count === 1 ? 'its product is' : 'their products are'} complete: dpp-sync publish --all`;
   if (initialized > 0 && passports?.publish !== 'auto') {
     const count = plural(initialized, 'passport is', 'passports are');
-    return [`${count} initialised and not published. ${toPublish(initialized)}`];
+    return [`${count} prepared and not public. ${toPublish(initialized)}`];
   }
   // With `passports` the config says that people initialise the passports, or that they come by themselves.
   if (none === 0 || passports !== null) return [];

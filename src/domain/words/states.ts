@@ -2,6 +2,8 @@
 import type { SubjectKind } from '../item.ts';
 import type { Words } from './word.ts';
 
+const NO_ANSWER = 'sent, no answer yet';
+const WITH_ERROR = 'with an error, not sent';
 const GONE_OR_NOT = 'If the row should be there, correct the export: the next sync reads the row.';
 
 /** The states of a delivery, in the order of its life. */
@@ -136,14 +138,32 @@ export function kindWord(kind: SubjectKind): string {
   return kind === 'bom_item' ? 'BOM item' : kind;
 }
 
+/**
+ * The names of states that people do not read as their codes. Documents for programs, filters and addresses have the codes. Each name
+ * fits behind "is" and "are".
+ */
+const STATE_NAMES: Readonly<Record<string, string>> = {
+  in_doubt: NO_ANSWER,
+  unconfirmed: NO_ANSWER,
+  parked: 'given up',
+  // The state of an item whose write has ended. A write that ends because of a newer one is an event.
+  superseded: 'left as it is',
+  initialized: 'prepared, not public',
+  guarded: 'held by the guard',
+  api: 'platform',
+  quarantine: WITH_ERROR,
+  quarantined: WITH_ERROR,
+};
+
 /** The word for an event of a history in a text. */
 export function eventWord(event: string): string {
-  return event === 'suspect' ? 'unconfirmed' : stateWord(event);
+  if (event === 'suspect') return NO_ANSWER;
+  return event === 'superseded' ? 'replaced by a newer change' : stateWord(event);
 }
 
-/** The word for a state in a text, without an underscore. People read `unconfirmed` for the state `in_doubt`. */
+/** The word for a state in a text. */
 export function stateWord(state: string): string {
-  return state === 'in_doubt' ? 'unconfirmed' : state.replaceAll('_', ' ');
+  return STATE_NAMES[state] ?? state.replaceAll('_', ' ');
 }
 
 /** The states of items in the order in which people want to read them. */

@@ -7,7 +7,7 @@ import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import { storedReason } from '../../domain/delivery/stored-reason.ts';
 import { formatPlace, type Issue, type Place } from '../../domain/issue.ts';
 import type { ItemKind } from '../../domain/item.ts';
-import { kindWord } from '../../domain/words/states.ts';
+import { kindWord, stateWord } from '../../domain/words/states.ts';
 import { idsOf, isOpen } from '../items/item-row.ts';
 import { GUARD_OF_SOURCE, type OpenGuard } from '../records/guarded-reads.ts';
 import { column, parseJson, parseJsonOrNull, type Reads, statement } from '../store/tx.ts';
@@ -41,7 +41,8 @@ interface QuarantinedRow {
 const OPEN_STATE = `iif(${isOpen('i')}, i.state, NULL) AS state`;
 
 /** The first item to which a waiting item `i` refers and that the platform does not have. */
-const WAITS_FOR = `iif(i.state = 'waiting', (SELECT json_object('kind', w.kind, 'key', w.key, 'either', iif(w.either = 1 AND t.id IS NULL, 1, 0))
+const WAITS_FOR = `iif(i.state = 'waiting', (SELECT json_object('kind', w.kind, 'key', w.key, 'either', iif(w.either = 1 AND t.id IS NULL, 1, 0),
+    'isGiven', iif(t.id IS NULL, 0, 1))
   FROM refs w LEFT JOIN items t ON t.kind = w.kind AND t.key = w.key
   WHERE w.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL ORDER BY w.role LIMIT 1), NULL) AS waitsFor`;
 
@@ -195,7 +196,7 @@ function partBlockers(what: string, { state, reason, recordState, place, waitsFo
   if (state !== null) {
     const why = storedReason(reason)?.message;
     const target = why === undefined && waitsFor !== null ? ` for the ${targetText(waitsFor)}` : '';
-    blockers.push(`${what} is ${state.replace('_', ' ')}${target}${why === undefined ? '.' : `: ${why}`}`);
+    blockers.push(`${what} is ${stateWord(state)}${target}${why === undefined ? '.' : `: ${why}`}`);
   }
   if (recordState === 'quarantined') blockers.push(`${what} has a changed row in quarantine: ${placeText(place)}`);
   if (recordState === 'pending' || recordState === 'stale') blockers.push(`${what} has a row that is not mapped yet.`);
@@ -204,8 +205,14 @@ function partBlockers(what: string, { state, reason, recordState, place, waitsFo
 
 /** The words for an item that no source may have given yet, so that it may be a product or a material. */
 function targetText(waitsFor: string): string {
-  const { kind, key, either } = parseJson<{ kind: ItemKind; key: string; either: 0 | 1 | null }>(waitsFor);
-  return `${either === 1 ? 'product or material' : kindWord(kind)} ${key}`;
+  const { kind, key, either, isGiven } = parseJson<{
+    kind: ItemKind;
+    key: string;
+    either: 0 | 1 | null;
+    isGiven: 0 | 1;
+  }>(waitsFor);
+  const name = `${either === 1 ? 'product or material' : kindWord(kind)} ${key}`;
+  return isGiven === 1 ? name : `${name}, which is in no file`;
 }
 
 function rowText({ place, issues }: QuarantinedRow): string {

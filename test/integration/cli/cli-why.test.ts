@@ -105,7 +105,7 @@ describe('dpp-sync items', () => {
     expect(JSON.parse(lines)).toMatchObject({
       kind: 'product',
       key: '4',
-      missingFirst: 'Its BOM item 2 is waiting for the material none.',
+      missingFirst: 'Its BOM item 2 is waiting for the material none, which is in no file.',
     });
   });
 

@@ -76,7 +76,7 @@ describe('the report of a sync', () => {
   it('with publish: manual, sync and status name the passports that a person has to publish', async () => {
     await begin(GOOD_ROW, { passports: { init: 'when-complete', publish: 'manual' } });
     const status = () => runHere(['status', '-c', world.configFile]);
-    const named = /^1 passport is initialised and not published\. .* publish --all\n$/m;
+    const named = /^1 passport is prepared and not public\. .* publish --all\n$/m;
     for (const { stdout } of [await sync(), await status()]) expect(stdout).toMatch(named);
     await runHere(['publish', '--all', '--yes', '-c', world.configFile]);
     expect((await status()).stdout).not.toContain('not published');
@@ -94,7 +94,7 @@ describe('the report of a sync', () => {
     const { key } = world.sandbox.issueKey({ organization: 'acme', name: 'writer', scopes: ['read', 'write'] });
     world.write('dpp-sync.yaml', readFileSync(world.configFile, 'utf8').replace(API_KEY, key));
     const { stdout } = await sync();
-    expect(stdout).toContain('initialized');
+    expect(stdout).toContain('prepared, not public');
     expect(stdout).not.toContain('not published');
   });
 });

@@ -48,7 +48,7 @@ describe('what an operator does on a page', () => {
     ]);
     expect(text).toContain('3 passports selected. Nothing has been sent yet.');
     expect(text).toContain('Why 1 passport cannot be published');
-    expect(text).toContain('Its BOM item P-6/10 is waiting for the product or material M-404.');
+    expect(text).toContain('Its BOM item P-6/10 is waiting for the product or material M-404, which is in no file.');
     expect(text).toContain('>Publish 2 passports</button>');
     expect(states()).toEqual([]);
   });

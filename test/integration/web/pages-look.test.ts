@@ -39,7 +39,7 @@ describe('the pages to look at', () => {
         '0 of 8 passports public',
         '2 wait for a complete product',
         'status: &quot;RETIRED&quot; is not a valid choice.',
-        '2 records are in quarantine',
+        '2 rows have an error and were not sent',
       );
       expect(markup).toMatch(/<a href="\/attention\/[0-9a-f]+">2<\/a>/);
     });
@@ -57,7 +57,7 @@ describe('the pages to look at', () => {
     it('the overview shows how many rows of a source are in quarantine now, beside the counts of its last run', async () => {
       const { markup } = await page('/');
       expect(markup).toContain(
-        'data-label="in quarantine now"><a class="count" href="/attention?type=quarantine&amp;source=erp">2</a>',
+        'data-label="with an error now"><a class="count" href="/attention?type=quarantine&amp;source=erp">2</a>',
       );
     });
   });
@@ -65,7 +65,7 @@ describe('the pages to look at', () => {
   describe('the history', () => {
     it('the history has four pictures and the last 24 hours, each with its figures as a table', async () => {
       await web.daemon.runtime.activity.end();
-      const markup = await expectAll('/history', 'erp', '4 initialised', '18 rows read');
+      const markup = await expectAll('/history', 'erp', '4 prepared, not public', '18 rows read');
       expect(markup.match(/role="img"/g)).toHaveLength(5);
       expect(markup.match(/The same figures as a table/g)).toHaveLength(5);
     });
@@ -110,13 +110,13 @@ describe('the pages to look at', () => {
 
     it('the counts of runs say which rows are counted as quarantined, with a link to the rows in quarantine now', async () => {
       const means =
-        'Quarantined rows are new or changed rows that the run has put into quarantine, and not all rows that are in quarantine now';
+        'Quarantined rows are new or changed rows with an error, which were not sent. Older ones are among the rows that have an error now';
       for (const [path, link] of [
         ['/runs', '/attention?type=quarantine'],
         ['/runs?source=erp', '/attention?type=quarantine&amp;source=erp'],
         ['/runs/1', '/attention?type=quarantine&amp;source=erp'],
       ] as const) {
-        expect(await expectAll(path, means)).toContain(`<a href="${link}">rows that are in quarantine now</a>`);
+        expect(await expectAll(path, means)).toContain(`<a href="${link}">rows that have an error now</a>`);
       }
     });
 
@@ -173,14 +173,14 @@ describe('the pages to look at', () => {
     it('the list of items names the row in quarantine that a search finds, with links to its cause and to its product', async () => {
       const markup = await expectAll(
         '/items?search=p-4',
-        'In quarantine: P-4 (products.csv:5), The country of origin is not known.',
+        'Rows with an error: P-4 (products.csv:5), The country of origin is not known.',
         'No item matches the filter.',
       );
       expect(markup).toContain('<a href="/items/product/P-4">P-4</a>');
       const [, cause = ''] = /<a href="(\/attention\/[0-9a-f]+)">The country of origin/.exec(markup) ?? [];
       await expectAll(cause, 'Atlantis', 'P-4', 'P-8');
-      expect((await page('/items?search=P-4&source=pim')).text).not.toContain('In quarantine');
-      expect((await page('/items?search=toast')).text).not.toContain('In quarantine');
+      expect((await page('/items?search=P-4&source=pim')).text).not.toContain('Rows with an error');
+      expect((await page('/items?search=toast')).text).not.toContain('Rows with an error');
     });
 
     it('the page of an item answers why a product in quarantine is not published, with its row and its cause', async () => {
@@ -188,10 +188,10 @@ describe('the pages to look at', () => {
         '/items/product/P-4',
         'Why is this not published?',
         'The passport of P-4 is not published, because the row of P-4 is in quarantine (erp/products, products.csv:5):',
-        'Row in quarantine',
+        'Row with an error',
         'Lamp without a known country',
       );
-      expect(markup).toMatch(/<a href="\/attention\/[0-9a-f]+">Quarantined row<\/a>/);
+      expect(markup).toMatch(/<a href="\/attention\/[0-9a-f]+">Row with an error<\/a>/);
       expect(markup).toContain('<span class="unseen">Wrong: </span>Atlantis</td>');
     });
 
@@ -206,7 +206,7 @@ describe('the pages to look at', () => {
     it('the passports are listed with their state and the reason why each is not published', async () => {
       const markup = await expectAll(
         '/passports',
-        '4 initialised',
+        '4 prepared, not public',
         '2 incomplete',
         'Kettle',
         'Nobody has published the passport',
@@ -218,7 +218,7 @@ describe('the pages to look at', () => {
     it('the list of passports says that nothing matches its filter, and names the row in quarantine that it finds', async () => {
       const { text } = await page('/passports?search=P-4');
       expect(text).toContain('No passport matches the filter. All passports');
-      expect(text).toContain('In quarantine: P-4 (products.csv:5), The country of origin is not known.');
+      expect(text).toContain('Rows with an error: P-4 (products.csv:5), The country of origin is not known.');
       expect(text).not.toContain('There are no passports.');
     });
 

@@ -50,12 +50,12 @@ describe('dpp-sync sync', () => {
     expect(exitCode).toBe(4);
     expect(stdout).toContain('1 item waits');
     expect(stdout).toContain('for product 2');
-    expect(stdout).toContain('2 records are quarantined');
+    expect(stdout).toContain('2 rows have an error and were not sent');
     expect(stdout).toContain(' quarantine');
     const quiet = await sync('--quiet');
     expect(quiet.exitCode).toBe(4);
     expect(quiet.stdout).not.toContain('requests');
-    expect(quiet.stdout).toContain('2 records are quarantined');
+    expect(quiet.stdout).toContain('2 rows have an error and were not sent');
   });
 
   it('sync ends with 3 when the API refuses the key, which is shown nowhere', async () => {

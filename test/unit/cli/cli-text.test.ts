@@ -133,7 +133,7 @@ describe('what needs a person', () => {
 
   it('the states that need a person are listed, and no other', () => {
     expect(told({ delivered: 3, in_doubt: 2 })).toMatch(
-      /2 items need a person:\n.*All that are unconfirmed: dpp-sync items --state in_doubt$/,
+      /2 items need a person:\n.*All that are sent, no answer yet: dpp-sync items --state in_doubt$/,
     );
     expect(told({ rejected: 1, blocked: 2 })).toMatch(
       /: dpp-sync items --state blocked\n.*: dpp-sync items --state rejected$/,

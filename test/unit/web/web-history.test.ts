@@ -160,7 +160,7 @@ describe('the picture of the way from rows to passports', () => {
     const { markup } = funnelChart(funnel, { passportsWanted: true });
     const shown = text(markup);
     for (const step of [
-      'Rows without an error: 92, 8 in quarantine',
+      'Rows without an error: 92, 8 with an error',
       'Items made from them: 150',
       'Items delivered: 120, 30 not delivered',
       'Products complete: 30, 10 not complete',

@@ -153,7 +153,7 @@ describe('the timeline', () => {
       { at: 3000, what: 'in_doubt', operation: null, revision: null, detail: 'No answer.' },
     ];
     const shown = text(timelineOf(entries, [action(1, {}, 2000)]).markup);
-    expect(shown).toMatch(/unconfirmed.*No answer\..*anna asked for passports\.change.*Done\..*staged/);
+    expect(shown).toMatch(/sent, no answer yet.*No answer\..*anna asked for passports\.change.*Done\..*staged/);
   });
 
   it('the timeline has the actions that name the item as a whole', () => {
@@ -226,7 +226,7 @@ describe('the answer to why', () => {
     const why = { key: 'P-1', naturalKey: null, name: null, answer: 'No.', published: false, steps: [step] };
     const record = { id: 3, source: 'erp', stream: 'products', key: 'P-1', place: {}, fields: {}, issues: [] };
     const row = { record, cause: { id: 'c0ffee', title: 'Unknown country.' }, product: 'P-1' };
-    expect(whyCard(why, [row], null).markup).toContain('<a href="/attention/c0ffee">Quarantined row</a>');
+    expect(whyCard(why, [row], null).markup).toContain('<a href="/attention/c0ffee">Row with an error</a>');
   });
 
   it('the answer to why links an item that no row gives to its cause', () => {

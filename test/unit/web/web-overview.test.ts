@@ -147,8 +147,8 @@ describe('the headline', () => {
     });
 
     it.each<[string, Partial<OverviewView['standing']>, string[]]>([
-      ['1 row is in quarantine.', { quarantined: 1 }, []],
-      ['1,200 rows are in quarantine.', { quarantined: 1200 }, []],
+      ['1 row has an error.', { quarantined: 1 }, []],
+      ['1,200 rows have an error.', { quarantined: 1200 }, []],
       ['the last run of pim failed.', { failedRuns: [{ source: 'pim', error: 'No file.' }] }, []],
       ['the guard holds erp/boms.', { guarded: [guard] }, []],
       ['pim was never read completely.', { sources: [{ ...source, source: 'pim', completeAt: null } as never] }, []],
@@ -158,7 +158,7 @@ describe('the headline', () => {
         [],
       ],
       ['rows of erp are not mapped yet.', {}, ['erp']],
-      ['1 row is in quarantine and rows of erp are not mapped yet.', { quarantined: 1 }, ['erp']],
+      ['1 row has an error and rows of erp are not mapped yet.', { quarantined: 1 }, ['erp']],
     ])('the headline names what may bring further products: %s', (named, present, unmapped) => {
       expect(said(present, unmapped)).toBe(`${MAY_LACK} ${named}`);
     });
@@ -294,7 +294,7 @@ describe('the overview', () => {
 
   it('the overview shows the rows that a run has put into quarantine, and all that are there now', () => {
     expect(markup).toMatch(/data-label="quarantined"><span class="">3<\/span>/);
-    expect(markup).toMatch(/data-label="in quarantine now"><a [^>]*>5<\/a>/);
+    expect(markup).toMatch(/data-label="with an error now"><a [^>]*>5<\/a>/);
   });
 
   it('the overview shows the rate against what the API allows, what is left and for how long', () => {

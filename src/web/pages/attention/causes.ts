@@ -14,11 +14,11 @@ import { attentionPath, causePath, itemPath } from '../links.ts';
 
 /** The words for each type of cause: in the filter, for its badge, and for its members. */
 export const CAUSE_TYPES: Record<CauseType, { name: string; badge: string; member: string }> = {
-  quarantine: { name: 'Quarantine', badge: 'quarantined', member: 'row' },
+  quarantine: { name: 'Rows with an error', badge: 'quarantined', member: 'row' },
   blocked: { name: 'Blocked', badge: 'blocked', member: 'item' },
   rejected: { name: 'Rejected', badge: 'rejected', member: 'item' },
-  parked: { name: 'Parked', badge: 'parked', member: 'item' },
-  unconfirmed: { name: 'Unconfirmed', badge: 'unconfirmed', member: 'item' },
+  parked: { name: 'Given up', badge: 'parked', member: 'item' },
+  unconfirmed: { name: 'Sent, no answer yet', badge: 'unconfirmed', member: 'item' },
   part: { name: 'Missing parts', badge: 'waiting', member: 'item' },
   run: { name: 'Failed runs', badge: 'failed', member: 'run' },
   guard: { name: 'Exports held by the guard', badge: 'guarded', member: 'record' },
@@ -102,7 +102,7 @@ export function quarantinedLine(rows: readonly RowInQuarantine[]): Html | null {
     const name = product === null ? html`${shown}` : html`<a href="${itemPath('product', product)}">${shown}</a>`;
     return html`${at === 0 ? null : '; '}${name} (${formatPlace(place)}), <a href="${causePath(cause.id)}">${cause.title}</a>`;
   });
-  return html`<p class="notice warn">In quarantine: ${parts}</p>`;
+  return html`<p class="notice warn">Rows with an error: ${parts}</p>`;
 }
 
 /** The stream to which the rows in a file of a cause belong. */

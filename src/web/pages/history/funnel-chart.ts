@@ -1,8 +1,9 @@
 import { PASSPORT_STATES, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
+import { stateWord } from '../../../domain/words/states.ts';
 import type { HistoryDocument } from '../../../operations/history.ts';
 import { type Html, html, joined } from '../../html.ts';
 import { dataTable } from '../../parts.ts';
-import { countLink, formatCount, KINDS, stateName } from '../../shown-values.ts';
+import { countLink, formatCount, KINDS } from '../../shown-values.ts';
 import { attentionPath, itemsPath, passportsPath } from '../links.ts';
 import { bar, figuresBehind, type Look, label, legend, picture } from './chart-parts.ts';
 
@@ -33,13 +34,13 @@ function stepsOf(funnel: Funnel, passportsWanted: boolean): Step[] {
   const ofStates = (states: readonly PassportState[]) =>
     states
       .filter((state) => (passports[state] ?? 0) > 0)
-      .map((state) => html`${countLink(passports[state] ?? 0, passportsPath({ state }))} ${stateName(state)}`);
-  const inQuarantine = html`${countLink(quarantined, attentionPath({ type: 'quarantine' }))} in quarantine`;
+      .map((state) => html`${countLink(passports[state] ?? 0, passportsPath({ state }))} ${stateWord(state)}`);
+  const inQuarantine = html`${countLink(quarantined, attentionPath({ type: 'quarantine' }))} with an error`;
   const steps: Step[] = [
     {
       name: 'Rows without an error',
       done: rows - quarantined,
-      left: { count: quarantined, name: 'in quarantine' },
+      left: { count: quarantined, name: 'with an error' },
       lists: [inQuarantine],
     },
     { name: 'Items made from them', done: items, left: null, lists: ofKinds('items') },

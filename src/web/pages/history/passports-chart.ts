@@ -1,9 +1,10 @@
 import { DAY_MS } from '../../../domain/activity.ts';
 import { PASSPORT_STATES, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
+import { stateWord } from '../../../domain/words/states.ts';
 import type { HistoryDocument } from '../../../operations/history.ts';
 import { type Html, html } from '../../html.ts';
 import { dataTable } from '../../parts.ts';
-import { counted, formatCount, stateName } from '../../shown-values.ts';
+import { counted, formatCount } from '../../shown-values.ts';
 import {
   bar,
   baseLine,
@@ -56,7 +57,7 @@ export function passportsChart(days: Days, { today, shown }: { today: number; sh
   const gaps = shown - days.length;
   const caption = html`${counted(shown, 'day')} in UTC, at most ${counted(highest, 'passport')}. ${
     gaps === 0 ? null : `${counted(gaps, 'day')} without a count ${gaps === 1 ? 'is' : 'are'} empty. `
-  }${legend(states.map((state) => ({ name: stateName(state), look: LOOKS[state] })))}`;
+  }${legend(states.map((state) => ({ name: stateWord(state), look: LOOKS[state] })))}`;
   const svg = [label(formatCount(highest), { x: 0, y: 12 }), baseLine(TOP + HEIGHT), ...bars, ...marks];
   return html`${picture({ height: TOP + HEIGHT + 20, name: 'Passports by state on each day. The table below has the figures.', body: svg, caption })}${figuresBehind(
     table(days, states),
@@ -66,7 +67,7 @@ export function passportsChart(days: Days, { today, shown }: { today: number; sh
 function table(days: Days, states: readonly PassportState[]): Html {
   return dataTable({
     caption: 'Passports by state and day',
-    columns: [{ name: 'day (UTC)' }, ...states.map((state) => ({ name: stateName(state), number: true }))],
+    columns: [{ name: 'day (UTC)' }, ...states.map((state) => ({ name: stateWord(state), number: true }))],
     rows: days
       .toReversed()
       .map(({ day, counts }) => [dayText(day), ...states.map((state) => figure(counts[state] ?? 0))]),

@@ -1,8 +1,9 @@
 import { DAY_MS } from '../../../domain/activity.ts';
+import { stateWord } from '../../../domain/words/states.ts';
 import type { HistoryDocument } from '../../../operations/history.ts';
 import { type Html, html } from '../../html.ts';
 import { dataTable } from '../../parts.ts';
-import { counted, formatCount, stateBadge, stateName } from '../../shown-values.ts';
+import { counted, formatCount, stateBadge } from '../../shown-values.ts';
 import { runsPath } from '../links.ts';
 import { bar, dayText, figure, figuresBehind, type Look, label, legend, picture, type Tone } from './chart-parts.ts';
 
@@ -56,7 +57,7 @@ export function runsChart(days: readonly Day[], { today, shown }: { today: numbe
     label(dayText(first + at * LABEL_DAYS * DAY_MS).slice(5), { x: (at * LABEL_DAYS) / shown, y: end + 8 }),
   );
   const letters = RESULTS.filter((result) => result !== 'complete').map(
-    (result) => html`<span class="sample"><b>${LETTERS[result]}</b> ${stateName(result)}</span>`,
+    (result) => html`<span class="sample"><b>${LETTERS[result]}</b> ${stateWord(result)}</span>`,
   );
   const caption = html`${counted(shown, 'day')} in UTC, by the day on which a run began. A day shows the worst of its runs, and at most ${counted(most, 'row')} changed. Of each source the last 400 runs are kept, so a source that runs often has fewer days here, and the first of them may not be whole.
 <span class="samples">${letters}</span> ${legend(SHADES.map(({ name, look }) => ({ name, look })))}`;

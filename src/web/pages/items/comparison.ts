@@ -37,7 +37,7 @@ function sourceSide({ record, missing }: ItemDetail): Html {
 }
 
 function issueText({ message, cure }: Issue, { place, columns }: { place: Place; columns: readonly string[] }): Html {
-  return html`<p class="bad">Quarantined: ${placeText(place, columns)}: ${message}${cure === undefined ? null : html` ${cure}`}</p>`;
+  return html`<p class="bad">Error, not sent: ${placeText(place, columns)}: ${message}${cure === undefined ? null : html` ${cure}`}</p>`;
 }
 
 function mappedSide({ desired, baseline }: ItemDetail): Html {

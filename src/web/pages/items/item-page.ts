@@ -7,9 +7,10 @@ import type {
   WhyStep,
 } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportView, TimelineEntry } from '../../../domain/ports/ledger/ledger-views.ts';
+import { eventWord, stateWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { card, commandLine, keyValues, pageHead, withCode } from '../../parts.ts';
-import { counted, formatCount, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
+import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { recordTable } from '../attention/cause-page.ts';
 import { causePath, itemPath, itemsPath } from '../links.ts';
 import { comparison, valueOf } from './comparison.ts';
@@ -49,7 +50,7 @@ export function rowsPage(why: Why, quarantined: readonly RowInQuarantine[], hold
   const records = quarantined.map(({ record }) => record);
   return html`${pageHead(html`${KINDS.product.one} ${why.key}`, { lead: 'No row makes this product yet.' })}
 ${whyCard(why, quarantined, hold)}
-${records.length === 0 ? null : card(records.length === 1 ? 'Row in quarantine' : 'Rows in quarantine', recordTable(records))}`;
+${records.length === 0 ? null : card(records.length === 1 ? 'Row with an error' : 'Rows with an error', recordTable(records))}`;
 }
 
 const MISSING_BECAUSE = {
@@ -190,7 +191,7 @@ function stepOf(
   const link =
     item === null ? null : html` <a href="${itemPath(item.kind, item.key)}">${KINDS[item.kind].one} ${item.key}</a>`;
   const cause = record === null ? undefined : causes.get(record);
-  const quarantined = cause === undefined ? null : html` <a href="${causePath(cause)}">Quarantined row</a>`;
+  const quarantined = cause === undefined ? null : html` <a href="${causePath(cause)}">Row with an error</a>`;
   const missing = own === null ? null : html` <a href="${causePath(own)}">All items that wait for such a part</a>`;
   return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${withCode(text)}${link}${quarantined}${missing}${commandLine(command)}</div></li>`;
 }
@@ -262,12 +263,12 @@ function entryLine({ at, what, operation, revision, detail }: TimelineEntry): Li
     operation === null
       ? null
       : html` <span class="quiet">${operation}${revision === null ? null : `, revision ${revision}`}</span>`;
-  return { at, text: html`<b>${stateName(what)}</b>${of}${detail === null ? null : html`<br />${detail}`}` };
+  return { at, text: html`<b>${eventWord(what)}</b>${of}${detail === null ? null : html`<br />${detail}`}` };
 }
 
 function actionLine({ at, who, via, action, detail, outcome }: ActionRow): Line {
   const { status } = detail;
-  const wanted = typeof status === 'string' ? `: ${stateName(status)}` : '';
+  const wanted = typeof status === 'string' ? `: ${stateWord(status)}` : '';
   return {
     at,
     text: html`<b>${who}</b> asked for <b>${action}${wanted}</b> <span class="quiet">(${via})</span>${outcome === null ? null : html`<br />${outcome}`}`,

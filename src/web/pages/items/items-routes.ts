@@ -7,12 +7,12 @@ import type {
   Why,
   WhyStep,
 } from '../../../domain/ports/ledger/dashboard-views.ts';
-import { kindWord, STATES_IN_ORDER } from '../../../domain/words/states.ts';
+import { kindWord, STATES_IN_ORDER, stateWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { addressWith, card, dataTable, filterForm, pageHead, pager } from '../../parts.ts';
 import { filterValue, unknownFilter } from '../../server/fields.ts';
 import { get, type PageContext, type Route, type WebAnswer, type WebRequest } from '../../server/route.ts';
-import { counted, isSubjectKind, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
+import { counted, isSubjectKind, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { notFound } from '../../web-fault.ts';
 import { quarantinedLine } from '../attention/causes.ts';
 import { causePath, itemPath, itemsPath, runPath } from '../links.ts';
@@ -158,7 +158,7 @@ function itemsPage({ listed, quarantined, query, sources }: ItemsView): Html {
   const value = (name: string): string => query.get(name) ?? '';
   const states = [
     ...Object.entries(SELECTED).map(([state, name]) => ({ value: state, name })),
-    ...STATES_IN_ORDER.map((state) => ({ value: state, name: stateName(state) })),
+    ...STATES_IN_ORDER.map((state) => ({ value: state, name: stateWord(state) })),
   ];
   const filter = filterForm({
     action: '/items',

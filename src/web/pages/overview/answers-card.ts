@@ -199,7 +199,7 @@ const REST: readonly { state: PassportState; says: (count: string, one: boolean)
   // Whether its product is complete is known only when somebody asks for the publication.
   { state: 'initialized', says: (count, one) => `${count} ${one ? 'is' : 'are'} prepared, not public` },
   { state: 'unpublished', says: (count, one) => `${count} ${one ? 'was' : 'were'} withdrawn` },
-  { state: 'none', says: (count, one) => `${count} ${one ? 'is' : 'are'} not initialised yet` },
+  { state: 'none', says: (count, one) => `${count} ${one ? 'is' : 'are'} not prepared yet` },
 ];
 
 type HeadlineView = Pick<OverviewView, 'unmapped' | 'passportBlocker' | 'passportsWanted' | 'productsInQuarantine'> & {
@@ -261,7 +261,7 @@ function allPublic({ standing, unmapped }: HeadlineView): Html {
     ...(quarantined === 0
       ? []
       : [
-          html`<a href="${attentionPath({ type: 'quarantine' })}">${counted(quarantined, 'row')}</a> ${quarantined === 1 ? 'is' : 'are'} in quarantine`,
+          html`<a href="${attentionPath({ type: 'quarantine' })}">${counted(quarantined, 'row')}</a> ${quarantined === 1 ? 'has' : 'have'} an error`,
         ]),
     ...failedRuns.map(({ source }) => html`the last run of <a href="${runsPath({ source })}">${source}</a> failed`),
     ...guarded.map(

@@ -72,7 +72,7 @@ function quarantineNotes({ standing }: AttentionView): Html[] {
   const { quarantined } = standing;
   if (quarantined === 0) return [];
   return [
-    html`<p><a href="${attentionPath({ type: 'quarantine' })}">${counted(quarantined, 'record')}</a> ${quarantined === 1 ? 'is' : 'are'} in quarantine.</p>`,
+    html`<p><a href="${attentionPath({ type: 'quarantine' })}">${counted(quarantined, 'row')}</a> ${quarantined === 1 ? 'has an error and was not sent' : 'have an error and were not sent'}.</p>`,
   ];
 }
 

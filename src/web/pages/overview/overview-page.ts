@@ -7,20 +7,11 @@ import {
   type PassportCounts,
   type RunView,
 } from '../../../domain/ports/ledger/ledger-views.ts';
-import { PASSPORTS, STATES, STATES_IN_ORDER } from '../../../domain/words/states.ts';
+import { PASSPORTS, STATES, STATES_IN_ORDER, stateWord } from '../../../domain/words/states.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { soonSent } from '../../../observe/standing.ts';
 import { type Html, html, joined } from '../../html.ts';
-import {
-  counted,
-  countLink,
-  durationOf,
-  formatCount,
-  KINDS,
-  stateBadge,
-  stateName,
-  timeOf,
-} from '../../shown-values.ts';
+import { counted, countLink, durationOf, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { latencySentence } from '../history/latency.ts';
 import { attentionPath, historyPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';
 import { RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/runs-pages.ts';
@@ -39,7 +30,7 @@ ${attentionCard(view)}${sourcesCard(view)}${standingCard(view)}${passportsCard(v
 /** How many items are in each state, by kind. Each figure links to its items. */
 function itemsCard(items: ItemCounts): Html {
   const heads = STATES_IN_ORDER.map(
-    (state) => html`<th scope="col" class="number" title="${STATES[state].meaning}">${stateName(state)}</th>`,
+    (state) => html`<th scope="col" class="number" title="${STATES[state].meaning}">${stateWord(state)}</th>`,
   );
   const rows = ITEM_KINDS.map((kind) => itemRow(kind, items[kind]));
   return html`<section class="card" aria-labelledby="items"><h2 id="items">Items</h2><div class="scroll" tabindex="0" role="region" aria-labelledby="items"><table class="stacks"><thead><tr><th scope="col">kind</th><th scope="col" class="number">all</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
@@ -49,7 +40,7 @@ function itemRow(kind: ItemKind, counts: ItemCounts[ItemKind]): Html {
   const all = STATES_IN_ORDER.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
   const cells = STATES_IN_ORDER.map(
     (state) =>
-      html`<td class="number" data-label="${stateName(state)}">${countLink(counts[state] ?? 0, itemsPath({ kind, state }))}</td>`,
+      html`<td class="number" data-label="${stateWord(state)}">${countLink(counts[state] ?? 0, itemsPath({ kind, state }))}</td>`,
   );
   return html`<tr><th scope="row">${KINDS[kind].many}</th><td class="number" data-label="all">${countLink(all, itemsPath({ kind }))}</td>${cells}</tr>`;
 }
@@ -59,16 +50,16 @@ function passportsCard(passports: PassportCounts): Html | null {
   const states = PASSPORT_STATES.filter((state) => state !== 'none');
   if (states.every((state) => (passports[state] ?? 0) === 0)) return null;
   const heads = states.map(
-    (state) => html`<th scope="col" class="number" title="${PASSPORTS[state]}">${stateName(state)}</th>`,
+    (state) => html`<th scope="col" class="number" title="${PASSPORTS[state]}">${stateWord(state)}</th>`,
   );
   const cells = states.map(
     (state) =>
-      html`<td class="number" data-label="${stateName(state)}">${countLink(passports[state] ?? 0, passportsPath({ state }))}</td>`,
+      html`<td class="number" data-label="${stateWord(state)}">${countLink(passports[state] ?? 0, passportsPath({ state }))}</td>`,
   );
   return html`<section class="card" aria-labelledby="passports"><h2 id="passports">Passports</h2><div class="scroll" tabindex="0" role="region" aria-labelledby="passports"><table class="stacks"><thead><tr>${heads}</tr></thead><tbody><tr>${cells}</tr></tbody></table></div></section>`;
 }
 
-const IN_QUARANTINE = 'in quarantine now';
+const IN_QUARANTINE = 'with an error now';
 
 /**
  * The last run of each source, with its counts: read = unchanged + changed + quarantined + excluded. An unchanged row

@@ -1,11 +1,11 @@
 import type { PassportStatus } from '../../../domain/passport.ts';
 import type { Listed, PassportRow, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
-import { PASSPORTS } from '../../../domain/words/states.ts';
+import { PASSPORTS, stateWord } from '../../../domain/words/states.ts';
 import type { JsonValue } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, csrfField, dataTable, filterForm, pageHead, pager } from '../../parts.ts';
-import { counted, countLink, formatCount, stateBadge, stateName, timeOf } from '../../shown-values.ts';
+import { counted, countLink, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
 import { quarantinedLine } from '../attention/causes.ts';
 import { itemPath, passportsPath } from '../links.ts';
 
@@ -43,7 +43,7 @@ export function passportsPage(view: PassportsView): Html {
         value: value('state'),
         options: [
           { value: '', name: 'any state' },
-          ...PASSPORT_STATES.map((state) => ({ value: state, name: stateName(state) })),
+          ...PASSPORT_STATES.map((state) => ({ value: state, name: stateWord(state) })),
         ],
       },
       {
@@ -71,7 +71,7 @@ function countsLine(counts: PassportCounts, query: URLSearchParams): Html {
     return count === 0
       ? []
       : [
-          html`<span title="${PASSPORTS[state]}">${countLink(count, passportsPath({ ...kept, state }), stateName(state))}</span> `,
+          html`<span title="${PASSPORTS[state]}">${countLink(count, passportsPath({ ...kept, state }), stateWord(state))}</span> `,
         ];
   });
   if (parts.length > 0) return html`<span class="counts">${parts}</span>`;

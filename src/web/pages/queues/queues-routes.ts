@@ -156,7 +156,7 @@ function queuesPage(queues: readonly QueueView[] | null, request: WebRequest): H
   const board = html`<a class="button plain" href="${BOARD_PATH}/">All jobs (bull-board)</a>`;
   const head = pageHead('Queues', {
     actions: board,
-    lead: 'The queues only wake workers. The ledger has all the work, so a lost job loses nothing.',
+    lead: 'Nothing can be lost here: the ledger has all the work. Use this page only if support asks you to.',
   });
   return html`${head}
 <div id="queues" data-live data-renewable-in="${RENEWABLE_IN_MS}">${queues === null ? OUT_OF_REACH : html`<div class="columns">${queues.map((queue) => countsCard(queue, request))}</div>`}</div>

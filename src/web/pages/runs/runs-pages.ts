@@ -3,9 +3,10 @@ import type { GuardedRead, RefusedRead } from '../../../domain/ports/intake.ts';
 import type { AdoptedChanges } from '../../../domain/ports/ledger/contact-ledger.ts';
 import type { GoneEffect, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
+import { stateWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { card, confirmForm, dataTable, filterForm, keyValues, pageHead, pager, SHOWN, shownMark } from '../../parts.ts';
-import { counted, durationOf, formatCount, KINDS, stateBadge, stateName, timeOf } from '../../shown-values.ts';
+import { counted, durationOf, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { acceptPath, attentionPath, goneFilePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
 
 export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'interrupted', 'running'] as const;
@@ -48,7 +49,7 @@ export function runsPage(view: RunsView): Html {
         'result',
         'Result',
         'any result',
-        RUN_RESULTS.map((value) => ({ value, name: stateName(value) })),
+        RUN_RESULTS.map((value) => ({ value, name: stateWord(value) })),
       ),
     ],
   });
@@ -191,8 +192,8 @@ export function runCount(figure: number): Html {
 
 /** Says which rows a run counts as quarantined, with the link to the rows of the source, or of all, in quarantine now. */
 function quarantinedMeans(source: string | null): Html {
-  const link = html`<a href="${attentionPath({ type: 'quarantine', source })}">rows that are in quarantine now</a>`;
-  return html`Quarantined rows are new or changed rows that the run has put into quarantine, and not all ${link}.`;
+  const link = html`<a href="${attentionPath({ type: 'quarantine', source })}">rows that have an error now</a>`;
+  return html`Quarantined rows are new or changed rows with an error, which were not sent. Older ones are among the ${link}.`;
 }
 
 /** The result of a run. If the guard held one of its streams, this is shown in place of the result. */

@@ -1,3 +1,4 @@
+import { stateWord } from '../../../domain/words/states.ts';
 // The results of tasks, in sentences with links. The results come from the operations, in the memory of this process.
 
 import type { BackupFile } from '../../../domain/ports/ledger/care-ledger.ts';
@@ -12,7 +13,7 @@ import { releasedSentences, type Sentence } from '../../../operations/sentences.
 import { partsSentences, type SettleSelectedResult, selectedSentences } from '../../../operations/settle-selected.ts';
 import type { CorrectionResult } from '../../../pipeline/store-page.ts';
 import { type Html, html, plainText } from '../../html.ts';
-import { counted, formatCount, stateName } from '../../shown-values.ts';
+import { counted, formatCount } from '../../shown-values.ts';
 import type { Task } from '../../tasks.ts';
 import { attentionPath, causePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
 import type { SettingsChecked } from '../settings/check-settings.ts';
@@ -234,7 +235,7 @@ function retriedText({ needless, replayed, outcomes, delivered, stillStuck, sync
 }
 
 function retriedLine({ kind, key, naturalKey, operation, state, reason }: RetriedDelivery): Html {
-  const standing = state === null ? 'gone' : stateName(state);
+  const standing = state === null ? 'gone' : stateWord(state);
   return html`<li><a href="${itemPath(kind, key)}">${operation} ${naturalKey ?? key}</a>: ${standing}.${reason === null ? null : ` ${reason}`}</li>`;
 }
 

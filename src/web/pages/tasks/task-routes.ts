@@ -104,7 +104,7 @@ function taskCard(task: Task, now: number): Html {
       ['Started by', who],
       ['Started', timeOf(startedAt)],
       ['Duration', durationOf((endedAt ?? now) - startedAt)],
-      ['Sent so far', settled],
+      ['Sent so far', open === null ? settled : `${settled} of ${formatCount(open.settled + open.left)}`],
       ['Left to send', open === null ? null : formatCount(open.left)],
       ['Deliveries that wait for other items', open === null ? null : formatCount(open.waiting)],
       ['Passports that wait for a complete product', counts(open?.incomplete)],
