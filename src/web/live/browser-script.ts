@@ -128,11 +128,12 @@ export const BROWSER_SCRIPT = `'use strict';
     isDirty = false;
     const begin = performance.now();
     try {
-      const answer = await fetch(location.href, { headers: { accept: 'text/html', 'x-live': '1' }, cache: 'no-store' });
-      const isLoggedOut = answer.redirected;
+      // The page to log in may be under another address, so the redirect is not followed.
+      const answer = await fetch(location.href, { headers: { accept: 'text/html', 'x-live': '1' }, cache: 'no-store', redirect: 'manual' });
+      const isLoggedOut = answer.type === 'opaqueredirect';
       // The session has ended: the page to log in is shown, unless that would lose what a person has typed.
       if (isLoggedOut && !hasEdits(document.body)) location.reload();
-      else if (answer.ok && !isLoggedOut) renewParts(await answer.text());
+      else if (answer.ok) renewParts(await answer.text());
       sayTrouble(isLoggedOut ? LOGGED_OUT : answer.ok ? null : troubleOf(answer.status));
     } catch {
       // The server cannot be reached now. The next change or the next poll tries again.

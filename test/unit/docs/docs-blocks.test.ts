@@ -33,6 +33,7 @@ const READERS: readonly Reader[] = [
   },
   { page: /^docs\/mapping-reference\.md$/, languages: ['ts'], test: 'test/unit/docs/docs-configs.test.ts' },
   { page: /^docs\/ledger-sql\.md$/, languages: ['sql'], test: 'test/integration/ledger/ledger-sql.test.ts' },
+  { page: /^docs\/daemon\.md$/, languages: ['nginx'], test: 'test/integration/web/proxy-login.test.ts' },
   { page: /^docs\/queues\.md$/, languages: ['text'], test: 'test/processes/queue/redis-queues.test.ts' },
   {
     page: /^docs\/connectors\/writing\.md$/,
@@ -52,8 +53,6 @@ const READERS: readonly Reader[] = [
 const SHOWN: Record<string, string> = {
   'The passport of A-3 is not published': 'It is an answer of `why`, which test/integration/cli/cli-why.test.ts tests.',
   'oidc_issuer_url = ': 'It is a config of oauth2-proxy.',
-  'auth_request /oauth2/auth;': 'It is a part of a config of nginx.',
-  'copy_headers Remote-User': 'It is a config of Caddy.',
 };
 
 function readerOf({ page, language, file }: Block): Reader | undefined {
