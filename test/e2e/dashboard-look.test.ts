@@ -78,7 +78,9 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     for (const name of ['Select P-1', 'Select P-2', 'Select P-6']) await page.getByRole('checkbox', { name }).check();
     await page.click('button[value=published]');
     await page.getByText('3 passports selected. Nothing has been sent yet.').waitFor();
-    await page.getByText('Its BOM item P-6/10 is waiting for the product or material M-404.').waitFor();
+    await page
+      .getByText('Its BOM item P-6/10 is waiting for the product or material M-404, which is in no file.')
+      .waitFor();
     expect(publications()).toEqual([]);
     await page.getByRole('button', { name: 'Publish 2 passports' }).click();
     await page

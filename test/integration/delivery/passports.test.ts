@@ -255,7 +255,9 @@ describe('a product that is not complete', () => {
       export: withLines((lines) => [...lines, { id: '9', product: 'P1', material: 'M9', quantity: '1' }]),
     });
     expect((await world.sync()).passports).toEqual({ published: 2, incomplete: 1 });
-    expect((await passportOf('P1')).blockers).toEqual(['Its BOM item 9 is waiting for the material M9.']);
+    expect((await passportOf('P1')).blockers).toEqual([
+      'Its BOM item 9 is waiting for the material M9, which is in no file.',
+    ]);
     replaceExport({
       ...SMALL,
       materials: [...SMALL.materials, { id: 'M9', name: 'Zinc' }],
