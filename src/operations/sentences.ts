@@ -1,6 +1,6 @@
 // The results of operations in sentences for people. The command line prints them, and the dashboard shows them.
 
-import { counted } from '../lib/text/counted.ts';
+import { counted, formatCount } from '../lib/text/counted.ts';
 
 export interface Sentence {
   text: string;
@@ -13,6 +13,16 @@ export interface Sentence {
 /** The sentences of a list without those that do not apply. */
 export function sentencesOf(...sentences: readonly (Sentence | false)[]): Sentence[] {
   return sentences.filter((sentence) => sentence !== false);
+}
+
+/** How many of the selected items an answer of a person has settled. */
+export function settledText(settled: number, selected: number): string {
+  return `${counted(settled, 'item')} of ${formatCount(selected)} settled.`;
+}
+
+/** Why the last run of a source failed. */
+export function failedRunText({ source, error }: { source: string; error: string }): string {
+  return `The last run of ${source} failed: ${error}`;
 }
 
 /**

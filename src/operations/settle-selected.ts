@@ -10,7 +10,7 @@ import { worked } from './documents.ts';
 import type { Operation } from './operation.ts';
 import { goOn } from './runs.ts';
 import type { OperationContext } from './runtime.ts';
-import { releasedSentences, type Sentence, sentencesOf } from './sentences.ts';
+import { releasedSentences, type Sentence, sentencesOf, settledText } from './sentences.ts';
 
 const SettleSelectedRequest = z
   .strictObject({
@@ -141,7 +141,7 @@ export function selectedSentences(
 ): Sentence[] {
   const are = left === 1 ? 'item is' : 'items are';
   return sentencesOf(
-    { text: `${counted(settled, 'item')} of ${formatCount(selected)} settled.`, tone: 'result' },
+    { text: settledText(settled, selected), tone: 'result' },
     left > 0 && {
       text: `${formatCount(left)} ${are} left: new products and materials need their ids (\`dpp-sync settle --delivered KEY\`); passports and writes that may have arrived cannot be ignored.`,
       tone: 'warning',

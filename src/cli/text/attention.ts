@@ -6,6 +6,7 @@ import type { MissingOutcome } from '../../domain/missing-items.ts';
 import type { Attention, ItemCounts, LedgerStanding } from '../../domain/ports/ledger/ledger-views.ts';
 import { GONE, kindWord, stateWord } from '../../domain/words/states.ts';
 import { shellWord } from '../../lib/text/safe-text.ts';
+import { failedRunText } from '../../operations/sentences.ts';
 import { contactLines, formLines, repeatedRows, undecidedLines } from './decision-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 
@@ -118,7 +119,7 @@ const RUN_ERROR_SHOWN = 1_000;
 /** Lines about sources that could not be read, or whose export looks incomplete. */
 function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
   const failed = failedRuns.map(({ source, error }) =>
-    paint('red', `The last run of ${source} failed: ${shorten(printable(error), RUN_ERROR_SHOWN)}`),
+    paint('red', failedRunText({ source, error: shorten(printable(error), RUN_ERROR_SHOWN) })),
   );
   const held = guarded.map(({ source, stream, message }) =>
     paint('red', `The guard holds ${source}/${stream}: ${printable(message)}`),

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { sentenceLines } from '../../../src/cli/text/style.ts';
 import { replaySentences } from '../../../src/operations/replay.ts';
+import { failedRunText } from '../../../src/operations/sentences.ts';
 import { selectedSentences } from '../../../src/operations/settle-selected.ts';
 import { plainText } from '../../../src/web/html.ts';
 import { outcomeText } from '../../../src/web/pages/tasks/outcome-text.ts';
@@ -15,6 +16,9 @@ const replayed = {
   passports: { asked: 2, incomplete: 1 },
 };
 
+const nothing = { items: {}, passports: {}, quarantined: 0, guarded: [], failedRuns: [], suspended: [], refused: [] };
+const synced = { ...nothing, fault: null, runs: [], left: 0, requests: { sent: 7 }, attention: { stuck: [] } };
+
 function shownOnPage(name: string, result: unknown): string {
   const text = outcomeText({ name, outcome: { ok: true, result } });
   return text === null ? '' : plainText(text);
@@ -25,10 +29,35 @@ it.each([true, false])('a command and a page say the same about a replay, with d
   expect(sentences.length).toBeGreaterThan(5);
   const lines = sentenceLines(sentences).filter((line) => !line.startsWith('  '));
   // A dry run has no sync after it, and the page of any other replay goes on with its sync.
-  const nothing = { items: {}, passports: {}, quarantined: 0, guarded: [], failedRuns: [], suspended: [], refused: [] };
-  const synced = { ...nothing, fault: null, runs: [], left: 0, requests: { sent: 7 }, attention: { stuck: [] } };
   const page = shownOnPage('replay', { replayed, synced: dryRun ? null : synced });
   expect(page.startsWith(lines.join(' '))).toBe(true);
+});
+
+it('a page says the same about stored rows that a retry and a replay map again', () => {
+  const sentences = replaySentences(replayed, false).map(({ text }) => text);
+  const outcome = {
+    kind: 'product',
+    key: 'P1',
+    naturalKey: null,
+    operation: 'product.create',
+    state: 'delivered',
+    reason: null,
+  };
+  const page = shownOnPage('retry-deliveries', {
+    needless: 0,
+    replayed,
+    outcomes: [outcome],
+    delivered: 1,
+    stillStuck: 0,
+    synced: { ...synced, fault: { message: 'The API cannot be reached.', suggestion: 'Look at its host.' } },
+  });
+  expect(sentences.filter((text) => !page.includes(text))).toEqual([]);
+  expect(page).toContain('The API cannot be reached. Look at its host.');
+});
+
+it('a command and a page say the same about a run that failed', () => {
+  const run = { source: 'erp', error: 'The file is gone.' };
+  expect(shownOnPage('sync', { ...synced, failedRuns: [run] })).toContain(failedRunText(run));
 });
 
 it('a command and a page say the same about items that were settled together', () => {
@@ -43,6 +72,6 @@ it('a command names the command that shows more about a sentence', () => {
 });
 
 it('a replay that finds no record says so', () => {
-  const nothing = { ...replayed, records: 0, unmapped: 0, leftUnconfirmed: 0, passports: { asked: 0, incomplete: 0 } };
-  expect(sentenceLines(replaySentences(nothing, false))).toEqual(['No record matches: there is nothing to replay.']);
+  const none = { ...replayed, records: 0, unmapped: 0, leftUnconfirmed: 0, passports: { asked: 0, incomplete: 0 } };
+  expect(sentenceLines(replaySentences(none, false))).toEqual(['No record matches: there is nothing to replay.']);
 });

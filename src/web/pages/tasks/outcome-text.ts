@@ -7,9 +7,9 @@ import { exitCodeOf } from '../../../observe/standing.ts';
 import type { CauseReplayed, CauseSettled } from '../../../operations/causes.ts';
 import type { PassportsOfSelection } from '../../../operations/passports.ts';
 import type { Retried, RetriedDelivery } from '../../../operations/queues.ts';
-import { type Replayed, replaySentences, unmappedSentences } from '../../../operations/replay.ts';
+import { type Replayed, replaySentences } from '../../../operations/replay.ts';
 import type { Synced } from '../../../operations/runtime.ts';
-import { releasedSentences, type Sentence } from '../../../operations/sentences.ts';
+import { failedRunText, releasedSentences, type Sentence, settledText } from '../../../operations/sentences.ts';
 import { partsSentences, type SettleSelectedResult, selectedSentences } from '../../../operations/settle-selected.ts';
 import type { CorrectionResult } from '../../../pipeline/store-page.ts';
 import { type Html, html, plainText } from '../../html.ts';
@@ -38,7 +38,7 @@ interface Results {
 const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } = {
   'replay-cause': causeReplayedText,
   replay: ({ replayed, synced }) => [...paragraphs(replaySentences(replayed, synced === null)), ...syncedText(synced)],
-  'settle-cause': settledText,
+  'settle-cause': causeSettledText,
   'settle-selected': (result) => paragraphs(selectedSentences(result, true)),
   'settle-parts': (answer) => paragraphs(partsSentences(answer)),
   'correct-rows': correctedText,
@@ -161,24 +161,24 @@ function syncedText(synced: Synced | null): Sentences {
     reads.length === 0 ? null : html`<ul>${reads}</ul>`,
     html`<p>${counted(requests.sent, 'request')} ${requests.sent === 1 ? 'was' : 'were'} sent to the platform.${left > 0 ? ` ${counted(left, 'write')} ${left === 1 ? 'is' : 'are'} still to be sent.` : needs === 0 && fault === null ? ' Nothing is left to be sent.' : null}</p>`,
     ...failedRuns.map(
-      ({ source, error }) =>
-        html`<p class="bad">The run of <a href="${runsPath({ source })}">${source}</a> has failed: ${error}</p>`,
+      (run) =>
+        html`<p class="bad">${failedRunText(run)} <a href="${runsPath({ source: run.source })}">Its runs</a></p>`,
     ),
     needs === 0 || stuck.length > 0
       ? null
       : html`<p class="warn">Something is left that dpp-sync does not do by itself, or not yet: <a href="${attentionPath()}">what needs a person</a>.</p>`,
-    fault === null ? null : html`<p class="bad">${fault.message} ${fault.suggestion}</p>`,
+    faultText(fault),
     stuck.length === 0
       ? null
       : html`<p class="warn">What needs a person, the newest first: <a href="${attentionPath()}">all entries</a></p><ul>${stuck}</ul>`,
   ];
 }
 
-function settledText(result: CauseSettled): Sentences {
+function causeSettledText(result: CauseSettled): Sentences {
   const { cause, title, members, settled, failed, failedCount, later, released } = result;
   const more = failedCount - failed.length;
   return [
-    html`<p><b>${counted(settled, 'item')} of ${formatCount(members)} settled.</b> <a href="${causePath(cause)}">${title}</a></p>`,
+    html`<p><b>${settledText(settled, members)}</b> <a href="${causePath(cause)}">${title}</a></p>`,
     ...paragraphs(releasedSentences(released, true)),
     later === 0
       ? null
@@ -216,20 +216,17 @@ function correctedText({
 }
 
 function retriedText({ needless, replayed, outcomes, delivered, stillStuck, synced }: Retried): Sentences {
-  const sum =
-    replayed.staged === 0
-      ? 'nothing was sent'
-      : `${counted(replayed.staged, 'write')} ${replayed.staged === 1 ? 'was' : 'were'} sent again`;
   const stuck =
     stillStuck === 0 ? '' : `, and ${formatCount(stillStuck)} still ${stillStuck === 1 ? 'needs' : 'need'} a person`;
+  const retried = [
+    html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${formatCount(delivered)} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b></p>`,
+    ...paragraphs(replaySentences(replayed, false)),
+    html`<ul>${outcomes.map(retriedLine)}</ul>`,
+  ];
   return [
-    outcomes.length === 0
-      ? null
-      : html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${formatCount(delivered)} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b> ${counted(replayed.records, 'stored row')} ${replayed.records === 1 ? 'was' : 'were'} mapped again, and ${sum}.</p>`,
-    ...paragraphs(unmappedSentences(replayed.unmapped)),
+    ...(outcomes.length === 0 ? [] : retried),
     needless === 0 ? null : html`<p>${counted(needless, 'delivery', 'deliveries')} no longer needed a person.</p>`,
-    outcomes.length === 0 ? null : html`<ul>${outcomes.map(retriedLine)}</ul>`,
-    synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
+    faultText(synced.fault),
     stillStuck === 0 ? null : html`<p><a href="${attentionPath()}">All that needs a person, by cause</a></p>`,
   ];
 }
@@ -255,7 +252,7 @@ function passportsText(result: PassportsOfSelection): Sentences {
     leftCount === 0
       ? null
       : html`<p>${counted(leftCount, 'passport')} ${leftCount === 1 ? 'is' : 'are'} not:</p><ul>${lines}${more > 0 ? html`<li>and ${formatCount(more)} more</li>` : null}</ul>`,
-    synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
+    faultText(synced.fault),
     html`<p><a href="/passports">Passports</a></p>`,
   ];
 }
@@ -276,4 +273,9 @@ function checkedText({ streams, queue, api }: SettingsChecked): Sentences {
 
 function problemText(problem: SettingsChecked['queue']['problem']): Html | null {
   return problem === null ? null : html`<span class="bad">${problem.message} ${problem.suggestion}</span>`;
+}
+
+/** A failure that has ended the work, with what to do about it. */
+function faultText(fault: Synced['fault']): Html | null {
+  return fault === null ? null : html`<p>${problemText(fault)}</p>`;
 }
