@@ -14,8 +14,9 @@ const PAGE_STYLES = `
 .actions.wrap { display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center; margin: 0 0 1.1rem; }
 .card .actions.wrap { margin: 1rem 0 0; }
 fieldset.actions { border: 1px solid var(--line); border-radius: 8px; padding: .7rem 1rem; }
-.selection fieldset.actions { position: sticky; bottom: 0; background: var(--card); z-index: 1; margin-bottom: 0; }
-.selection input, .selection a { scroll-margin-bottom: 10rem; }
+.selection fieldset.actions { position: sticky; top: 0; background: var(--card); z-index: 1; }
+.selection input, .selection a { scroll-margin-top: 10rem; }
+td.text { max-width: 24rem; overflow-wrap: anywhere; }
 fieldset.actions legend { font-weight: 600; padding: 0 .3rem; } fieldset.actions label { font-weight: 400; }
 .counts > span { margin-right: 1rem; white-space: nowrap; }
 .pick { white-space: nowrap; } .pick input { margin-right: .5rem; } .all { display: none; } .scripted .all { display: inline-block; }
@@ -51,17 +52,16 @@ details > summary { cursor: pointer; padding: .2rem 0; }
   table.stacks th[scope="row"] { order: -1; }
   table.stacks.compact tr { flex-flow: row wrap; gap: 0 .75rem; align-items: baseline; }
   table.stacks.compact th[scope="row"] { width: 100%; }
-  table.stacks.compact td[data-label] { padding-left: 0; min-height: 0; }
+  table.stacks.compact td[data-label] { padding-left: 0; }
   table.stacks.compact td[data-label]::before { content: none; }
   table.rows.stacks tr.issues { border-top: 0; padding-top: 0; }
   table.rows.stacks td, tr.issues ul { max-width: none; }
-  table.rows.stacks td.wrong::before { left: .5rem; }
   .selection fieldset.actions { padding: .5rem .8rem; gap: .4rem .8rem; }
   .selection fieldset.actions .quiet { display: none; }
   table.stacks tr:first-child { border-top: 0; }
   table.stacks th[scope="row"], table.stacks td { border: 0; padding: .12rem 0; text-align: left; white-space: normal; }
-  table.stacks td[data-label] { padding-left: 7.5rem; position: relative; min-height: 1.6rem; overflow-wrap: anywhere; }
-  table.stacks td[data-label]::before { content: attr(data-label); color: var(--quiet); position: absolute; left: 0; width: 7rem; white-space: normal; }
+  table.stacks td[data-label] { display: flow-root; padding-left: 7.5rem; overflow-wrap: anywhere; max-width: none; }
+  table.stacks td[data-label]::before { content: attr(data-label); color: var(--quiet); float: left; margin-left: -7.5rem; width: 7rem; white-space: normal; }
   table.stacks td[data-label]:empty, table.stacks td:has(> .zero:only-child) { display: none; }
 }
 `;
@@ -200,7 +200,14 @@ table.rows tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.i
 
 @media (max-width: 40rem) {
   .top { padding: .4rem .9rem; } .find input { width: 9rem; }
-  .top nav { order: 3; width: 100%; overflow-x: auto; }
+  /* Shades at the sides of the navigation show that it goes on there. */
+  .top nav {
+    order: 3; width: 100%; overflow-x: auto;
+    background: linear-gradient(to right, var(--card) 40%, transparent) left / 3rem 100% no-repeat local,
+      linear-gradient(to left, var(--card) 40%, transparent) right / 3rem 100% no-repeat local,
+      linear-gradient(to right, var(--edge), transparent) left / 1.2rem 100% no-repeat scroll,
+      linear-gradient(to left, var(--edge), transparent) right / 1.2rem 100% no-repeat scroll;
+  }
   .top nav ul { flex-wrap: nowrap; }
   main { padding: 1.1rem .9rem 3rem; }
   .card { padding: .9rem; }

@@ -3,6 +3,7 @@
 import type { PassportCounts, PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type LeftToSend, soonSent } from '../../../observe/standing.ts';
 import { type Html, html, joined } from '../../html.ts';
+import { withCode } from '../../parts.ts';
 import { counted, countLink, durationOf, formatCount, timeOf } from '../../shown-values.ts';
 import { attentionPath, itemsPath, passportsPath, runsPath } from '../links.ts';
 import { sumOf } from '../runs/runs-pages.ts';
@@ -248,7 +249,7 @@ export function headline(view: HeadlineView): Html {
 function waiting({ initialized = 0 }: PassportCounts, blocker: string | null): Html | null {
   return initialized === 0 || blocker === null
     ? null
-    : html`<p class="warn">No passport can be published now: ${blocker}</p>`;
+    : html`<p class="warn">No passport can be published now: ${withCode(blocker)}</p>`;
 }
 
 /**

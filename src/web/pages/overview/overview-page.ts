@@ -29,16 +29,18 @@ ${attentionCard(view)}${sourcesCard(view)}${standingCard(view)}${passportsCard(v
 
 /** How many items are in each state, by kind. Each figure links to its items. */
 function itemsCard(items: ItemCounts): Html {
-  const heads = STATES_IN_ORDER.map(
+  // Most states have no items on most days.
+  const shown = STATES_IN_ORDER.filter((state) => ITEM_KINDS.some((kind) => (items[kind][state] ?? 0) > 0));
+  const heads = shown.map(
     (state) => html`<th scope="col" class="number" title="${STATES[state].meaning}">${stateWord(state)}</th>`,
   );
-  const rows = ITEM_KINDS.map((kind) => itemRow(kind, items[kind]));
+  const rows = ITEM_KINDS.map((kind) => itemRow(kind, items[kind], shown));
   return html`<section class="card" aria-labelledby="items"><h2 id="items">Items</h2><div class="scroll" tabindex="0" role="region" aria-labelledby="items"><table class="stacks"><thead><tr><th scope="col">kind</th><th scope="col" class="number">all</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
-function itemRow(kind: ItemKind, counts: ItemCounts[ItemKind]): Html {
+function itemRow(kind: ItemKind, counts: ItemCounts[ItemKind], shown: typeof STATES_IN_ORDER): Html {
   const all = STATES_IN_ORDER.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
-  const cells = STATES_IN_ORDER.map(
+  const cells = shown.map(
     (state) =>
       html`<td class="number" data-label="${stateWord(state)}">${countLink(counts[state] ?? 0, itemsPath({ kind, state }))}</td>`,
   );

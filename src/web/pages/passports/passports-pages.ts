@@ -4,7 +4,7 @@ import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../
 import { PASSPORTS, stateWord } from '../../../domain/words/states.ts';
 import type { JsonValue } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';
-import { card, confirmForm, csrfField, dataTable, filterForm, pageHead, pager } from '../../parts.ts';
+import { card, confirmForm, csrfField, dataTable, filterForm, pageHead, pager, withCode } from '../../parts.ts';
 import { counted, countLink, formatCount, stateBadge, timeOf } from '../../shown-values.ts';
 import { quarantinedLine } from '../attention/causes.ts';
 import { itemPath, passportsPath } from '../links.ts';
@@ -57,7 +57,7 @@ export function passportsPage(view: PassportsView): Html {
   });
   const list = table(view);
   return html`${pageHead('Passports', { lead: countsLine(counts, query) })}
-${card(null, [filter, quarantinedLine(quarantined), warning === null ? null : html`<p class="warn">Initialised passports may have to wait: ${warning}</p>`, operates && listed.rows.length > 0 ? selection(view, list) : list, pager({ path: '/passports', query, listed })])}`;
+${card(null, [filter, quarantinedLine(quarantined), warning === null ? null : html`<p class="warn">Initialised passports may have to wait: ${withCode(warning)}</p>`, operates && listed.rows.length > 0 ? selection(view, list) : list, pager({ path: '/passports', query, listed })])}`;
 }
 
 const NO_MATCH = 'No passport matches the filter.';
@@ -89,12 +89,12 @@ function selection({ listed, query, csrf }: PassportsView, list: Html): Html {
   });
   const { count, atLeast } = listed.total;
   const all = `${atLeast ? 'more than ' : ''}${formatCount(count)}`;
-  return html`<form method="post" action="/passports/confirm" class="selection">${csrfField({ csrf })}${kept}${list}
+  return html`<form method="post" action="/passports/confirm" class="selection">${csrfField({ csrf })}${kept}
 <fieldset class="actions wrap"><legend class="unseen">Publish or withdraw</legend>
 <label><input type="radio" name="of" value="selected" checked /> the selected ones</label>
 <label><input type="radio" name="of" value="filter" /> all ${all} that the filter selects</label>
 <button name="status" value="published">Publish…</button> <button name="status" value="unpublished" class="grave">Withdraw…</button>
-<span class="quiet">The next page shows what will happen. Nothing is sent before.</span></fieldset></form>`;
+<span class="quiet">The next page shows what will happen. Nothing is sent before.</span></fieldset>${list}</form>`;
 }
 
 /** Selects all rows of the page. It needs the script, so the style sheet hides it without. */
@@ -132,13 +132,13 @@ const UNHINDERED: Partial<Record<PassportState, string>> = {
 
 function whyNot({ state, reason, blockers, product }: PassportRow): Html | null {
   if (state === 'published') return null;
-  if (reason !== null) return html`${reason.message}`;
+  if (reason !== null) return withCode(reason.message);
   if (blockers.length === 0) {
     const why = UNHINDERED[state];
     return why === undefined ? null : html`<span class="quiet">${why}</span>`;
   }
   const more = blockers.length - BLOCKERS_SHOWN;
-  return html`${blockers.slice(0, BLOCKERS_SHOWN).join(' ')}${more > 0 ? html` <a href="${itemPath('product', product)}">${formatCount(more)} more</a>` : null}`;
+  return html`${withCode(blockers.slice(0, BLOCKERS_SHOWN).join(' '))}${more > 0 ? html` <a href="${itemPath('product', product)}">${formatCount(more)} more</a>` : null}`;
 }
 
 function documents({ state, product, naturalKey, remoteId }: PassportRow, template: string | null): Html | null {
@@ -218,7 +218,7 @@ export function confirmPage(view: ConfirmView): Html {
   });
   const title = status === 'published' ? 'Publish passports' : 'Withdraw passports';
   return html`${pageHead(title, { lead: `${counted(all, 'passport')} selected. Nothing has been sent yet.` })}
-${card('What will happen', [table, view.hold === null ? null : html`<p class="warn">${view.hold}</p>`, status === 'published' && view.warning !== null ? html`<p class="warn">Initialised passports may have to wait as well: ${view.warning}</p>` : null])}${examplesCard(view)}${card(null, form)}`;
+${card('What will happen', [table, view.hold === null ? null : html`<p class="warn">${view.hold}</p>`, status === 'published' && view.warning !== null ? html`<p class="warn">Initialised passports may have to wait as well: ${withCode(view.warning)}</p>` : null])}${examplesCard(view)}${card(null, form)}`;
 }
 
 /** How many passports the request may change: all except those that certainly do not change. */

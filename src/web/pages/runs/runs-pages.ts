@@ -5,7 +5,18 @@ import type { GoneEffect, Listed } from '../../../domain/ports/ledger/dashboard-
 import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
 import { stateWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
-import { card, confirmForm, dataTable, filterForm, keyValues, pageHead, pager, SHOWN, shownMark } from '../../parts.ts';
+import {
+  card,
+  confirmForm,
+  dataTable,
+  filterForm,
+  keyValues,
+  pageHead,
+  pager,
+  SHOWN,
+  shownMark,
+  withCode,
+} from '../../parts.ts';
 import { counted, durationOf, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { acceptPath, attentionPath, goneFilePath, itemPath, itemsPath, runPath, runsPath } from '../links.ts';
 
@@ -131,7 +142,7 @@ ${card(null, [
   ]),
   run.error === null ? null : html`<p class="bad">${run.error}</p>`,
   ...run.streams.flatMap(({ stream, guarded }) =>
-    guarded === null ? [] : [html`<p class="bad">The guard held ${stream}: ${guarded}</p>`],
+    guarded === null ? [] : [html`<p class="bad">The guard held ${stream}: ${withCode(guarded)}</p>`],
   ),
   ...view.refused.map(refusedText),
   ...runWarnings(run.streams).map((text) => html`<p class="warn">${text}</p>`),
@@ -336,7 +347,7 @@ function held(guarded: readonly GuardedRead[]): Html {
       formatCount(missing),
       formatCount(released),
       timeOf(since),
-      message,
+      withCode(message),
     ]),
   });
 }
