@@ -98,7 +98,8 @@ export async function addBoard(
         const work = async () => carryOut.call(this, request, reply);
         if (action === undefined) return work();
         const { queueName, jobId } = request.params as Record<string, string | undefined>;
-        const asked = { queue: queueName, ...(jobId === undefined ? {} : { job: jobId }) };
+        const queue = queues.find(({ name }) => name === queueName);
+        const asked = { queue: queueName, ...(jobId === undefined ? {} : await subjectOf(queue, jobId)) };
         const by = { who: request.visit?.person.name ?? '', via: 'web' as const, action, request: asked };
         return audited(by, options, { work, outcomeOf: () => outcomeOfStatus(reply.statusCode) });
       };
@@ -111,6 +112,12 @@ export async function addBoard(
     });
     await scope.register(serverAdapter.registerPlugin(), { prefix: BOARD_PATH });
   });
+}
+
+/** What a job is about, as the audit log and the history of its item name it. */
+async function subjectOf(queue: Queue | undefined, job: string): Promise<object> {
+  const { deliveryId, source } = (await queue?.getJob(job))?.data ?? {};
+  return { job, ...(deliveryId === undefined ? {} : { delivery: deliveryId }), ...(source ? { source } : {}) };
 }
 
 /** The board's script sends the value of this cookie in this header with each request. */

@@ -106,6 +106,16 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     expect(web.world.contents().products.find(({ sku }) => sku === 'A-2')).toMatchObject({ status: 'ARCHIVED' });
   });
 
+  it('the audit log and the history of the item name the person who has retried it on the board', async () => {
+    const { rows } = await web.daemon.runtime.reads.actions({ limit: 50 });
+    const retry = rows.find(({ action }) => action === 'queue.retry');
+    expect(retry).toMatchObject({ via: 'web', detail: { queue: 'deliver', delivery: expect.any(Number) } });
+    await page.goto(`${web.url}/items/product/A-2`);
+    await page.getByText(`${retry?.who ?? 'nobody'} tried a job of a queue again`).waitFor();
+    await page.goto(`${web.url}/audit`);
+    await page.getByRole('link', { name: 'A-2' }).first().waitFor();
+  });
+
   it('the overview shows that nothing needs a person after a retry on the board', async () => {
     await page.goto(`${web.url}/`);
     await page.getByRole('heading', { name: 'Last run of each source' }).waitFor();

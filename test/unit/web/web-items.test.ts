@@ -153,7 +153,7 @@ describe('the timeline', () => {
       { at: 3000, what: 'in_doubt', operation: null, revision: null, detail: 'No answer.' },
     ];
     const shown = text(timelineOf(entries, [action(1, {}, 2000)]).markup);
-    expect(shown).toMatch(/sent, no answer yet.*No answer\..*anna asked for passports\.change.*Done\..*staged/);
+    expect(shown).toMatch(/sent, no answer yet.*No answer\..*anna published or withdrew passports.*Done\..*staged/);
   });
 
   it('the timeline has the actions that name the item as a whole', () => {
@@ -162,8 +162,12 @@ describe('the timeline', () => {
       action(2, { product: 'P-0, SKU-1' }, 2),
       action(3, { product: 'P-10' }, 3),
       action(4, { of: 'filter' }, 4),
+      action(5, { queue: 'deliver', job: '9', delivery: 7 }, 5),
+      action(6, { deliveries: '6, 7' }, 6),
+      action(7, { job: '7', delivery: '70' }, 7),
     ];
-    expect(actionsAbout({ key: 'P-1', naturalKey: 'SKU-1' }, actions).map(({ id }) => id)).toEqual([1, 2]);
+    const about = actionsAbout({ id: 7, key: 'P-1', naturalKey: 'SKU-1' }, actions);
+    expect(about.map(({ id }) => id)).toEqual([1, 2, 5, 6]);
   });
 
   it('the timeline keeps the older entries behind a fold', () => {

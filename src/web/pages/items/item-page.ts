@@ -7,6 +7,7 @@ import type {
   WhyStep,
 } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportView, TimelineEntry } from '../../../domain/ports/ledger/ledger-views.ts';
+import { actionWords } from '../../../domain/words/actions.ts';
 import { eventWord, stateWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { card, commandLine, keyValues, pageHead, withCode } from '../../parts.ts';
@@ -271,7 +272,7 @@ function actionLine({ at, who, via, action, detail, outcome }: ActionRow): Line 
   const wanted = typeof status === 'string' ? `: ${stateWord(status)}` : '';
   return {
     at,
-    text: html`<b>${who}</b> asked for <b>${action}${wanted}</b> <span class="quiet">(${via})</span>${outcome === null ? null : html`<br />${outcome}`}`,
+    text: html`<b>${who}</b> ${actionWords(action)}${wanted} <span class="quiet">(${via})</span>${outcome === null ? null : html`<br />${outcome}`}`,
   };
 }
 
@@ -281,15 +282,19 @@ function lineOf({ at, text }: Line): Html {
 <div>${text}</div></li>`;
 }
 
-/** The actions of people that name the item, by its key or its natural key. */
+/** The actions of people that name the item, by its key or its natural key, or its delivery, which has the id of the item. */
 export function actionsAbout(
-  { key, naturalKey }: { key: string; naturalKey: string | null },
+  { id, key, naturalKey }: { id: number; key: string; naturalKey: string | null },
   actions: readonly ActionRow[],
 ): ActionRow[] {
-  const names = new Set([key, naturalKey]);
+  const named = new Set([key, naturalKey]);
+  const byId = new Set([String(id)]);
   return actions.filter(({ detail }) =>
-    Object.values(detail).some(
-      (value) => typeof value === 'string' && (names.has(value) || value.split(', ').some((part) => names.has(part))),
-    ),
+    Object.entries(detail).some(([name, value]) => {
+      const ofDelivery = name === 'delivery' || name === 'deliveries';
+      const names = ofDelivery ? byId : named;
+      const text = ofDelivery && typeof value === 'number' ? String(value) : value;
+      return typeof text === 'string' && (names.has(text) || text.split(', ').some((part) => names.has(part)));
+    }),
   );
 }
