@@ -28,9 +28,9 @@ CREATE FUNCTION json_set(j text, path text, v anyelement) RETURNS text LANGUAGE 
       CASE WHEN stored_json(j) -> substr(path, 3) IS NULL THEN ',' || to_json(substr(path, 3))::text || ':' || to_json(v)::text ELSE '' END
       || '}' FROM pg_catalog.json_each(stored_json(j)) WITH ORDINALITY AS m(key, value, n) $$;
 
--- An object of three members, and a list of texts.
-CREATE FUNCTION json_object(text, text, text, text, text, bigint) RETURNS text LANGUAGE sql IMMUTABLE AS
-  'SELECT json_build_object($1, $2, $3, $4, $5, $6)::text';
+-- An object of four members, and a list of texts.
+CREATE FUNCTION json_object(text, text, text, text, text, bigint, text, bigint) RETURNS text LANGUAGE sql IMMUTABLE AS
+  'SELECT json_build_object($1, $2, $3, $4, $5, $6, $7, $8)::text';
 CREATE FUNCTION add_element(list text, v text) RETURNS text LANGUAGE sql IMMUTABLE AS
   $$ SELECT coalesce(list || ',', '') || coalesce(to_json(v)::text, 'null') $$;
 CREATE FUNCTION closed_list(list text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '[' || coalesce(list, '') || ']' $$;
