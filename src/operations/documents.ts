@@ -21,7 +21,8 @@ export const Time = z.codec(
  */
 export function documentOf(schema: z.core.$ZodType, value: unknown): unknown {
   if (value === null || value === undefined) return value;
-  if (schema === Time) return z.encode(Time, value as number);
+  // A schema with a description is another object than the one that it describes.
+  if (schema instanceof z.ZodCodec) return z.encode(Time, value as number);
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return documentOf(schema.unwrap(), value);
   if (schema instanceof z.ZodArray) return (value as unknown[]).map((entry) => documentOf(schema.element, entry));
   if (schema instanceof z.ZodUnion) {

@@ -83,7 +83,7 @@ describe('dpp-sync settle of what is blocked', () => {
     expect(report.passports).toEqual({ initialized: 3 });
 
     const shown = await run('show', 'bom_item', '3');
-    expect(shown.stdout).toMatch(/state +superseded/);
+    expect(shown.stdout).toMatch(/state +left as it is/);
     expect(shown.stdout).toContain('A person has decided to leave the platform as it is.');
     expect(shown.stdout).toContain('the platform has: 1.25');
     expect((await run('status')).exitCode).toBe(0);
