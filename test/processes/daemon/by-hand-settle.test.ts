@@ -101,7 +101,7 @@ describe('settle beside a daemon', () => {
     expect(id.json()).toMatchObject({
       error: { code: 'usage', message: expect.stringMatching(/^--id .* cannot be an id/) },
     });
-    expect((await run('show', 'product', 'P1')).stdout).toMatch(/state +unconfirmed/);
+    expect((await run('show', 'product', 'P1')).stdout).toMatch(/state +sent, no answer yet/);
   });
 
   it('settle beside a daemon settles all in a state once somebody has confirmed how many', async () => {
