@@ -19,13 +19,13 @@ import {
 } from '../../server/route.ts';
 import { counted, countLink, formatCount } from '../../shown-values.ts';
 import { badRequest, notFound } from '../../web-fault.ts';
-import { itemPath } from '../links.ts';
+import { attentionPath, itemPath } from '../links.ts';
 
 const WAIT_MS = 60_000;
 const FIELDS = { names: [], all: { path: '/queues', name: 'All queues' } };
 
 /** The routes of the page about the queues, which shows the failed jobs. The board shows every job. */
-export function queuesRoutes({ runtime, tasks }: PageContext): Route[] {
+export function queuesRoutes({ runtime, reads, tasks }: PageContext): Route[] {
   const { queues } = runtime;
 
   async function views(): Promise<QueueView[] | null> {
@@ -46,7 +46,8 @@ export function queuesRoutes({ runtime, tasks }: PageContext): Route[] {
   }
 
   async function page(request: WebRequest): Promise<WebAnswer> {
-    return { type: 'page', title: 'Queues', at: '/queues', body: queuesPage(await views(), request) };
+    const { count } = (await reads.items({ state: 'attention' }, { limit: 1 })).total;
+    return { type: 'page', title: 'Queues', at: '/queues', body: queuesPage(await views(), count, request) };
   }
 
   function queueOf({ params }: WebRequest): { name: QueueName; bull: Queue } {
@@ -151,8 +152,10 @@ const RENEWABLE_IN_MS = 2000;
 /**
  * The page with the contents of the queues, and the failed jobs with their reasons. `queues` is null while the queue is
  * out of reach.
+ *
+ * @param stuck how many writes need a person
  */
-function queuesPage(queues: readonly QueueView[] | null, request: WebRequest): Html {
+function queuesPage(queues: readonly QueueView[] | null, stuck: number, request: WebRequest): Html {
   const board = html`<a class="button plain" href="${BOARD_PATH}/">All jobs (bull-board)</a>`;
   const head = pageHead('Queues', {
     actions: board,
@@ -160,13 +163,21 @@ function queuesPage(queues: readonly QueueView[] | null, request: WebRequest): H
   });
   return html`${head}
 <div id="queues" data-live data-renewable-in="${RENEWABLE_IN_MS}">${queues === null ? OUT_OF_REACH : html`<div class="columns">${queues.map((queue) => countsCard(queue, request))}</div>`}</div>
-<div id="failed" data-live>${queues === null ? null : failedCards(queues, request)}</div>`;
+<div id="failed" data-live>${queues === null ? null : [failedCards(queues, request), unshownNote(queues, stuck)]}</div>`;
 }
 
 const OUT_OF_REACH = card(
   null,
   html`<p class="bad">The queue is out of reach. Everything stays due. The work continues automatically when the queue is back.</p>`,
 );
+
+/** The writes that need a person and that no failed job shows yet. During an outage their jobs wait behind those that are due. */
+function unshownNote(queues: readonly QueueView[], stuck: number): Html | null {
+  const unshown = stuck - (queues.find(({ name }) => name === 'deliver')?.failed.length ?? 0);
+  if (unshown <= 0) return null;
+  const need = unshown === 1 ? 'write needs a person and has' : 'writes need a person and have';
+  return html`<p class="warn">${formatCount(unshown)} more ${need} no failed job yet. <a href="${attentionPath()}">Needs attention</a> has all of them.</p>`;
+}
 
 function failedCards(queues: readonly QueueView[], request: WebRequest): Html {
   const failed = queues.filter((queue) => queue.failed.length > 0);
