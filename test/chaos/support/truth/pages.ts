@@ -1,0 +1,274 @@
+// The figures of the pages, each beside what it is by the books.
+
+import { stateWord } from '../../../../src/domain/words/states.ts';
+import type { RunBook } from './books.ts';
+import { ACCOUNT, type Fact, factsOf, KINDS, lastRun, type Moment, PASSPORTS, STATES, sum } from './moment.ts';
+import { type Claim, PageFigures, type Row } from './page.ts';
+
+const KIND_NAMES: Record<string, (typeof KINDS)[number]> = {
+  Products: 'product',
+  Materials: 'material',
+  'BOM items': 'bom_item',
+};
+
+/** The causes, by the address of their page. */
+export type Causes = ReadonlyMap<string, { type: string; count: number; held: number | null }>;
+
+/** How many rows the list at an address has; null for an address of something else. */
+function listLength(moment: Moment, causes: Causes, href: string): number | null {
+  const fact = factsOf(moment);
+  const { pathname, searchParams } = new URL(href, 'http://localhost');
+  const asked = Object.fromEntries(searchParams);
+  const { kind, state, source, type } = asked;
+  if (pathname === '/items') {
+    if (kind === undefined && state !== undefined) return fact(`left ${state}`);
+    if (state === undefined) return sum(STATES.map((one) => fact(`items ${kind} ${one}`)));
+    return fact(`items ${kind} ${state}`);
+  }
+  if (pathname === '/passports') {
+    return state === undefined ? sum(PASSPORTS.map((one) => fact(`passports ${one}`))) : fact(`passports ${state}`);
+  }
+  if (pathname === '/attention' && type === 'quarantine') {
+    return fact(source === undefined ? 'quarantined' : `quarantined ${source}`);
+  }
+  if (pathname === '/history') return moment.activity.refused;
+  return causes.get(pathname)?.count ?? null;
+}
+
+async function pageClaims(
+  moment: Moment,
+  causes: Causes,
+  path: string,
+  read: (page: PageFigures, rows: Row[], fact: Fact) => void = () => undefined,
+): Promise<Claim[]> {
+  const { status, body } = await moment.visitor.get(path);
+  if (status !== 200) throw new Error(`${path} was answered with ${status}.`);
+  const page = new PageFigures(path, body);
+  const fact = factsOf(moment);
+  page.links((href, text) =>
+    /only rows with an error/.test(text) ? fact('unmade') : listLength(moment, causes, href),
+  );
+  const rows = page.rows();
+  page.sentence(NO_COUNT);
+  for (const row of rows) for (const [name, cell] of row) row.set(name, cell.replace(NO_COUNT, ''));
+  guardSentences(page, fact);
+  read(page, rows, fact);
+  page.end();
+  return page.claims;
+}
+
+function runCells(page: PageFigures, row: Row, run: RunBook | undefined): void {
+  if (run === undefined) return;
+  for (const count of ACCOUNT) page.cell(row, count, run[count], `run ${run.id} ${count}`);
+  // How long it lasted.
+  for (const name of ['result', 'lasted']) row.set(name, (row.get(name) ?? '').replace(/,? ?\d+ (?:s|min)$/, ''));
+}
+
+const stuckOf = (fact: Fact): number =>
+  sum(['blocked', 'rejected', 'parked', 'in_doubt'].map((state) => fact(`stuck ${state}`)));
+/** How many values a cause has, and the status of a refusal in the words of the sandbox. */
+const NO_COUNT = /and \d+ other values?|answer with \d{3}\./;
+const productsOf = (fact: Fact): number => sum(PASSPORTS.map((state) => fact(`passports ${state}`)));
+
+function overview(moment: Moment, causes: Causes) {
+  return (page: PageFigures, rows: Row[], fact: Fact): void => {
+    // The exports that the guard holds are above the table of causes.
+    const listed = [...causes.values()].filter(({ type }) => type !== 'guard');
+    for (const [at, row] of rows.filter((one) => one.has('passports that wait')).entries()) {
+      page.cell(row, 'passports that wait', listed[at]?.held ?? -1, `the passports of cause ${at}`);
+    }
+    for (const row of rows) {
+      const kind = KIND_NAMES[row.get('kind') ?? ''];
+      if (row.has('read')) runCells(page, row, lastRun(moment, row.get('source') ?? ''));
+      if (kind !== undefined)
+        for (const state of STATES)
+          page.cell(row, stateWord(state), fact(`items ${kind} ${state}`), `${kind} ${state}`);
+      if (row.has('published'))
+        for (const state of PASSPORTS)
+          page.cell(row, stateWord(state), fact(`passports ${state}`), `passports ${state}`);
+      if (row.has('with an error now'))
+        page.cell(row, 'with an error now', fact(`quarantined ${row.get('source')}`), 'with an error now');
+      if (kind !== undefined)
+        page.cell(row, 'all', sum(STATES.map((state) => fact(`items ${kind} ${state}`))), `all ${kind}`);
+    }
+    const isSound = (source: string) => {
+      const run = lastRun(moment, source);
+      return run?.result === 'complete' && !moment.books.guarded.some((stream) => stream.startsWith(`${source}/`));
+    };
+    const sources = moment.sources.filter(isSound).length;
+    page.sentence(/([\d,]+) of ([\d,]+) sources? complete/, sources, moment.sources.length);
+    page.sentence(/([\d,]+) rows? changed/, sum(moment.sources.map((source) => lastRun(moment, source)?.changed ?? 0)));
+    page.sentence(
+      /([\d,]+) of ([\d,]+) passports? public/,
+      fact('passports published'),
+      productsOf(fact) + fact('unmade'),
+    );
+    page.sentence(/([\d,]+) of passports? public/, fact('passports published'));
+    page.sentence(/ of ([\d,]+) passports? public/, productsOf(fact) + fact('unmade'));
+    page.sentence(/, about \d+ (?:s|min|h|days)(?: \d+ min)?/);
+    page.sentence(/Left to send ([\d,]+)/, fact('left due'));
+    page.sentence(/([\d,]+) left\b/, fact('left due') + fact('left sending') + fact('left following'));
+    page.sentence(/([\d,]+) things?/, causes.size);
+    page.sentence(
+      /\b(\d[\d,]*) passports? waits?\b(?! for a)/,
+      fact('passports blocked') + fact('passports incomplete') + fact('unmade'),
+    );
+    // The figure itself has a link.
+    page.sentence(/Refused with 429, last 24 hours|the last 24 hours/);
+    page.sentence(/Version 1\.2\.3, to http:\/\/[\d.:]+, running for \d+ \w+(?: \d+ min)?\./);
+    page.sentence(/The platform answers in [\d.]+ m?s(?:, usually [\d.]+ m?s)?\./);
+    page.sentence(/Requests now ([\d,.]+) per second/, 0);
+    page.sentence(/The API allows [\d,.]+ per second/);
+  };
+}
+
+/** Every page with figures. */
+export async function readPages(moment: Moment, causes: Causes): Promise<Claim[]> {
+  const page = (path: string, read?: (page: PageFigures, rows: Row[], fact: Fact) => void) =>
+    pageClaims(moment, causes, path, read);
+  const list = (path: string, count: (fact: Fact) => number) =>
+    page(path, (figures, rows, fact) => {
+      // The rows themselves are names, words and times.
+      for (const row of rows) row.clear();
+      figures.sentence(/([\d,]+) items? (?:in the ledger|selected)/, count(fact));
+      figures.sentence(/\b\d+ of ([\d,]+)/, count(fact));
+      figures.sentence(/all ([\d,]+) that the filter selects/, count(fact));
+    });
+  const items = (fact: Fact) =>
+    sum(KINDS.flatMap((kind) => STATES.map((state) => fact(`items ${kind} ${state}`)))) + fact('passport items');
+  return [
+    ...(await page('/', overview(moment, causes))),
+    ...(await list('/items', items)),
+    ...(await list('/items?kind=product', (fact) => sum(STATES.map((state) => fact(`items product ${state}`))))),
+    ...(await list('/items?state=due', (fact) => fact('left due'))),
+    ...(await list('/passports', productsOf)),
+    ...(await list('/passports?state=incomplete', (fact) => fact('passports incomplete'))),
+    ...(await page('/runs', (figures, rows) => {
+      for (const [at, row] of rows.entries()) runCells(figures, row, moment.books.runs[at]);
+      figures.sentence(/\b\d+ of ([\d,]+)/, moment.books.runs.length);
+    })),
+    ...(await page('/attention', (figures) => {
+      figures.sentence(/([\d,]+) causes?/, causes.size);
+      for (const { count, held } of causes.values()) {
+        figures.sentence(new RegExp(`${grouped(count)} (?:rows?|items?|records?|runs?)\\b`));
+        if (held !== null) figures.sentence(new RegExp(`${grouped(held)} passports? waits? for this`));
+      }
+    })),
+    ...(await page('/history', (figures, rows, fact) => {
+      for (const row of rows) historyRow(figures, row, { moment, fact });
+      hourRows(figures, rows, moment);
+      figures.sentence(/\b(?:90|28|7) days in UTC/);
+      figures.sentence(/last (?:7|28) days/);
+      figures.sentence(/last 400 runs/);
+      figures.sentence(/at most ([\d,]+) passports/, productsOf(fact));
+      figures.sentence(
+        /at most ([\d,]+) rows? changed/,
+        Math.max(0, ...moment.sources.map((source) => changedBy(moment, source))),
+      );
+      figures.sentence(/\b89 days without a count/);
+      figures.sentence(/The platform answers in [\d.]+ m?s(?:, usually [\d.]+ m?s)?\./);
+      figures.sentence(/last 24 hours|\(429\)/);
+      figures.sentence(/Deliveries in each hour, at most [\d,]+/);
+      const { rows: read, requests, refused, delivered, failed } = moment.activity;
+      figures.sentence(
+        /([\d,]+) rows? read, ([\d,]+) requests?, ([\d,]+) refused , ([\d,]+) delivered, ([\d,]+) failed/,
+        read,
+        requests,
+        refused,
+        delivered,
+        failed,
+      );
+    })),
+    ...(await page('/audit', (figures, rows, fact) => {
+      for (const row of rows) row.clear();
+      figures.sentence(/\b\d+ of ([\d,]+)/, fact('actions'));
+    })),
+    ...(await page('/queues', (figures, _rows, fact) => {
+      for (const state of ['waiting', 'active', 'failed']) figures.sentence(new RegExp(`[\\d,]+ ${state}`));
+      const [failed = 0] = figures.figures(/Retry all ([\d,]+)/);
+      const [more = 0] = figures.figures(/([\d,]+) more writes?/);
+      figures.sentence(/([\d,]+) further ones? (?:is|are) not shown/, failed - 100);
+      if (failed > 0) figures.claim('failed jobs, and the writes without one', failed + more, stuckOf(fact));
+    })),
+  ];
+}
+
+const grouped = (count: number): string => count.toLocaleString('en-US');
+const changedBy = ({ books }: Moment, source: string): number =>
+  sum(books.runs.filter((run) => run.source === source).map(({ changed }) => changed));
+
+function historyRow(page: PageFigures, row: Row, { moment, fact }: { moment: Moment; fact: Fact }): void {
+  row.delete('day (UTC)');
+  row.delete('hour (UTC)');
+  if (row.has('rows changed')) {
+    const source = row.get('source') ?? '';
+    const runs = moment.books.runs.filter((run) => run.source === source);
+    page.cell(row, 'runs', runs.length, `runs of ${source}`);
+    page.cell(row, 'failed', runs.filter(({ result }) => result === 'failed').length, `failed runs of ${source}`);
+    page.cell(row, 'held', runs.filter(({ isHeld }) => isHeld === 1).length, `held runs of ${source}`);
+    page.cell(
+      row,
+      'interrupted',
+      runs.filter((run) => run.result === 'interrupted').length,
+      `interrupted runs of ${source}`,
+    );
+    page.cell(row, 'rows changed', changedBy(moment, source), `rows of ${source} changed`);
+  } else if (row.has('step')) {
+    const items = sum(KINDS.flatMap((kind) => STATES.map((state) => fact(`items ${kind} ${state}`))));
+    const delivered = sum(KINDS.map((kind) => fact(`items ${kind} delivered`)));
+    const complete = productsOf(fact) - fact('passports none') - fact('passports incomplete');
+    const steps: Record<string, [number, number]> = {
+      'Rows without an error': [fact('rows') - fact('quarantined'), fact('quarantined')],
+      'Items made from them': [items, 0],
+      'Items delivered': [delivered, items - delivered],
+      'Products complete': [complete, productsOf(fact) - complete],
+      'Passports published': [fact('passports published'), complete - fact('passports published')],
+    };
+    const [done, left] = steps[row.get('step') ?? ''] ?? [-1, -1];
+    page.cell(row, 'came so far', done, `${row.get('step')}`);
+    page.cell(row, 'did not yet', left, `not ${row.get('step')}`);
+    row.set('lists', (row.get('lists') ?? '').replaceAll(/\b0\b/g, ''));
+  } else if (!row.has('requests')) {
+    for (const state of PASSPORTS)
+      page.cell(row, stateWord(state), fact(`passports ${state}`), `passports ${state} of today`);
+  }
+}
+
+/** The tables by the hour: those of the platform, and those of the last 24 hours. The hours together have all that was counted. */
+function hourRows(page: PageFigures, rows: readonly Row[], { activity }: Moment): void {
+  const names = {
+    'rows read': 'rows',
+    requests: 'requests',
+    'refused (429)': 'refused',
+    delivered: 'delivered',
+    failed: 'failed',
+  } as const;
+  for (const isOfPlatform of [true, false]) {
+    const hours = rows.filter((row) => row.has('requests') && row.has('median') === isOfPlatform);
+    for (const [name, counted] of Object.entries(names)) {
+      const figures = hours.flatMap((row) => row.get(name) ?? []);
+      if (figures.length === 0) continue;
+      page.claim(
+        `${name} of all hours`,
+        sum(figures.map((figure) => Number(figure.replaceAll(',', '')))),
+        activity[counted],
+      );
+    }
+    for (const row of hours) row.clear();
+  }
+}
+
+/** What is said about the export that the guard holds, on each page that names it. */
+function guardSentences(page: PageFigures, fact: Fact): void {
+  const [read, missing, known] = [fact('guard read'), fact('guard missing'), fact('known materials')];
+  page.sentence(/has only ([\d,]+) rows and lacks ([\d,]+)/, read, missing);
+  const percent = Math.round((missing / known) * 1000) / 10;
+  page.sentence(
+    /([\d,]+) of ([\d,]+) records with items are missing from this export \(([\d.]+) %, allowed are (\d+) %\)/,
+    missing,
+    known,
+    percent,
+    20,
+  );
+  page.sentence(/Missing: (?:M-\d+, )*M-\d+ and ([\d,]+) more/, missing - 5);
+}
