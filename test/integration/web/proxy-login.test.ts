@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { type GuardedWeb, openGuardedWeb } from '../../support/browser/guarded-web.ts';
 import { askWeb, type WebReply } from '../../support/browser/web-visitor.ts';
 import { blocks } from '../../support/docs/docs-pages.ts';
-import { describeNginx, type Nginx, startNginx } from '../../support/servers/nginx.ts';
+import { describeNginx, type Nginx, startNginx } from '../support/nginx.ts';
 
 const ofPage = blocks.filter(({ page }) => page === 'docs/daemon.md');
 const nginxOf = (text: string) =>

@@ -14,7 +14,7 @@ const NOT_COMMANDS: Record<string, string> = {
   'dpp-sync [global options] COMMAND [options]': 'It is a synopsis.',
 };
 /** Languages of blocks without commands. test/unit/docs/docs-blocks.test.ts knows which test takes them. */
-const OTHER_LANGUAGES = ['', 'csv', 'ini', 'json', 'mermaid', 'sql', 'text', 'ts', 'xml', 'yaml'];
+const OTHER_LANGUAGES = ['', 'csv', 'ini', 'json', 'mermaid', 'nginx', 'sql', 'text', 'ts', 'xml', 'yaml'];
 
 const SCRIPTS = new Set(
   ['package.json', 'config/connector-template/package.json'].flatMap((file) => {

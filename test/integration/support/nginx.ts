@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeWhere } from '../runner/describe-where.ts';
-import { freePort } from './free-port.ts';
-import { hasProgram, startServerProcess } from './own-process.ts';
+import { describeWhere } from '../../support/runner/describe-where.ts';
+import { freePort } from '../../support/servers/free-port.ts';
+import { hasProgram, startServerProcess } from '../../support/servers/own-process.ts';
 
 const NGINX = '/usr/sbin/nginx';
 
