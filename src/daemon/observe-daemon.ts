@@ -65,7 +65,7 @@ export function observeDaemon(options: {
     nextRun,
     learntRate: () => runtime.api.learntRate(),
     stages: async () => {
-      const { due, sending } = await runtime.reads.openDeliveries();
+      const { due, sending } = (await left()).value;
       return runtime.engine.stages(due + sending);
     },
     left: async () => (await left()).value,

@@ -53,7 +53,7 @@ describe('the settings', () => {
     expect(text).toContain('1.2.3');
     expect(text).toContain(process.version);
     expect(text).toMatch(/SQLite<\/dt><dd>3\./);
-    expect(text).toContain('Whoever logs in with the token is an operator.');
+    expect(text).toContain('A person who logs in with the token is an operator.');
     expect(text).toContain('The config has no <code>backups</code>');
   });
 

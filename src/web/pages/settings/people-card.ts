@@ -12,7 +12,7 @@ export interface PeopleView {
 /** Who may log in, and which proxies are believed what they say about people. */
 export function peopleCard(view: PeopleView): Html {
   const { users, hasToken } = view;
-  const token = hasToken ? html`<p>Whoever logs in with the token is an operator.</p>` : null;
+  const token = hasToken ? html`<p>A person who logs in with the token is an operator.</p>` : null;
   return card('Who may log in', [
     users.length === 0
       ? html`<p>Only people who have the token. <code>web.users</code> in the config adds people with roles.</p>`

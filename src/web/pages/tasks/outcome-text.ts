@@ -1,8 +1,8 @@
-import { stateWord } from '../../../domain/words/states.ts';
 // The results of tasks, in sentences with links. The results come from the operations, in the memory of this process.
 
 import type { BackupFile } from '../../../domain/ports/ledger/care-ledger.ts';
 import type { PartsAnswer } from '../../../domain/ports/ledger/contact-ledger.ts';
+import { stateWord } from '../../../domain/words/states.ts';
 import { exitCodeOf } from '../../../observe/standing.ts';
 import type { CauseReplayed, CauseSettled } from '../../../operations/causes.ts';
 import type { PassportsOfSelection } from '../../../operations/passports.ts';

@@ -15,19 +15,7 @@ export interface Moment {
   activity: { rows: number; requests: number; refused: number; delivered: number; failed: number };
 }
 
-export const KINDS = ['product', 'material', 'bom_item'] as const;
-export const STATES = [
-  'delivered',
-  'superseded',
-  'due',
-  'sending',
-  'waiting',
-  'in_doubt',
-  'blocked',
-  'rejected',
-  'parked',
-] as const;
-export const PASSPORTS = ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const;
+/** What a run counts of its rows. */
 export const ACCOUNT = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
 
 /** A fact of the books by its name. */

@@ -1,11 +1,13 @@
 // The figures of the pages, each beside what it is by the books.
 
-import { stateWord } from '../../../../src/domain/words/states.ts';
+import { ITEM_KINDS } from '../../../../src/domain/item.ts';
+import { PASSPORT_STATES } from '../../../../src/domain/ports/ledger/ledger-views.ts';
+import { STATES_IN_ORDER, stateWord } from '../../../../src/domain/words/states.ts';
 import type { RunBook } from './books.ts';
-import { ACCOUNT, type Fact, factsOf, KINDS, lastRun, type Moment, PASSPORTS, STATES, sum } from './moment.ts';
+import { ACCOUNT, type Fact, factsOf, lastRun, type Moment, sum } from './moment.ts';
 import { type Claim, PageFigures, type Row } from './page.ts';
 
-const KIND_NAMES: Record<string, (typeof KINDS)[number]> = {
+const KIND_NAMES: Record<string, (typeof ITEM_KINDS)[number]> = {
   Products: 'product',
   Materials: 'material',
   'BOM items': 'bom_item',
@@ -22,11 +24,13 @@ function listLength(moment: Moment, causes: Causes, href: string): number | null
   const { kind, state, source, type } = asked;
   if (pathname === '/items') {
     if (kind === undefined && state !== undefined) return fact(`left ${state}`);
-    if (state === undefined) return sum(STATES.map((one) => fact(`items ${kind} ${one}`)));
+    if (state === undefined) return sum(STATES_IN_ORDER.map((one) => fact(`items ${kind} ${one}`)));
     return fact(`items ${kind} ${state}`);
   }
   if (pathname === '/passports') {
-    return state === undefined ? sum(PASSPORTS.map((one) => fact(`passports ${one}`))) : fact(`passports ${state}`);
+    return state === undefined
+      ? sum(PASSPORT_STATES.map((one) => fact(`passports ${one}`)))
+      : fact(`passports ${state}`);
   }
   if (pathname === '/attention' && type === 'quarantine') {
     return fact(source === undefined ? 'quarantined' : `quarantined ${source}`);
@@ -68,7 +72,7 @@ const stuckOf = (fact: Fact): number =>
   sum(['blocked', 'rejected', 'parked', 'in_doubt'].map((state) => fact(`stuck ${state}`)));
 /** How many values a cause has, and the status of a refusal in the words of the sandbox. */
 const NO_COUNT = /and \d+ other values?|answer with \d{3}\./;
-const productsOf = (fact: Fact): number => sum(PASSPORTS.map((state) => fact(`passports ${state}`)));
+const productsOf = (fact: Fact): number => sum(PASSPORT_STATES.map((state) => fact(`passports ${state}`)));
 
 function overview(moment: Moment, causes: Causes) {
   return (page: PageFigures, rows: Row[], fact: Fact): void => {
@@ -81,15 +85,15 @@ function overview(moment: Moment, causes: Causes) {
       const kind = KIND_NAMES[row.get('kind') ?? ''];
       if (row.has('read')) runCells(page, row, lastRun(moment, row.get('source') ?? ''));
       if (kind !== undefined)
-        for (const state of STATES)
+        for (const state of STATES_IN_ORDER)
           page.cell(row, stateWord(state), fact(`items ${kind} ${state}`), `${kind} ${state}`);
       if (row.has('published'))
-        for (const state of PASSPORTS)
+        for (const state of PASSPORT_STATES)
           page.cell(row, stateWord(state), fact(`passports ${state}`), `passports ${state}`);
       if (row.has('with an error now'))
         page.cell(row, 'with an error now', fact(`quarantined ${row.get('source')}`), 'with an error now');
       if (kind !== undefined)
-        page.cell(row, 'all', sum(STATES.map((state) => fact(`items ${kind} ${state}`))), `all ${kind}`);
+        page.cell(row, 'all', sum(STATES_IN_ORDER.map((state) => fact(`items ${kind} ${state}`))), `all ${kind}`);
     }
     const isSound = (source: string) => {
       const run = lastRun(moment, source);
@@ -135,11 +139,14 @@ export async function readPages(moment: Moment, causes: Causes): Promise<Claim[]
       figures.sentence(/all ([\d,]+) that the filter selects/, count(fact));
     });
   const items = (fact: Fact) =>
-    sum(KINDS.flatMap((kind) => STATES.map((state) => fact(`items ${kind} ${state}`)))) + fact('passport items');
+    sum(ITEM_KINDS.flatMap((kind) => STATES_IN_ORDER.map((state) => fact(`items ${kind} ${state}`)))) +
+    fact('passport items');
   return [
     ...(await page('/', overview(moment, causes))),
     ...(await list('/items', items)),
-    ...(await list('/items?kind=product', (fact) => sum(STATES.map((state) => fact(`items product ${state}`))))),
+    ...(await list('/items?kind=product', (fact) =>
+      sum(STATES_IN_ORDER.map((state) => fact(`items product ${state}`))),
+    )),
     ...(await list('/items?state=due', (fact) => fact('left due'))),
     ...(await list('/passports', productsOf)),
     ...(await list('/passports?state=incomplete', (fact) => fact('passports incomplete'))),
@@ -214,8 +221,8 @@ function historyRow(page: PageFigures, row: Row, { moment, fact }: { moment: Mom
     );
     page.cell(row, 'rows changed', changedBy(moment, source), `rows of ${source} changed`);
   } else if (row.has('step')) {
-    const items = sum(KINDS.flatMap((kind) => STATES.map((state) => fact(`items ${kind} ${state}`))));
-    const delivered = sum(KINDS.map((kind) => fact(`items ${kind} delivered`)));
+    const items = sum(ITEM_KINDS.flatMap((kind) => STATES_IN_ORDER.map((state) => fact(`items ${kind} ${state}`))));
+    const delivered = sum(ITEM_KINDS.map((kind) => fact(`items ${kind} delivered`)));
     const complete = productsOf(fact) - fact('passports none') - fact('passports incomplete');
     const steps: Record<string, [number, number]> = {
       'Rows without an error': [fact('rows') - fact('quarantined'), fact('quarantined')],
@@ -229,7 +236,7 @@ function historyRow(page: PageFigures, row: Row, { moment, fact }: { moment: Mom
     page.cell(row, 'did not yet', left, `not ${row.get('step')}`);
     row.set('lists', (row.get('lists') ?? '').replaceAll(/\b0\b/g, ''));
   } else if (!row.has('requests')) {
-    for (const state of PASSPORTS)
+    for (const state of PASSPORT_STATES)
       page.cell(row, stateWord(state), fact(`passports ${state}`), `passports ${state} of today`);
   }
 }

@@ -1,7 +1,10 @@
 // What the pages, the admin API, `status --json` and the metrics show, each figure beside what it is by the books.
 
+import { ITEM_KINDS } from '../../../../src/domain/item.ts';
+import { PASSPORT_STATES } from '../../../../src/domain/ports/ledger/ledger-views.ts';
+import { STATES_IN_ORDER } from '../../../../src/domain/words/states.ts';
 import { runHere } from '../../../support/cli/cli-here.ts';
-import { ACCOUNT, factsOf, KINDS, lastRun, type Moment, PASSPORTS, STATES, sum } from './moment.ts';
+import { ACCOUNT, factsOf, lastRun, type Moment, sum } from './moment.ts';
 import type { Claim } from './page.ts';
 import { type Causes, readPages } from './pages.ts';
 
@@ -39,11 +42,12 @@ function statusClaims(moment: Moment, where: string, status: StatusDocument): Cl
   const fact = factsOf(moment);
   const claims: Claim[] = [];
   const claim = (what: string, shown: number | string, is: number | string) => claims.push({ where, what, shown, is });
-  for (const kind of KINDS)
-    for (const state of STATES) {
+  for (const kind of ITEM_KINDS)
+    for (const state of STATES_IN_ORDER) {
       claim(`${kind} ${state}`, status.items[kind]?.[state] ?? 0, fact(`items ${kind} ${state}`));
     }
-  for (const state of PASSPORTS) claim(`passports ${state}`, status.passports[state] ?? 0, fact(`passports ${state}`));
+  for (const state of PASSPORT_STATES)
+    claim(`passports ${state}`, status.passports[state] ?? 0, fact(`passports ${state}`));
   claim('quarantined', status.quarantined, fact('quarantined'));
   claim('productsInQuarantine', status.productsInQuarantine, fact('unmade'));
   for (const [name, is] of Object.entries(leftOf(moment))) claim(`left ${name}`, status.left[name] ?? -1, is);
@@ -85,16 +89,16 @@ async function apiClaims(moment: Moment): Promise<Claim[]> {
   };
   for (const state of ['due', 'sending', 'waiting', 'in_doubt'])
     await total(`items?limit=1&state=${state}`, fact(`left ${state}`));
-  for (const kind of KINDS) {
-    await total(`items?limit=1&kind=${kind}`, sum(STATES.map((state) => fact(`items ${kind} ${state}`))));
+  for (const kind of ITEM_KINDS) {
+    await total(`items?limit=1&kind=${kind}`, sum(STATES_IN_ORDER.map((state) => fact(`items ${kind} ${state}`))));
     await total(`items?limit=1&kind=${kind}&state=delivered`, fact(`items ${kind} delivered`));
   }
-  for (const state of PASSPORTS) await total(`passports?limit=1&state=${state}`, fact(`passports ${state}`));
+  for (const state of PASSPORT_STATES) await total(`passports?limit=1&state=${state}`, fact(`passports ${state}`));
   await total('quarantine?limit=1', fact('quarantined'));
   await total('runs?limit=1', moment.books.runs.length);
   await total('audit?limit=1', fact('actions'));
   const counts = await json<Record<string, number>>(moment, '/api/v1/passport-counts');
-  for (const state of PASSPORTS)
+  for (const state of PASSPORT_STATES)
     claims.push({ where: 'passport-counts', what: state, shown: counts[state] ?? 0, is: fact(`passports ${state}`) });
   return claims;
 }
@@ -147,13 +151,13 @@ async function historyClaims(moment: Moment): Promise<Claim[]> {
     moment,
     where,
   );
-  const items = sum(KINDS.flatMap((kind) => STATES.map((state) => fact(`items ${kind} ${state}`))));
-  const products = sum(PASSPORTS.map((state) => fact(`passports ${state}`)));
+  const items = sum(ITEM_KINDS.flatMap((kind) => STATES_IN_ORDER.map((state) => fact(`items ${kind} ${state}`))));
+  const products = sum(PASSPORT_STATES.map((state) => fact(`passports ${state}`)));
   const expected: Record<string, number> = {
     rows: fact('rows'),
     quarantined: fact('quarantined'),
     items,
-    delivered: sum(KINDS.map((kind) => fact(`items ${kind} delivered`))),
+    delivered: sum(ITEM_KINDS.map((kind) => fact(`items ${kind} delivered`))),
     products,
     complete: products - fact('passports none') - fact('passports incomplete'),
     published: fact('passports published'),
@@ -204,7 +208,7 @@ async function metricClaims(moment: Moment): Promise<Claim[]> {
   const ended = (source = '') => moment.books.runs.find((run) => run.source === source && run.endedAt !== null);
   each('last_run_records', ({ source, result = '' }) => ended(source)?.[result as (typeof ACCOUNT)[number]] ?? 0);
   each('last_run_result', ({ source, result }) => (ended(source)?.result === result ? 1 : 0));
-  for (const state of PASSPORTS) {
+  for (const state of PASSPORT_STATES) {
     const shown = sum(
       series.filter(({ name, labels }) => name === 'passports' && labels['state'] === state).map(({ value }) => value),
     );
