@@ -97,7 +97,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     expect(publications()).toEqual(['P-1 published', expect.stringMatching(/^P-2 (?!published)/)]);
 
     await page.goto(`${web.url}${itemPath('passport', 'P-2')}`);
-    await page.getByText('token asked for passports.change').first().waitFor();
+    await page.getByText('token published or withdrew passports').first().waitFor();
   });
 
   it('the dashboard accepts a guarded export from the first page', async () => {
