@@ -37,6 +37,20 @@ function rulesOfPrometheus(): { expr: string; labels: { condition?: string } }[]
   return groups.flatMap(({ rules }) => rules);
 }
 
+interface GrafanaDashboard {
+  panels: {
+    id: number;
+    title: string;
+    gridPos: { x: number; y: number; w: number; h: number };
+    targets?: { expr: string }[];
+  }[];
+  templating: { list: { definition?: string }[] };
+}
+
+function dashboardOfGrafana(): GrafanaDashboard {
+  return JSON.parse(readFileSync(`${CONFIG}/grafana/dpp-sync.json`, 'utf8')) as GrafanaDashboard;
+}
+
 /** Every metric that an expression of PromQL names. */
 function metricsIn(expression: string): string[] {
   const bare = expression.replace(/\{[^}]*\}/g, '');
@@ -123,10 +137,7 @@ describe('the metrics of a daemon', () => {
 
   it('each rule and each panel asks for metrics that exist', async () => {
     const names = new Set(seriesOf(await scrape()).map(({ name }) => name));
-    const dashboard = JSON.parse(readFileSync(`${CONFIG}/grafana/dpp-sync.json`, 'utf8')) as {
-      panels: { targets?: { expr: string }[] }[];
-      templating: { list: { definition?: string }[] };
-    };
+    const dashboard = dashboardOfGrafana();
     const expressions = [
       ...rulesOfPrometheus().map(({ expr }) => expr),
       ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
@@ -138,12 +149,17 @@ describe('the metrics of a daemon', () => {
     // Every metric of ours is on the dashboard or in a rule, except for those that only details need.
     const shown = new Set(asked.map((name) => name.replace(/_bucket$/, '')));
     const unshown = Object.keys(METRICS).filter((name) => !shown.has(`dpp_sync_${name}`));
-    expect(unshown).toEqual([
-      'last_run_ended_timestamp_seconds',
-      'api_scope_refused',
-      'api_wait_until_timestamp_seconds',
-      'left_to_send',
-    ]);
+    expect(unshown).toEqual(['last_run_ended_timestamp_seconds']);
+  });
+
+  it('each panel of the dashboard for Grafana has an id and a place of its own', () => {
+    const { panels } = dashboardOfGrafana();
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const places = panels.flatMap(({ title, gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, cell) => ({ title, place: `${x + (cell % w)},${y + Math.floor(cell / w)}` })),
+    );
+    const shared = [...Map.groupBy(places, ({ place }) => place).values()].filter((panel) => panel.length > 1);
+    expect(shared.map((panel) => panel.map(({ title }) => title))).toEqual([]);
   });
 
   it('each condition of the alerts of a daemon has a rule for Prometheus, and no rule names another condition', () => {
