@@ -65,11 +65,20 @@ export function detailOf(request: unknown, secrets: SecretStore): JsonObject {
 function shortened(value: unknown, secrets: SecretStore): string | number | boolean | null {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
   const shown = (one: unknown): string => textOf(one, secrets);
-  if (Array.isArray(value)) {
-    const [first, rest] = [value.slice(0, LIST_MAX), value.length - LIST_MAX];
-    return cut(first.map(shown).join(', ') + (rest > 0 ? ` and ${rest} more` : ''));
-  }
-  return cut(shown(value));
+  return Array.isArray(value) ? listText(value.slice(0, LIST_MAX).map(shown), value.length) : cut(shown(value));
+}
+
+/** The first of `count` members, as many as fit as a whole, and how many more there are. */
+function listText(first: readonly string[], count: number): string {
+  let named = first.length;
+  while (named > 1 && first.slice(0, named).join(', ').length > TEXT_MAX) named -= 1;
+  return cut(first.slice(0, named).join(', ')) + (named === count ? '' : ` and ${count - named} more`);
+}
+
+/** The members that the text of a list in the audit log names, and its words about those that it leaves out. */
+export function namedMembers(text: string): { members: string[]; more: string } {
+  const [more = ''] = / and \d+ more$/.exec(text) ?? [];
+  return { members: text.slice(0, text.length - more.length).split(', '), more };
 }
 
 /** Each value is scrubbed by itself, so that a key of an item stays the key that a person can look for. */

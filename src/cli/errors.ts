@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { fault } from '../domain/faults.ts';
+import { capitalised } from '../lib/text/capitalised.ts';
 import { type Failure, failureOf as failureOfThrown } from '../operations/outcome-fault.ts';
 import { type ErrorDocument, errorDocument } from '../operations/result-documents.ts';
 import { printable } from './text/style.ts';
@@ -44,7 +45,7 @@ function usageMessage({ code, message }: CommanderError): string {
     .replace(/\s*\n\((Did you mean .*\?)\)$/, '. $1')
     .replace(/^command-argument value '(.*)' is invalid for argument '(.*?)'/, "the argument <$2> cannot be '$1'")
     .replace(/^option '(.*?)' argument '(.*)' is invalid/, "the option '$1' cannot be '$2'");
-  const sentence = plain.charAt(0).toUpperCase() + plain.slice(1);
+  const sentence = capitalised(plain);
   const ended = /[.?!]$/.test(sentence) ? sentence : `${sentence}.`;
   return ended === "Unknown option '--yes'." ? `${ended} ${ASKS_NOTHING}` : ended;
 }

@@ -1,6 +1,7 @@
 // What is said about an item or a row that does not go on by itself. `show`, `why`, the causes of the dashboard and the
 // admin API say it with these functions, and the page on troubleshooting has the same words, so all of them agree.
 import { sentence } from '../lib/errors.ts';
+import { capitalised } from '../lib/text/capitalised.ts';
 import { counted, formatCount } from '../lib/text/counted.ts';
 import { shellValue, shellWord } from '../lib/text/safe-text.ts';
 import type { ApiTrouble, CauseType } from './cause.ts';
@@ -175,10 +176,6 @@ export function adviceOnApi({ kind, scope, message }: ApiTrouble): Advice {
     cure,
     command: command ?? null,
   };
-}
-
-function capitalised(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 /** What to do about a source whose last run has failed. */

@@ -111,7 +111,8 @@ async function carriedOut(route: Route, asked: WebRequest, parts: RouteParts): P
   if (action === undefined || route.role === 'open') return route.handle(asked);
   const { person, params, form, json, file } = asked;
   const upload = file === null ? {} : { file: `${file.name}, ${file.bytes.length} bytes` };
-  const request = { ...fieldsOf(form), ...(isObject(json) ? json : {}), ...params, ...upload };
+  const subject = await route.subject?.(asked);
+  const request = { ...fieldsOf(form), ...(isObject(json) ? json : {}), ...params, ...subject, ...upload };
   const via = route.path.startsWith('/api/') ? 'api' : 'web';
   const work = () => route.handle(asked);
   return await audited({ who: person.name, via, action, request }, parts, { work, outcomeOf });

@@ -88,6 +88,8 @@ export interface Route {
   withoutLedger?: true;
   /** The name of the action in the audit log, such as `replay.start`. A GET has none. */
   action?: string;
+  /** What the action is about, for the audit log. Only for a request that does not name it. */
+  subject?: (request: WebRequest) => Promise<object>;
   /**
    * The fields of the address, or of the form of a POST. Other fields are refused. Leave it out for a route that neither
    * lists anything nor acts on everything that a filter selects: such a route ignores unknown fields.

@@ -78,6 +78,28 @@ describe('the page of the queues', () => {
     expect(skus()).toEqual(['A-1']);
   });
 
+  it('the page of the queues retries all deliveries, and the audit log and the history of each item name them', async () => {
+    world = await createProductsWorld({ files: { ...PRODUCTS.files, ...PRODUCTS.fixed } });
+    refuseCreates(world, 'A-1');
+    refuseCreates(world, 'A-2');
+    await world.sync();
+    const started = await startDaemon(world);
+    daemon = started.daemon;
+    web = webForms(started.url);
+    await expect.poll(() => daemon.runtime.queues.failed('deliver'), SOON).toHaveLength(2);
+    await web.taskPage((await web.post('/queues/deliver/retry-all')).to);
+    const [action] = (await daemon.runtime.reads.actions({ limit: 1 })).rows;
+    expect(action).toMatchObject({
+      action: 'queue.retry_all',
+      detail: { queue: 'deliver', deliveries: expect.stringMatching(/^\d+, \d+$/) },
+    });
+    const log = (await web.get('/audit')).text;
+    for (const sku of ['A-1', 'A-2']) {
+      expect(log).toContain(`product <a href="/items/product/${sku}">${sku}</a>`);
+      expect((await web.get(`/items/product/${sku}`)).text).toContain('</b> tried failed deliveries again');
+    }
+  });
+
   it('the page of the queues retries a delivery from a page that was loaded before the delivery was refused again', async () => {
     await withRejected();
     const { id } = await failedJob();

@@ -163,8 +163,9 @@ describe('the timeline', () => {
       action(3, { product: 'P-10' }, 3),
       action(4, { of: 'filter' }, 4),
       action(5, { queue: 'deliver', job: '9', delivery: 7 }, 5),
-      action(6, { deliveries: '6, 7' }, 6),
+      action(6, { deliveries: '6, 7 and 12 more' }, 6),
       action(7, { job: '7', delivery: '70' }, 7),
+      action(8, { deliveries: '70, 71 and 7 more' }, 8),
     ];
     const about = actionsAbout({ id: 7, key: 'P-1', naturalKey: 'SKU-1' }, actions);
     expect(about.map(({ id }) => id)).toEqual([1, 2, 5, 6]);

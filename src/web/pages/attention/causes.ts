@@ -6,24 +6,31 @@ import type { CauseType } from '../../../domain/cause.ts';
 import { formatPlace, foundText } from '../../../domain/issue.ts';
 import type { Cause, CauseMember, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { identityOf, RAW_FIELD, readableKey } from '../../../domain/record.ts';
+import { stateWord } from '../../../domain/words/states.ts';
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import { capitalised } from '../../../lib/text/capitalised.ts';
 import { isReplayed, membersOf } from '../../../operations/causes.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount, timeOf } from '../../shown-values.ts';
 import { attentionPath, causePath, itemPath } from '../links.ts';
 
-/** The words for each type of cause: in the filter, for its badge, and for its members. */
-export const CAUSE_TYPES: Record<CauseType, { name: string; badge: string; member: string }> = {
-  quarantine: { name: 'Rows with an error', badge: 'quarantined', member: 'row' },
-  blocked: { name: 'Blocked', badge: 'blocked', member: 'item' },
-  rejected: { name: 'Rejected', badge: 'rejected', member: 'item' },
-  parked: { name: 'Given up', badge: 'parked', member: 'item' },
-  unconfirmed: { name: 'Sent, no answer yet', badge: 'unconfirmed', member: 'item' },
-  part: { name: 'Missing parts', badge: 'waiting', member: 'item' },
-  run: { name: 'Failed runs', badge: 'failed', member: 'run' },
-  guard: { name: 'Exports held by the guard', badge: 'guarded', member: 'record' },
-  api: { name: 'Platform', badge: 'api', member: 'item' },
+/** The state that the badge of each type of cause shows, what its members are, and its name in the filter. */
+export const CAUSE_TYPES: Record<CauseType, { badge: string; member: string; name: string }> = {
+  quarantine: { badge: 'quarantined', member: 'row', name: 'Rows with an error' },
+  blocked: namedAsState('blocked'),
+  rejected: namedAsState('rejected'),
+  parked: namedAsState('parked'),
+  unconfirmed: namedAsState('unconfirmed'),
+  part: { badge: 'waiting', member: 'item', name: 'Missing parts' },
+  run: { badge: 'failed', member: 'run', name: 'Failed runs' },
+  guard: { badge: 'guarded', member: 'record', name: 'Exports held by the guard' },
+  api: namedAsState('api'),
 };
+
+/** A type of cause whose members are the items in one state, and which has the name of that state. */
+function namedAsState(badge: string) {
+  return { badge, member: 'item', name: capitalised(stateWord(badge)) };
+}
 
 /** The link to the list of causes without a filter. */
 export const ALL_CAUSES = { path: attentionPath(), name: 'Everything that needs attention' };

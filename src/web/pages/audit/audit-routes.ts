@@ -1,3 +1,4 @@
+import { namedMembers } from '../../../admin/audit.ts';
 import { actionWords } from '../../../domain/words/actions.ts';
 import { kindWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
@@ -28,13 +29,26 @@ export function auditRoutes({ reads, runtime }: PageContext): Route[] {
     return { type: 'page', title: 'Audit log', at: '/settings', body };
   }
 
-  /** A value of an action. A delivery has the id of its item, which has a name. */
   async function detailLine([name, value]: [string, unknown]): Promise<Html> {
-    const delivery = name === 'delivery' ? await runtime.reads.delivery(Number(value)) : null;
-    if (delivery === null)
-      return html`<div><span class="quiet">${wordsOf(name)}</span> ${detailText(name, value)}</div>`;
-    const { kind, key, naturalKey } = delivery;
-    return html`<div><span class="quiet">${kindWord(kind)}</span> <a href="${itemPath(kind, key)}">${naturalKey ?? key}</a></div>`;
+    const isDelivery = name === 'delivery' || name === 'deliveries';
+    const shown = isDelivery ? await deliveriesText(String(value)) : detailText(name, value);
+    return html`<div><span class="quiet">${wordsOf(name)}</span> ${shown}</div>`;
+  }
+
+  /** Deliveries by the names of their items, whose ids they have. */
+  async function deliveriesText(ids: string): Promise<Html> {
+    const { members, more } = namedMembers(ids);
+    const names = await Promise.all(
+      members.map(async (id, at) => {
+        const item = await runtime.reads.delivery(Number(id));
+        const name =
+          item === null
+            ? id
+            : html`${kindWord(item.kind)} <a href="${itemPath(item.kind, item.key)}">${item.naturalKey ?? item.key}</a>`;
+        return html`${at === 0 ? null : ', '}${name}`;
+      }),
+    );
+    return html`${names}${more}`;
   }
 
   const fields = { names: ['after'], all: { path: '/audit', name: 'The whole audit log' } };

@@ -1,3 +1,4 @@
+import { namedMembers } from '../../../admin/audit.ts';
 import type {
   ActionRow,
   BomNode,
@@ -294,7 +295,9 @@ export function actionsAbout(
       const ofDelivery = name === 'delivery' || name === 'deliveries';
       const names = ofDelivery ? byId : named;
       const text = ofDelivery && typeof value === 'number' ? String(value) : value;
-      return typeof text === 'string' && (names.has(text) || text.split(', ').some((part) => names.has(part)));
+      return (
+        typeof text === 'string' && (names.has(text) || namedMembers(text).members.some((part) => names.has(part)))
+      );
     }),
   );
 }

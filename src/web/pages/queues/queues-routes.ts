@@ -64,12 +64,12 @@ export function queuesRoutes({ runtime, reads, tasks }: PageContext): Route[] {
   async function retryJobs(request: WebRequest, jobs: readonly FailedJob[]): Promise<WebAnswer> {
     const { name, bull } = queueOf(request);
     if (name === 'deliver') {
-      const deliveries = [...new Set(jobs.flatMap((job) => shownDelivery(job) ?? []))];
+      const deliveries = deliveriesOf(jobs);
       if (deliveries.length === 0) throw badRequest('These jobs name no delivery. They end without a person.');
       return retryDelivery(request, deliveries, counted(deliveries.length, 'delivery', 'deliveries'));
     }
     if (name === 'pull') {
-      const sources = jobs.flatMap((job) => readSource(job) ?? []);
+      const sources = sourcesOf(jobs);
       const by = { person: request.person, title: `Repeated run of ${sources.join(', ')}` };
       return startTask(tasks, syncSources, { sources, accept: [], waitMs: WAIT_MS }, by);
     }
@@ -101,6 +101,14 @@ export function queuesRoutes({ runtime, reads, tasks }: PageContext): Route[] {
       : retryJobs(request, [job]);
   }
 
+  /** What "Retry all" is about: the deliveries or the sources of the failed jobs. */
+  async function failedSubject({ params }: WebRequest): Promise<object> {
+    const name = QUEUE_NAMES.find((one) => one === params['queue']);
+    const jobs = name === undefined ? [] : await queues.failed(name);
+    if (name === 'deliver') return { deliveries: deliveriesOf(jobs) };
+    return name === 'pull' ? { sources: sourcesOf(jobs) } : { jobs: jobs.length };
+  }
+
   async function retryAll(request: WebRequest): Promise<WebAnswer> {
     const jobs = await queues.failed(queueOf(request).name);
     if (jobs.length > 0) return retryJobs(request, jobs);
@@ -120,7 +128,11 @@ export function queuesRoutes({ runtime, reads, tasks }: PageContext): Route[] {
   return [
     get('/queues', 'operator', page, { fields: FIELDS }),
     form('/queues/:queue/retry', retryDeliveries, retryOne, { action: 'queue.retry' }),
-    form('/queues/:queue/retry-all', retryDeliveries, retryAll, { action: 'queue.retry_all', fields: FIELDS }),
+    form('/queues/:queue/retry-all', retryDeliveries, retryAll, {
+      action: 'queue.retry_all',
+      subject: failedSubject,
+      fields: FIELDS,
+    }),
     form('/queues/:queue/pause', pauseQueue, (request) => setPaused(request, true)),
     form('/queues/:queue/resume', resumeQueue, (request) => setPaused(request, false)),
   ];
@@ -242,6 +254,15 @@ function shownDelivery({ data }: FailedJob): number | null {
 /** The source that a failed job reads; null for another job. */
 function readSource({ data }: FailedJob): string | null {
   return typeof data['source'] === 'string' ? data['source'] : null;
+}
+
+/** The deliveries of failed jobs, each once. */
+function deliveriesOf(jobs: readonly FailedJob[]): number[] {
+  return [...new Set(jobs.flatMap((job) => shownDelivery(job) ?? []))];
+}
+
+function sourcesOf(jobs: readonly FailedJob[]): string[] {
+  return jobs.flatMap((job) => readSource(job) ?? []);
 }
 
 /**
