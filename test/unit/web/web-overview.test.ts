@@ -366,6 +366,8 @@ describe('the overview', () => {
     expect(quick).not.toContain('is slow');
     expect(said({ operation: 'product.create', now: 1234, usual: null })).toContain('The platform answers in 1.2 s. (');
     expect(said(null)).not.toContain('The platform answers');
+    const down = { ...view, health: { ...view.health, api: 'unreachable' as const } };
+    expect(text(overviewPage(down).markup)).not.toContain('The platform answers');
   });
 
   it('the overview has the refused requests of the last 24 hours, and says where they are not known', () => {

@@ -133,7 +133,7 @@ function standingCard(view: OverviewView): Html {
   ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
 </ul>${troubles(view)}${view.unproven.map(
     (writes) => html`<p class="quiet">${describeUnproven(writes, formatCount(writes.count))}</p>`,
-  )}${latencySentence(view.latency)}${speed(view)}</section>`;
+  )}${health.api === 'unreachable' ? null : latencySentence(view.latency)}${speed(view)}</section>`;
 }
 
 function troubles({
