@@ -68,7 +68,7 @@ export function layout(options: LayoutOptions): string {
 const SCRIPT = html`<${'script'} src="/assets/live.js" defer></${'script'}>`;
 
 /** A search from every page. It finds items, and rows in quarantine that make them. */
-const FIND = html`<form class="find" method="get" action="/items" role="search" aria-label="All items"><input type="search" name="search" aria-label="Search all items by key, SKU or name" placeholder="Search all items" autocomplete="off" /></form>`;
+const FIND = html`<form class="find" method="get" action="/items" role="search" aria-label="All items"><input type="search" name="search" aria-label="Search all items by key, SKU or name" placeholder="Search items" autocomplete="off" /></form>`;
 
 function header({ menu, at, person, csrf }: LayoutOptions): Html {
   if (person === null) return html`<header class="top"><a class="brand" href="/">dpp-sync</a></header>`;

@@ -205,8 +205,8 @@ table.rows tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.i
     order: 3; width: 100%; overflow-x: auto;
     background: linear-gradient(to right, var(--card) 40%, transparent) left / 3rem 100% no-repeat local,
       linear-gradient(to left, var(--card) 40%, transparent) right / 3rem 100% no-repeat local,
-      linear-gradient(to right, var(--edge), transparent) left / 1.2rem 100% no-repeat scroll,
-      linear-gradient(to left, var(--edge), transparent) right / 1.2rem 100% no-repeat scroll;
+      linear-gradient(to right, var(--line), transparent) left / 1.2rem 100% no-repeat scroll,
+      linear-gradient(to left, var(--line), transparent) right / 1.2rem 100% no-repeat scroll;
   }
   .top nav ul { flex-wrap: nowrap; }
   main { padding: 1.1rem .9rem 3rem; }

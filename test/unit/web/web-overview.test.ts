@@ -138,12 +138,19 @@ describe('the headline', () => {
     const [source] = standing.sources;
     const guard = { source: 'erp', stream: 'boms', runId: 7, since: NOW, message: 'Too few rows.' } as GuardedRead;
     const said = (present: Partial<OverviewView['standing']>, unmapped: string[] = []) =>
-      text(headline({ ...view, standing: { ...standing, ...present }, unmapped }).markup);
+      text(headline({ ...view, left: NOTHING_LEFT, standing: { ...standing, ...present }, unmapped }).markup);
     const MAY_LACK =
       '11 of 11 passports publicEvery passport of the ledger is public. Products may be missing from the ledger:';
 
     it('the headline says that every passport is published if no source can have more', () => {
       expect(said({})).toBe('11 of 11 passports publicEvery passport is public.');
+    });
+
+    it('the headline says that public passports have changes that are not sent yet', () => {
+      const left = { ...NOTHING_LEFT, due: 11, sending: 1 };
+      expect(text(headline({ ...view, standing, left }).markup)).toBe(
+        '11 of 11 passports publicEvery passport is public. 12 changes are not sent yet.',
+      );
     });
 
     it.each<[string, Partial<OverviewView['standing']>, string[]]>([
@@ -189,7 +196,7 @@ describe('the answers at the head of the first page', () => {
     const held = standingWith({ passports: { published: 9 }, missingOutcomes: [], guarded });
     const causes = [{ ...cause, type: 'guard' as const, title: 'The export of erp is broken.' }];
     expect(said({ ...none, ...held, causes, causeCount: 1 })[PEOPLE]).toBe(
-      'bad: 1 thingNo passport waits. First: The export of erp is broken.',
+      'bad: 1 thingNo passport waits. First: The export of erp is broken. Correct it.',
     );
   });
 
@@ -203,8 +210,8 @@ describe('the answers at the head of the first page', () => {
     const good = { ...standingWith(nothingLeft), causes: [], causeCount: 0 };
     expect(said({ ...good, left: NOTHING_LEFT })).toEqual({
       [LAST]:
-        'good: 1 of 1 source complete9 rows changed, 3 rows have an error, the last run ended 2026-03-01 05:01 UTC.',
-      [DOWN]: 'good: NothingAPI, ledger and queue work.',
+        'good: 1 of 1 source complete9 rows changed, 3 rows have an error, the last run ended 2026-03-01 05:01 UTC, 59 min ago.',
+      [DOWN]: 'good: NothingPlatform, ledger and queue work.',
       [PEOPLE]: 'good: NothingNo passport waits.',
       [DONE]: 'good: Everything is sent',
     });
@@ -223,26 +230,40 @@ describe('the answers at the head of the first page', () => {
   });
 
   it('what is down is red, with its time, and no time is promised meanwhile', () => {
-    const down = [{ what: 'The API does not answer', since: NOW - 60_000, stopsAll: true }];
+    const down = [{ what: 'The platform does not answer', since: NOW - 60_000, stopsAll: true }];
     const answers = said({ down });
-    expect(answers[DOWN]).toMatch(/^bad: The API does not answer since 2026-03-01 05:59 UTC/);
-    expect(answers[DONE]).toMatch(/^warn: 90 left, nothing is sent while something is down10 wait for other items\.$/);
+    expect(answers[DOWN]).toMatch(/^bad: The platform does not answer since 2026-03-01 05:59 UTC, for 60 s/);
+    expect(answers[DONE]).toMatch(
+      /^warn: 90 writes left, nothing is sent while something is down10 wait for other items\.$/,
+    );
     expect(
       said({ down: [...down, { what: 'The queue is out of reach', since: null, stopsAll: true }] })[DOWN],
     ).toContain('Also: The queue is out of reach.');
   });
 
   it('a refused scope stops nothing else, so the time of the rest is known', () => {
-    const answers = said({ down: [{ what: 'The API refuses a scope of the key', since: null, stopsAll: false }] });
+    const answers = said({ down: [{ what: 'The platform refuses a scope of the key', since: null, stopsAll: false }] });
     expect(answers[DOWN]).toBe(
-      'bad: The API refuses a scope of the keyWhat needs it stays due; everything else is sent.',
+      'bad: The platform refuses a scope of the keyWhat needs it stays due; everything else is sent.',
     );
-    expect(answers[DONE]).toBe('plain: 90 left, about 45 s10 wait for other items.');
+    expect(answers[DONE]).toBe('plain: 90 writes left, about 45 s10 wait for other items.');
   });
 
   it('no time is promised while a person has paused the queue', () => {
-    expect(said({ pausedQueues: ['deliver'] })[DONE]).toMatch(/^warn: 90 left, not while the queue is paused/);
-    expect(said({})[DONE]).toBe('plain: 90 left, about 45 s10 wait for other items.');
+    expect(said({ pausedQueues: ['deliver'] })[DONE]).toMatch(/^warn: 90 writes left, not while the queue is paused/);
+    expect(said({})[DONE]).toBe('plain: 90 writes left, about 45 s10 wait for other items.');
+  });
+
+  it('what a failed run or a held export would bring is not known', () => {
+    const failedRuns = [{ source: 'pim', error: 'No file.' }];
+    const failed = { ...cause, type: 'run' as const, title: 'The last run of pim failed.', passportsHeld: null };
+    const asked = { ...standingWith({ passports: { published: 9 }, failedRuns }), left: NOTHING_LEFT };
+    const answers = said({ ...asked, causes: [{ ...failed, example: 'No file.' }], causeCount: 1 });
+    expect(answers[PEOPLE]).toBe(
+      'bad: 2 thingsHow many passports wait is not known. First: The last run of pim failed. No file. Correct it.',
+    );
+    expect(answers[DONE]).toBe('warn: Everything so far is sentThe last export is not in: pim.');
+    expect(said({ causes: [cause, failed] })[PEOPLE]).toMatch(/^bad: 13 things9 passports wait, or more\./);
   });
 
   it('what was sent and has no answer is not done', () => {
@@ -252,8 +273,8 @@ describe('the answers at the head of the first page', () => {
 
   it('what is asked for and not staged yet is left to send', () => {
     const left = { ...NOTHING_LEFT, following: 3, requested: 3_264, incomplete: 2 };
-    expect(said({ left })[DONE]).toBe('plain: 3,267 left, about 45 s2 passports wait for a complete product.');
-    expect(said({ left, secondsLeft: null })[DONE]).toMatch(/^plain: 3,267 left2 passports/);
+    expect(said({ left })[DONE]).toBe('plain: 3,267 writes left, about 45 s2 passports wait for a complete product.');
+    expect(said({ left, secondsLeft: null })[DONE]).toMatch(/^plain: 3,267 writes left2 passports/);
     expect(text(overviewPage({ ...view, left }).markup)).toContain(
       'Left to send0, 3 publications after the initialisation and 3,264 publications asked for, about 45 s and 2 passports wait for a complete product',
     );

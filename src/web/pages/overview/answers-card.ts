@@ -1,5 +1,6 @@
 // The answers at the head of the first page: how many passports are public, whether the last runs worked, what needs a person, what
 // is down, and when everything is sent. Each answer has a figure that is red where something is wrong.
+import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportCounts, PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type LeftToSend, soonSent } from '../../../observe/standing.ts';
 import { type Html, html, joined } from '../../html.ts';
@@ -30,11 +31,10 @@ export function answersCard(view: OverviewView): Html {
 type Source = OverviewView['standing']['sources'][number];
 
 /** Whether the last run of each source has read all of it, and what changed. */
-function lastRuns({ standing, running }: OverviewView): Answer {
+function lastRuns({ standing, running, now }: OverviewView): Answer {
   const question = 'Did the last runs work?';
-  const { sources, guarded, failedRuns, quarantined } = standing;
-  const held = new Set(guarded.map(({ source }) => source));
-  const failed = new Set(failedRuns.map(({ source }) => source));
+  const { sources, quarantined } = standing;
+  const { held, failed } = stopped(standing);
   const isSound = ({ source, lastRun }: Source) =>
     !held.has(source) && !failed.has(source) && lastRun?.result === 'complete';
   const sound = sources.filter(isSound).length;
@@ -61,7 +61,9 @@ function lastRuns({ standing, running }: OverviewView): Answer {
       ? html`no row has an error`
       : html`<a href="${attentionPath({ type: 'quarantine' })}">${counted(quarantined, 'row')}</a> ${quarantined === 1 ? 'has' : 'have'} an error`;
   const read = html`${counted(changed, 'row')} changed, ${errors}`;
-  const last = ended.length === 0 ? null : html`, the last run ended ${timeOf(Math.max(...ended))}`;
+  const lastEnd = Math.max(...ended);
+  const last =
+    ended.length === 0 ? null : html`, the last run ended ${timeOf(lastEnd)}, ${durationOf(now - lastEnd)} ago`;
   const isBad = failed.size > 0 || held.size > 0;
   return {
     question,
@@ -69,6 +71,12 @@ function lastRuns({ standing, running }: OverviewView): Answer {
     tone: isBad ? 'bad' : sound === sources.length ? 'good' : 'warn',
     detail: html`${wrong.length === 0 ? null : html`${joined(wrong)}. `}${read}${last}.`,
   };
+}
+
+/** The sources whose last export is not in the ledger: those that the guard holds, and those whose last run failed. */
+function stopped({ guarded, failedRuns }: Pick<OverviewView['standing'], 'guarded' | 'failedRuns'>) {
+  const failed = new Set(failedRuns.map(({ source }) => source));
+  return { failed, held: new Set(guarded.map(({ source }) => source)) };
 }
 
 function namesOf(sources: readonly Source[], fits: (source: Source) => boolean): string[] {
@@ -82,11 +90,14 @@ function sourceLinks(what: string, names: readonly string[]): Html[] {
 }
 
 /** What is down now, and since when. */
-function downNow({ down, pausedQueues }: OverviewView): Answer {
+function downNow({ down, pausedQueues, now }: OverviewView): Answer {
   const question = 'Is anything down?';
   const [first] = down;
   if (first !== undefined) {
-    const each = down.map(({ what, since }) => html`${what}${since === null ? null : html` since ${timeOf(since)}`}`);
+    const each = down.map(
+      ({ what, since }) =>
+        html`${what}${since === null ? null : html` since ${timeOf(since)}, for ${durationOf(now - since)}`}`,
+    );
     return {
       question,
       figure: html`${each[0] ?? null}`,
@@ -107,7 +118,7 @@ function downNow({ down, pausedQueues }: OverviewView): Answer {
       tone: 'warn',
       detail: html`<a href="/queues">${joined(paused.map((name) => html`${name}`))}</a>`,
     };
-  return { question, figure: 'Nothing', tone: 'good', detail: html`API, ledger and queue work.` };
+  return { question, figure: 'Nothing', tone: 'good', detail: html`Platform, ledger and queue work.` };
 }
 
 /** What a person has to decide, and how many passports wait. */
@@ -116,34 +127,53 @@ function forPeople(view: OverviewView): Answer {
   const { standing, causes, causeCount, passportsWanted, productsInQuarantine } = view;
   if (causes === null)
     return { question, figure: 'Not known', tone: 'warn', detail: html`The causes could not be read at the moment.` };
-  const { passports, guarded } = standing;
+  const { passports, guarded, failedRuns } = standing;
   const unmade = passportsWanted ? productsInQuarantine : 0;
   const waiting = (passports.blocked ?? 0) + (passports.incomplete ?? 0) + unmade;
   const others = furtherNotes(view).length;
   const count = causeCount + others;
   const [first] = causes;
+  const isKnown = causes.every(({ passportsHeld }) => passportsHeld !== null);
   const wait =
-    waiting === 0
-      ? html`No passport waits.`
-      : html`${counted(waiting, 'passport')} ${waiting === 1 ? 'waits' : 'wait'}.`;
+    waiting > 0
+      ? html`${counted(waiting, 'passport')} ${waiting === 1 ? 'waits' : 'wait'}${isKnown ? null : ', or more'}.`
+      : isKnown
+        ? html`No passport waits.`
+        : html`How many passports wait is not known.`;
   if (count === 0) return { question, figure: 'Nothing', tone: waiting === 0 ? 'good' : 'warn', detail: wait };
   return {
     question,
     // The list of causes has no notes. The card below has all of it.
     figure: html`<a href="${others === 0 ? attentionPath({}) : '#attention'}">${counted(count, 'thing')}</a>`,
-    tone: guarded.length > 0 || waiting > 0 ? 'bad' : 'warn',
-    detail: html`${wait}${first === undefined ? null : html` First: ${first.title}`}`,
+    tone: guarded.length > 0 || failedRuns.length > 0 || waiting > 0 ? 'bad' : 'warn',
+    detail: html`${wait}${first === undefined ? null : html` First: ${firstText(first)}`}`,
   };
 }
 
+/** What has happened, and what to do about it. A failed run has its error. */
+function firstText({ title, type, example, cure }: Cause): Html {
+  return html`${title} ${type === 'run' && example !== null ? html`${example} ` : null}${withCode(cure)}`;
+}
+
 /** When everything that can be sent is sent. */
-function doneWhen({ left, secondsLeft, down, pausedQueues, running }: OverviewView): Answer {
+function doneWhen({ left, secondsLeft, down, pausedQueues, running, standing }: OverviewView): Answer {
   const question = 'When is everything sent?';
   if (left === null) return { question, figure: 'Not known', tone: 'warn', detail: html`The ledger cannot be read.` };
   const soon = soonSent(left);
   const others = leftBeside(left);
   const detail = others.length === 0 ? null : html`${joined(others)}.`;
   if (soon === 0 && others.length === 0) {
+    const { failed, held } = stopped(standing);
+    const unread = [...new Set([...failed, ...held])];
+    if (unread.length > 0) {
+      const are = unread.length === 1 ? 'The last export is' : 'The last exports are';
+      return {
+        question,
+        figure: 'Everything so far is sent',
+        tone: 'warn',
+        detail: html`${are} not in: ${joined(unread.map((source) => html`${source}`))}.`,
+      };
+    }
     return {
       question,
       figure: running.length === 0 ? 'Everything is sent' : 'Everything so far is sent',
@@ -153,7 +183,7 @@ function doneWhen({ left, secondsLeft, down, pausedQueues, running }: OverviewVi
   }
   if (soon === 0) return { question, figure: 'Nothing can be sent now', tone: 'warn', detail };
   // The figure is the sum of several lists, to which the figures below link.
-  const figure = `${formatCount(soon)} left`;
+  const figure = `${counted(soon, 'write')} left`;
   const stops = down.some(({ stopsAll }) => stopsAll)
     ? 'nothing is sent while something is down'
     : (pausedQueues ?? []).length > 0
@@ -203,7 +233,10 @@ const REST: readonly { state: PassportState; says: (count: string, one: boolean)
   { state: 'none', says: (count, one) => `${count} ${one ? 'is' : 'are'} not prepared yet` },
 ];
 
-type HeadlineView = Pick<OverviewView, 'unmapped' | 'passportBlocker' | 'passportsWanted' | 'productsInQuarantine'> & {
+type HeadlineView = Pick<
+  OverviewView,
+  'unmapped' | 'passportBlocker' | 'passportsWanted' | 'productsInQuarantine' | 'left'
+> & {
   standing: Pick<OverviewView['standing'], 'passports' | 'quarantined' | 'guarded' | 'failedRuns' | 'sources'>;
 };
 
@@ -256,7 +289,7 @@ function waiting({ initialized = 0 }: PassportCounts, blocker: string | null): H
  * The sentence if all passports are published. Products that the ledger does not have yet are not counted, so the
  * sentence names the sources that may still give some.
  */
-function allPublic({ standing, unmapped }: HeadlineView): Html {
+function allPublic({ standing, unmapped, left }: HeadlineView): Html {
   const { quarantined, guarded, failedRuns, sources } = standing;
   const parts = [
     ...(quarantined === 0
@@ -276,7 +309,9 @@ function allPublic({ standing, unmapped }: HeadlineView): Html {
     }),
     ...unmapped.map((source) => html`rows of <a href="${runsPath({ source })}">${source}</a> are not mapped yet`),
   ];
+  const soon = left === null ? 0 : soonSent(left);
+  const unsent = soon === 0 ? null : ` ${counted(soon, 'change')} ${soon === 1 ? 'is' : 'are'} not sent yet.`;
   return parts.length === 0
-    ? html`<p class="quiet">Every passport is public.</p>`
-    : html`<p>Every passport of the ledger is public. Products may be missing from the ledger: ${joined(parts)}.</p>`;
+    ? html`<p class="quiet">Every passport is public.${unsent}</p>`
+    : html`<p>Every passport of the ledger is public.${unsent} Products may be missing from the ledger: ${joined(parts)}.</p>`;
 }

@@ -6,7 +6,7 @@ import { kindWord } from '../../../domain/words/states.ts';
 import { type Html, html } from '../../html.ts';
 import { withCode } from '../../parts.ts';
 import { counted, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
-import { titleText } from '../attention/causes.ts';
+import { membersText, titleText } from '../attention/causes.ts';
 import { acceptPath, attentionPath, causePath, itemPath, itemsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
 
@@ -42,9 +42,9 @@ function causeTable({ causes, causeCount }: AttentionView): Html | null {
 }
 
 function causeRow(cause: Cause): Html {
-  const { id, count, source, passportsHeld, firstSeenAt, note } = cause;
+  const { id, source, passportsHeld, firstSeenAt, note } = cause;
   const owner = note === null || note.owner === '' ? null : html` <span class="quiet">(${note.owner})</span>`;
-  return html`<tr><td class="number" data-label="how many"><a href="${causePath(id)}">${formatCount(count)}</a></td>
+  return html`<tr><td class="number" data-label="how many"><a href="${causePath(id)}">${membersText(cause)}</a></td>
 <th scope="row" class="text"><a href="${causePath(id)}">${titleText(cause)}</a>${owner}</th><td data-label="source">${source ?? ''}</td>
 <td class="number" data-label="passports that wait">${passportsHeld === null ? html`<span class="quiet">not known</span>` : formatCount(passportsHeld)}</td>
 <td data-label="since">${firstSeenAt === null ? '' : timeOf(firstSeenAt)}</td></tr>`;

@@ -129,7 +129,7 @@ function standingCard(view: OverviewView): Html {
   const queue = health.queue === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">out of reach</b>`;
   const paused = pausedQueues === null || pausedQueues.length === 0 ? null : pausedQueues.join(', ');
   return html`<section class="card" aria-labelledby="standing"><h2 id="standing">Now</h2><ul class="standing">
-  <li>API ${API[health.api]}</li><li>Ledger ${LEDGER[health.ledger]}</li><li><a href="/queues">Queue</a> ${queue}</li>
+  <li>Platform ${API[health.api]}</li><li>Ledger ${LEDGER[health.ledger]}</li><li><a href="/queues">Queue</a> ${queue}</li>
   ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
 </ul>${troubles(view)}${view.unproven.map(
     (writes) => html`<p class="quiet">${describeUnproven(writes, formatCount(writes.count))}</p>`,

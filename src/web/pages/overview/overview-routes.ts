@@ -146,11 +146,11 @@ type Troubles = Pick<OverviewView, 'lost' | 'trouble' | 'configRefusedAt' | 'ref
 
 const API_DOWN: Record<HealthReport['api'], string | null> = {
   ok: null,
-  unreachable: 'The API does not answer',
-  throttled: 'The API asks to wait',
-  denied_key: 'The API refuses the key',
-  denied_plan: 'The API refuses the plan',
-  denied_scope: 'The API refuses a scope of the key',
+  unreachable: 'The platform does not answer',
+  throttled: 'The platform asks to wait',
+  denied_key: 'The platform refuses the key',
+  denied_plan: 'The platform refuses the plan',
+  denied_scope: 'The platform refuses a scope of the key',
 };
 
 function quarantinedOf(causes: readonly Cause[]): Map<string, number> {

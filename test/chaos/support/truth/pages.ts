@@ -111,7 +111,11 @@ function overview(moment: Moment, causes: Causes) {
     page.sentence(/ of ([\d,]+) passports? public/, productsOf(fact) + fact('unmade'));
     page.sentence(/, about \d+ (?:s|min|h|days)(?: \d+ min)?/);
     page.sentence(/Left to send ([\d,]+)/, fact('left due'));
-    page.sentence(/([\d,]+) left\b/, fact('left due') + fact('left sending') + fact('left following'));
+    page.sentence(/([\d,]+) writes? left\b/, fact('left due') + fact('left sending') + fact('left following'));
+    const soon = fact('left due') + fact('left sending') + fact('left following');
+    page.sentence(/([\d,]+) changes? (?:is|are) not sent yet/, soon);
+    // How long ago something was.
+    page.sentence(/, (?:for )?\d+ (?:s|min|h|days)(?: \d+ min)?(?: ago)?(?=\.|  )/);
     page.sentence(/([\d,]+) things?/, causes.size);
     page.sentence(
       /\b(\d[\d,]*) passports? waits?\b(?! for a)/,
