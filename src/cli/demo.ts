@@ -258,7 +258,7 @@ function createDemoStory(output: Output, command: string) {
       if (quarantined > 0) {
         heading(`What is wrong with the export (on purpose)`);
         say(
-          `${plural(quarantined, 'row')} could not be used. Nothing is guessed: the rows are quarantined, for example`,
+          `${plural(quarantined, 'row')} could not be used. Nothing is guessed, and none of them was sent, for example`,
         );
         for (const { place, issues } of examples) {
           const [issue] = issues;

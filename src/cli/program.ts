@@ -27,7 +27,7 @@ export const EXIT_CODES = [
   'failed while running, or stopped before it was done',
   'bad usage or config, or an item that does not exist',
   'the API, queue, source or ledger cannot be reached, or refuses: everything stays due',
-  'finished, but something needs attention. For the selected sources: items need a person or still wait, records are quarantined, a guard holds an export, or the last run failed',
+  'finished, but something needs attention. For the selected sources: items need a person or still wait, rows have an error, a guard holds an export, or the last run failed',
 ];
 
 const AFTER = `

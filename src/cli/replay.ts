@@ -91,7 +91,7 @@ export function addReplayCommand(program: Command, run: RunAction): void {
     .option('--dry-run', 'only say how many records and deliveries would pass now, or how many items --form would send')
     .option(
       '--force',
-      'send an unconfirmed delivery again. With this option you confirm that it has not arrived. Needs --key',
+      'send a write again that has no answer (in_doubt). With this option you confirm that it has not arrived. Needs --key',
     )
     .option(...WAIT)
     .addHelpText('after', EXAMPLES)

@@ -121,7 +121,7 @@ function itemLines({ item, passport = null }: Shown, { paint }: Output): string[
     );
     lines.push(...fieldLines(record.fields, 120).map((line) => `  ${line}`));
     for (const issue of record.quarantined ?? [])
-      lines.push(`  ${paint('red', `quarantined: ${formatIssue(issue, { fields: record.fields })}`)}`);
+      lines.push(`  ${paint('red', `error: ${formatIssue(issue, { fields: record.fields })}`)}`);
   }
   lines.push('', paint('bold', 'Timeline'));
   for (const { at, what, operation, revision, detail } of item.timeline) {
@@ -140,10 +140,10 @@ const WANTED_BY = {
 /** The state of a product's passport, with all reasons why it has to wait. */
 function passportLines({ kind, key }: ItemView, passport: ShownPassport, paint: Output['paint']): string[] {
   const { state, acknowledged, desired, reason, holds } = passport;
-  const far = state === 'blocked' && acknowledged !== null ? `, ${acknowledged} so far` : '';
-  const lines = [`${paint('bold', 'Passport')}  ${paint(PASSPORT_COLOURS[state], state)}${far}`];
+  const far = state === 'blocked' && acknowledged !== null ? `, ${stateWord(acknowledged)} so far` : '';
+  const lines = [`${paint('bold', 'Passport')}  ${paint(PASSPORT_COLOURS[state], stateWord(state))}${far}`];
   if (kind === 'passport' && desired !== null) {
-    lines.push(`  wanted: ${desired.status}, ${WANTED_BY[desired.because]}`);
+    lines.push(`  wanted: ${stateWord(desired.status)}, ${WANTED_BY[desired.because]}`);
   }
   // For a product the lines about the passport already show the reason above.
   if (kind === 'product' && reason !== null) {
@@ -178,9 +178,9 @@ function missingText({ kind, missingBecause, missingAccepted, missingDecided, ne
 function formerWrite(item: ItemView): string {
   if (item.missing || (item.record?.quarantined ?? null) === null) return '';
   if (item.state === 'delivered')
-    return ' Its row is quarantined. Until the next sync maps the row again, the platform keeps what it has.';
+    return ' Its row has an error. Until the next sync maps the row again, the platform keeps what it has.';
   const { cure, command } = adviceOnDelivery({ ...item, reason: item.reason ?? item.heldBy });
-  return ` For the write from before the quarantine: ${cure}${command === null ? '' : ` \`${command}\``}`;
+  return ` For the write from before the error: ${cure}${command === null ? '' : ` \`${command}\``}`;
 }
 
 /** Lines with each field: one value if desired and baseline are equal, both values if they differ. */

@@ -15,13 +15,18 @@ const DONE: Readonly<Record<Operation, string>> = {
   'material.update': 'changed',
   'bom_item.create': 'created',
   'bom_item.update': 'changed',
-  'passport.init': 'initialized',
+  'passport.init': 'prepared',
   'passport.publish': 'published',
-  'passport.unpublish': 'unpublished',
+  'passport.unpublish': 'withdrawn',
 };
 
 /** The states of deliveries that were sent and did not arrive, or may not have arrived. */
-const OTHERS = { rejected: 'rejected', blocked: 'blocked', parked: 'parked', in_doubt: 'unconfirmed' } as const;
+const OTHERS = {
+  rejected: 'rejected',
+  blocked: 'blocked',
+  parked: 'given up',
+  in_doubt: 'without an answer yet',
+} as const;
 const isOther = (state: string): state is keyof typeof OTHERS => Object.hasOwn(OTHERS, state);
 
 /** Logs how much was sent: at most once a minute while deliveries end, and at the end of each run. */

@@ -315,7 +315,9 @@ export const Profile = z
       ),
     retry: z
       .strictObject({
-        attemptsMax: int(1, 100).default(8).describe('After how many attempts a delivery is parked for a person.'),
+        attemptsMax: int(1, 100)
+          .default(8)
+          .describe('After how many attempts a delivery is given up (`parked`), so that a person decides.'),
         backoff: z
           .strictObject({
             baseMs: ms(1).default(500).describe('The upper bound of the wait before the first retry.'),

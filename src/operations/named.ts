@@ -94,7 +94,7 @@ export async function findPastedKey(
   const readings = readingsOf(pasted);
   for (const key of readings) if (await isQuarantined(key)) return key;
   const near = (await reads.itemsAfter({ search: readings.at(-1) ?? pasted, afterId: 0, limit: NEAR_MAX })).items;
-  throw fault('item.unknown', `No item and no quarantined record has the key "${pasted}".`, {
+  throw fault('item.unknown', `No item and no row with an error has the key "${pasted}".`, {
     suggestion:
       near.length > 0
         ? `Did you mean ${near.map(({ key }) => key).join(', ')}?`
@@ -124,7 +124,7 @@ export async function unknownItem(kind: SubjectKind, key: string, reads: Reads |
     const where = `${source}/${stream}, ${formatPlace(place)}`;
     const command =
       kind === 'product' || kind === 'passport' ? `why ${shellWord(name)}` : `quarantine --source ${source}`;
-    return fault('item.unknown', `${message}: its row is in quarantine (${where}).`, {
+    return fault('item.unknown', `${message}: its row has an error (${where}).`, {
       suggestion: `What is wrong with the row: \`dpp-sync ${command}\`.`,
     });
   }
@@ -134,7 +134,7 @@ export async function unknownItem(kind: SubjectKind, key: string, reads: Reads |
       ? 'There is no ledger yet: run `dpp-sync sync` first.'
       : near.length > 0
         ? `Did you mean ${near.join(', ')}?`
-        : `Search with \`dpp-sync items --kind ${kind} --search TEXT\`; quarantined records make no item.`;
+        : `Search with \`dpp-sync items --kind ${kind} --search TEXT\`; rows with an error make no item.`;
   return fault('item.unknown', `${message}.`, { suggestion });
 }
 

@@ -97,10 +97,7 @@ function isStuck({ state }: RetriedDelivery): boolean {
 async function outcomeOf({ kind, key, naturalKey, operation }: StuckDelivery, reads: Reads): Promise<RetriedDelivery> {
   const item = await reads.item(kind, key);
   const quarantined = item?.record?.quarantined?.map(({ message }) => message).join(' ') ?? null;
-  const reason = [
-    item?.reason?.message ?? null,
-    quarantined === null ? null : `Its row is in quarantine: ${quarantined}`,
-  ];
+  const reason = [item?.reason?.message ?? null, quarantined === null ? null : `Its row has an error: ${quarantined}`];
   return {
     kind,
     key,

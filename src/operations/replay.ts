@@ -198,7 +198,8 @@ export function replaySentences(
         tone: 'note',
       },
     staged > 0 && !dryRun && { text: `${counted(staged, 'write')} ${was} prepared for sending.`, tone: 'note' },
-    quarantined > 0 && !dryRun && { text: 'The reasons are in the quarantine.', tone: 'note', list: 'quarantine' },
+    quarantined > 0 &&
+      !dryRun && { text: 'The list of rows with an error has the reasons.', tone: 'note', list: 'quarantine' },
     leftUnconfirmed > 0 && {
       text: `${counted(leftUnconfirmed, 'write')} may have arrived, so ${leftUnconfirmed === 1 ? 'it is' : 'they are'} not sent again. Look at the platform, and settle ${leftUnconfirmed === 1 ? 'it' : 'them'}. \`dpp-sync replay --force --key KEY\` sends one again.`,
       tone: 'warning',

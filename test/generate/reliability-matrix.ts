@@ -153,7 +153,7 @@ This page says what dpp-sync guarantees, how, and what it does not guarantee. Ea
 
 In short, with the default profile: none of the faults below loses or doubles a product, a material or a passport, even if the platform
 ignores idempotency keys. None loses or doubles a BOM item if the platform honours the keys. If the platform does not honour them, a BOM
-item whose answer was lost is listed as unconfirmed, and [a person settles it](operations.md#an-item-is-unconfirmed).
+item whose answer was lost is listed as *sent, no answer yet*, and [a person settles it](operations.md#an-item-has-no-answer-yet).
 
 \`npm run test:chaos\` runs the long tests in full. \`npm run test:slow\` runs a short slice of them, the same one each time;
 \`DPP_SYNC_TEST_SEED=N\` draws another slice, and a failure prints the seed that repeats it.

@@ -105,7 +105,7 @@ async function readInto(
   if (result.ok) return result.bytes;
   throw outcomeFault(result.outcome, {
     failure: `The passport of ${sku} could not be downloaded`,
-    cure: `A passport has to be initialised first; \`dpp-sync show product ${sku}\` shows the state of the product.`,
+    cure: `A passport has to be prepared first; \`dpp-sync show product ${sku}\` shows the state of the product.`,
   });
 }
 

@@ -179,6 +179,7 @@ async function previewStream(
 }
 
 const MARKS = { mapped: '✓', excluded: '–', quarantined: '✗' } as const;
+const NAMES = { mapped: 'mapped', excluded: 'excluded', quarantined: 'with an error' } as const;
 const COLOURS = { mapped: 'green', excluded: 'dim', quarantined: 'red' } as const;
 
 /** How many characters a line has besides its two cells. */
@@ -202,7 +203,7 @@ function recordLines(
   const left = width === null ? LEFT_MAX : Math.min(LEFT_MAX, Math.floor((width - BETWEEN) * 0.45));
   const right = width === null ? RIGHT_WITHOUT_TERMINAL : Math.max(RIGHT_MIN, width - BETWEEN - left);
   return [
-    `${paint(COLOURS[status], `${MARKS[status]} ${status}`)}  ${printable(formatPlace(place))}`,
+    `${paint(COLOURS[status], `${MARKS[status]} ${NAMES[status]}`)}  ${printable(formatPlace(place))}`,
     ...sideBySide(
       fieldLines(record.fields, 200),
       status === 'excluded'
@@ -290,7 +291,7 @@ function countLines(title: string, counts: PreviewCounts, { paint, width: termin
     lines.push(
       paint(
         'yellow',
-        `  ${rows} that another row makes with other values: ${which}${more}. A sync quarantines ${them}.`,
+        `  ${rows} that another row makes with other values: ${which}${more}. A sync does not send ${them}.`,
       ),
     );
   }
@@ -319,6 +320,8 @@ function countLines(title: string, counts: PreviewCounts, { paint, width: termin
 
 function recordWords({ records, mapped, excluded, quarantined }: PreviewCounts): string {
   if (records === 0) return 'no records';
-  const counted = Object.entries({ mapped, excluded, quarantined }).filter(([, count]) => count > 0);
+  const counted = Object.entries({ mapped, excluded, [NAMES.quarantined]: quarantined }).filter(
+    ([, count]) => count > 0,
+  );
   return `${plural(records, 'record')}: ${counted.map(([status, count]) => `${formatCount(count)} ${status}`).join(', ')}`;
 }

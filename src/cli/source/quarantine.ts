@@ -94,7 +94,7 @@ async function list(reads: Reads, pages: Pages, { source, limit }: QuarantineOpt
         if (!(await output.listLine(line))) return;
     }
   }
-  if (shown === 0) output.note('No record is quarantined.');
+  if (shown === 0) output.note('No row has an error.');
   if (!hasMore) return;
   const { count, atLeast } = (await reads.quarantine({ source }, { limit: 1 })).total;
   const isKnown = !atLeast && count > shown;

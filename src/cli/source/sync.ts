@@ -95,7 +95,7 @@ const RUN_COLUMNS = [
   { count: 'read', title: 'read', colour: null },
   { count: 'unchanged', title: 'unchanged', colour: null },
   { count: 'changed', title: 'changed', colour: null },
-  { count: 'quarantined', title: 'quarantined', colour: 'yellow' },
+  { count: 'quarantined', title: 'with an error', colour: 'yellow' },
   { count: 'excluded', title: 'excluded', colour: null },
   { count: 'missing', title: 'missing', colour: 'yellow' },
 ] as const;
@@ -121,14 +121,14 @@ export function runLines({ runs }: Pick<Report, 'runs'>, style: TableStyle): str
 }
 
 /**
- * The line about rows in quarantine that the table of runs does not count as quarantined. An unchanged row counts as unchanged,
+ * The line about rows in quarantine that the table of runs does not count as rows with an error. An unchanged row counts as unchanged,
  * whether it stays in quarantine or a changed row has put it there.
  */
 function quarantinedNowLines({ runs, quarantined }: Pick<Report, 'runs' | 'quarantined'>): string[] {
   const others = quarantined - runs.reduce((sum, account) => sum + account.quarantined, 0);
   if (runs.length === 0 || others <= 0) return [];
-  const rows = plural(others, 'further row is', 'further rows are');
-  return [`  ${rows} in quarantine now. The column counts only rows that are new or changed.`];
+  const rows = plural(others, 'further row has', 'further rows have');
+  return [`  ${rows} an error. The column counts only rows that are new or changed.`];
 }
 
 /**

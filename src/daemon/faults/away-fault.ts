@@ -127,7 +127,7 @@ async function unreadableFault(
 function waitWords(unconfirmed: number, suspended: number): string {
   const deliveries = (count: number) => (count === 1 ? '1 delivery waits' : `${count} deliveries wait`);
   const waiting =
-    unconfirmed === 0 ? [] : [`${deliveries(unconfirmed)} unconfirmed because dpp-sync cannot read the list.`];
+    unconfirmed === 0 ? [] : [`${deliveries(unconfirmed)} to be looked up, because dpp-sync cannot read the list.`];
   const creates = suspended === 0 ? [] : [`${deliveries(suspended)} for the list, so that no item is created twice.`];
   return [...waiting, ...creates].join(' ');
 }

@@ -80,6 +80,6 @@ async function leftOf({ ledger, reads, api, config }: Runtime, accesses: readonl
   const lookedUp =
     unconfirmed === 0
       ? []
-      : [`${unconfirmed} unconfirmed ${unconfirmed === 1 ? 'delivery is' : 'deliveries are'} left to be looked up`];
+      : [`${unconfirmed} ${unconfirmed === 1 ? 'delivery is' : 'deliveries are'} left to be looked up`];
   return [...sent, ...listed, ...lookedUp].join(', and ');
 }

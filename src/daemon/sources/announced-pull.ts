@@ -78,10 +78,10 @@ export function announced(
         ? ` Some rows of ${source} are not mapped yet.`
         : '';
       const inQuarantine = await reads.quarantinedCount([source]);
-      const [rows, are] = inQuarantine === 1 ? ['row', 'is'] : ['rows', 'are'];
+      const [rows, have] = inQuarantine === 1 ? ['row', 'has'] : ['rows', 'have'];
       log.info(
         { source, run: runId, result, ...counts, inQuarantine },
-        `The run of ${source} is ${result}: ${text}. ${inQuarantine} ${rows} of ${source} ${are} in quarantine now.${waits}`,
+        `The run of ${source} is ${result}: ${text}. ${inQuarantine} ${rows} of ${source} ${have} an error now.${waits}`,
       );
     } catch (error) {
       log.warn(
@@ -112,7 +112,7 @@ function accountOf(streams: readonly StreamAccount[]) {
     `${changed} changed`,
     ...(toMap > 0 ? [`${toMap} to be mapped`] : []),
     ...(excluded > 0 ? [`${excluded} excluded`] : []),
-    `${quarantined} quarantined`,
+    `${quarantined} with an error`,
     ...(missing > 0 ? [`${missing} missing`] : []),
   ];
   return { counts, text: `${read} ${read === 1 ? 'row' : 'rows'} read, ${parts.join(', ')}` };

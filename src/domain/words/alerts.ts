@@ -36,9 +36,9 @@ export const ALERTS = {
   quarantine: {
     setting: 'quarantineAbove',
     about: 'SOURCE',
-    subjects: ['Records in quarantine', 'Quarantine is within its limit again'],
-    title: 'A source has more records in quarantine than this number.',
-    cure: 'See the records.',
+    subjects: ['Rows have an error', 'Rows with an error are within their limit again'],
+    title: 'A source has more rows with an error than this number.',
+    cure: 'See the rows with what is wrong in them.',
     command: 'dpp-sync quarantine --source SOURCE',
   },
   rejected: {

@@ -164,7 +164,7 @@ export const FAULTS = {
   },
   'source.refused': {
     exit: 4,
-    title: 'Every row of a complete read is in quarantine.',
+    title: 'Every row of a complete read has an error.',
     meaning: 'The read has failed: no record counts as missing, and files are neither archived nor deleted.',
     cure: '`dpp-sync quarantine` shows the rows with their reasons. Correct the export or the config, then read the source again.',
     ...READ_AGAIN,
@@ -284,7 +284,7 @@ export const FAULT_CASES = {
       cure: 'Correct the cause that the message names, and run the sync again; everything is still due.',
     },
     unconfirmed: {
-      title: 'A list of the platform cannot be read, and unconfirmed writes wait for it.',
+      title: 'A list of the platform cannot be read, and writes that it could confirm wait for it.',
       cure: 'Correct the cause that the message names, and run the sync again. Or look at the platform and record what is there with `dpp-sync settle`.',
     },
   },

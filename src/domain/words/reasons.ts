@@ -90,7 +90,7 @@ const LOOKED_UP = {
   meaning: 'The write may have taken effect.',
   cure: 'dpp-sync looks the write up or sends it again by itself, if it can. If it cannot, look at the platform, and record whether the write arrived, or did not: `dpp-sync settle --rejected KEY`.',
   command: 'dpp-sync settle --delivered KEY',
-  guide: 'operations.md#an-item-is-unconfirmed',
+  guide: 'operations.md#an-item-has-no-answer-yet',
 };
 /** For a write that only a person can find at the platform. */
 const SETTLE = { command: LOOKED_UP.command, guide: LOOKED_UP.guide };

@@ -24,11 +24,11 @@ export const STATES = {
     cure: 'Nothing: dpp-sync is sending it.',
   },
   in_doubt: {
-    title: 'The write is unconfirmed.',
-    meaning: 'The request was sent, and nothing has confirmed that it arrived.',
+    title: 'The write was sent and has no answer yet.',
+    meaning: 'Nothing has confirmed that it arrived.',
     cure: 'If the API has a list of such items, dpp-sync looks the write up. Otherwise look at the platform, and record whether the write arrived, or did not: `dpp-sync settle --rejected KEY`. `dpp-sync replay --force --key KEY` sends the write again.',
     command: 'dpp-sync settle --delivered KEY',
-    guide: 'operations.md#an-item-is-unconfirmed',
+    guide: 'operations.md#an-item-has-no-answer-yet',
   },
   delivered: {
     title: 'The write is delivered.',
@@ -76,7 +76,7 @@ export const PASSPORT_WRITES: Partial<Record<keyof typeof STATES, Words>> = {
 /** The states of a passport, in the order in which people want to read them. */
 export const PASSPORTS = {
   published: 'Everybody can see the passport.',
-  initialized: 'The passport is initialised at the platform, and not published.',
+  initialized: 'The passport is prepared at the platform, and not public.',
   unpublished: 'The passport is withdrawn. Only a person or its source publishes it.',
   incomplete: 'The product is not complete.',
   blocked: 'The passport needs a person.',

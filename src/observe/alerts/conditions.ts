@@ -154,9 +154,9 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
       add(state, { source }, `${items} ${STATE_WORDS[state]}. ${cureOf(state, source)}`);
     }
     if (rules.quarantineAbove !== null && quarantined > rules.quarantineAbove) {
-      const records = quarantined === 1 ? '1 record' : `${quarantined} records`;
-      const have = quarantined === 1 ? 'is' : 'are';
-      add('quarantine', { source }, `${records} of ${source} ${have} in quarantine. ${cureOf('quarantine', source)}`);
+      const rows = quarantined === 1 ? `1 row of ${source} has` : `${quarantined} rows of ${source} have`;
+      const sent = quarantined === 1 ? 'was' : 'were';
+      add('quarantine', { source }, `${rows} an error and ${sent} not sent. ${cureOf('quarantine', source)}`);
     }
     if (rules.nothingSyncedMs === null || !scheduled) continue;
     const since = Math.max(completeAt ?? 0, watchedSince[source] ?? now);

@@ -79,7 +79,7 @@ const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
             if (result.ok) return;
             throw outcomeFault(result.outcome, {
               failure: `The passport of ${product} cannot be read`,
-              cure: 'Check whether the passport was initialised.',
+              cure: 'Check whether the passport was prepared (`initialized`).',
             });
           },
         },

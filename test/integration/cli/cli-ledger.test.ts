@@ -131,7 +131,7 @@ describe('an item whose row has become unusable', () => {
     expect((await world.sync()).quarantined).toBe(1);
     const { stdout } = await runHere(show);
     expect(stdout).toMatch(/state +delivered/);
-    expect(stdout).toMatch(/next step +Correct it in the source, .* Its row is quarantined\. Until the next sync/);
+    expect(stdout).toMatch(/next step +Correct it in the source, .* Its row has an error\. Until the next sync/);
     expect(stdout).not.toContain('as the source has it');
     expect(stdout).toContain('Better pump');
 
@@ -139,6 +139,6 @@ describe('an item whose row has become unusable', () => {
     await world.sync();
     const gone = (await runHere(show)).stdout;
     expect(gone).toContain('missing from its source');
-    expect(gone).not.toContain('Its row is quarantined');
+    expect(gone).not.toContain('Its row has an error');
   });
 });

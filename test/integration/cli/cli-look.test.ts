@@ -184,9 +184,7 @@ describe('after a sync', () => {
   ])('%j says that the key is one of a row in quarantine, and guesses no other key', async (args, what, command) => {
     const { exitCode, stderr } = await run(...args);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(
-      `There is no ${what} in the ledger: its row is in quarantine (erp/products, products.csv:4).`,
-    );
+    expect(stderr).toContain(`There is no ${what} in the ledger: its row has an error (erp/products, products.csv:4).`);
     expect(stderr).toMatch(new RegExp(`What is wrong with the row: \`.*dpp-sync.* ${command}\`\\.`));
     expect(stderr).not.toContain('Did you mean');
   });

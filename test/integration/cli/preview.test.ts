@@ -142,11 +142,11 @@ describe('preview', () => {
   it('preview shows people the records, the items and the issues of each stream', async () => {
     await begin();
     const { stdout } = await runHere(['preview', 'erp', '--issues', '--limit', '1', '-c', world.configFile]);
-    expect(stdout).toContain('erp/products  2,100 records: 1,782 mapped, 318 quarantined');
+    expect(stdout).toContain('erp/products  2,100 records: 1,782 mapped, 318 with an error');
     expect(stdout).toContain('items: 1,782 products');
     expect(stdout).toContain('✗ 300  country.unknown in country_of_origin');
     expect(stdout).toContain('erp/materials  1 record: 1 mapped');
-    expect(stdout).toContain('erp  2,104 records: 1,785 mapped, 319 quarantined');
+    expect(stdout).toContain('erp  2,104 records: 1,785 mapped, 319 with an error');
   });
 
   it('preview names the condition that excludes a record', async () => {

@@ -48,13 +48,13 @@ describe('the report of a sync', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('the report of a sync says how many rows are in quarantine besides those that the table counts', async () => {
+  it('the report of a sync says how many rows have an error besides those that the table counts', async () => {
     await begin(GOOD_ROW + WRONG_ROW);
-    const now = 'in quarantine now.';
+    const now = 'an error. The column counts';
     expect((await sync()).stdout).not.toContain(now);
     const { exitCode, stdout } = await sync();
-    expect(countsIn(stdout)).toMatchObject({ unchanged: '2', quarantined: '0' });
-    expect(stdout).toContain(`  1 further row is ${now} The column counts only rows that are new or changed.`);
+    expect(countsIn(stdout)).toMatchObject({ unchanged: '2', 'with an error': '0' });
+    expect(stdout).toContain(`  1 further row has ${now} only rows that are new or changed.`);
     expect(exitCode).toBe(4);
   });
 

@@ -76,7 +76,7 @@ describe('the lines of the log', () => {
     }
   });
 
-  it('the line of a run says how many rows of its source are in quarantine now, besides those that the run has mapped', async () => {
+  it('the line of a run says how many rows of its source have an error now, besides those that the run has mapped', async () => {
     const source = {
       ...PRODUCTS.source,
       options: { path: './products.csv', key: ['LINE'] },
@@ -95,20 +95,20 @@ describe('the lines of the log', () => {
       return ended().at(-1);
     };
     expect((await lineOf(rows('Kettle')))?.msg).toBe(
-      'The run of erp is complete: 3 rows read, 0 unchanged, 3 changed, 0 quarantined. 0 rows of erp are in quarantine now.',
+      'The run of erp is complete: 3 rows read, 0 unchanged, 3 changed, 0 with an error. 0 rows of erp have an error now.',
     );
     // Row 2 is unchanged. It makes the product of row 1 with a name that row 1 no longer has. It is mapped after the run.
     expect((await lineOf(rows('Teapot')))?.msg).toMatch(
-      /^The run of erp is complete: 3 rows read, 2 unchanged, 1 changed, 0 quarantined\. (?:1 row of erp is in quarantine now\.|\d rows? of erp (?:is|are) in quarantine now\. Some rows of erp are not mapped yet\.)$/,
+      /^The run of erp is complete: 3 rows read, 2 unchanged, 1 changed, 0 with an error\. (?:1 row of erp has an error now\.|\d rows? of erp (?:has|have) an error now\. Some rows of erp are not mapped yet\.)$/,
     );
     await expect.poll(() => daemon.runtime.reads.quarantinedCount(['erp']), { timeout: WAIT_MS }).toBe(1);
     expect(await lineOf(rows('Teapot'))).toMatchObject({
-      msg: 'The run of erp is complete: 3 rows read, 3 unchanged, 0 changed, 0 quarantined. 1 row of erp is in quarantine now.',
+      msg: 'The run of erp is complete: 3 rows read, 3 unchanged, 0 changed, 0 with an error. 1 row of erp has an error now.',
       quarantined: 0,
       inQuarantine: 1,
     });
     expect((await lineOf('LINE,SKU,NAME\n1,A-1,Teapot\n'))?.msg).toBe(
-      'The run of erp is complete: 1 row read, 1 unchanged, 0 changed, 0 quarantined, 2 missing. 0 rows of erp are in quarantine now.',
+      'The run of erp is complete: 1 row read, 1 unchanged, 0 changed, 0 with an error, 2 missing. 0 rows of erp have an error now.',
     );
     await daemon.stop();
   });

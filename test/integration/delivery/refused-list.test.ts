@@ -98,15 +98,13 @@ describe('a sync with a key for which one list is closed', () => {
     const withdrawn = await cli(['unpublish', 'P1', '--wait', '2', ...config]);
     expect([withdrawn.exitCode, withdrawn.stdout + withdrawn.stderr]).toEqual([
       3,
-      expect.stringContaining('It has refused the list of publications. 1 unconfirmed'),
+      expect.stringContaining('It has refused the list of publications. 1 delivery is'),
     ]);
     world.write('exports/materials.csv', 'ID;NAME;RECYCLED\nM1;Steel;0.4\nM2;Copper;0.25\nM3;Tin;0.1\n');
     const report = await world.sync();
     expect(report.items.material).toEqual({ delivered: 3 });
     expect(report.warnings).toEqual([
-      expect.stringMatching(
-        /^The API refuses the list of publications .* 1 unconfirmed delivery is left to be looked up\.$/,
-      ),
+      expect.stringMatching(/^The API refuses the list of publications .* 1 delivery is left to be looked up\.$/),
     ]);
     world.sandbox.faults.clear();
     expect((await world.sync()).fault).toBeNull();

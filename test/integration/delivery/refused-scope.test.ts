@@ -104,7 +104,7 @@ describe('a sync with a key that lacks a scope', () => {
     const report = await world.sync();
     expect(report.fault).toMatchObject({
       exitCode: 3,
-      message: expect.stringMatching(/the scope read .* 1 unconfirmed delivery is left to be looked up\.$/),
+      message: expect.stringMatching(/the scope read .* 1 delivery is left to be looked up\.$/),
     });
     expect(report.items).toMatchObject({ product: { delivered: 2, in_doubt: 1 }, material: { delivered: 2 } });
     expect(world.requests()).toMatchObject({ 'product.list': 1 });

@@ -83,7 +83,7 @@ describe('rows that make an item which another row makes with other values', () 
     const { stdout } = await run('preview', 'erp', '--issues');
     expect(stdout).toContain('  1 row repeats another row. Each item is sent once.\n');
     expect(stdout).toContain(
-      '  1 row makes an item that another row makes with other values: lamps.csv:4 (product L1). A sync quarantines it.\n',
+      '  1 row makes an item that another row makes with other values: lamps.csv:4 (product L1). A sync does not send it.\n',
     );
     expect(stdout).toContain('  items: 1 product, 1 material, 1 BOM item\n');
   });

@@ -47,11 +47,11 @@ describe('the pages to look at', () => {
     it('the overview shows the counts of the last run, which add up', async () => {
       const { markup } = await page('/');
       const counts = Object.fromEntries(
-        [...markup.matchAll(/data-label="(read|unchanged|changed|quarantined|excluded)">(?:<[^>]*>)*([\d,]+)/g)].map(
+        [...markup.matchAll(/data-label="(read|unchanged|changed|with an error|excluded)">(?:<[^>]*>)*([\d,]+)/g)].map(
           ([, name, count]) => [name, Number(count)],
         ),
       );
-      expect(counts).toEqual({ read: 18, unchanged: 0, changed: 16, quarantined: 2, excluded: 0 });
+      expect(counts).toEqual({ read: 18, unchanged: 0, changed: 16, 'with an error': 2, excluded: 0 });
     });
 
     it('the overview shows how many rows of a source are in quarantine now, beside the counts of its last run', async () => {
@@ -108,9 +108,9 @@ describe('the pages to look at', () => {
       await expectAll('/items?run=1', 'Only items that run 1 changed.', `${figure} items selected`, 'P-1', 'M-1');
     });
 
-    it('the counts of runs say which rows are counted as quarantined, with a link to the rows in quarantine now', async () => {
+    it('the counts of runs say which rows with an error they have, with a link to all rows with an error now', async () => {
       const means =
-        'Quarantined rows are new or changed rows with an error, which were not sent. Older ones are among the rows that have an error now';
+        'The rows with an error are new or changed, and were not sent. Older ones are among the rows that have an error now';
       for (const [path, link] of [
         ['/runs', '/attention?type=quarantine'],
         ['/runs?source=erp', '/attention?type=quarantine&amp;source=erp'],

@@ -10,7 +10,7 @@ import type { World } from '../../support/worlds/world.ts';
 
 const SOON = { timeout: WAIT_MS };
 const ALL = { of: 'filter', status: 'published' };
-const HELD = 'Initialised passports may have to wait';
+const HELD = 'Prepared passports may have to wait';
 const REFUSED = 'Nothing is sent until the API accepts the key';
 
 let served: ServedWorld;

@@ -40,7 +40,7 @@ describe('a source with `watch: true`', () => {
     await expect.poll(names).toEqual(['Teapot']);
     // A product may arrive before its run has ended.
     const report =
-      'The run of erp is complete: 1 row read, 0 unchanged, 1 changed, 0 quarantined. 0 rows of erp are in quarantine now.';
+      'The run of erp is complete: 1 row read, 0 unchanged, 1 changed, 0 with an error. 0 rows of erp have an error now.';
     const reports = () =>
       log.lines.map(({ message }) => message).filter((text) => text.startsWith('The run of erp is'));
     await expect.poll(reports).toEqual([report, report]);

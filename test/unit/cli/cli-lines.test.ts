@@ -144,7 +144,7 @@ describe('a table in a narrow terminal', () => {
     const runs = [{ source: 'erp', stream: 'products', ...account }];
     expect(runLines({ runs }, { paint, width: 80 })).toHaveLength(2);
     expect(runLines({ runs }, { paint, width: 60 })).toEqual([
-      '  erp/products  8 read, 8 unchanged, 0 changed, 0 quarantined, 0 excluded, 0 missing',
+      '  erp/products  8 read, 8 unchanged, 0 changed, 0 with an error, 0 excluded, 0 missing',
     ]);
   });
 

@@ -50,7 +50,7 @@ it('the log says once a minute what was sent, by kind and operation, and nothing
     {
       fields: { sent: { 'product.create': 400, 'passport.init': 400, 'bom_item.create': 1 }, rejected: 3, in_doubt: 2 },
       message:
-        'Sent to the platform: 400 products created, 400 passports initialized, 1 BOM item created, 3 rejected, 2 unconfirmed.',
+        'Sent to the platform: 400 products created, 400 passports prepared, 1 BOM item created, 3 rejected, 2 without an answer yet.',
     },
   ]);
   taken();

@@ -67,7 +67,7 @@ it('a command and a page say the same about items that were settled together', (
 
 it('a command names the command that shows more about a sentence', () => {
   expect(sentenceLines(replaySentences(replayed, false))).toEqual(
-    expect.arrayContaining(['The reasons are in the quarantine.', '  dpp-sync quarantine']),
+    expect.arrayContaining(['The list of rows with an error has the reasons.', '  dpp-sync quarantine']),
   );
 });
 

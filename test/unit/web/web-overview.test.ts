@@ -276,7 +276,7 @@ describe('the answers at the head of the first page', () => {
     expect(said({ left })[DONE]).toBe('plain: 3,267 writes left, about 45 s2 passports wait for a complete product.');
     expect(said({ left, secondsLeft: null })[DONE]).toMatch(/^plain: 3,267 writes left2 passports/);
     expect(text(overviewPage({ ...view, left }).markup)).toContain(
-      'Left to send0, 3 publications after the initialisation and 3,264 publications asked for, about 45 s and 2 passports wait for a complete product',
+      'Left to send0, 3 publications to follow and 3,264 publications asked for, about 45 s and 2 passports wait for a complete product',
     );
   });
 
@@ -314,7 +314,7 @@ describe('the overview', () => {
   });
 
   it('the overview shows the rows that a run has put into quarantine, and all that are there now', () => {
-    expect(markup).toMatch(/data-label="quarantined"><span class="">3<\/span>/);
+    expect(markup).toMatch(/data-label="with an error"><span class="">3<\/span>/);
     expect(markup).toMatch(/data-label="with an error now"><a [^>]*>5<\/a>/);
   });
 

@@ -255,7 +255,7 @@ export function headline(view: HeadlineView): Html {
   if (total === 0) {
     const why = areWanted
       ? 'No source has given a product yet.'
-      : 'The config has no section “passports”, so dpp-sync initialises no passport automatically.';
+      : 'The config has no section “passports”, so dpp-sync prepares no passport automatically.';
     return html`<p class="headline">No passports yet</p><p class="quiet">${why}</p>`;
   }
   // The figure has no link where no list has these products: if the config wants no passports, and if the ledger lacks some products.
@@ -278,7 +278,7 @@ export function headline(view: HeadlineView): Html {
   }`;
 }
 
-/** What initialised passports wait for besides a person. */
+/** What prepared passports wait for besides a person. */
 function waiting({ initialized = 0 }: PassportCounts, blocker: string | null): Html | null {
   return initialized === 0 || blocker === null
     ? null

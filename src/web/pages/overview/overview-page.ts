@@ -14,7 +14,7 @@ import { type Html, html, joined } from '../../html.ts';
 import { counted, countLink, durationOf, formatCount, KINDS, stateBadge, timeOf } from '../../shown-values.ts';
 import { latencySentence } from '../history/latency.ts';
 import { attentionPath, historyPath, itemsPath, passportsPath, runPath, runsPath } from '../links.ts';
-import { RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/runs-pages.ts';
+import { countName, RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/runs-pages.ts';
 import { answersCard, leftBeside } from './answers-card.ts';
 import { attentionCard } from './attention-card.ts';
 import type { OverviewView } from './overview-view.ts';
@@ -64,12 +64,12 @@ function passportsCard(passports: PassportCounts): Html | null {
 const IN_QUARANTINE = 'with an error now';
 
 /**
- * The last run of each source, with its counts: read = unchanged + changed + quarantined + excluded. An unchanged row
+ * The last run of each source, with its counts: read = unchanged + changed + with an error + excluded. An unchanged row
  * counts as unchanged also if it is in quarantine, so a further column has all rows in quarantine.
  */
 function sourcesCard(view: OverviewView): Html {
   const rows = view.standing.sources.map((source) => sourceRow(source, view));
-  const heads = RUN_COUNTS.map((count) => html`<th scope="col" class="number">${count}</th>`);
+  const heads = RUN_COUNTS.map((count) => html`<th scope="col" class="number">${countName(count)}</th>`);
   return html`<section class="card" aria-labelledby="sources"><h2 id="sources">Last run of each source</h2>
 <div class="scroll" tabindex="0" role="region" aria-labelledby="sources"><table class="stacks">
 <thead><tr><th scope="col">source</th><th scope="col">result</th>${heads}<th scope="col" class="number">${IN_QUARANTINE}</th><th scope="col">next run</th></tr></thead>
@@ -89,7 +89,7 @@ function sourceRow(
       : countLink(inQuarantine.get(source) ?? 0, attentionPath({ type: 'quarantine', source }));
   const cells = RUN_COUNTS.map(
     (count) =>
-      html`<td class="number" data-label="${count}">${lastRun === null ? null : runCount(sumOf(lastRun.streams, count))}</td>`,
+      html`<td class="number" data-label="${countName(count)}">${lastRun === null ? null : runCount(sumOf(lastRun.streams, count))}</td>`,
   );
   return html`<tr><th scope="row"><a href="${runsPath({ source })}">${source}</a></th>
 <td class="text" data-label="result">${resultOf(lastRun, running.includes(source), now)}</td>${cells}<td class="number" data-label="${IN_QUARANTINE}">${quarantined}</td><td data-label="next run">${paused}${next}</td></tr>`;
@@ -198,7 +198,7 @@ function leftToSend({ left, secondsLeft }: OverviewView): Html {
   const parts = [
     html`${countLink(due, itemsPath({ state: 'due' }))}`,
     ...(sending === 0 ? [] : [html`${countLink(sending, itemsPath({ state: 'sending' }))} in flight`]),
-    ...(following === 0 ? [] : [html`${counted(following, 'publication')} after the initialisation`]),
+    ...(following === 0 ? [] : [html`${counted(following, 'publication')} to follow`]),
     ...(requested === 0 ? [] : [html`${counted(requested, 'publication')} asked for`]),
   ];
   const lasts = secondsLeft === null || soon === 0 ? null : html`, about ${durationOf(secondsLeft * 1000)}`;

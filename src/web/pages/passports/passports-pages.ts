@@ -57,7 +57,7 @@ export function passportsPage(view: PassportsView): Html {
   });
   const list = table(view);
   return html`${pageHead('Passports', { lead: countsLine(counts, query) })}
-${card(null, [filter, quarantinedLine(quarantined), warning === null ? null : html`<p class="warn">Initialised passports may have to wait: ${withCode(warning)}</p>`, operates && listed.rows.length > 0 ? selection(view, list) : list, pager({ path: '/passports', query, listed })])}`;
+${card(null, [filter, quarantinedLine(quarantined), warning === null ? null : html`<p class="warn">Prepared passports may have to wait: ${withCode(warning)}</p>`, operates && listed.rows.length > 0 ? selection(view, list) : list, pager({ path: '/passports', query, listed })])}`;
 }
 
 const NO_MATCH = 'No passport matches the filter.';
@@ -173,7 +173,7 @@ const EFFECTS: Record<WantedStatus, Record<PassportState, { acts: 'yes' | 'maybe
   published: {
     initialized: { acts: 'yes', text: 'Will be published.' },
     unpublished: { acts: 'yes', text: 'Were withdrawn, and will be published.' },
-    none: { acts: 'maybe', text: 'Will be initialised and published if the product is complete.' },
+    none: { acts: 'maybe', text: 'Will be prepared and published if the product is complete.' },
     incomplete: { acts: 'no', text: 'Cannot be published: the product is not complete.' },
     blocked: { acts: 'maybe', text: 'Will be tried again if the product is complete.' },
     published: { acts: 'no', text: 'Nothing: the passport is already public.' },
@@ -218,7 +218,7 @@ export function confirmPage(view: ConfirmView): Html {
   });
   const title = status === 'published' ? 'Publish passports' : 'Withdraw passports';
   return html`${pageHead(title, { lead: `${counted(all, 'passport')} selected. Nothing has been sent yet.` })}
-${card('What will happen', [table, view.hold === null ? null : html`<p class="warn">${view.hold}</p>`, status === 'published' && view.warning !== null ? html`<p class="warn">Initialised passports may have to wait as well: ${withCode(view.warning)}</p>` : null])}${examplesCard(view)}${card(null, form)}`;
+${card('What will happen', [table, view.hold === null ? null : html`<p class="warn">${view.hold}</p>`, status === 'published' && view.warning !== null ? html`<p class="warn">Prepared passports may have to wait as well: ${withCode(view.warning)}</p>` : null])}${examplesCard(view)}${card(null, form)}`;
 }
 
 /** How many passports the request may change: all except those that certainly do not change. */

@@ -213,7 +213,7 @@ async function read(id: RemoteId, abort: AbortSignal, runtime: PageContext['runt
   abort.throwIfAborted();
   throw outcomeFault(result.outcome, {
     failure: 'The PDF cannot be read',
-    cure: 'A passport has to be initialised before the platform makes a PDF of it.',
+    cure: 'A passport has to be prepared before the platform makes a PDF of it.',
   });
 }
 

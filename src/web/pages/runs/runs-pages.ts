@@ -64,7 +64,7 @@ export function runsPage(view: RunsView): Html {
       ),
     ],
   });
-  const lead = html`read = unchanged + changed + quarantined + excluded. ${quarantinedMeans(query.get('source'))}`;
+  const lead = html`${SUM} ${withErrorMeans(query.get('source'))}`;
   return html`${pageHead('Runs', { lead })}
 <div id="runs" data-live>${operates ? startForms(sources, running, csrf) : null}
 ${card(null, [filter, table(view), pager({ path: '/runs', query, listed })])}</div>`;
@@ -90,7 +90,7 @@ function table({ listed, running, now }: RunsView): Html {
       { name: 'result' },
       { name: 'started' },
       { name: 'lasted' },
-      ...RUN_COUNTS.map((name) => ({ name, number: true })),
+      ...RUN_COUNTS.map((count) => ({ name: countName(count), number: true })),
       { name: 'asked for by' },
     ],
     rows: listed.rows.map((run) => {
@@ -166,10 +166,10 @@ function accounts(run: RunView): Html {
   const sum = ['all streams', ...RUN_COUNTS.map((count) => runCount(sumOf(run.streams, count)))];
   return html`${dataTable({
     caption: 'Rows by stream',
-    columns: [{ name: 'stream' }, ...RUN_COUNTS.map((name) => ({ name, number: true }))],
+    columns: [{ name: 'stream' }, ...RUN_COUNTS.map((count) => ({ name: countName(count), number: true }))],
     rows: rows.length > 1 ? [...rows, sum] : rows,
     empty: 'The run has read nothing.',
-  })}<p class="quiet">read = unchanged + changed + quarantined + excluded. Missing rows were in an earlier export. ${quarantinedMeans(run.source)}</p>`;
+  })}<p class="quiet">${SUM} Missing rows were in an earlier export. ${withErrorMeans(run.source)}</p>`;
 }
 
 function changed({ run, changedItems: { count, atLeast } }: RunPageView): Html {
@@ -192,6 +192,13 @@ function actions({ run, isRunning, isHeld, isConfigured, operates, csrf }: RunPa
 export const RUN_COUNTS = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
 type RunCount = (typeof RUN_COUNTS)[number];
 
+/** The name of a column with a count. */
+export function countName(count: RunCount): string {
+  return count === 'quarantined' ? 'with an error' : count;
+}
+
+const SUM = 'read = unchanged + changed + with an error + excluded.';
+
 export function sumOf(streams: readonly StreamAccount[], count: RunCount): number {
   return streams.reduce((sum, stream) => sum + stream[count], 0);
 }
@@ -201,10 +208,10 @@ export function runCount(figure: number): Html {
   return html`<span class="${figure === 0 ? 'zero' : ''}">${formatCount(figure)}</span>`;
 }
 
-/** Says which rows a run counts as quarantined, with the link to the rows of the source, or of all, in quarantine now. */
-function quarantinedMeans(source: string | null): Html {
+/** Says which rows a run counts as rows with an error, with the link to all that the source has now, or all sources. */
+function withErrorMeans(source: string | null): Html {
   const link = html`<a href="${attentionPath({ type: 'quarantine', source })}">rows that have an error now</a>`;
-  return html`Quarantined rows are new or changed rows with an error, which were not sent. Older ones are among the ${link}.`;
+  return html`The rows with an error are new or changed, and were not sent. Older ones are among the ${link}.`;
 }
 
 /** The result of a run. If the guard held one of its streams, this is shown in place of the result. */

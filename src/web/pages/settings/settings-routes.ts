@@ -7,7 +7,7 @@ import { maskSecret } from '../../../lib/logging/secrets.ts';
 import { muteAlert, testAlerts } from '../../../operations/alerts.ts';
 import { backUp, reloadConfig } from '../../../operations/daemon.ts';
 import { type Html, html } from '../../html.ts';
-import { card, confirmForm, csrfField, dataTable, keyValues, pageHead } from '../../parts.ts';
+import { card, confirmForm, csrfField, dataTable, keyValues, pageHead, withCode } from '../../parts.ts';
 import {
   form,
   forOperation,
@@ -260,7 +260,7 @@ function alertsCard({ alerts, now }: SettingsView, request: WebRequest): Html | 
   });
   const channels = alerts.channels.map(({ id, type }) => `${id} (${type})`).join(', ');
   return card('Alerts', [
-    html`<p>${channels === '' ? 'No channel is configured, so no person gets a notice. Add a channel to `alerts` in the config.' : `Notices go to ${channels}.`}</p>`,
+    html`<p>${channels === '' ? withCode('No channel is configured, so no person gets a notice. Add a channel to `alerts` in the config.') : `Notices go to ${channels}.`}</p>`,
     dataTable({
       caption: 'Alerts',
       columns: ['alert', 'state', 'since', 'what happened', 'notices', 'mute'].map((name) => ({ name })),

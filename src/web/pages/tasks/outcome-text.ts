@@ -106,7 +106,7 @@ function causeReplayedText(result: CauseReplayed): Sentences {
   const former = usedFormerConfig ? formerConfigText() : null;
   const link = html`<a href="${causePath(cause)}">${title}</a>`;
   if (dryRun) {
-    const again = html`<p><a href="${causePath(cause)}">Back to the cause, to replay the group</a></p>`;
+    const again = html`<p><a href="${causePath(cause)}">Back to the cause, to try the group again</a></p>`;
     return [...paragraphs(replaySentences(replayed, true)), former, again];
   }
   const rest =
@@ -131,8 +131,8 @@ export function formerConfigText(): Html {
 
 /** The lists that sentences name. */
 const LISTS: Record<NonNullable<Sentence['list']>, { path: string; title: string }> = {
-  quarantine: { path: attentionPath({ type: 'quarantine' }), title: 'Quarantine' },
-  unconfirmed: { path: attentionPath({ type: 'unconfirmed' }), title: 'Unconfirmed writes' },
+  quarantine: { path: attentionPath({ type: 'quarantine' }), title: 'Rows with an error' },
+  unconfirmed: { path: attentionPath({ type: 'unconfirmed' }), title: 'Writes without an answer' },
   incomplete: { path: itemsPath({ state: 'incomplete' }), title: 'Incomplete products' },
 };
 
@@ -151,7 +151,7 @@ function syncedText(synced: Synced | null): Sentences {
   const needs = exitCodeOf({ ...synced, fault: null });
   const reads = runs.map(
     ({ source, stream, read, changed, unchanged, quarantined, excluded, guarded }) =>
-      html`<li>${source}/${stream}: ${counted(read, 'row')} read, ${formatCount(unchanged)} unchanged, ${formatCount(changed)} changed, ${formatCount(quarantined)} quarantined, ${formatCount(excluded)} excluded.${guarded === null ? null : html` <span class="warn">${guarded}</span>`}</li>`,
+      html`<li>${source}/${stream}: ${counted(read, 'row')} read, ${formatCount(unchanged)} unchanged, ${formatCount(changed)} changed, ${formatCount(quarantined)} with an error, ${formatCount(excluded)} excluded.${guarded === null ? null : html` <span class="warn">${guarded}</span>`}</li>`,
   );
   const stuck = attention.stuck.map(
     ({ kind, key, naturalKey, reason }) =>

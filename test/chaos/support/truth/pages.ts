@@ -63,7 +63,9 @@ async function pageClaims(
 
 function runCells(page: PageFigures, row: Row, run: RunBook | undefined): void {
   if (run === undefined) return;
-  for (const count of ACCOUNT) page.cell(row, count, run[count], `run ${run.id} ${count}`);
+  for (const count of ACCOUNT) {
+    page.cell(row, count === 'quarantined' ? 'with an error' : count, run[count], `run ${run.id} ${count}`);
+  }
   // How long it lasted.
   for (const name of ['result', 'lasted']) row.set(name, (row.get(name) ?? '').replace(/,? ?\d+ (?:s|min)$/, ''));
 }
